@@ -1,0 +1,1 @@
+"""Learn small finite-state controllers for teams that must act without talking."""

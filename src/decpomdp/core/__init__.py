@@ -1,0 +1,22 @@
+"""The nouns: models, controllers, teams, episodes, simulators. Frozen, validated, numpy only."""
+
+from decpomdp.core.agent import Agent
+from decpomdp.core.controller import Controller, Team
+from decpomdp.core.episodes import NO_OBSERVATION, Episodes, concatenate
+from decpomdp.core.errors import FormatError, InputError
+from decpomdp.core.model import DecPOMDP
+from decpomdp.core.simulator import Simulator, Step
+
+__all__ = [
+    "NO_OBSERVATION",
+    "Agent",
+    "Controller",
+    "DecPOMDP",
+    "Episodes",
+    "FormatError",
+    "InputError",
+    "Simulator",
+    "Step",
+    "Team",
+    "concatenate",
+]

@@ -1,0 +1,62 @@
+"""An agent as the others see it: its name and the labels of its actions and observations."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Name and alphabets of one agent. Actions and observations are numbered by their place here."""
+
+    name: str
+    actions: tuple[str, ...]
+    observations: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"agent name: expected a non-empty text, got {self.name!r}")
+        object.__setattr__(self, "actions", labels(f"actions of {self.name}", self.actions))
+        object.__setattr__(self, "observations", labels(f"observations of {self.name}", self.observations))
+
+
+def labels(name: str, given: Iterable[str]) -> tuple[str, ...]:
+    """`given` as a tuple of distinct non-empty labels, at least one."""
+    if isinstance(given, str):
+        raise InputError(f"{name}: expected a list of labels, got the text {given!r}")
+    result = tuple(given)
+    if not result:
+        raise InputError(f"{name}: expected at least one label, got none")
+    seen: set[str] = set()
+    for place, label in enumerate(result):
+        if not isinstance(label, str) or not label:
+            raise InputError(f"{name}: expected non-empty texts, got {label!r} at {place}")
+        if label in seen:
+            raise InputError(f"{name}: expected distinct labels, got {label!r} twice (again at {place})")
+        seen.add(label)
+    return result
+
+
+def team_of_agents(given: Iterable[Agent]) -> tuple[Agent, ...]:
+    """`given` as a tuple of agents with distinct names, at least one."""
+    agents = tuple(given)
+    for place, agent in enumerate(agents):
+        if not isinstance(agent, Agent):
+            raise InputError(f"agents: expected Agent objects, got {type(agent).__name__} at {place}")
+    labels("agents", (agent.name for agent in agents))
+    return agents
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    """Labels for things without names: "0", "1", ..."""
+    return tuple(str(i) for i in range(count))
+
+
+def joint_table(sizes: Iterable[int]) -> NDArray[np.int64]:
+    """[joint, n]: the parts of every joint index, row-major over agents (last agent fastest)."""
+    shape = tuple(sizes)
+    return np.stack(np.unravel_index(np.arange(int(np.prod(shape))), shape), axis=-1).astype(np.int64)

@@ -1,0 +1,97 @@
+"""The border: arrays are checked once here and come out contiguous, finite and read-only.
+
+The rule for probabilities: no entry below 0, every row sums to 1 within 1e-6. A row that is off by more
+than 1e-12 is divided by its sum, so that what is held sums to one to rounding.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from decpomdp.core.errors import InputError
+
+Floats = NDArray[np.float64]
+
+ACCEPTED = 1e-6  # a row whose sum is off by more than this is refused
+EXACT = 1e-12  # a row whose sum is off by more than this is renormalised
+
+
+def array(name: str, value: ArrayLike, axes: str, shape: Sequence[int | None], dtype: DTypeLike) -> NDArray:
+    """`value` as a C-contiguous read-only array of `dtype`; None in `shape` admits any size of at least 1."""
+    try:
+        given = np.asarray(value)
+        converted = np.asarray(given, dtype=dtype, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: expected numbers in an array [{axes}], got {_kind(value)} ({error})") from None
+    _check_shape(name, converted, axes, shape)
+    if np.issubdtype(converted.dtype, np.integer) and not np.array_equal(given, converted):
+        raise InputError(f"{name}: expected whole numbers that fit {converted.dtype}, got other values")
+    if np.issubdtype(converted.dtype, np.floating):
+        _check_finite(name, converted, axes)
+    shared = converted is value or converted.base is not None
+    return freeze(converted.copy() if shared and not is_settled(converted) else converted)
+
+
+def probabilities(name: str, value: ArrayLike, axes: str, shape: Sequence[int | None]) -> Floats:
+    """Like `array`, for numbers whose last axis is a probability distribution."""
+    given = array(name, value, axes, shape, np.float64)
+    if np.any(given < 0):
+        at = _first(given < 0)
+        raise InputError(f"{name}[{_place(axes, at)}] is {given[at]:.9g}, expected a probability of at least 0")
+    sums = given.sum(axis=-1)
+    off = np.abs(sums - 1.0)
+    if np.any(off > ACCEPTED):
+        row = _first(off > ACCEPTED)
+        where = f"[{_place(axes, row)}]" if row else ""
+        raise InputError(f"{name}{where} sums to {sums[row]:.9g}, expected 1")
+    if np.any(off > EXACT):
+        given = given / np.where(off > EXACT, sums, 1.0)[..., None]
+    return freeze(given)
+
+
+def freeze(value: NDArray) -> NDArray:
+    """`value` itself, read-only from now on; for arrays that nobody else writes to."""
+    value.setflags(write=False)
+    return value
+
+
+def is_settled(value: NDArray) -> bool:
+    """Whether nobody can write to the memory of `value` through a numpy array."""
+    link: object = value
+    while isinstance(link, np.ndarray):
+        if link.flags.writeable:
+            return False
+        link = link.base
+    return link is None
+
+
+def _check_shape(name: str, value: NDArray, axes: str, shape: Sequence[int | None]) -> None:
+    fits = value.ndim == len(shape) and all(
+        (want is None and got > 0) or want == got for want, got in zip(shape, value.shape, strict=False)
+    )
+    if not fits:
+        sizes = ", ".join("any" if want is None else str(want) for want in shape)
+        raise InputError(f"{name}[{axes}]: expected shape ({sizes}), got {value.shape}")
+
+
+def _check_finite(name: str, value: NDArray, axes: str) -> None:
+    bad = ~np.isfinite(value)
+    if np.any(bad):
+        at = _first(bad)
+        raise InputError(f"{name}[{_place(axes, at)}] is {value[at]}, expected a finite number")
+
+
+def _first(mask: NDArray) -> tuple[int, ...]:
+    if mask.ndim == 0:
+        return ()
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+
+
+def _place(axes: str, index: tuple[int, ...]) -> str:
+    return ", ".join(f"{axis.strip()}={i}" for axis, i in zip(axes.split(","), index, strict=False))
+
+
+def _kind(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{type(value).__name__} {text[:36]}..."

@@ -1,0 +1,163 @@
+"""Policies: one small finite-state controller per agent, and the team of them.
+
+A controller is a Moore machine. It starts in node i with probability initial[i]; in node i it takes action a with
+probability action[i, a]; having taken a and then seen o it moves to node j with probability transition[i, a, o, j].
+An environment that shows something before the first action may have its own start: initial_given[o, i]. A
+controller without that table ignores a first observation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from decpomdp.core import checks
+from decpomdp.core.agent import Agent, team_of_agents
+from decpomdp.core.errors import InputError
+from decpomdp.core.model import checked_discount, same_fields
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Controller:
+    """One agent's policy. The last axis of every table sums to one."""
+
+    initial: NDArray[np.float64]  # [i]
+    action: NDArray[np.float64]  # [i, a]
+    transition: NDArray[np.float64]  # [i, a, o, j]
+    initial_given: NDArray[np.float64] | None = None  # [o, i] start after a first observation
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "initial", checks.probabilities("initial", self.initial, "i", (None,)))
+        put(self, "action", checks.probabilities("action", self.action, "i, a", (self.nodes, None)))
+        shape = (self.nodes, self.actions, None, self.nodes)
+        put(self, "transition", checks.probabilities("transition", self.transition, "i, a, o, j", shape))
+        if self.initial_given is not None:
+            shape_given = (self.observations, self.nodes)
+            given = checks.probabilities("initial_given", self.initial_given, "o, i", shape_given)
+            put(self, "initial_given", given)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.initial)
+
+    @property
+    def actions(self) -> int:
+        """Size of the action alphabet."""
+        return int(self.action.shape[1])
+
+    @property
+    def observations(self) -> int:
+        """Size of the observation alphabet."""
+        return int(self.transition.shape[2])
+
+    def exploring(self, rate: ArrayLike) -> "Controller":
+        """The same controller with a uniform action taken with probability `rate` (one number, or one per node)."""
+        share = np.broadcast_to(checks.array("rate", rate, "i", np.shape(rate), np.float64), (self.nodes,))
+        if np.any((share < 0) | (share > 1)):
+            raise InputError(f"exploration rate: expected numbers from 0 to 1, got {share.min()} to {share.max()}")
+        mixed = (1 - share)[:, None] * self.action + share[:, None] / self.actions
+        return Controller(self.initial, mixed, self.transition, self.initial_given)
+
+    @classmethod
+    def uniform(cls, actions: int, observations: int) -> "Controller":
+        """One node, every action equally likely."""
+        return cls(np.ones(1), np.full((1, actions), 1 / actions), np.ones((1, actions, observations, 1)))
+
+    @classmethod
+    def deterministic(
+        cls, actions: Sequence[int], moves: Sequence[Sequence[int]], action_count: int, start: int = 0
+    ) -> "Controller":
+        """From a table: node i takes actions[i] and moves to moves[i][o] on observation o, whatever it did."""
+        chosen = checks.array("actions", actions, "i", (None,), np.int64)
+        following = checks.array("moves", moves, "i, o", (len(chosen), None), np.int64)
+        nodes, observations = following.shape
+        if not 0 <= start < nodes or following.min() < 0 or following.max() >= nodes:
+            raise InputError(f"start and moves: expected nodes from 0 to {nodes - 1}, got others")
+        if chosen.min() < 0 or chosen.max() >= action_count:
+            raise InputError(f"actions: expected numbers from 0 to {action_count - 1}, got others")
+        initial = np.eye(nodes)[start]
+        transition = np.repeat(np.eye(nodes)[following][:, None], action_count, axis=1)
+        return cls(initial, np.eye(action_count)[chosen], transition.reshape(nodes, action_count, observations, nodes))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Controller) and same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class HasAgents(Protocol):
+    """Whatever says who acts in it: a model, a simulator, a set of episodes."""
+
+    @property
+    def agents(self) -> tuple[Agent, ...]: ...
+    @property
+    def discount(self) -> float: ...
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Team:
+    """One controller per agent, with the agents' names and labels and the problem they were made for."""
+
+    agents: tuple[Agent, ...]
+    controllers: tuple[Controller, ...]
+    discount: float
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "agents", team_of_agents(self.agents))
+        object.__setattr__(self, "controllers", tuple(self.controllers))
+        object.__setattr__(self, "discount", checked_discount(self.discount))
+        if len(self.controllers) != len(self.agents):
+            raise InputError(f"team: expected {len(self.agents)} controllers, got {len(self.controllers)}")
+        for agent, controller in zip(self.agents, self.controllers, strict=True):
+            if not isinstance(controller, Controller):
+                raise InputError(f"team: expected Controller objects, got {type(controller).__name__}")
+            want = (len(agent.actions), len(agent.observations))
+            got = (controller.actions, controller.observations)
+            if want != got:
+                raise InputError(
+                    f"controller of {agent.name}: expected {want[0]} actions and {want[1]} observations, "
+                    f"got {got[0]} and {got[1]}"
+                )
+
+    @classmethod
+    def of(cls, problem: HasAgents, controllers: Sequence[Controller]) -> "Team":
+        """A team for the agents of `problem`."""
+        return cls(problem.agents, tuple(controllers), problem.discount, problem.name)
+
+    @classmethod
+    def uniform(cls, problem: HasAgents) -> "Team":
+        """Every agent acts uniformly at random."""
+        sizes = ((len(agent.actions), len(agent.observations)) for agent in problem.agents)
+        return cls.of(problem, [Controller.uniform(a, o) for a, o in sizes])
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Number of nodes of each agent's controller."""
+        return tuple(controller.nodes for controller in self.controllers)
+
+    def exploring(self, rate: ArrayLike) -> "Team":
+        """The team with every agent exploring at `rate`."""
+        mixed = tuple(controller.exploring(rate) for controller in self.controllers)
+        return Team(self.agents, mixed, self.discount, self.problem)
+
+    def check_fits(self, problem: HasAgents) -> None:
+        """Raise InputError unless the team can play `problem`: same number of agents, same alphabet sizes."""
+        want = [(len(agent.actions), len(agent.observations)) for agent in problem.agents]
+        got = [(controller.actions, controller.observations) for controller in self.controllers]
+        if want != got:
+            raise InputError(
+                f"team does not fit problem {problem.name or '(unnamed)'}: expected (actions, observations) "
+                f"per agent {want}, got {got}"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Team) and same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]

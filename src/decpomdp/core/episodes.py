@@ -1,0 +1,156 @@
+"""What was seen, done and earned: many episodes as flat arrays plus offsets.
+
+Row r is one step of one episode; episode k owns the rows offsets[k] to offsets[k + 1]. observations[r] is what the
+agents saw *before* they took actions[r]; NO_OBSERVATION at the first row of an episode whose environment shows
+nothing before the first action. What is seen after the last action is not kept: no decision depends on it.
+behaviour[r, n] is the probability with which agent n's behaviour took that action given its own history; NaN when
+it is not known, never a silent 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import checks
+from decpomdp.core.agent import Agent, team_of_agents
+from decpomdp.core.errors import InputError
+from decpomdp.core.model import checked_discount, same_fields
+
+NO_OBSERVATION = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Episodes:
+    """A frozen, validated collection of episodes of any lengths (at least one step each)."""
+
+    agents: tuple[Agent, ...]
+    offsets: NDArray[np.int64]  # [k + 1]
+    observations: NDArray[np.int16]  # [r, n]
+    actions: NDArray[np.int16]  # [r, n]
+    behaviour: NDArray[np.float32]  # [r, n] NaN: unknown
+    rewards: NDArray[np.float64]  # [r]
+    discount: float
+    terminated: NDArray[np.bool_] | None = None  # [k] ended by itself (not cut off); None: all cut off
+    name: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)  # where the data comes from, for people
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "agents", team_of_agents(self.agents))
+        put(self, "discount", checked_discount(self.discount))
+        put(self, "facts", MappingProxyType(dict(self.facts)))
+        put(self, "offsets", _offsets(self.offsets))
+        rows, n = int(self.offsets[-1]), len(self.agents)
+        put(self, "observations", checks.array("observations", self.observations, "r, n", (rows, n), np.int16))
+        put(self, "actions", checks.array("actions", self.actions, "r, n", (rows, n), np.int16))
+        put(self, "rewards", checks.array("rewards", self.rewards, "r", (rows,), np.float64))
+        put(self, "behaviour", _behaviour(self, rows, n))
+        ended = np.zeros(self.count, bool) if self.terminated is None else self.terminated
+        put(self, "terminated", checks.array("terminated", ended, "k", (self.count,), np.bool_))
+        self._check_symbols()
+
+    @property
+    def count(self) -> int:
+        """Number of episodes."""
+        return len(self.offsets) - 1
+
+    @property
+    def steps(self) -> int:
+        """Number of joint steps in all episodes together."""
+        return int(self.offsets[-1])
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """[k]: steps of every episode."""
+        return np.diff(self.offsets)
+
+    def times(self) -> NDArray[np.int64]:
+        """[r]: the step t of every row within its episode."""
+        return np.arange(self.steps) - np.repeat(self.offsets[:-1], self.lengths)
+
+    def returns(self) -> NDArray[np.float64]:
+        """[k]: discounted sum of rewards of every episode."""
+        weighted = self.rewards * self.discount ** self.times().astype(np.float64)
+        return np.add.reduceat(weighted, self.offsets[:-1])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Episodes) and same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _check_symbols(self) -> None:
+        firsts = np.zeros(self.steps, bool)
+        firsts[self.offsets[:-1]] = True
+        for n, agent in enumerate(self.agents):
+            actions, seen = self.actions[:, n], self.observations[:, n]
+            self._refuse((actions < 0) | (actions >= len(agent.actions)), actions, "action", n, len(agent.actions))
+            unseen = firsts & (seen == NO_OBSERVATION)
+            wrong = ((seen < 0) | (seen >= len(agent.observations))) & ~unseen
+            self._refuse(wrong, seen, "observation", n, len(agent.observations))
+
+    def _refuse(self, wrong: NDArray[np.bool_], values: NDArray[np.int16], what: str, n: int, size: int) -> None:
+        if np.any(wrong):
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"{self.place(row)}, agent {self.agents[n].name}: expected an {what} from 0 to {size - 1}, "
+                f"got {int(values[row])}"
+            )
+
+    def place(self, row: int) -> str:
+        """Where a row is, in words."""
+        k = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        return f"episode {k}, step {row - int(self.offsets[k])}"
+
+
+def concatenate(parts: Sequence[Episodes]) -> Episodes:
+    """All episodes of `parts`, in order; agents and discount must agree."""
+    if not parts:
+        raise InputError("episodes: expected at least one collection to join, got none")
+    first = parts[0]
+    for part in parts[1:]:
+        if part.agents != first.agents or part.discount != first.discount:
+            raise InputError("episodes: expected collections with the same agents and discount, got different ones")
+    if len(parts) == 1:
+        return first
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Episodes(
+        agents=first.agents,
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        observations=np.concatenate([part.observations for part in parts]),
+        actions=np.concatenate([part.actions for part in parts]),
+        behaviour=np.concatenate([part.behaviour for part in parts]),
+        rewards=np.concatenate([part.rewards for part in parts]),
+        discount=first.discount,
+        terminated=np.concatenate([part.terminated for part in parts if part.terminated is not None]),
+        name=first.name,
+        facts=first.facts,
+    )
+
+
+def _offsets(value: NDArray[np.int64]) -> NDArray[np.int64]:
+    offsets = checks.array("offsets", value, "k", (None,), np.int64)
+    if len(offsets) < 2 or offsets[0] != 0:
+        raise InputError(f"offsets: expected 0 followed by the end of every episode, got {offsets[:3]}")
+    short = np.diff(offsets) < 1
+    if np.any(short):
+        k = int(np.argmax(short))
+        raise InputError(f"episode {k}: expected at least one step, got {int(offsets[k + 1] - offsets[k])}")
+    return offsets
+
+
+def _behaviour(episodes: Episodes, rows: int, n: int) -> NDArray[np.float32]:
+    given = np.asarray(episodes.behaviour, dtype=np.float32)
+    if given.shape != (rows, n):
+        raise InputError(f"behaviour[r, n]: expected shape ({rows}, {n}), got {given.shape}")
+    known = ~np.isnan(given)
+    wrong = known & ~((given > 0) & (given <= 1))
+    if np.any(wrong):
+        row, agent = (int(i) for i in np.unravel_index(int(np.argmax(wrong)), given.shape))
+        raise InputError(
+            f"{episodes.place(row)}, agent {episodes.agents[agent].name}: expected a behaviour probability "
+            f"above 0 and up to 1 (or NaN: unknown), got {given[row, agent]}"
+        )
+    return given if checks.is_settled(given) else checks.freeze(given.copy())

@@ -1,0 +1,16 @@
+"""What goes wrong, in words. A user's mistake is an InputError: one line saying expected, got, where."""
+
+
+class InputError(ValueError):
+    """Something given to the library does not fit; the message says expected, got and where."""
+
+
+class FormatError(InputError):
+    """A file that cannot be read as what it claims to be: `file:line: expected ..., found ...`."""
+
+    def __init__(self, path: str, line: int | None, message: str) -> None:
+        self.path = path
+        self.line = line
+        self.message = message
+        place = path if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {message}")

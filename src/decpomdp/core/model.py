@@ -1,0 +1,104 @@
+"""The problem: a decentralised partially observable Markov decision process with dense tables.
+
+Order of events in a step: the state is s, the team takes the joint action u and earns reward[u, s], the state
+becomes s1 with probability transition[u, s, s1], and the team sees the joint observation y with probability
+observation[u, s1, y]. Nothing is seen before the first action. Joint indices are row-major over agents
+(the last agent changes fastest).
+"""
+
+import hashlib
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import checks
+from decpomdp.core.agent import Agent, joint_table, labels, team_of_agents
+from decpomdp.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecPOMDP:
+    """A frozen, validated model. `dataclasses.replace` makes changed copies."""
+
+    agents: tuple[Agent, ...]
+    states: tuple[str, ...]
+    start: NDArray[np.float64]  # [s]
+    transition: NDArray[np.float64]  # [u, s, s1]
+    observation: NDArray[np.float64]  # [u, s1, y]
+    reward: NDArray[np.float64]  # [u, s] expected reward of taking u in s
+    discount: float
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "agents", team_of_agents(self.agents))
+        put(self, "states", labels("states", self.states))
+        u, s, y = self.joint_actions, len(self.states), self.joint_observations
+        put(self, "start", checks.probabilities("start", self.start, "s", (s,)))
+        put(self, "transition", checks.probabilities("transition", self.transition, "u, s, s1", (u, s, s)))
+        put(self, "observation", checks.probabilities("observation", self.observation, "u, s1, y", (u, s, y)))
+        put(self, "reward", checks.array("reward", self.reward, "u, s", (u, s), np.float64))
+        put(self, "discount", checked_discount(self.discount))
+
+    @property
+    def joint_actions(self) -> int:
+        """Number of joint actions."""
+        return int(np.prod([len(agent.actions) for agent in self.agents]))
+
+    @property
+    def joint_observations(self) -> int:
+        """Number of joint observations."""
+        return int(np.prod([len(agent.observations) for agent in self.agents]))
+
+    def action_table(self) -> NDArray[np.int64]:
+        """[u, n]: each agent's part of every joint action."""
+        return joint_table(len(agent.actions) for agent in self.agents)
+
+    def observation_table(self) -> NDArray[np.int64]:
+        """[y, n]: each agent's part of every joint observation."""
+        return joint_table(len(agent.observations) for agent in self.agents)
+
+    def with_discount(self, discount: float) -> "DecPOMDP":
+        """The same problem with another discount."""
+        return replace(self, discount=discount)
+
+    def digest(self) -> str:
+        """SHA-256 of shapes and numbers (labels, name and discount left out): says two models play the same."""
+        sha = hashlib.sha256()
+        sizes = [(len(agent.actions), len(agent.observations)) for agent in self.agents]
+        sha.update(repr((sizes, len(self.states))).encode())
+        for table in (self.start, self.transition, self.observation, self.reward):
+            sha.update((table + 0.0).astype("<f8").tobytes())  # + 0.0 turns -0.0 into 0.0
+        return sha.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DecPOMDP) and same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def checked_discount(value: float) -> float:
+    """A discount in [0, 1]. What needs it below 1 (an infinite horizon) checks that itself."""
+    try:
+        discount = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"discount: expected a number from 0 to 1, got {value!r}") from None
+    if not 0.0 <= discount <= 1.0:
+        raise InputError(f"discount: expected a number from 0 to 1, got {discount}")
+    return discount
+
+
+def same_fields(one: object, other: object) -> bool:
+    """Whether two dataclass objects of one kind hold equal fields, arrays included (NaN equals NaN)."""
+    for field in fields(one):  # type: ignore[arg-type]
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+            if a.shape != b.shape or not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+                return False
+        elif a is None or b is None:
+            if a is not b:
+                return False
+        elif a != b:
+            return False
+    return True
