@@ -1,1 +1,109 @@
-"""Learn small finite-state controllers for teams that must act without talking."""
+"""Learn small finite-state controllers for teams that must act without talking.
+
+>>> import decpomdp as dp
+>>> model = dp.load("dectiger")
+>>> team = dp.Team.uniform(model)
+>>> round(dp.evaluate(team, model).value, 3)
+-462.222
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from decpomdp.core import (
+        NO_OBSERVATION,
+        Agent,
+        Controller,
+        DecPOMDP,
+        Episodes,
+        FormatError,
+        InputError,
+        Simulator,
+        Step,
+        Team,
+        concatenate,
+    )
+    from decpomdp.domains import names
+    from decpomdp.domains.load import load
+    from decpomdp.evaluation import ExactValue, SampledValue, evaluate, exact_value, sampled_value
+    from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
+    from decpomdp.io.episodes import read_episodes, write_episodes
+    from decpomdp.io.team import read_team, write_team
+    from decpomdp.rollouts import DenseSimulator, collect, stream
+
+__version__ = "0.1.0"
+
+# name -> where it lives; loaded on first use, so that `import decpomdp` and the command line start fast
+_HOME = {
+    **dict.fromkeys(
+        (
+            "NO_OBSERVATION",
+            "Agent",
+            "Controller",
+            "DecPOMDP",
+            "Episodes",
+            "FormatError",
+            "InputError",
+            "Simulator",
+            "Step",
+            "Team",
+            "concatenate",
+        ),
+        "decpomdp.core",
+    ),
+    "names": "decpomdp.domains",
+    "load": "decpomdp.domains.load",
+    **dict.fromkeys(("ExactValue", "SampledValue", "evaluate", "exact_value", "sampled_value"), "decpomdp.evaluation"),
+    "read_dpomdp": "decpomdp.io.dpomdp",
+    "write_dpomdp": "decpomdp.io.dpomdp",
+    "read_episodes": "decpomdp.io.episodes",
+    "write_episodes": "decpomdp.io.episodes",
+    "read_team": "decpomdp.io.team",
+    "write_team": "decpomdp.io.team",
+    **dict.fromkeys(("DenseSimulator", "collect", "stream"), "decpomdp.rollouts"),
+}
+
+__all__ = [
+    "NO_OBSERVATION",
+    "Agent",
+    "Controller",
+    "DecPOMDP",
+    "DenseSimulator",
+    "Episodes",
+    "ExactValue",
+    "FormatError",
+    "InputError",
+    "SampledValue",
+    "Simulator",
+    "Step",
+    "Team",
+    "__version__",
+    "collect",
+    "concatenate",
+    "evaluate",
+    "exact_value",
+    "load",
+    "names",
+    "read_dpomdp",
+    "read_episodes",
+    "read_team",
+    "sampled_value",
+    "stream",
+    "write_dpomdp",
+    "write_episodes",
+    "write_team",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'decpomdp' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core import checks
 from decpomdp.core.errors import InputError
 
 
@@ -18,23 +19,23 @@ class Agent:
     observations: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"agent name: expected a non-empty text, got {self.name!r}")
+        if not checks.text("agent name", self.name):
+            raise InputError("agent name: expected a non-empty text, got an empty one")
         object.__setattr__(self, "actions", labels(f"actions of {self.name}", self.actions))
         object.__setattr__(self, "observations", labels(f"observations of {self.name}", self.observations))
 
 
 def labels(name: str, given: Iterable[str]) -> tuple[str, ...]:
     """`given` as a tuple of distinct non-empty labels, at least one."""
-    if isinstance(given, str):
-        raise InputError(f"{name}: expected a list of labels, got the text {given!r}")
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{name}: expected a list of labels, got {given!r}")
     result = tuple(given)
     if not result:
         raise InputError(f"{name}: expected at least one label, got none")
     seen: set[str] = set()
     for place, label in enumerate(result):
-        if not isinstance(label, str) or not label:
-            raise InputError(f"{name}: expected non-empty texts, got {label!r} at {place}")
+        if not checks.text(f"{name}[{place}]", label):
+            raise InputError(f"{name}: expected non-empty texts, got an empty one at {place}")
         if label in seen:
             raise InputError(f"{name}: expected distinct labels, got {label!r} twice (again at {place})")
         seen.add(label)

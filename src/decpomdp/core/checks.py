@@ -4,6 +4,7 @@ The rule for probabilities: no entry below 0, every row sums to 1 within 1e-6. A
 than 1e-12 is divided by its sum, so that what is held sums to one to rounding.
 """
 
+import reprlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,20 +18,21 @@ ACCEPTED = 1e-6  # a row whose sum is off by more than this is refused
 EXACT = 1e-12  # a row whose sum is off by more than this is renormalised
 
 
-def array(name: str, value: ArrayLike, axes: str, shape: Sequence[int | None], dtype: DTypeLike) -> NDArray:
-    """`value` as a C-contiguous read-only array of `dtype`; None in `shape` admits any size of at least 1."""
-    try:
-        given = np.asarray(value)
-        converted = np.asarray(given, dtype=dtype, order="C")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: expected numbers in an array [{axes}], got {_kind(value)} ({error})") from None
+def array(
+    name: str, value: ArrayLike, axes: str, shape: Sequence[int | None], dtype: DTypeLike, *, finite: bool = True
+) -> NDArray:
+    """`value` as a C-contiguous read-only array of `dtype`; None in `shape` admits any size of at least 1.
+
+    Whole numbers and truth values must survive the conversion unchanged; floats must be finite unless not `finite`.
+    """
+    given, converted = _convert(name, value, axes, np.dtype(dtype))
     _check_shape(name, converted, axes, shape)
-    if np.issubdtype(converted.dtype, np.integer) and not np.array_equal(given, converted):
-        raise InputError(f"{name}: expected whole numbers that fit {converted.dtype}, got other values")
-    if np.issubdtype(converted.dtype, np.floating):
+    if converted.dtype.kind in "biu" and not np.array_equal(given, converted):
+        wanted = "truth values" if converted.dtype.kind == "b" else f"whole numbers that fit {converted.dtype}"
+        raise InputError(f"{name}: expected {wanted}, got other values")
+    if finite and converted.dtype.kind == "f":
         _check_finite(name, converted, axes)
-    shared = converted is value or converted.base is not None
-    return freeze(converted.copy() if shared and not is_settled(converted) else converted)
+    return converted if is_settled(converted) else freeze(converted.copy())
 
 
 def probabilities(name: str, value: ArrayLike, axes: str, shape: Sequence[int | None]) -> Floats:
@@ -39,7 +41,8 @@ def probabilities(name: str, value: ArrayLike, axes: str, shape: Sequence[int | 
     if np.any(given < 0):
         at = _first(given < 0)
         raise InputError(f"{name}[{_place(axes, at)}] is {given[at]:.9g}, expected a probability of at least 0")
-    sums = given.sum(axis=-1)
+    with np.errstate(over="ignore"):  # a sum beyond the largest float is refused below like any other
+        sums = given.sum(axis=-1)
     off = np.abs(sums - 1.0)
     if np.any(off > ACCEPTED):
         row = _first(off > ACCEPTED)
@@ -48,6 +51,17 @@ def probabilities(name: str, value: ArrayLike, axes: str, shape: Sequence[int | 
     if np.any(off > EXACT):
         given = given / np.where(off > EXACT, sums, 1.0)[..., None]
     return freeze(given)
+
+
+def text(name: str, value: object) -> str:
+    """`value` itself if it is a text that every file can hold."""
+    if not isinstance(value, str):
+        raise InputError(f"{name}: expected a text, got {_kind(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{name}: expected a text of Unicode characters, got {value!r}") from None
+    return value
 
 
 def freeze(value: NDArray) -> NDArray:
@@ -64,6 +78,17 @@ def is_settled(value: NDArray) -> bool:
             return False
         link = link.base
     return link is None
+
+
+def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[NDArray, NDArray]:
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "biufO":  # texts, dates and complex numbers would convert, but to what?
+            raise TypeError(f"values of kind {given.dtype}")
+        with np.errstate(invalid="ignore", over="ignore"):  # the checks of `array` find what did not fit
+            return given, np.asarray(given, dtype=dtype, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: expected numbers in an array [{axes}], got {_kind(value)} ({error})") from None
 
 
 def _check_shape(name: str, value: NDArray, axes: str, shape: Sequence[int | None]) -> None:
@@ -93,5 +118,5 @@ def _place(axes: str, index: tuple[int, ...]) -> str:
 
 
 def _kind(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{type(value).__name__} {text[:36]}..."
+    words = " ".join(reprlib.repr(value).split())
+    return words if len(words) <= 40 else f"{type(value).__name__} {words[:36]}..."

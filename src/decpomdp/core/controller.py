@@ -56,7 +56,8 @@ class Controller:
 
     def exploring(self, rate: ArrayLike) -> "Controller":
         """The same controller with a uniform action taken with probability `rate` (one number, or one per node)."""
-        share = np.broadcast_to(checks.array("rate", rate, "i", np.shape(rate), np.float64), (self.nodes,))
+        shape = () if _is_number(rate) else (self.nodes,)
+        share = np.broadcast_to(checks.array("exploration rate", rate, "i", shape, np.float64), (self.nodes,))
         if np.any((share < 0) | (share > 1)):
             raise InputError(f"exploration rate: expected numbers from 0 to 1, got {share.min()} to {share.max()}")
         mixed = (1 - share)[:, None] * self.action + share[:, None] / self.actions
@@ -113,6 +114,7 @@ class Team:
         object.__setattr__(self, "agents", team_of_agents(self.agents))
         object.__setattr__(self, "controllers", tuple(self.controllers))
         object.__setattr__(self, "discount", checked_discount(self.discount))
+        checks.text("problem", self.problem)
         if len(self.controllers) != len(self.agents):
             raise InputError(f"team: expected {len(self.agents)} controllers, got {len(self.controllers)}")
         for agent, controller in zip(self.agents, self.controllers, strict=True):
@@ -142,9 +144,12 @@ class Team:
         """Number of nodes of each agent's controller."""
         return tuple(controller.nodes for controller in self.controllers)
 
-    def exploring(self, rate: ArrayLike) -> "Team":
-        """The team with every agent exploring at `rate`."""
-        mixed = tuple(controller.exploring(rate) for controller in self.controllers)
+    def exploring(self, rates: float | Sequence[ArrayLike]) -> "Team":
+        """The team with every agent exploring: one rate for all, or for each agent one rate or one per node."""
+        each: list[ArrayLike] = [rates] * len(self.agents) if _is_number(rates) else list(rates)  # type: ignore[arg-type, list-item]
+        if len(each) != len(self.agents):
+            raise InputError(f"exploration rates: expected one for each of {len(self.agents)} agents, got {len(each)}")
+        mixed = tuple(c.exploring(rate) for c, rate in zip(self.controllers, each, strict=True))
         return Team(self.agents, mixed, self.discount, self.problem)
 
     def check_fits(self, problem: HasAgents) -> None:
@@ -161,3 +166,8 @@ class Team:
         return isinstance(other, Team) and same_fields(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _is_number(value: object) -> bool:
+    """Whether `value` is one number; unlike np.ndim, does not mind lists of different lengths inside a list."""
+    return np.isscalar(value) or (isinstance(value, np.ndarray) and value.ndim == 0)

@@ -41,7 +41,8 @@ class Episodes:
         put = object.__setattr__
         put(self, "agents", team_of_agents(self.agents))
         put(self, "discount", checked_discount(self.discount))
-        put(self, "facts", MappingProxyType(dict(self.facts)))
+        checks.text("name", self.name)
+        put(self, "facts", checked_facts(self.facts))
         put(self, "offsets", _offsets(self.offsets))
         rows, n = int(self.offsets[-1]), len(self.agents)
         put(self, "observations", checks.array("observations", self.observations, "r, n", (rows, n), np.int16))
@@ -130,6 +131,13 @@ def concatenate(parts: Sequence[Episodes]) -> Episodes:
     )
 
 
+def checked_facts(given: Mapping[str, str]) -> Mapping[str, str]:
+    """A read-only copy of `given`, in which every name and every fact is a text."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"facts: expected a mapping from text to text, got {type(given).__name__}")
+    return MappingProxyType({checks.text("facts", key): checks.text(f"facts[{key!r}]", given[key]) for key in given})
+
+
 def _offsets(value: NDArray[np.int64]) -> NDArray[np.int64]:
     offsets = checks.array("offsets", value, "k", (None,), np.int64)
     if len(offsets) < 2 or offsets[0] != 0:
@@ -142,9 +150,7 @@ def _offsets(value: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _behaviour(episodes: Episodes, rows: int, n: int) -> NDArray[np.float32]:
-    given = np.asarray(episodes.behaviour, dtype=np.float32)
-    if given.shape != (rows, n):
-        raise InputError(f"behaviour[r, n]: expected shape ({rows}, {n}), got {given.shape}")
+    given = checks.array("behaviour", episodes.behaviour, "r, n", (rows, n), np.float32, finite=False)
     known = ~np.isnan(given)
     wrong = known & ~((given > 0) & (given <= 1))
     if np.any(wrong):
@@ -153,4 +159,4 @@ def _behaviour(episodes: Episodes, rows: int, n: int) -> NDArray[np.float32]:
             f"{episodes.place(row)}, agent {episodes.agents[agent].name}: expected a behaviour probability "
             f"above 0 and up to 1 (or NaN: unknown), got {given[row, agent]}"
         )
-    return given if checks.is_settled(given) else checks.freeze(given.copy())
+    return given

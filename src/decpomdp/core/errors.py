@@ -12,5 +12,8 @@ class FormatError(InputError):
         self.path = path
         self.line = line
         self.message = message
-        place = path if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {message}")
+        super().__init__(path, line, message)  # all three, so that the error can travel between processes
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}"

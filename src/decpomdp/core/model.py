@@ -40,6 +40,7 @@ class DecPOMDP:
         put(self, "observation", checks.probabilities("observation", self.observation, "u, s1, y", (u, s, y)))
         put(self, "reward", checks.array("reward", self.reward, "u, s", (u, s), np.float64))
         put(self, "discount", checked_discount(self.discount))
+        checks.text("name", self.name)
 
     @property
     def joint_actions(self) -> int:

@@ -1,0 +1,53 @@
+# Two commands do everything on a fresh machine with Python 3.11+, git and make:
+#   make demo    set up, then run the main job
+#   make test    set up, then run every check
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+SHELL := /bin/bash
+
+.PHONY: help demo test lint unit test-slow setup clean
+
+help:
+	@echo "make demo       set up and run the main job"
+	@echo "make test       set up and run every check (format, lint, types, imports, tests)"
+	@echo "make test-slow  the longer checks"
+	@echo "make clean      remove everything that these made"
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@echo "== setting up .venv (once; needs the network)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: expected Python 3.11 or newer, got $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.12"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/python examples/demo.py
+
+test: lint unit
+
+lint: $(READY)
+	@echo "== format"
+	@$(BIN)/python -m ruff format --check .
+	@echo "== lint"
+	@$(BIN)/python -m ruff check .
+	@echo "== types"
+	@$(BIN)/python -m mypy
+	@echo "== import directions"
+	@$(BIN)/lint-imports
+
+unit: $(READY)
+	@echo "== tests"
+	@$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: $(READY)
+	@echo "== slow tests"
+	@$(BIN)/python -m pytest -m slow
+	@echo "== kernels with bounds checking"
+	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/kernels tests/rollouts tests/evaluation
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Arguments in, words out. Heavy parts are imported inside commands: `--help` must stay quick."""

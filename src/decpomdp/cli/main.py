@@ -1,0 +1,79 @@
+"""The command `decpomdp`."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from decpomdp.cli import evaluate, problems, simulate, words
+
+app = typer.Typer(
+    name="decpomdp",
+    help="Learn small finite-state controllers for teams that must act without talking.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("list")(problems.list_problems)
+app.command("info")(problems.info)
+app.command("simulate")(simulate.simulate)
+app.command("evaluate")(evaluate.evaluate)
+
+
+# what the command-line library raises for a mistake in the arguments; it ships its own copy of click, or uses click's
+USAGE = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import decpomdp
+
+        typer.echo(f"decpomdp {decpomdp.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command; a user's mistake is one line on standard error and exit code 2."""
+    sys.exit(code_of(arguments))
+
+
+def code_of(arguments: list[str] | None = None) -> int:
+    """Run the command and say how it went: 0 well, 2 a user's mistake, 130 interrupted."""
+    from decpomdp.core.errors import InputError
+
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        result = app(args=given or ["--help"], standalone_mode=False)
+    except USAGE as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "decpomdp"
+        words.fail(f"{error.format_message()} (see `{command} --help`)")  # type: ignore[attr-defined]
+        return 2
+    except InputError as error:
+        words.fail(str(error))
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone; say nothing more
+        return 1
+    except MemoryError:
+        words.fail("not enough memory for this problem")
+        return 1
+    except typer.Exit as error:
+        return error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        words.fail("interrupted")
+        return 130
+    return result if isinstance(result, int) else 0
+
+
+if __name__ == "__main__":
+    run()

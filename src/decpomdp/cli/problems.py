@@ -1,0 +1,62 @@
+"""`decpomdp list` and `decpomdp info`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from decpomdp.cli import words
+
+
+def list_problems(as_json: words.Json = False) -> None:
+    """List the built-in problems."""
+    from decpomdp import domains
+
+    known = [{"name": name, "summary": domains.summary(name)} for name in domains.names()]
+    if as_json:
+        words.tell({"problems": known}, True, ())
+    else:
+        words.table(("problem", "what it is"), [(problem["name"], problem["summary"]) for problem in known])
+
+
+def info(
+    problem: Annotated[str, typer.Argument(help=words.PROBLEM)],
+    discount: words.Discount = None,
+    as_json: words.Json = False,
+) -> None:
+    """Show states, agents, actions, observations and rewards of a problem."""
+    from decpomdp.domains.load import load
+
+    model = load(problem, discount)
+    result: dict[str, Any] = {
+        "name": model.name,
+        "discount": model.discount,
+        "states": list(model.states),
+        "agents": [
+            {"name": agent.name, "actions": list(agent.actions), "observations": list(agent.observations)}
+            for agent in model.agents
+        ],
+        "joint_actions": model.joint_actions,
+        "joint_observations": model.joint_observations,
+        "reward": {"min": float(model.reward.min()), "max": float(model.reward.max())},
+        "start": {state: float(p) for state, p in zip(model.states, model.start, strict=True) if p > 0},
+        "digest": model.digest(),
+    }
+    words.tell(result, as_json, _lines(result))
+
+
+def _lines(result: dict[str, Any]) -> list[str]:
+    start = ", ".join(f"{state} {p:.4g}" for state, p in list(result["start"].items())[:4])
+    more = " ..." if len(result["start"]) > 4 else ""
+    lines = [
+        f"{result['name']}: {len(result['agents'])} agents, {len(result['states'])} states, "
+        f"{result['joint_actions']} joint actions, {result['joint_observations']} joint observations",
+        f"discount {result['discount']:g}, rewards from {result['reward']['min']:g} to {result['reward']['max']:g}",
+        f"starts in {start}{more}",
+    ]
+    for agent in result["agents"]:
+        lines += [
+            f"{agent['name']}",
+            f"  actions      {' '.join(agent['actions'])}",
+            f"  observations {' '.join(agent['observations'])}",
+        ]
+    return lines

@@ -1,0 +1,48 @@
+"""The benchmark problems, one file each, built from their rules.
+
+Every module here tells the rules of one problem in its docstring and has one public function,
+`build(discount=0.9) -> DecPOMDP`. The numbers are those of the published model files, including the places where a
+published table departs from its own story; each such place is named in the module's docstring.
+"""
+
+import difflib
+import importlib
+
+from decpomdp.core import DecPOMDP, InputError
+
+__all__ = ["build", "names", "summary"]
+
+# The modules are imported only when built, so that listing the problems stays cheap.
+_SUMMARIES = {
+    "dectiger": "two agents listen for a tiger behind one of two doors (2 states, 3 actions, 2 observations)",
+    "broadcast": "two nodes share a channel that carries one message at a time (4 states, 2 actions, 2 observations)",
+    "recycling": "two robots collect cans on limited batteries (4 states, 3 actions, 2 observations)",
+    "gridsmall": "two robots try to meet on a 2x2 grid (16 states, 5 actions, 2 observations)",
+    "boxpushing": "two robots push small boxes alone or a large one together (100 states, 4 actions, 5 observations)",
+    "marsrovers": "two rovers sample or drill four sites, some only together (256 states, 6 actions, 8 observations)",
+}
+
+
+def names() -> tuple[str, ...]:
+    """The names `build` knows, small problems first."""
+    return tuple(_SUMMARIES)
+
+
+def summary(name: str) -> str:
+    """One line about the problem, with its sizes (actions and observations are per agent)."""
+    return _SUMMARIES[_known(name)]
+
+
+def build(name: str, discount: float | None = None) -> DecPOMDP:
+    """The problem called `name`; its usual discount is 0.9."""
+    module = importlib.import_module(f"{__name__}.{_known(name)}")
+    problem: DecPOMDP = module.build() if discount is None else module.build(discount)
+    return problem
+
+
+def _known(name: str) -> str:
+    if name in _SUMMARIES:
+        return name
+    close = difflib.get_close_matches(str(name).lower(), _SUMMARIES, n=1, cutoff=0.4)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise InputError(f"problem: expected one of {', '.join(_SUMMARIES)}, got {name!r}{hint}")

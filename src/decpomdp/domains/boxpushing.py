@@ -1,0 +1,159 @@
+"""Cooperative box pushing: two robots, two small boxes each can push alone, and a large one that needs both.
+
+The place: a row of four cells, walls to the south and at both ends. North of cells 1 and 4 stands a small box each,
+north of cells 2 and 3 one large box as wide as both; behind the boxes lies the goal.
+States: four goal states, then s<cell><heading><cell><heading> for the left robot (agent 1) and the right one (agent 2),
+headings N, E, S, W. They never pass each other. Start: s1E4W, at the two ends, facing each other.
+Actions: turnLeft, turnRight, moveForward, stay. Observations: what is in the cell ahead (emptyField, wall,
+otherAgent, smallBox, largeBox), without error; emptyField in the goal states.
+
+Dynamics: each robot's action succeeds with probability 0.9, independently, otherwise that robot stays as it is.
+    - Turning changes the heading by a quarter. Moving into a wall or into the other robot's present cell, even if the
+      other leaves it in this step, changes nothing. Two robots that enter the same empty cell both stay where they are.
+    - Moving forward against a small box pushes it to the goal; both robots against the large box push that one. The
+      episode is then in leftBoxAtGoal, rightBoxAtGoal, bothSmallAtGoal or largeBoxAtGoal.
+    - A goal state jumps back to the start whatever the robots do, so the problem goes on for ever.
+
+Rewards, paid for the attempt, whether or not it succeeds: -0.1 per robot and step; moving forward brings 10 against a
+small box and -5 against a wall, the other robot, the large box alone, or an empty cell that the other robot wants to
+enter too; 100 for both against the large box. The step spent in a goal state brings 0.
+
+One misprint of the published table is kept so that values compare: from s2E4W with both moving forward, when only the
+left robot succeeds, the right one ends up heading S (s3E4S) where the rules say W.
+
+Source: S. Seuken, S. Zilberstein. Improved memory-bounded dynamic programming for decentralized POMDPs. UAI 2007.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Agent, DecPOMDP
+from decpomdp.domains.independent import DECIMALS, printed
+
+ACTIONS = ("turnLeft", "turnRight", "moveForward", "stay")
+OBSERVATIONS = ("emptyField", "wall", "otherAgent", "smallBox", "largeBox")
+GOALS = ("leftBoxAtGoal", "rightBoxAtGoal", "bothSmallAtGoal", "largeBoxAtGoal")
+CELLS = (1, 2, 3, 4)
+HEADINGS = "NESW"
+STEPS = {"E": 1, "W": -1}
+START = "s1E4W"
+
+SUCCESS = 0.9
+STEP_COST = -0.1
+LARGE_BOX_TOGETHER = 100.0
+MEETS = {"emptyField": 0.0, "wall": -5.0, "otherAgent": -5.0, "smallBox": 10.0, "largeBox": -5.0}
+CONTESTED = -5.0  # both robots want to enter the same empty cell
+MISPRINT = ("s2E4W", ("moveForward", "moveForward"), (True, False), "s3E4S")  # state, actions, successes, next state
+
+
+class Pose(NamedTuple):
+    """Where one robot stands and where it looks."""
+
+    cell: int
+    heading: str
+
+
+Poses = tuple[Pose, Pose]
+Pair = tuple[str, str]
+
+
+def build(discount: float = 0.9) -> DecPOMDP:
+    """The box pushing problem that starts again after every goal."""
+    agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
+    places = {_label(poses): poses for poses in _all_poses()}
+    states = (*GOALS, *places)
+    start = np.array([state == START for state in states], dtype=float)
+    pairs = list(product(ACTIONS, ACTIONS))
+    observation = np.tile(_seen(places), (len(pairs), 1, 1))  # [u, s1, y]
+    reward = [[0.0] * len(GOALS) + [_reward(poses, pair) for poses in places.values()] for pair in pairs]
+    transition = _transition(pairs, places, {state: s for s, state in enumerate(states)})
+    return DecPOMDP(agents, states, start, transition, observation, np.array(reward), discount, "boxpushing")
+
+
+def _transition(pairs: list[Pair], places: dict[str, Poses], number: dict[str, int]) -> NDArray[np.float64]:
+    """[u, s, s1]"""
+    transition = np.zeros((len(pairs), len(number), len(number)))
+    transition[:, : len(GOALS), number[START]] = 1.0
+    for (u, pair), (state, poses) in product(enumerate(pairs), places.items()):
+        for after, chance in _outcomes(poses, pair):
+            transition[u, number[state], number[after]] += chance
+    return printed(transition)
+
+
+def _all_poses() -> Iterator[Poses]:
+    for left, look, right, other_look in product(CELLS, HEADINGS, CELLS, HEADINGS):
+        if left < right:
+            yield Pose(left, look), Pose(right, other_look)
+
+
+def _label(poses: Poses) -> str:
+    return "s" + "".join(f"{pose.cell}{pose.heading}" for pose in poses)
+
+
+def _ahead(poses: Poses) -> Pair:
+    """What each robot has before it."""
+    one, other = poses
+    return _before(one, other.cell), _before(other, one.cell)
+
+
+def _before(pose: Pose, other_cell: int) -> str:
+    if pose.heading == "N":
+        return "smallBox" if pose.cell in (1, 4) else "largeBox"
+    target = pose.cell + STEPS.get(pose.heading, 0)
+    if pose.heading == "S" or target not in CELLS:
+        return "wall"
+    return "otherAgent" if target == other_cell else "emptyField"
+
+
+def _seen(places: dict[str, Poses]) -> NDArray[np.float64]:
+    """[s1, y]: the one joint observation of every state."""
+    pairs = list(product(OBSERVATIONS, repeat=2))
+    seen = [("emptyField", "emptyField")] * len(GOALS) + [_ahead(poses) for poses in places.values()]
+    return np.eye(len(pairs))[[pairs.index(pair) for pair in seen]]
+
+
+def _met(poses: Poses, pair: Pair) -> list[str | None]:
+    """What each robot that moves forward runs into; None for a robot that does not."""
+    return [thing if action == "moveForward" else None for thing, action in zip(_ahead(poses), pair, strict=True)]
+
+
+def _reward(poses: Poses, pair: Pair) -> float:
+    met = _met(poses, pair)
+    if met == ["largeBox", "largeBox"]:
+        return LARGE_BOX_TOGETHER + 2 * STEP_COST
+    one, other = (_turned_or_moved(pose, action, thing) for pose, action, thing in zip(poses, pair, met, strict=True))
+    contested = 2 * CONTESTED if one.cell == other.cell else 0.0
+    return round(sum(MEETS[thing] for thing in met if thing) + contested + 2 * STEP_COST, DECIMALS)
+
+
+def _outcomes(poses: Poses, pair: Pair) -> Iterator[tuple[str, float]]:
+    """Every next state with its probability: each action succeeds or is replaced by stay."""
+    for success in product((True, False), repeat=2):
+        one, other = (action if done else "stay" for action, done in zip(pair, success, strict=True))
+        chance = SUCCESS ** sum(success) * (1 - SUCCESS) ** (2 - sum(success))
+        misprinted = (_label(poses), pair, success) == MISPRINT[:3]
+        yield MISPRINT[3] if misprinted else _after(poses, (one, other)), chance
+
+
+def _after(poses: Poses, pair: Pair) -> str:
+    """The next state when both actions take effect."""
+    met = _met(poses, pair)
+    if met == ["largeBox", "largeBox"]:
+        return "largeBoxAtGoal"
+    if "smallBox" in met:
+        both = met == ["smallBox", "smallBox"]
+        pusher = poses[met.index("smallBox")]
+        return "bothSmallAtGoal" if both else "leftBoxAtGoal" if pusher.cell == 1 else "rightBoxAtGoal"
+    one, other = (_turned_or_moved(pose, action, thing) for pose, action, thing in zip(poses, pair, met, strict=True))
+    return _label(poses if one.cell == other.cell else (one, other))
+
+
+def _turned_or_moved(pose: Pose, action: str, met: str | None) -> Pose:
+    if met == "emptyField":
+        return Pose(pose.cell + STEPS[pose.heading], pose.heading)
+    turn = {"turnLeft": -1, "turnRight": 1}.get(action, 0)
+    return Pose(pose.cell, HEADINGS[(HEADINGS.index(pose.heading) + turn) % 4])

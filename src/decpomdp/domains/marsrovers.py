@@ -1,0 +1,145 @@
+"""Mars rovers: two rovers drive between four sites and do one experiment at each; two sites need both rovers.
+
+States: 64 * site of agent 1 + 16 * site of agent 2 + mask, where bit k of the mask says that site k is done. The sites
+form a square numbered column by column (0 top left, 1 bottom left, 2 top right, 3 bottom right). Both rovers start at
+site 0 with nothing done (state 0). Sites 0 and 3 want to be drilled by both rovers together, sites 1 and 2 want to be
+sampled.
+Actions: up, down, left, right, drill, sample. Observations: the rover's own site and whether it is done, without
+error ("s3notampled" is spelt as in the published file).
+
+Dynamics: a move succeeds with probability 0.9, independently for the rovers, otherwise the rover stays; moving off the
+square leaves it where it is. Drilling or sampling marks the rover's site as done for certain, rightly or wrongly. After
+a step in which some rover worked and all four sites are done, everything starts again in state 0. (States with all
+sites done are never reached; from them two moving rovers just drive.)
+
+Rewards, where "fresh" means not done before the step:
+    - A rover that moves costs 0.1.
+    - One rover works, the other moves: sampling a fresh site brings 2, drilling it alone -10, working on a done one -1.
+    - Both work at the same fresh site: both drill brings 6 at sites 0 and 3 and 0 elsewhere; both sample brings 1 at
+      sites 0 and 3 and 2 elsewhere; one of each brings 0. At the same done site: -1 each.
+    - Both work at different sites: the published table looks only at what agent 1 does and counts agent 2 as doing the
+      same: per site, sampling 2, drilling -10, a done site -1. So (sample, drill) pays like (sample, sample), while
+      (drill, sample) pays like (drill, drill). And it pays 0, not -20, for drilling at two fresh sites. Both oddities
+      are kept so that values compare.
+
+Source: C. Amato, S. Zilberstein. Achieving goals in decentralized POMDPs. AAMAS 2009.
+"""
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Agent, DecPOMDP
+from decpomdp.core.agent import numbered
+from decpomdp.domains.independent import DECIMALS, side_by_side
+
+MOVES = ("up", "down", "left", "right")
+ACTIONS = (*MOVES, "drill", "sample")
+SITES = 4
+OBSERVATIONS = (
+    *("s0notSampled", "s1notSampled", "s2notSampled", "s3notampled"),
+    *("s0sampled", "s1sampled", "s2sampled", "s3sampled"),
+)
+MASKS = 2**SITES
+ALL_DONE = MASKS - 1
+DRILL_SITES = (0, 3)
+
+SUCCESS = 0.9
+MOVE_COST = -0.1
+WORK = {"drill": -10.0, "sample": 2.0}  # at a fresh site, one rover's share
+DONE_COST = -1.0  # work at a site that is done, per rover
+
+Pair = tuple[str, str]
+Sites = tuple[int, int]
+
+
+def build(discount: float = 0.9) -> DecPOMDP:
+    """The Mars rovers problem."""
+    agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
+    pairs = list(product(ACTIONS, ACTIONS))
+    places = list(product(range(SITES), range(SITES)))
+    states = numbered(len(places) * MASKS)
+    start = np.eye(len(states))[0]
+    observation = np.tile(_seen(places), (len(pairs), 1, 1))  # [u, s1, y]
+    reward = [[_reward(pair, *state) for state in product(places, range(MASKS))] for pair in pairs]
+    transition = _transition(pairs, places)
+    return DecPOMDP(agents, states, start, transition, observation, np.array(reward), discount, "marsrovers")
+
+
+def _transition(pairs: list[Pair], places: list[Sites]) -> NDArray[np.float64]:
+    """[u, s, s1]"""
+    drives = side_by_side(_drive(), _drive())  # [u, place, place after]
+    transition = np.zeros((len(pairs), len(places), MASKS, len(places), MASKS))
+    for (u, pair), (place, sites), mask in product(enumerate(pairs), enumerate(places), range(MASKS)):
+        worked = {site for site, action in zip(sites, pair, strict=True) if action in WORK}
+        after = mask | sum(1 << site for site in worked)
+        if worked and after == ALL_DONE:
+            transition[u, place, mask, 0, 0] = 1.0
+        else:
+            transition[u, place, mask, :, after] = drives[u, place]
+    return transition.reshape(len(pairs), len(places) * MASKS, -1)
+
+
+def _drive() -> NDArray[np.float64]:
+    """[action, site, site after]: one rover; it stays while it works."""
+    drive = np.zeros((len(ACTIONS), SITES, SITES))
+    for (a, action), site in product(enumerate(ACTIONS), range(SITES)):
+        drive[a, site, _beside(site, action)] += SUCCESS
+        drive[a, site, site] += 1 - SUCCESS
+    return drive
+
+
+def _beside(site: int, action: str) -> int:
+    """The site a successful action leads to: site 2 * column + row."""
+    column, row = divmod(site, 2)
+    row = {"up": 0, "down": 1}.get(action, row)
+    column = {"left": 0, "right": 1}.get(action, column)
+    return 2 * column + row
+
+
+def _seen(places: list[Sites]) -> NDArray[np.float64]:
+    """[s1, y]: the one joint observation of every state."""
+    seen = np.zeros((len(places) * MASKS, len(OBSERVATIONS) ** 2))
+    for s, ((one, other), mask) in enumerate(product(places, range(MASKS))):
+        own = [site + SITES * _done(site, mask) for site in (one, other)]
+        seen[s, own[0] * len(OBSERVATIONS) + own[1]] = 1.0
+    return seen
+
+
+def _done(site: int, mask: int) -> bool:
+    return bool(mask >> site & 1)
+
+
+def _reward(pair: Pair, sites: Sites, mask: int) -> float:
+    done = (_done(sites[0], mask), _done(sites[1], mask))
+    if any(action in MOVES for action in pair):
+        shares = [_share(action, over) for action, over in zip(pair, done, strict=True)]
+        return round(sum(shares), DECIMALS)
+    if sites[0] != sites[1]:
+        return _reward_apart(pair, done)
+    return 2 * DONE_COST if done[0] else _reward_together(pair, sites[0])
+
+
+def _share(action: str, done: bool) -> float:
+    """What one rover's action counts for when the rovers do not work side by side."""
+    if action in MOVES:
+        return MOVE_COST
+    return DONE_COST if done else WORK[action]
+
+
+def _reward_together(pair: Pair, site: int) -> float:
+    """Both work at the same fresh site."""
+    wants_drill = site in DRILL_SITES
+    if pair == ("drill", "drill"):
+        return 6.0 if wants_drill else 0.0
+    if pair == ("sample", "sample"):
+        return 1.0 if wants_drill else 2.0
+    return 0.0
+
+
+def _reward_apart(pair: Pair, done: tuple[bool, bool]) -> float:
+    """Both work, at different sites: agent 2 counts as doing what agent 1 does, as in the published table."""
+    if pair[0] == "drill" and not any(done):
+        return 0.0  # as published; the shares would give -20
+    return _share(pair[0], done[0]) + _share(pair[0], done[1])

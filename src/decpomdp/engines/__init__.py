@@ -1,0 +1,1 @@
+"""Where work runs. Knows nothing of decision problems."""

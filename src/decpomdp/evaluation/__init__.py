@@ -1,0 +1,14 @@
+"""Model + team -> exact value; simulator + team -> estimate with its error."""
+
+from decpomdp.core import DecPOMDP, Simulator, Team
+from decpomdp.evaluation.exact import ExactValue, exact_value
+from decpomdp.evaluation.sampled import SampledValue, sampled_value
+
+__all__ = ["ExactValue", "SampledValue", "evaluate", "exact_value", "sampled_value"]
+
+
+def evaluate(team: Team, problem: DecPOMDP | Simulator, horizon: int | None = None) -> ExactValue | SampledValue:
+    """How good is the team? Exactly when the problem is a model, from test episodes when it is a simulator."""
+    if isinstance(problem, DecPOMDP):
+        return exact_value(problem, team, horizon)
+    return sampled_value(problem, team, horizon=horizon)

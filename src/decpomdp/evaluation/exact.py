@@ -1,0 +1,140 @@
+"""The exact value of a team on a model: the Bellman equation of the chain over (state, joint node).
+
+v = B v is linear with a contraction; it is solved by a Krylov method (BiCGSTAB) on the matrix-free backup and then
+polished by plain backups until the residual proves the answer: |v - v*| <= max |B v - v| / (1 - discount).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import DecPOMDP, InputError, Team
+from decpomdp.kernels import backup as kernels
+from decpomdp.kernels.backup import JointMoves, SparseRows
+
+ROUNDING = 1e-11  # of the largest possible value: the precision asked for
+CORRECTIONS = 4  # Krylov solves, each on what the last one left over
+POLISHES = 5000  # plain backups after them, at most
+LARGEST = 200_000_000  # numbers in a value table: 1.6 GB
+
+
+@dataclass(frozen=True, slots=True)
+class ExactValue:
+    """The expected discounted sum of rewards from the start, and how far it can be off."""
+
+    value: float
+    error: float  # proved bound on |value - true value|, apart from rounding
+    horizon: int | None  # None: for ever
+    discount: float
+
+
+class TeamOnModel:
+    """The chain over (state, joint node) that a team makes of a model."""
+
+    def __init__(self, model: DecPOMDP, team: Team) -> None:
+        team.check_fits(model)
+        self.model, self.team = model, team
+        self.shape = (len(model.states), int(np.prod(team.nodes)))
+        if self.shape[0] * self.shape[1] > LARGEST:
+            raise InputError(
+                f"exact value: expected at most {LARGEST} pairs of state and joint node, got "
+                f"{self.shape[0] * self.shape[1]}; estimate it from episodes instead"
+            )
+        self.transition = _sparse(model.transition)
+        self.observation = _sparse(model.observation)
+        self.moves = _moves(model, team)
+        self.expected = np.ascontiguousarray(model.reward.T @ _joint_actions(team))  # [s, q]
+
+    def backup(self, v: NDArray[np.float64], rewards: bool = True) -> NDArray[np.float64]:
+        """B v, or the linear part alone."""
+        out = np.empty(self.shape)
+        expected = self.expected if rewards else np.zeros(self.shape)
+        kernels.backup(self.transition, self.observation, self.moves, expected, self.model.discount, v, out)
+        return out
+
+    def at_start(self, v: NDArray[np.float64]) -> float:
+        """Expectation of v(s, q) where the episode starts."""
+        first: NDArray[np.float64] = np.ones(1)
+        for controller in self.team.controllers:
+            first = np.kron(first, controller.initial).astype(np.float64)
+        return float(self.model.start @ v @ first)
+
+
+def exact_value(model: DecPOMDP, team: Team, horizon: int | None = None) -> ExactValue:
+    """Value of `team` on `model` over `horizon` steps, or for ever (needs a discount below 1)."""
+    chain = TeamOnModel(model, team)
+    if horizon is not None:
+        if horizon < 0:
+            raise InputError(f"horizon: expected a whole number of at least 0, got {horizon}")
+        v = np.zeros(chain.shape)
+        for _ in range(horizon):
+            v = chain.backup(v)
+        return ExactValue(chain.at_start(v), 0.0, horizon, model.discount)
+    if model.discount >= 1:
+        raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
+    v, error = solve(chain)
+    return ExactValue(chain.at_start(v), error, None, model.discount)
+
+
+def solve(chain: TeamOnModel) -> tuple[NDArray[np.float64], float]:
+    """The fixed point [s, q] of the backup, and a bound on its error."""
+    discount = chain.model.discount
+    wanted = ROUNDING * max(float(np.abs(chain.expected).max()), 1e-300)
+    v: NDArray[np.float64] = np.zeros(chain.shape)
+    residual = np.inf
+    for correct in [True] * CORRECTIONS + [False] * POLISHES:
+        following = chain.backup(v)
+        gap = following - v
+        last, residual = residual, float(np.abs(gap).max())
+        if residual <= wanted or (not correct and residual >= last):  # as good as asked for, or as rounding allows
+            break
+        v = v + _correction(chain, gap, 0.1 * wanted) if correct else following
+    return following, discount * residual / (1 - discount)
+
+
+def _correction(chain: TeamOnModel, gap: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
+    """d with v + d = B(v + d), given gap = B v - v: a linear equation in the backup's linear part."""
+    from scipy.sparse.linalg import LinearOperator, bicgstab
+
+    operator = LinearOperator(
+        (gap.size, gap.size),
+        matvec=lambda flat: flat - chain.backup(flat.reshape(chain.shape), rewards=False).ravel(),
+        dtype=np.float64,
+    )
+    flat, _ = bicgstab(operator, gap.ravel(), rtol=1e-12, atol=wanted, maxiter=300)
+    solved = flat.reshape(chain.shape)
+    after = gap + chain.backup(solved, rewards=False) - solved
+    better = bool(np.all(np.isfinite(solved))) and np.abs(after).max() < np.abs(gap).max()
+    return solved if better else gap  # v + gap is the plain backup
+
+
+def _joint_actions(team: Team) -> NDArray[np.float64]:
+    """[u, q]: probability of joint action u in joint node q."""
+    joint: NDArray[np.float64] = np.ones((1, 1))
+    for controller in team.controllers:
+        joint = np.kron(joint, controller.action.T).astype(np.float64)
+    return joint
+
+
+def _moves(model: DecPOMDP, team: Team) -> JointMoves:
+    tables = [
+        np.ascontiguousarray((c.transition * c.action[:, :, None, None]).transpose(1, 2, 3, 0)).ravel()
+        for c in team.controllers
+    ]
+    sizes = [len(table) for table in tables]
+    return JointMoves(
+        nodes=np.array(team.nodes, np.int64),
+        observations=np.array([controller.observations for controller in team.controllers], np.int64),
+        table=np.concatenate(tables),
+        place=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
+        action_parts=model.action_table(),
+        observation_parts=model.observation_table(),
+    )
+
+
+def _sparse(table: NDArray[np.float64]) -> SparseRows:
+    rows = table.reshape(-1, table.shape[-1])
+    where, columns = np.nonzero(rows)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(rows)))])
+    return SparseRows(offsets.astype(np.int64), columns.astype(np.int64), rows[where, columns])

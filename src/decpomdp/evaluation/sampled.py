@@ -1,0 +1,48 @@
+"""The value of a team from fresh episodes, with its standard error. For simulators, and to check the exact value."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from decpomdp.core import DecPOMDP, InputError, Simulator, Team
+from decpomdp.rollouts import stream
+
+NEGLIGIBLE = 1e-4  # share of a reward-for-ever that may lie beyond the horizon when none is given
+LONGEST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SampledValue:
+    """Mean discounted return of test episodes."""
+
+    value: float
+    standard_error: float
+    episodes: int
+    horizon: int
+    discount: float
+
+
+def sampled_value(
+    problem: DecPOMDP | Simulator,
+    team: Team,
+    episodes: int = 1000,
+    horizon: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+) -> SampledValue:
+    """Play `team` and average. Without a horizon, one is taken beyond which the discount leaves next to nothing."""
+    steps = horizon_for(problem.discount) if horizon is None else horizon
+    parts = stream(problem, team, episodes, steps, seed, threads)
+    returns = np.concatenate([part.returns() for part in parts])
+    spread = float(returns.std(ddof=1)) if len(returns) > 1 else float("nan")
+    error = spread / float(np.sqrt(len(returns)))
+    return SampledValue(float(returns.mean()), error, episodes, steps, problem.discount)
+
+
+def horizon_for(discount: float) -> int:
+    """Steps after which a constant reward has paid all but NEGLIGIBLE of its sum."""
+    if discount >= 1:
+        raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
+    if discount <= 0:
+        return 1
+    return min(LONGEST, int(np.ceil(np.log(NEGLIGIBLE) / np.log(discount))))

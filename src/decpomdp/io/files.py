@@ -1,0 +1,159 @@
+"""Files as a whole: written completely or not at all, read within bounds, JSON without surprises.
+
+A file is first written under a temporary name in the folder where it will live, brought to the disk, and only then
+given its name, in one step. Whoever reads that name finds the old file or the new one, never half of either. The
+operating system's complaints reach the user as one line: InputError for what cannot be written, FormatError for
+what cannot be read.
+"""
+
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from decpomdp.core.errors import FormatError, InputError
+
+Document = TypeVar("Document")
+FilePath = str | os.PathLike[str]
+
+
+@contextmanager
+def replacing(path: FilePath) -> Iterator[Path]:
+    """A temporary path in the folder of `path`; becomes `path` when the block ends well, else leaves no trace."""
+    with in_words(path):
+        target = Path(os.path.realpath(path))  # a link stays a link; what it points to is replaced
+        mode = _mode_of(target)
+        temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        try:
+            yield temporary
+            if mode is not None:
+                temporary.chmod(mode)
+            _to_disk(temporary)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # makes the new name itself last; not every system can do this to a folder
+            _to_disk(target.parent)
+
+
+@contextmanager
+def in_words(path: FilePath) -> Iterator[None]:
+    """Turns what the operating system says while `path` is being written into an InputError of one line."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {os.fspath(path)}: {_words(error, Path(path).parent)}") from error
+    except ValueError as error:
+        if "null byte" not in str(error):  # the only complaint about a path that is not an OSError
+            raise
+        raise InputError(f"cannot write {os.fspath(path)!r}: a path cannot hold a null byte") from None
+
+
+def write_bytes(path: FilePath, data: bytes) -> None:
+    """`data` as the whole content of the file at `path`."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def read_bytes(path: FilePath, limit: int) -> bytes:
+    """The whole content of the file at `path`; a file of more than `limit` bytes is refused."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        words = _words(error) if isinstance(error, OSError) else str(error)
+        raise FormatError(os.fspath(path), None, f"cannot be read: {words}") from None
+    if len(data) > limit:
+        raise FormatError(os.fspath(path), None, f"expected at most {limit} bytes, got a larger file")
+    return data
+
+
+def from_json(data: bytes, kind: type[Document], source: str, known: str) -> Document:
+    """`data` as a `kind` (a msgspec Struct), strictly; its field `format` must be the `known` one.
+
+    Refuses, naming the line or the place inside: what is not UTF-8 or not JSON (NaN and Infinity are not), a name
+    given twice in one object, another format, fields missing, unknown or of another type.
+    """
+    import msgspec
+
+    document = _parse(data, source)
+    if not isinstance(document, dict):
+        raise FormatError(source, None, f"expected a JSON object, got {json.dumps(document)[:80]}")
+    if document.get("format") != known:  # said first: another version has other fields
+        got = json.dumps(document["format"])[:80] if "format" in document else "none"
+        raise FormatError(source, None, f'format: expected "{known}", got {got}')
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).replace("`", "").partition(" - at $")
+        where = f"{place.lstrip('.')}: " if place else ""
+        raise FormatError(source, None, f"{where}{message[:1].lower()}{message[1:]}") from None
+
+
+def _parse(data: bytes, source: str) -> Any:
+    try:
+        # parse_int: every number of our files is a float, and a whole number may have any number of digits
+        return json.loads(
+            data.decode("utf-8-sig"), object_pairs_hook=_object, parse_int=float, parse_constant=_no_constant
+        )
+    except json.JSONDecodeError as error:
+        raise FormatError(source, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(source, None, f"expected UTF-8 text, got another byte at position {error.start}") from None
+    except RecursionError:
+        raise FormatError(source, None, "expected a few levels of nesting, got too many to read") from None
+    except _RefusedError as error:
+        raise FormatError(source, None, str(error)) from None
+
+
+class _RefusedError(Exception):
+    """JSON that other readers may accept and we do not."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in content:
+            raise _RefusedError(f"expected every name once in an object, got {json.dumps(name)[:80]} twice")
+        content[name] = value
+    return content
+
+
+def _no_constant(name: str) -> float:
+    raise _RefusedError(f"expected finite numbers, got {name}")
+
+
+def _mode_of(target: Path) -> int | None:
+    """The permissions of the file to be replaced, None if there is none; OSError if it must not be replaced."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(0, "it is a folder")
+    if not stat.S_ISREG(mode):
+        raise OSError(0, "it is a device or a pipe, not a file")
+    if not os.access(target, os.W_OK):
+        raise PermissionError(0, "it is write-protected")
+    return stat.S_IMODE(mode)
+
+
+def _to_disk(path: Path) -> None:
+    # A file is opened for writing because Windows refuses to flush anything else.
+    number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _words(error: OSError, folder: Path | None = None) -> str:
+    if folder is not None and not folder.exists():
+        return f"the folder {folder} does not exist"
+    text = os.strerror(error.errno) if error.errno else error.strerror or str(error)
+    return " ".join(text.split())[:300]

@@ -1,0 +1,101 @@
+"""One Bellman backup of a team on a dense model, for any number of agents.
+
+With q = (q_1, ..., q_N) the joint node, M_n[a, o][j, i] = transition_n[i, a, o, j] * action_n[i, a]:
+
+  B v (s, q) = sum_u P(u | q) reward[u, s]
+             + discount * sum_u sum_s1 transition[u, s, s1] sum_y observation[u, s1, y] (M_1 x ... x M_N v(s1, .))(q)
+
+The Kronecker product is applied one agent at a time; zeros of the model and of the controllers are skipped.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.compiled import inlined, kernel
+
+
+class SparseRows(NamedTuple):
+    """The positive entries of a table [u, s, column], row u * S + s."""
+
+    offsets: NDArray[np.int64]  # [row + 1]
+    columns: NDArray[np.int64]  # [entry]
+    values: NDArray[np.float64]  # [entry]
+
+
+class JointMoves(NamedTuple):
+    """All agents' M_n, laid end to end."""
+
+    nodes: NDArray[np.int64]  # [n]
+    observations: NDArray[np.int64]  # [n]
+    table: NDArray[np.float64]  # flat: agent n from place[n], [a, o, j, i]
+    place: NDArray[np.int64]  # [n]
+    action_parts: NDArray[np.int64]  # [u, n]
+    observation_parts: NDArray[np.int64]  # [y, n]
+
+
+@inlined
+def contract(moves: JointMoves, n: int, matrix: int, left: int, right: int, v: NDArray, out: NDArray) -> None:
+    """out[l, i, r] = sum_j M_n[j, i] v[l, j, r], M_n beginning at `matrix`."""
+    size = moves.nodes[n]
+    for e in range(left * size * right):
+        out[e] = 0.0
+    for row in range(left):
+        for j in range(size):
+            source = (row * size + j) * right
+            weights = matrix + j * size
+            if right == 1:
+                value = v[source]
+                if value != 0.0:
+                    for i in range(size):
+                        out[row * size + i] += moves.table[weights + i] * value
+            else:
+                for i in range(size):
+                    weight = moves.table[weights + i]
+                    if weight != 0.0:
+                        target = (row * size + i) * right
+                        for r in range(right):
+                            out[target + r] += weight * v[source + r]
+
+
+@kernel
+def backup(
+    transition: SparseRows,  # row u * S + s, column s1
+    observation: SparseRows,  # row u * S + s1, column y
+    moves: JointMoves,
+    expected: NDArray[np.float64],  # [s, q] sum_u P(u | q) reward[u, s]
+    discount: float,
+    v: NDArray[np.float64],  # [s, q]
+    out: NDArray[np.float64],  # [s, q]
+) -> None:
+    """out = B v."""
+    states, joint = v.shape
+    agents = len(moves.nodes)
+    ahead = np.empty((states, joint))  # what follows s1 under the joint action at hand
+    one, other = np.empty(joint), np.empty(joint)
+    out[:] = expected
+    for u in range(len(moves.action_parts)):
+        for s1 in range(states):
+            ahead[s1] = 0.0
+            row = u * states + s1
+            for e in range(observation.offsets[row], observation.offsets[row + 1]):
+                y = observation.columns[e]
+                one[:] = v[s1]
+                left, right = 1, joint
+                for n in range(agents):
+                    size = moves.nodes[n]
+                    right //= size
+                    pair = moves.action_parts[u, n] * moves.observations[n] + moves.observation_parts[y, n]
+                    contract(moves, n, moves.place[n] + pair * size * size, left, right, one, other)
+                    left *= size
+                    one, other = other, one
+                for q in range(joint):
+                    ahead[s1, q] += observation.values[e] * one[q]
+        for s in range(states):
+            row = u * states + s
+            for e in range(transition.offsets[row], transition.offsets[row + 1]):
+                weight = discount * transition.values[e]
+                s1 = transition.columns[e]
+                for q in range(joint):
+                    out[s, q] += weight * ahead[s1, q]

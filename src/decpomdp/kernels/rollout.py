@@ -1,0 +1,212 @@
+"""Play a team: against a dense model for whole episodes, or one step of a batch against any simulator.
+
+Every step of an episode uses its own random numbers by position: lane 0 is the world's, lanes 1 + 2n and 2 + 2n are
+agent n's move and action. Two teams that do the same in the same situation therefore meet the same chance.
+
+The marginal probability of an action given the agent's own history, p(a | h) = sum_j b(j) action[j, a], needs the
+node distribution b that the history implies, not the node that was sampled: `remember` keeps it up to date.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.sampling import Sampler, draw, pick, stream
+
+
+class World(NamedTuple):
+    """A dense model, ready to be played."""
+
+    start: Sampler  # one row: the first state
+    dynamics: Sampler  # row u * S + s: outcome (s1 << observation_bits) + y
+    reward: NDArray[np.float64]  # [u, s]
+    observation_parts: NDArray[np.int16]  # [y, n]
+    action_strides: NDArray[np.int64]  # [n] joint action = sum of strides * actions
+    observation_bits: int  # room for y in an outcome
+
+
+class Players(NamedTuple):
+    """A team, ready to play. Rows of agent n begin at its place in `first_*`."""
+
+    starts: Sampler  # row n * (1 + max O): first node; row n * (1 + max O) + 1 + o: first node given o
+    moves: Sampler  # row first_move[n] + (i * A + a) * O + o: next node
+    acts: Sampler  # row first_act[n] + i: action
+    first_move: NDArray[np.int64]  # [n]
+    first_act: NDArray[np.int64]  # [n]
+    start_stride: int
+    nodes: NDArray[np.int64]  # [n]
+    actions: NDArray[np.int64]  # [n]
+    observations: NDArray[np.int64]  # [n]
+    initial: NDArray[np.float64]  # [n, 1 + max O, i] as starts
+    move: NDArray[np.float64]  # flat: agent n from move_place[n], [a, o, i, j]
+    act: NDArray[np.float64]  # flat: agent n from act_place[n], [a, i]
+    move_place: NDArray[np.int64]  # [n]
+    act_place: NDArray[np.int64]  # [n]
+
+
+class Paths(NamedTuple):
+    """What happened, episode by episode, all of one length: row k * T + t."""
+
+    observations: NDArray[np.int16]  # [r, n] seen before the action; -1: nothing
+    actions: NDArray[np.int16]  # [r, n]
+    nodes: NDArray[np.int16]  # [r, n]
+    behaviour: NDArray[np.float32]  # [r, n] marginal probability of the action; size 0 when not asked for
+    rewards: NDArray[np.float64]  # [r]
+
+
+@inlined
+def next_node(players: Players, n: int, node: int, action: int, seen: int, bits: np.uint64) -> int:
+    """Where agent n goes."""
+    row = players.first_move[n] + (node * players.actions[n] + action) * players.observations[n] + seen
+    return pick(players.moves, row, bits)
+
+
+@inlined
+def foresee(
+    players: Players, n: int, belief: NDArray[np.float64], action: int, seen: int, ahead: NDArray[np.float64]
+) -> None:
+    """Turn belief[n, i] into the distribution over nodes after (action, seen)."""
+    size = players.nodes[n]
+    place = players.move_place[n] + (action * players.observations[n] + seen) * size * size
+    for j in range(size):
+        ahead[j] = 0.0
+    for i in range(size):
+        weight = belief[n, i]
+        if weight > 0.0:
+            row = place + i * size
+            for j in range(size):
+                ahead[j] += weight * players.move[row + j]
+    for j in range(size):
+        belief[n, j] = ahead[j]
+
+
+@inlined
+def remember(players: Players, n: int, belief: NDArray[np.float64], action: int) -> float:
+    """p(action | history) under belief[n, i], which is then conditioned on the action."""
+    size = players.nodes[n]
+    place = players.act_place[n] + action * size
+    total = 0.0
+    for i in range(size):
+        belief[n, i] *= players.act[place + i]
+        total += belief[n, i]
+    scale = 1.0 / total
+    for i in range(size):
+        belief[n, i] *= scale
+    return total
+
+
+@kernel
+def play(
+    world: World,
+    players: Players,
+    seed: np.uint64,
+    first: int,
+    episodes: int,
+    horizon: int,
+    paths: Paths,
+) -> None:
+    """Episodes first .. first + episodes - 1 of a dense model into rows 0 .. episodes * horizon of `paths`."""
+    agents = len(players.nodes)
+    lanes = 1 + 2 * agents
+    states = world.reward.shape[1]
+    recording = paths.behaviour.size > 0
+    node = np.zeros(agents, np.int64)
+    belief = np.zeros((agents, players.initial.shape[2]))
+    ahead = np.zeros(players.initial.shape[2])
+    for k in range(episodes):
+        key = stream(seed, first + k)
+        state = pick(world.start, 0, draw(key, 0))
+        y = 0
+        for t in range(horizon):
+            row = k * horizon + t
+            counter = 1 + t * lanes
+            u = 0
+            for n in range(agents):
+                seen = -1
+                if t == 0:
+                    node[n] = pick(players.starts, n * players.start_stride, draw(key, counter + 1 + 2 * n))
+                    if recording:
+                        for i in range(players.nodes[n]):
+                            belief[n, i] = players.initial[n, 0, i]
+                else:
+                    seen = np.int64(world.observation_parts[y, n])
+                    before = np.int64(paths.actions[row - 1, n])
+                    node[n] = next_node(players, n, node[n], before, seen, draw(key, counter + 1 + 2 * n))
+                    if recording:
+                        foresee(players, n, belief, before, seen, ahead)
+                action = pick(players.acts, players.first_act[n] + node[n], draw(key, counter + 2 + 2 * n))
+                if recording:
+                    paths.behaviour[row, n] = remember(players, n, belief, action)
+                paths.observations[row, n] = seen
+                paths.actions[row, n] = action
+                paths.nodes[row, n] = node[n]
+                u += world.action_strides[n] * action
+            paths.rewards[row] = world.reward[u, state]
+            outcome = pick(world.dynamics, u * states + state, draw(key, counter))
+            state = outcome >> world.observation_bits
+            y = outcome - (state << world.observation_bits)
+
+
+@kernel
+def begin(world: World, seed: np.uint64, states: NDArray[np.int64]) -> None:
+    """First state of every episode of a batch; the same draw as in `play`."""
+    for k in range(len(states)):
+        states[k] = pick(world.start, 0, draw(stream(seed, k), 0))
+
+
+@kernel
+def advance(
+    world: World,
+    seed: np.uint64,
+    t: int,
+    states: NDArray[np.int64],  # [k] changed in place
+    actions: NDArray[np.int64],  # [k, n]
+    observations: NDArray[np.int16],  # [k, n] out
+    rewards: NDArray[np.float64],  # [k] out
+) -> None:
+    """Step t of every episode of a batch; the same draws as in `play`."""
+    agents = actions.shape[1]
+    for k in range(len(states)):
+        u = 0
+        for n in range(agents):
+            u += world.action_strides[n] * actions[k, n]
+        rewards[k] = world.reward[u, states[k]]
+        bits = draw(stream(seed, k), 1 + t * (1 + 2 * agents))
+        outcome = pick(world.dynamics, u * world.reward.shape[1] + states[k], bits)
+        states[k] = outcome >> world.observation_bits
+        y = outcome - (states[k] << world.observation_bits)
+        for n in range(agents):
+            observations[k, n] = world.observation_parts[y, n]
+
+
+@kernel
+def choose(
+    players: Players,
+    seed: np.uint64,
+    t: int,
+    observations: NDArray[np.int16],  # [k, n] seen before the action; -1: nothing (t = 0 only)
+    nodes: NDArray[np.int16],  # [k, n] changed in place
+    actions: NDArray[np.int16],  # [k, n] the last actions in, the next ones out
+    beliefs: NDArray[np.float64],  # [k, n, i] changed in place
+    behaviour: NDArray[np.float32],  # [k, n] out
+) -> None:
+    """The team's actions at step t of every episode of a batch; the same draws as in `play`."""
+    agents = len(players.nodes)
+    ahead = np.zeros(beliefs.shape[2])
+    for k in range(len(actions)):
+        key = stream(seed, k)
+        for n in range(agents):
+            counter = 1 + t * (1 + 2 * agents) + 1 + 2 * n
+            seen = np.int64(observations[k, n])
+            if t == 0:
+                nodes[k, n] = pick(players.starts, n * players.start_stride + 1 + seen, draw(key, counter))
+                for i in range(players.nodes[n]):
+                    beliefs[k, n, i] = players.initial[n, 1 + seen, i]
+            else:
+                before = np.int64(actions[k, n])
+                nodes[k, n] = next_node(players, n, np.int64(nodes[k, n]), before, seen, draw(key, counter))
+                foresee(players, n, beliefs[k], before, seen, ahead)
+            actions[k, n] = pick(players.acts, players.first_act[n] + nodes[k, n], draw(key, counter + 1))
+            behaviour[k, n] = remember(players, n, beliefs[k], np.int64(actions[k, n]))

@@ -1,0 +1,175 @@
+"""Random numbers as a function of a counter, and constant-time draws from many discrete distributions.
+
+`draw(key, counter)` is the SplitMix64 generator addressed by position. A draw from a distribution takes one 64-bit
+number: its upper half chooses an entry of the alias table, its lower half decides between the entry's two outcomes.
+Probabilities are thereby honoured to 2^-32, certain outcomes exactly.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.compiled import inlined, kernel
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX2 = np.uint64(0x94D049BB133111EB)
+HALF = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+S30, S27, S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+class Sampler(NamedTuple):
+    """Many discrete distributions, one per row, as alias tables laid end to end."""
+
+    rows: NDArray[np.int32]  # [row, 2] first entry, number of entries
+    entries: NDArray[np.uint32]  # [entry, 4] own outcome, other outcome, cut (below it: own), unused
+
+
+@inlined
+def mix(value: np.uint64) -> np.uint64:
+    """Scramble 64 bits."""
+    value = (value ^ (value >> S30)) * MIX1
+    value = (value ^ (value >> S27)) * MIX2
+    return value ^ (value >> S31)
+
+
+@inlined
+def stream(seed: np.uint64, episode: int) -> np.uint64:
+    """The key of one episode's random numbers."""
+    return mix(mix(seed + GOLDEN) + np.uint64(episode) * GOLDEN)
+
+
+@inlined
+def draw(key: np.uint64, counter: int) -> np.uint64:
+    """The counter-th 64 random bits of a stream."""
+    return mix(key + np.uint64(counter) * GOLDEN)
+
+
+@inlined
+def pick(sampler: Sampler, row: int, bits: np.uint64) -> int:
+    """Outcome drawn from distribution `row`."""
+    first = sampler.rows[row, 0]
+    place = first + np.int64(((bits >> HALF) * np.uint64(sampler.rows[row, 1])) >> HALF)
+    low = np.uint32(bits & LOW)
+    return np.int64(sampler.entries[place, 0] if low < sampler.entries[place, 2] else sampler.entries[place, 1])
+
+
+@kernel
+def fill_alias(
+    weights: NDArray[np.float64],  # [m] positive
+    outcomes: NDArray[np.int64],  # [m]
+    entries: NDArray[np.uint32],  # [m, 4] out
+    small: NDArray[np.int64],  # [m] scratch
+    large: NDArray[np.int64],  # [m] scratch
+    scaled: NDArray[np.float64],  # [m] scratch
+    m: int,
+) -> None:
+    """Alias table of one distribution (Vose's construction)."""
+    total = 0.0
+    for e in range(m):
+        total += weights[e]
+    smalls, larges = 0, 0
+    for e in range(m):
+        scaled[e] = weights[e] * m / total
+        entries[e, 0] = entries[e, 1] = outcomes[e]
+        entries[e, 2] = LOW
+        entries[e, 3] = 0
+        if scaled[e] < 1.0:
+            small[smalls] = e
+            smalls += 1
+        else:
+            large[larges] = e
+            larges += 1
+    while smalls > 0 and larges > 0:
+        smalls -= 1
+        poor, rich = small[smalls], large[larges - 1]
+        entries[poor, 1] = outcomes[rich]
+        entries[poor, 2] = np.uint32(scaled[poor] * 4294967296.0)
+        scaled[rich] -= 1.0 - scaled[poor]
+        if scaled[rich] < 1.0:
+            larges -= 1
+            small[smalls] = rich
+            smalls += 1
+
+
+@kernel
+def table_entries(table: NDArray[np.float64]) -> int:
+    """How many entries `fill_table` needs: the positive numbers of table[row, outcome]."""
+    count = 0
+    for row in range(table.shape[0]):
+        for outcome in range(table.shape[1]):
+            count += table[row, outcome] > 0
+    return count
+
+
+@kernel
+def fill_table(
+    table: NDArray[np.float64],  # [row, outcome]
+    rows: NDArray[np.int32],  # [row, 2] out
+    entries: NDArray[np.uint32],  # [entry, 4] out
+    first: int,
+) -> int:
+    """Alias tables of every row of a dense table, from entry `first` on; returns the next free entry."""
+    width = table.shape[1]
+    weights, outcomes = np.empty(width), np.empty(width, np.int64)
+    small, large, scaled = np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width)
+    for row in range(table.shape[0]):
+        m = 0
+        for outcome in range(width):
+            if table[row, outcome] > 0:
+                weights[m], outcomes[m] = table[row, outcome], outcome
+                m += 1
+        fill_alias(weights, outcomes, entries[first : first + m], small, large, scaled, m)
+        rows[row, 0], rows[row, 1] = first, m
+        first += m
+    return first
+
+
+@kernel
+def dynamics_entries(transition: NDArray[np.float64], observation: NDArray[np.float64]) -> int:
+    """How many entries `fill_dynamics` needs: the possible (s1, y) of every (u, s)."""
+    count = 0
+    joint, states, seen = observation.shape
+    possible = np.zeros(states, np.int64)
+    for u in range(joint):
+        for s1 in range(states):
+            possible[s1] = 0
+            for y in range(seen):
+                possible[s1] += observation[u, s1, y] > 0
+        for s in range(states):
+            for s1 in range(states):
+                if transition[u, s, s1] > 0:
+                    count += possible[s1]
+    return count
+
+
+@kernel
+def fill_dynamics(
+    transition: NDArray[np.float64],  # [u, s, s1]
+    observation: NDArray[np.float64],  # [u, s1, y]
+    rows: NDArray[np.int32],  # [u * S + s, 2] out
+    entries: NDArray[np.uint32],  # [entry, 4] out; outcome (s1 << bits) + y
+    bits: int,
+) -> None:
+    """One draw per step of the world: state and joint observation together, from (u, s)."""
+    joint, states, seen = observation.shape
+    size = states * seen
+    weights, outcomes = np.empty(size), np.empty(size, np.int64)
+    small, large, scaled = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
+    first = 0
+    for u in range(joint):
+        for s in range(states):
+            m = 0
+            for s1 in range(states):
+                p = transition[u, s, s1]
+                if p > 0:
+                    for y in range(seen):
+                        if observation[u, s1, y] > 0:
+                            weights[m] = p * observation[u, s1, y]
+                            outcomes[m] = (s1 << bits) + y
+                            m += 1
+            fill_alias(weights, outcomes, entries[first : first + m], small, large, scaled, m)
+            rows[u * states + s, 0], rows[u * states + s, 1] = first, m
+            first += m

@@ -1,0 +1,81 @@
+"""Play a team against any simulator, a batch of episodes side by side."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import NO_OBSERVATION, InputError, Simulator
+from decpomdp.kernels import rollout
+from decpomdp.kernels.rollout import Paths, Players
+from decpomdp.rollouts.dense import empty_paths, key_of
+
+
+class Batch(NamedTuple):
+    """Played episodes of different lengths."""
+
+    paths: Paths  # rows of all episodes, one after the other
+    lengths: NDArray[np.int64]  # [k]
+    terminated: NDArray[np.bool_]  # [k] the simulator ended it
+
+
+def play_batch(simulator: Simulator, players: Players, episodes: int, horizon: int, seed: int) -> Batch:
+    """`episodes` episodes of at most `horizon` steps; against a DenseSimulator the same as its own `play`."""
+    agents = len(simulator.agents)
+    grid = empty_paths(episodes * horizon, agents, behaviour=True)
+    table = Paths._make(field.reshape(horizon, episodes, *field.shape[1:]) for field in grid)
+    actions, nodes = np.zeros((episodes, agents), np.int16), np.zeros((episodes, agents), np.int16)
+    beliefs = np.zeros((episodes, agents, players.initial.shape[2]))
+    running, lengths = np.ones(episodes, bool), np.zeros(episodes, np.int64)
+    seen = _first(simulator, episodes, seed)
+    for t in range(horizon):
+        rollout.choose(players, key_of(seed), t, seen, nodes, actions, beliefs, table.behaviour[t])
+        table.observations[t], table.actions[t], table.nodes[t] = seen, actions, nodes
+        lengths += running
+        step = simulator.step(actions.astype(np.int64))
+        table.rewards[t] = _checked(step.rewards, (episodes,), "rewards", np.float64)
+        running &= ~np.asarray(step.ended, bool)
+        seen = _seen(simulator, step.observations, running, episodes)
+        if not running.any():
+            break
+    return Batch(_by_episode(table, lengths), lengths, ~running)
+
+
+def _by_episode(table: Paths, lengths: NDArray[np.int64]) -> Paths:
+    """From [t, k, ...] to rows, episode after episode, without what came after an episode's end."""
+    times = np.arange(table.rewards.shape[0])
+    kept = times[None, :] < lengths[:, None]  # [k, t]
+    return Paths._make(np.ascontiguousarray(np.swapaxes(field, 0, 1)[kept]) for field in table)
+
+
+def _first(simulator: Simulator, episodes: int, seed: int) -> NDArray[np.int16]:
+    shown = simulator.reset(episodes, seed)
+    if shown is None:
+        return np.full((episodes, len(simulator.agents)), NO_OBSERVATION, np.int16)
+    return _seen(simulator, shown, np.ones(episodes, bool), episodes)
+
+
+def _seen(
+    simulator: Simulator, shown: NDArray[np.integer], running: NDArray[np.bool_], episodes: int
+) -> NDArray[np.int16]:
+    """Observations checked against the alphabets; finished episodes see symbol 0, which nobody uses."""
+    seen = _checked(shown, (episodes, len(simulator.agents)), "observations", np.int64)
+    seen = np.where(running[:, None], seen, 0)
+    sizes = np.array([len(agent.observations) for agent in simulator.agents])
+    wrong = (seen < 0) | (seen >= sizes)
+    if np.any(wrong):
+        k, n = (int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(
+            f"simulator {simulator.name}: episode {k}, agent {simulator.agents[n].name}: expected an observation "
+            f"from 0 to {sizes[n] - 1}, got {seen[k, n]}"
+        )
+    return seen.astype(np.int16)
+
+
+def _checked(value: object, shape: tuple[int, ...], what: str, dtype: type) -> NDArray:
+    result: NDArray = np.asarray(value, dtype)
+    if result.shape != shape:
+        raise InputError(f"simulator {what}: expected shape {shape}, got {result.shape}")
+    if not np.all(np.isfinite(result)):
+        raise InputError(f"simulator {what}: expected finite numbers, got {result[~np.isfinite(result)][0]}")
+    return result

@@ -1,0 +1,77 @@
+"""Collect episodes of a team, all at once or as a stream of bounded pieces."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
+from decpomdp.core.checks import freeze
+from decpomdp.kernels.rollout import Paths, Players
+from decpomdp.rollouts.batch import play_batch
+from decpomdp.rollouts.dense import DenseSimulator, as_simulator
+from decpomdp.rollouts.tables import players_of
+
+CHUNK = 1_000_000  # agent-steps held at a time by `stream`
+BATCH = 1000  # episodes that a simulator without a model plays side by side
+
+
+def collect(
+    problem: DecPOMDP | Simulator,
+    team: Team,
+    episodes: int,
+    horizon: int,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Episodes:
+    """Play `team` for `episodes` episodes of at most `horizon` steps.
+
+    Recorded with every action is its marginal probability given the agent's own history, whatever the hidden node.
+    To explore, give the mixture: `team.exploring(0.1)`. The result depends on `seed` alone, not on `threads`.
+    """
+    return concatenate(list(stream(problem, team, episodes, horizon, seed, threads)))
+
+
+def stream(
+    problem: DecPOMDP | Simulator,
+    team: Team,
+    episodes: int,
+    horizon: int,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Iterator[Episodes]:
+    """The same episodes as `collect`, in pieces of bounded size."""
+    for name, value in (("episodes", episodes), ("horizon", horizon)):
+        if int(value) != value or value < 1:
+            raise InputError(f"{name}: expected a whole number of at least 1, got {value}")
+    simulator = as_simulator(problem)
+    team.check_fits(simulator)
+    players = players_of(team)
+    size = max(1, CHUNK // (horizon * len(team.agents)))
+    if not isinstance(simulator, DenseSimulator):
+        size = min(size, BATCH)
+    for first in range(0, episodes, size):
+        yield _piece(simulator, players, first, min(size, episodes - first), horizon, seed, threads)
+
+
+def _piece(
+    simulator: Simulator, players: Players, first: int, count: int, horizon: int, seed: int, threads: int | None
+) -> Episodes:
+    if isinstance(simulator, DenseSimulator):
+        paths = simulator.play(players, count, horizon, seed, first, behaviour=True, threads=threads)
+        return _episodes(simulator, paths, np.full(count, horizon), np.zeros(count, bool))
+    piece_seed = int(np.random.SeedSequence([seed, first]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return _episodes(simulator, *play_batch(simulator, players, count, horizon, piece_seed))
+
+
+def _episodes(simulator: Simulator, paths: Paths, lengths: np.ndarray, terminated: np.ndarray) -> Episodes:
+    return Episodes(
+        agents=simulator.agents,
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        observations=freeze(paths.observations),
+        actions=freeze(paths.actions),
+        behaviour=freeze(np.minimum(paths.behaviour, np.float32(1))),  # a sum of probabilities may round above 1
+        rewards=freeze(paths.rewards),
+        discount=simulator.discount,
+        terminated=terminated,
+        name=simulator.name,
+    )

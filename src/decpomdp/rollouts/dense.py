@@ -1,0 +1,122 @@
+"""A dense model as a simulator, and the fast way to play a team against it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Agent, DecPOMDP, InputError, Simulator, Step
+from decpomdp.engines import threads as engine
+from decpomdp.kernels import rollout
+from decpomdp.kernels.rollout import Paths, Players
+from decpomdp.rollouts.tables import world_of
+
+PIECE = 4096  # joint steps that one thread plays at a time, about
+
+
+class DenseSimulator:
+    """Plays a DecPOMDP from precomputed tables; implements the Simulator protocol."""
+
+    repeatable = True
+
+    def __init__(self, model: DecPOMDP) -> None:
+        self.model = model
+        self.world = world_of(model)
+        self._seed = np.uint64(0)
+        self._time = 0
+        self._states = np.zeros(0, np.int64)
+
+    @property
+    def agents(self) -> tuple[Agent, ...]:
+        """Who acts."""
+        return self.model.agents
+
+    @property
+    def discount(self) -> float:
+        """The model's discount."""
+        return self.model.discount
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
+    def states(self) -> NDArray[np.int64]:
+        """[k]: the hidden states of the batch, for looking on (no policy may use them)."""
+        return self._states.copy()
+
+    def reset(self, episodes: int, seed: int) -> None:
+        """Start a batch. A model shows nothing before the first action."""
+        self._seed, self._time, self._states = key_of(seed), 0, np.empty(episodes, np.int64)
+        rollout.begin(self.world, self._seed, self._states)
+
+    def step(self, actions: NDArray[np.integer]) -> Step:
+        """Take actions[k, n]; a model's episodes never end by themselves."""
+        chosen = np.ascontiguousarray(actions, np.int64)
+        self._check(chosen)
+        observations, rewards = np.empty(chosen.shape, np.int16), np.empty(len(chosen))
+        rollout.advance(self.world, self._seed, self._time, self._states, chosen, observations, rewards)
+        self._time += 1
+        return Step(observations, rewards, np.zeros(len(chosen), bool))
+
+    def _check(self, actions: NDArray[np.int64]) -> None:
+        shape = (len(self._states), len(self.agents))
+        if actions.shape != shape:
+            raise InputError(f"actions[k, n]: expected shape {shape}, got {actions.shape}")
+        sizes = np.array([len(agent.actions) for agent in self.agents])
+        wrong = (actions < 0) | (actions >= sizes)
+        if np.any(wrong):
+            k, n = (int(i) for i in np.argwhere(wrong)[0])
+            raise InputError(
+                f"actions: episode {k}, agent {self.agents[n].name}: expected 0 to {sizes[n] - 1}, got {actions[k, n]}"
+            )
+
+    def play(
+        self,
+        players: Players,
+        episodes: int,
+        horizon: int,
+        seed: int,
+        first: int = 0,
+        behaviour: bool = False,
+        threads: int | None = None,
+    ) -> Paths:
+        """Episodes first, first + 1, ... of the sequence that `seed` fixes, with the sampled node paths.
+
+        The same whatever the number of threads, and whatever `first` and `episodes` cut the sequence into.
+        """
+        paths = empty_paths(episodes * horizon, len(self.agents), behaviour)
+        size = max(1, PIECE // horizon)
+
+        def piece(number: int) -> None:
+            begin, end = number * size, min(episodes, (number + 1) * size)
+            rows = slice(begin * horizon, end * horizon)
+            part = Paths._make(field[rows] for field in paths)
+            rollout.play(self.world, players, key_of(seed), first + begin, end - begin, horizon, part)
+
+        engine.run(piece, -(-episodes // size), threads)
+        return paths
+
+
+def as_simulator(problem: DecPOMDP | Simulator) -> Simulator:
+    """`problem` as something that can be played: a model is given its tables, a simulator is itself."""
+    if isinstance(problem, DecPOMDP):
+        return DenseSimulator(problem)
+    if not isinstance(problem, Simulator):
+        raise InputError(f"problem: expected a DecPOMDP or a Simulator, got {type(problem).__name__}")
+    return problem
+
+
+def empty_paths(rows: int, agents: int, behaviour: bool) -> Paths:
+    """Room for `rows` joint steps."""
+    return Paths(
+        observations=np.empty((rows, agents), np.int16),
+        actions=np.empty((rows, agents), np.int16),
+        nodes=np.empty((rows, agents), np.int16),
+        behaviour=np.empty((rows if behaviour else 0, agents), np.float32),
+        rewards=np.empty(rows),
+    )
+
+
+def key_of(seed: int) -> np.uint64:
+    """Any whole number as the key of the random numbers."""
+    return np.uint64(int(seed) & 0xFFFFFFFFFFFFFFFF)

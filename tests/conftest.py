@@ -1,0 +1,17 @@
+"""Compiled kernels are cached per version of their sources: a cache that outlives a change would test old code."""
+
+import hashlib
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _digest() -> str:
+    sha = hashlib.sha256()
+    for path in sorted((ROOT / "src/decpomdp/kernels").glob("*.py")):
+        sha.update(path.read_bytes())
+    return sha.hexdigest()[:16] + ("-checked" if os.environ.get("NUMBA_BOUNDSCHECK") == "1" else "")
+
+
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _digest()))

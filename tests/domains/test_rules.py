@@ -1,0 +1,222 @@
+"""The rules of each problem, checked on the finished tables."""
+
+import numpy as np
+import pytest
+
+from decpomdp import domains
+from decpomdp.core import DecPOMDP
+
+
+def exchanged(problem: DecPOMDP, state_order: list[int]) -> DecPOMDP:
+    """The problem with the two agents exchanged; state_order[s] is what state s is then called."""
+    actions, observations = len(problem.agents[0].actions), len(problem.agents[0].observations)
+    u = np.arange(actions**2).reshape(actions, actions).T.ravel()
+    y = np.arange(observations**2).reshape(observations, observations).T.ravel()
+    s = np.array(state_order)
+    return DecPOMDP(
+        agents=problem.agents,
+        states=problem.states,
+        start=problem.start[s],
+        transition=problem.transition[np.ix_(u, s, s)],
+        observation=problem.observation[np.ix_(u, s, y)],
+        reward=problem.reward[np.ix_(u, s)],
+        discount=problem.discount,
+        name=problem.name,
+    )
+
+
+def joint(problem: DecPOMDP, one: str, other: str) -> int:
+    """The joint action of two labels."""
+    actions = problem.agents[0].actions
+    return actions.index(one) * len(actions) + actions.index(other)
+
+
+def reachable(problem: DecPOMDP) -> np.ndarray:
+    """[s]: the states that can ever be visited."""
+    steps = problem.transition.any(axis=0)
+    seen = problem.start > 0
+    while (grown := seen | steps[seen].any(axis=0)).sum() > seen.sum():
+        seen = grown
+    return seen
+
+
+# What the states are called when the agents are exchanged: the tiger, the two batteries, the two cells.
+@pytest.mark.parametrize(
+    ("name", "state_order"),
+    [
+        ("dectiger", [0, 1]),
+        ("recycling", [0, 2, 1, 3]),
+        ("gridsmall", [4 * (s % 4) + s // 4 for s in range(16)]),
+    ],
+)
+def test_agents_are_interchangeable(name, state_order):
+    problem = domains.build(name)
+    swapped = exchanged(problem, state_order)
+    for table in ("transition", "observation", "reward"):
+        assert np.array_equal(getattr(problem, table), getattr(swapped, table)), table
+
+
+def test_broadcast_agents_differ_only_in_their_arrivals():
+    problem = domains.build("broadcast")
+    swapped = exchanged(problem, [0, 2, 1, 3])
+    assert np.array_equal(problem.observation, swapped.observation)
+    assert np.array_equal(problem.reward, swapped.reward)
+    assert not np.array_equal(problem.transition, swapped.transition)
+
+
+def test_dectiger_is_symmetric_in_left_and_right():
+    problem = domains.build("dectiger")
+    mirror = [3 * a + b for a in (0, 2, 1) for b in (0, 2, 1)]
+    assert np.array_equal(problem.reward, problem.reward[mirror][:, ::-1])
+    assert np.array_equal(problem.observation, problem.observation[mirror][:, ::-1, ::-1])
+
+
+def test_dectiger_always_listening_is_worth_minus_twenty():
+    problem = domains.build("dectiger")
+    listen = joint(problem, "listen", "listen")
+    assert np.array_equal(problem.transition[listen], np.eye(2))
+    assert problem.reward[listen].tolist() == [-2.0, -2.0]
+    assert -2.0 / (1 - problem.discount) == pytest.approx(-20.0)
+
+
+def test_dectiger_opening_forgets_everything():
+    problem = domains.build("dectiger")
+    assert np.all(problem.transition[1:] == 0.5)
+    assert np.all(problem.observation[1:] == 0.25)
+
+
+def test_broadcast_pays_the_lone_sender_with_a_message():
+    problem = domains.build("broadcast")
+    assert problem.reward[joint(problem, "send", "wait")].tolist() == [0, 0, 1, 1]
+    assert problem.reward[joint(problem, "wait", "send")].tolist() == [0, 1, 0, 1]
+    assert not problem.reward[[joint(problem, "send", "send"), joint(problem, "wait", "wait")]].any()
+
+
+def test_broadcast_waiting_loses_no_message():
+    problem = domains.build("broadcast")
+    wait = problem.transition[joint(problem, "wait", "wait")]
+    for before in range(4):
+        assert all(before & after == before for after in np.flatnonzero(wait[before]))
+
+
+def test_broadcast_collision_sight_does_not_depend_on_the_state():
+    problem = domains.build("broadcast")
+    assert np.all(problem.observation == problem.observation[:, :1])
+    assert problem.observation[0, 0, 0] == problem.observation[1, 0, 3] == 0.81
+
+
+def test_recycling_robots_know_their_own_battery():
+    problem = domains.build("recycling")
+    assert np.all(problem.observation == np.eye(4))
+
+
+def test_recycling_index_zero_recharges():
+    problem = domains.build("recycling")
+    assert np.all(problem.transition[0] == [1, 0, 0, 0])
+    assert not problem.reward[0].any()
+
+
+def test_gridsmall_reward_is_the_chance_to_meet():
+    problem = domains.build("gridsmall")
+    meeting = [s // 4 == s % 4 for s in range(16)]
+    assert problem.reward == pytest.approx(problem.transition[:, :, meeting].sum(axis=-1), abs=1e-15)
+    stay = joint(problem, "stay", "stay")
+    assert problem.reward[stay].tolist() == [float(m) for m in meeting]
+
+
+def test_gridsmall_robots_see_their_column():
+    problem = domains.build("gridsmall")
+    seen = problem.observation[0].argmax(axis=-1)
+    assert seen.tolist() == [2 * (s // 4 % 2) + s % 2 for s in range(16)]
+    assert np.all(problem.observation.max(axis=-1) == 1)
+
+
+def test_boxpushing_goals_jump_to_the_start_and_pay_nothing():
+    problem = domains.build("boxpushing")
+    start = problem.states.index("s1E4W")
+    assert problem.start[start] == 1
+    assert np.all(problem.transition[:, :4, start] == 1)
+    assert not problem.reward[:, :4].any()
+
+
+def test_boxpushing_large_box_needs_both():
+    problem = domains.build("boxpushing")
+    large = problem.states.index("largeBoxAtGoal")
+    into = np.argwhere(problem.transition[:, :, large])
+    assert into.tolist() == [[joint(problem, "moveForward", "moveForward"), problem.states.index("s2N3N")]]
+    assert problem.transition[*into[0], large] == 0.81
+    assert problem.reward.max() == problem.reward[*into[0]] == 99.8
+
+
+def test_boxpushing_standing_still_is_safe():
+    problem = domains.build("boxpushing")
+    stay = joint(problem, "stay", "stay")
+    assert np.array_equal(problem.transition[stay, 4:, 4:], np.eye(96))
+    assert np.all(problem.reward[stay, 4:] == -0.2)
+
+
+def mirrored(state: str) -> str:
+    """The box pushing state seen in a mirror: left and right exchanged, and with them the robots."""
+    if len(state) != 5:
+        return {"leftBoxAtGoal": "rightBoxAtGoal", "rightBoxAtGoal": "leftBoxAtGoal"}.get(state, state)
+    look = {"N": "N", "S": "S", "E": "W", "W": "E"}
+    return f"s{5 - int(state[3])}{look[state[4]]}{5 - int(state[1])}{look[state[2]]}"
+
+
+def test_boxpushing_is_its_mirror_image_but_for_the_misprint():
+    problem = domains.build("boxpushing")
+    s = [problem.states.index(mirrored(state)) for state in problem.states]
+    turned = [1, 0, 2, 3]  # left turns are right turns in the mirror
+    u = [4 * turned[other] + turned[one] for one in range(4) for other in range(4)]
+    assert np.array_equal(problem.reward, problem.reward[np.ix_(u, s)])
+    assert np.array_equal(problem.start, problem.start[s])
+    different = np.argwhere(problem.transition != problem.transition[np.ix_(u, s, s)])
+    forward = joint(problem, "moveForward", "moveForward")
+    named = {(int(a), problem.states[b], problem.states[c]) for a, b, c in different}
+    assert {row[:2] for row in named} == {(forward, "s2E4W"), (forward, "s1E3W")}
+    assert {row[2] for row in named if row[1] == "s2E4W"} == {"s3E4W", "s3E4S"}
+
+
+@pytest.mark.parametrize("name", ["boxpushing", "marsrovers"])
+def test_senses_are_exact_and_do_not_depend_on_the_action(name):
+    problem = domains.build(name)
+    assert np.all(problem.observation == problem.observation[:1])
+    assert set(np.unique(problem.observation)) == {0.0, 1.0}
+
+
+def test_marsrovers_never_rest_with_everything_done():
+    problem = domains.build("marsrovers")
+    finished = np.arange(256) % 16 == 15
+    assert not reachable(problem)[finished].any()
+    assert reachable(problem)[~finished].all()
+
+
+def test_marsrovers_last_site_starts_everything_again():
+    problem = domains.build("marsrovers")
+    state = 64 * 3 + 16 * 1 + 0b0111  # agent 1 at site 3, the only one left
+    for other in problem.agents[1].actions:
+        assert problem.transition[joint(problem, "sample", other), state, 0] == 1
+
+
+def test_marsrovers_done_sites_stay_done_until_the_end():
+    problem = domains.build("marsrovers")
+    for _, before, after in np.argwhere(problem.transition):
+        assert after == 0 or (before % 16) & ~(after % 16) == 0
+
+
+def test_marsrovers_asymmetry_is_only_in_the_reward_of_mixed_work_at_different_sites():
+    problem = domains.build("marsrovers")
+    swapped = exchanged(problem, [64 * (s // 16 % 4) + 16 * (s // 64) + s % 16 for s in range(256)])
+    assert np.array_equal(problem.transition, swapped.transition)
+    assert np.array_equal(problem.observation, swapped.observation)
+    mixed = {joint(problem, "drill", "sample"), joint(problem, "sample", "drill")}
+    different = np.argwhere(problem.reward != swapped.reward)
+    assert {int(u) for u, _ in different} == mixed
+    assert all(s // 64 != s // 16 % 4 for _, s in different)
+
+
+def test_marsrovers_drilling_together_pays_at_two_sites():
+    problem = domains.build("marsrovers")
+    both = problem.reward[joint(problem, "drill", "drill")]
+    assert [both[80 * site] for site in range(4)] == [6.0, 0.0, 0.0, 6.0]
+    assert problem.reward.max() == 6.0
