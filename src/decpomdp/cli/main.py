@@ -1,7 +1,7 @@
 """The command `decpomdp`."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +21,7 @@ app.command("evaluate")(evaluate.evaluate)
 
 
 # what the command-line library raises for a mistake in the arguments; it ships its own copy of click, or uses click's
-USAGE = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 def _version(wanted: bool) -> None:
@@ -56,7 +56,7 @@ def code_of(arguments: list[str] | None = None) -> int:
     except USAGE as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "decpomdp"
-        words.fail(f"{error.format_message()} (see `{command} --help`)")  # type: ignore[attr-defined]
+        words.fail(f"{error.format_message()} (see `{command} --help`)")
         return 2
     except InputError as error:
         words.fail(str(error))

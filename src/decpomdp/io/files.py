@@ -47,11 +47,20 @@ def in_words(path: FilePath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"cannot write {os.fspath(path)}: {_words(error, Path(path).parent)}") from error
+        folder = Path(path).parent
+        reason = words(error) if folder.exists() else f"the folder {folder} does not exist"
+        raise InputError(f"cannot write {os.fspath(path)}: {reason}") from error
     except ValueError as error:
         if "null byte" not in str(error):  # the only complaint about a path that is not an OSError
             raise
         raise InputError(f"cannot write {os.fspath(path)!r}: a path cannot hold a null byte") from None
+
+
+def words(error: Exception) -> str:
+    """What the operating system or a library says, on one line."""
+    number = error.errno if isinstance(error, OSError) else None
+    said = os.strerror(number) if number else getattr(error, "strerror", None) or str(error)
+    return " ".join(said.split())[:300]
 
 
 def write_bytes(path: FilePath, data: bytes) -> None:
@@ -66,8 +75,7 @@ def read_bytes(path: FilePath, limit: int) -> bytes:
         with open(path, "rb") as file:
             data = file.read(limit + 1)
     except (OSError, ValueError) as error:
-        words = _words(error) if isinstance(error, OSError) else str(error)
-        raise FormatError(os.fspath(path), None, f"cannot be read: {words}") from None
+        raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
     if len(data) > limit:
         raise FormatError(os.fspath(path), None, f"expected at most {limit} bytes, got a larger file")
     return data
@@ -150,10 +158,3 @@ def _to_disk(path: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-def _words(error: OSError, folder: Path | None = None) -> str:
-    if folder is not None and not folder.exists():
-        return f"the folder {folder} does not exist"
-    text = os.strerror(error.errno) if error.errno else error.strerror or str(error)
-    return " ".join(text.split())[:300]
