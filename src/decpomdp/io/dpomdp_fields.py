@@ -7,6 +7,7 @@ which looks at a text only when it is new.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import prod
@@ -71,7 +72,7 @@ def read_labels(lines: Lines, text: str, what: str, fits: Callable[[int], None])
         if not is_name(word):
             raise lines.wrong(f"expected names of {what} that are neither * nor numbers, found {shown(word)}")
     if len(set(words)) < len(words):
-        twice = next(word for place, word in enumerate(words) if word in words[:place])
+        twice = next(word for word, times in Counter(words).items() if times > 1)
         raise lines.wrong(f"expected distinct names of {what}, found {shown(twice)} twice")
     return tuple(words)
 
@@ -169,11 +170,6 @@ class Joint(Field):
             own = np.arange(size, dtype=np.intp) if part == ALL else np.array([part], np.intp)
             indices = (indices[:, None] + own * stride).reshape(-1)
         return indices
-
-    def holding(self, index: int) -> NDArray[np.bool_]:
-        """[k]: whether SOME - k holds the joint index `index`."""
-        some = np.array(self._some, np.int64).reshape(-1, len(self.shape))
-        return np.all((some == ALL) | (some == np.array(np.unravel_index(index, self.shape))), axis=1)
 
     def label(self, index: int) -> str:
         """The joint thing in words, such as (listen, open-left)."""

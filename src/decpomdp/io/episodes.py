@@ -17,21 +17,25 @@ carry that object.
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
+from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from decpomdp.core import Agent, Episodes, FormatError, InputError
+from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputError, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
-from decpomdp.io.files import FilePath, in_words, replacing
+from decpomdp.io.episode_columns import COLUMNS, Columns
+from decpomdp.io.files import FilePath, from_json, in_words, replacing
 
 EPISODES_FORMAT = "decpomdp-episodes/1"
-KEY = b"decpomdp"
-COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
+KEY = "decpomdp"
 GROUP = 2**17  # rows that are compressed and written together: what a writer holds in memory
+PARTS = 256  # tables that wait for a full group before they are joined: many small ones take more than their rows
 
 
 class _AgentLabels(msgspec.Struct, forbid_unknown_fields=True):
@@ -75,11 +79,12 @@ class EpisodeWriter:
         self.discount = checked_discount(discount)
         self.count = 0  # episodes so far
         labels = [_AgentLabels(agent.name, agent.actions, agent.observations) for agent in self.agents]
-        told = dict(checked_facts(facts or {}))
-        self._about = _About(EPISODES_FORMAT, labels, self.discount, name, told, _software())
+        told = dict(checked_facts({} if facts is None else facts))
+        self._about = _About(EPISODES_FORMAT, labels, self.discount, checks.text("name", name), told, _software())
         self._stack = ExitStack()
         self._writer: Any = None
         self._waiting: list[Any] = []  # tables not yet written
+        self._rows = 0  # in those tables
 
     def __enter__(self) -> Self:
         import pyarrow as pa
@@ -102,53 +107,113 @@ class EpisodeWriter:
             raise InputError("episodes: expected the agents and discount of the file, got different ones")
         self._waiting.append(_table(episodes, self.count, self._writer.schema))
         self.count += episodes.count
-        if sum(len(table) for table in self._waiting) >= GROUP:
-            self._write(rest=False)
+        self._rows += episodes.steps
+        if self._rows >= GROUP or len(self._waiting) >= PARTS:
+            self._write(self._rows // GROUP * GROUP)
 
-    def _write(self, rest: bool) -> None:
+    def _write(self, rows: int) -> None:
+        """Join the waiting tables and write the first `rows` of them."""
         import pyarrow as pa
 
-        table = pa.concat_tables(self._waiting)
-        ready = len(table) if rest else len(table) // GROUP * GROUP
-        with in_words(self.path):
-            self._writer.write_table(table.slice(0, ready).combine_chunks(), row_group_size=GROUP)
-        self._waiting = [table.slice(ready)]
+        table = pa.concat_tables(self._waiting).combine_chunks()
+        if rows:
+            with in_words(self.path):
+                self._writer.write_table(table.slice(0, rows), row_group_size=GROUP)
+        self._waiting = [table.slice(rows)]
+        self._rows -= rows
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None:
-            with suppress(InputError):  # the caller's error is the one to hear about
-                self._stack.__exit__(kind, error, trace)
-        else:
-            with self._stack:
-                if not self.count:
-                    raise InputError(f"cannot write {os.fspath(self.path)}: expected at least one episode, got none")
-                self._write(rest=True)
-        self._writer = None
+        try:
+            if error is None:
+                with self._stack:
+                    self._finish()
+            else:
+                with suppress(InputError):  # the caller's error is the one to hear about
+                    self._stack.__exit__(kind, error, trace)
+        finally:
+            self._writer = None
+
+    def _finish(self) -> None:
+        if not self.count:
+            raise InputError(f"cannot write {os.fspath(self.path)}: expected at least one episode, got none")
+        self._write(self._rows)
 
 
 def read_episodes(path: FilePath) -> Episodes:
     """The episodes in the file at `path`; FormatError says what is wrong with it, in which row and column."""
     source = os.fspath(path)
-    columns = _Columns(source, _load(path, source))
-    about = _about(columns, source)
+    columns = Columns.load(path)
+    about = _read_about(columns.metadata.get(KEY), source)
     try:
-        agents = team_of_agents(Agent(*msgspec.structs.astuple(agent)) for agent in about.agents)
-        offsets = _offsets(columns)
+        agents = team_of_agents(Agent(agent.name, agent.actions, agent.observations) for agent in about.agents)
+        offsets = columns.offsets()
         return Episodes(
             agents=agents,
             offsets=offsets,
-            observations=_observations(columns, agents, offsets),
-            actions=_actions(columns, agents),
-            behaviour=_behaviour(columns, agents),
-            rewards=_rewards(columns),
+            observations=columns.observations(agents, offsets),
+            actions=columns.actions(agents),
+            behaviour=columns.behaviour(agents),
+            rewards=columns.rewards(),
             discount=about.discount,
-            terminated=_terminated(columns, offsets),
+            terminated=columns.terminated(offsets),
             name=about.name,
             facts=about.facts,
         )
-    except FormatError:
-        raise
     except InputError as error:
-        raise FormatError(source, None, str(error)) from None
+        raise error if isinstance(error, FormatError) else FormatError(source, None, f"metadata: {error}") from None
+
+
+def _read_about(data: bytes | None, source: str) -> _About:
+    if data is None:
+        raise FormatError(source, None, f'metadata: expected agents, labels and discount under "{KEY}", got nothing')
+    try:
+        return from_json(data, _About, source, EPISODES_FORMAT)
+    except FormatError as error:
+        raise FormatError(source, None, f"metadata: {error.message}") from None
+
+
+def _software() -> str:
+    try:
+        return f"decpomdp {version('decpomdp')}"
+    except PackageNotFoundError:  # run from a folder, not installed
+        return "decpomdp"
+
+
+def _schema(agents: int, about: _About) -> Any:
+    import pyarrow as pa
+
+    types = (
+        *(pa.int32(), pa.int32()),
+        *(pa.list_(number, agents) for number in (pa.int16(), pa.int16(), pa.float32())),
+        *(pa.float64(), pa.bool_(), pa.bool_()),
+    )
+    fields = [pa.field(name, kind, nullable=False) for name, kind in zip(COLUMNS, types, strict=True)]
+    return pa.schema(fields, metadata={KEY: msgspec.json.encode(about)})
+
+
+def _table(episodes: Episodes, first_id: int, schema: Any) -> Any:
+    """`episodes` as an Arrow table; what was not seen or is not known becomes null."""
+    import pyarrow as pa
+
+    def lists(name: str, values: NDArray, missing: NDArray[np.bool_] | None = None) -> Any:
+        flat = pa.array(values.ravel(), mask=None if missing is None else missing.ravel())
+        return pa.FixedSizeListArray.from_arrays(flat, type=schema.field(name).type)
+
+    ids = first_id + np.repeat(np.arange(episodes.count), episodes.lengths)
+    last = episodes.offsets[1:] - 1
+    ended, cut = np.zeros((2, episodes.steps), bool)
+    ended[last] = episodes.terminated
+    cut[last] = ~ended[last]
+    columns = [
+        ids.astype(np.int32),
+        episodes.times().astype(np.int32),
+        lists("observation", episodes.observations, episodes.observations == NO_OBSERVATION),
+        lists("action", episodes.actions),
+        lists("action_prob", episodes.behaviour, np.isnan(episodes.behaviour)),
+        episodes.rewards,
+        ended,
+        cut,
+    ]
+    return pa.table(columns, schema=schema)

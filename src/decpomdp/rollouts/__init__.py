@@ -1,6 +1,6 @@
 """Simulator + team -> episodes."""
 
-from decpomdp.rollouts.collect import collect, stream
+from decpomdp.rollouts.collection import collect, stream
 from decpomdp.rollouts.dense import DenseSimulator, as_simulator
 
 __all__ = ["DenseSimulator", "as_simulator", "collect", "stream"]

@@ -1,0 +1,81 @@
+"""A model as the text of a `.dpomdp` file: one line per number that is not zero, numbers so that they read back equal.
+
+Labels that are just the numbers from 0 are written as a count, and so are agents called agent1, agent2, ... Every
+other label must be a name in the sense of the format, since a reader could not tell it from something else.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from decpomdp.core.agent import numbered
+from decpomdp.core.checks import Floats
+from decpomdp.core.errors import InputError
+from decpomdp.core.model import DecPOMDP
+from decpomdp.io.dpomdp_fields import is_name
+from decpomdp.io.dpomdp_header import default_name
+
+
+def text_of(model: DecPOMDP) -> Iterator[str]:
+    """The text in pieces of whole lines; the header first, then one piece per table and joint action."""
+    yield _header(model)
+    actions = _joint_labels([agent.actions for agent in model.agents])
+    observations = _joint_labels([agent.observations for agent in model.agents])
+    for action, table in zip(actions, model.transition, strict=True):
+        yield _entries(f"T: {action} :", model.states, model.states, table)
+    for action, table in zip(actions, model.observation, strict=True):
+        yield _entries(f"O: {action} :", model.states, observations, table)
+    for action, rewards in zip(actions, model.reward, strict=True):
+        yield _entries(f"R: {action} :", model.states, ["* : *"], rewards[:, None])
+
+
+def _header(model: DecPOMDP) -> str:
+    names = [agent.name for agent in model.agents]
+    counted = names == [default_name(n) for n in range(len(names))]
+    return "\n".join(
+        (
+            f"agents: {len(names) if counted else _names('agents', names)}",
+            f"discount: {model.discount!r}",
+            "values: reward",
+            f"states: {_labels('states', model.states)}",
+            "start:",
+            " ".join(map(repr, model.start.tolist())),
+            "actions:",
+            *(_labels(f"actions of {agent.name}", agent.actions) for agent in model.agents),
+            "observations:",
+            *(_labels(f"observations of {agent.name}", agent.observations) for agent in model.agents),
+            "",
+        )
+    )
+
+
+def _labels(what: str, labels: Sequence[str]) -> str:
+    return str(len(labels)) if labels == numbered(len(labels)) else _names(what, labels)
+
+
+def _names(what: str, labels: Sequence[str]) -> str:
+    for label in labels:
+        if not is_name(label):
+            raise InputError(
+                f"{what}: expected names that a .dpomdp file can hold (no spaces, ':' or '#', neither '*' nor a "
+                f"number), got {label!r}"
+            )
+    return " ".join(labels)
+
+
+def _joint_labels(parts: Sequence[Sequence[str]]) -> list[str]:
+    """The labels of all joint indices, the last agent changing fastest."""
+    joint = list(parts[0])
+    for labels in parts[1:]:
+        joint = [f"{left} {right}" for left in joint for right in labels]
+    return joint
+
+
+def _entries(start: str, rows: Sequence[str], columns: Sequence[str], table: Floats) -> str:
+    """One line for every number of `table` that is not zero."""
+    row, column = np.nonzero(table)
+    values = table[row, column].tolist()
+    return "".join(
+        f"{start} {rows[r]} : {columns[c]} : {value!r}\n"
+        for r, c, value in zip(row.tolist(), column.tolist(), values, strict=True)
+    )

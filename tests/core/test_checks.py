@@ -1,0 +1,143 @@
+"""The border of core: what passes comes out contiguous, read-only and nobody else's; what does not is named."""
+
+import numpy as np
+import pytest
+
+from decpomdp.core import InputError, checks
+
+
+def message(call, *arguments, **options):
+    with pytest.raises(InputError) as caught:
+        call(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_an_array_is_a_read_only_copy_of_what_can_still_be_written():
+    given = np.arange(6.0).reshape(2, 3)
+    held = checks.array("x", given, "i, j", (2, 3), np.float64)
+    given[0, 0] = 99
+    assert held[0, 0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        held[0, 0] = 1
+    assert given.flags.writeable
+
+
+@pytest.mark.parametrize("view", [lambda a: a[::-1], lambda a: a.T, lambda a: np.asfortranarray(a), lambda a: a[:]])
+def test_views_of_writable_memory_are_copied_and_made_contiguous(view):
+    given = np.arange(4.0).reshape(2, 2)
+    shown = view(given)
+    shown.setflags(write=False)  # read-only, but its base is not
+    held = checks.array("x", shown, "i, j", (2, 2), np.float64)
+    assert held.flags.c_contiguous
+    assert not held.flags.writeable
+    assert not np.shares_memory(held, given)
+    assert np.array_equal(held, shown)
+
+
+def test_a_settled_array_is_shared_and_not_copied():
+    given = np.arange(3.0)
+    given.setflags(write=False)
+    assert checks.array("x", given, "i", (3,), np.float64) is given
+
+
+def test_memory_of_other_objects_is_neither_shared_nor_frozen():
+    class Holder:
+        def __init__(self):
+            self.inside = np.arange(3.0)
+
+        def __array__(self, dtype=None, copy=None):
+            return self.inside
+
+    holder, buffer = Holder(), bytearray(np.arange(3.0).tobytes())
+    assert not np.shares_memory(checks.array("x", holder, "i", (3,), np.float64), holder.inside)
+    assert holder.inside.flags.writeable
+    held = checks.array("x", np.frombuffer(buffer), "i", (3,), np.float64)
+    buffer[:] = bytes(len(buffer))
+    assert np.array_equal(held, np.arange(3.0))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        ([1, 2, 3], np.float64, "x[i]: expected shape (2), got (3,)"),
+        ([[1, 2]], np.float64, "x[i]: expected shape (2), got (1, 2)"),
+        ([1, np.nan], np.float64, "x[i=1] is nan, expected a finite number"),
+        ([np.inf, 1], np.float64, "x[i=0] is inf, expected a finite number"),
+        ([1, 0.5], np.int64, "x: expected whole numbers that fit int64, got other values"),
+        ([1, np.nan], np.int64, "x: expected whole numbers that fit int64, got other values"),
+        ([1, 40000], np.int16, "x: expected whole numbers that fit int16, got other values"),
+        ([True, 0.5], np.bool_, "x: expected truth values, got other values"),
+    ],
+)
+def test_what_does_not_fit_is_refused(value, dtype, expected):
+    assert message(checks.array, "x", value, "i", (2,), dtype) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["ab", ["1", "2"], [1j, 2], [[1], [1, 2]], [{}, 1], [10**30, 1], np.array(["2020", "2021"], dtype="datetime64[Y]")],
+)
+def test_what_is_not_numbers_is_refused(value):
+    assert message(checks.array, "x", value, "i", (2,), np.int64).startswith("x: expected numbers in an array [i], got")
+
+
+def test_a_refusal_of_something_large_stays_short():
+    assert len(message(checks.array, "x", [[0] * 1000, [0] * 999], "i, j", (2, 1000), np.float64)) < 300
+
+
+def test_any_size_means_at_least_one():
+    assert checks.array("x", [5], "i", (None,), np.int64).tolist() == [5]
+    assert message(checks.array, "x", [], "i", (None,), np.float64) == "x[i]: expected shape (any), got (0,)"
+
+
+def test_infinite_numbers_pass_where_they_are_asked_for():
+    assert np.isnan(checks.array("x", [np.nan], "i", (1,), np.float32, finite=False)[0])
+
+
+@pytest.mark.parametrize("off", [1e-7, -1e-7, 9e-7, -9e-7])
+def test_a_row_off_by_little_is_renormalised(off):
+    held = checks.probabilities("p", [[0.5, 0.5], [0.25, 0.75 + off]], "i, j", (2, 2))
+    assert np.array_equal(held[0], [0.5, 0.5])  # a good row is left alone
+    assert held[1, 0] == 0.25 / (0.25 + (0.75 + off))
+    assert abs(held[1].sum() - 1) < 1e-15
+
+
+@pytest.mark.parametrize("off", [1e-5, -1e-5, 1.1e-6, -1.1e-6, 1, -0.5])
+def test_a_row_off_by_more_is_refused(off):
+    found = message(checks.probabilities, "p", [[0.5, 0.5], [0.5, 0.5 + off]], "i, j", (2, 2))
+    assert found == f"p[i=1] sums to {1 + off:.9g}, expected 1"
+
+
+def test_rounding_is_not_touched():
+    given = np.full(10, 0.1)  # sums to 1 - 1e-16
+    assert np.array_equal(checks.probabilities("p", given, "i", (10,)), given)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([1.5, -0.5], "p[i=1] is -0.5, expected a probability of at least 0"),
+        ([1 + 1e-300, -1e-300], "p[i=1] is -1e-300, expected a probability of at least 0"),
+        ([0, 0], "p sums to 0, expected 1"),
+        ([1e308, 1e308], "p sums to inf, expected 1"),
+        ([np.nan, 1], "p[i=0] is nan, expected a finite number"),
+    ],
+)
+def test_what_is_no_distribution_is_refused(value, expected):
+    assert message(checks.probabilities, "p", value, "i", (2,)) == expected
+
+
+def test_probabilities_do_not_change_or_share_what_was_given():
+    given = np.array([0.5, 0.5 + 1e-7])
+    held = checks.probabilities("p", given, "i", (2,))
+    assert given[1] == 0.5 + 1e-7
+    assert given.flags.writeable
+    assert not np.shares_memory(held, given)
+    assert not held.flags.writeable
+
+
+def test_texts():
+    assert checks.text("name", "été") == "été"
+    assert message(checks.text, "name", 3) == "name: expected a text, got 3"
+    assert message(checks.text, "name", "\ud800").startswith("name: expected a text of Unicode characters, got")

@@ -1,0 +1,31 @@
+"""Pieces of work on threads: all done, in order, errors raised."""
+
+import threading
+
+import pytest
+
+from decpomdp.engines import threads
+
+
+@pytest.mark.parametrize("count", [None, 1, 2, 5])
+def test_results_come_in_order(count):
+    assert threads.run(lambda piece: piece * piece, 10, count) == [piece * piece for piece in range(10)]
+    assert threads.run(lambda piece: piece, 0, count) == []
+
+
+def test_two_threads_work_at_the_same_time():
+    both = threading.Barrier(2, timeout=10)
+    assert threads.run(lambda piece: both.wait() >= 0, 2, 2) == [True, True]
+
+
+def test_an_error_is_raised():
+    def work(piece):
+        if piece == 3:
+            raise ValueError("piece 3")
+
+    with pytest.raises(ValueError, match="piece 3"):
+        threads.run(work, 5, 2)
+
+
+def test_at_least_one_core():
+    assert threads.default_threads() >= 1

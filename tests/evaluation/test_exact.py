@@ -1,0 +1,116 @@
+"""The exact value against enumeration of every path, closed forms, and simulation."""
+
+import numpy as np
+import pytest
+from oracles import making, values
+
+import decpomdp as dp
+from decpomdp.core import Controller, InputError, Team
+from decpomdp.evaluation import exact_value, sampled_value
+
+
+def oracle(model, team, horizon):
+    return values.value_of_paths(
+        model.start, model.transition, model.observation, model.reward, model.discount, making.tables(team), horizon
+    )
+
+
+@pytest.mark.parametrize(
+    ("actions", "observations", "nodes", "horizon"),
+    [
+        ((2,), (3,), (3,), 4),
+        ((2, 2), (2, 2), (2, 2), 3),
+        ((2, 3), (2, 1), (1, 2), 3),
+        ((2, 2, 2), (2, 1, 2), (2, 2, 1), 2),
+        ((1, 2, 1, 2), (2, 1, 1, 2), (1, 2, 1, 2), 3),
+    ],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_finite_horizon_equals_enumeration(actions, observations, nodes, horizon, sparse):
+    rng = np.random.default_rng(len(actions))
+    model = making.model(rng, 2, actions, observations, 0.8, sparse)
+    team = making.team(rng, model, nodes, sparse)
+    assert exact_value(model, team, horizon).value == pytest.approx(oracle(model, team, horizon), rel=1e-12)
+
+
+def test_enumeration_sees_a_changed_reward():
+    rng = np.random.default_rng(0)
+    model = making.model(rng)
+    team = making.team(rng, model)
+    other = dp.DecPOMDP(
+        model.agents, model.states, model.start, model.transition, model.observation, model.reward + 1e-6, 0.9
+    )
+    assert exact_value(model, team, 2).value != pytest.approx(oracle(other, team, 2), rel=1e-9)
+
+
+@pytest.mark.parametrize("agents", [1, 2, 3])
+@pytest.mark.parametrize("discount", [0.0, 0.5, 0.95])
+def test_for_ever_is_the_limit_of_finite_horizons(agents, discount):
+    rng = np.random.default_rng(agents)
+    model = making.model(rng, 3, (2,) * agents, (2,) * agents, discount)
+    team = making.team(rng, model, 2)
+    horizon = 1 if discount == 0 else int(np.log(1e-13) / np.log(discount)) + 1
+    found = exact_value(model, team)
+    assert found.value == pytest.approx(exact_value(model, team, horizon).value, abs=1e-10)
+    assert found.error < 1e-9
+
+
+def test_discount_near_one_is_solved():
+    rng = np.random.default_rng(5)
+    model = making.model(rng, 4, (2, 2), (2, 2), 0.999999)
+    team = making.team(rng, model, 2)
+    found = exact_value(model, team)
+    chain_states = 4 * 4  # solve the same linear system densely
+    from decpomdp.evaluation.exact import TeamOnModel
+
+    chain = TeamOnModel(model, team)
+    columns = [chain.backup(e.reshape(chain.shape), rewards=False).ravel() for e in np.eye(chain_states)]
+    v = np.linalg.solve(np.eye(chain_states) - np.array(columns).T, chain.expected.ravel())
+    assert found.value == pytest.approx(chain.at_start(v.reshape(chain.shape)), rel=1e-8)
+
+
+def listener():
+    return Controller.deterministic([0], [[0, 0]], 3)
+
+
+def test_always_listening_is_worth_minus_twenty():
+    model = dp.load("dectiger")
+    assert exact_value(model, Team.of(model, [listener()] * 2)).value == pytest.approx(-20, abs=1e-9)
+
+
+def test_horizon_three_policy_repeated():
+    from dectiger_horizon3 import controller
+
+    model = dp.load("dectiger")
+    team = Team.of(model, [controller()] * 2)
+    closed = (-2 - 1.8 + 0.81 * 9.190812) / (1 - 0.729)
+    assert exact_value(model, team).value == pytest.approx(closed, abs=1e-5)  # 9.190812 is printed to six places
+    undiscounted = model.with_discount(1.0)
+    assert exact_value(undiscounted, team, 3).value == pytest.approx(5.190812, abs=1e-6)
+
+
+@pytest.mark.parametrize("problem", ["dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers"])
+def test_simulation_agrees_within_its_error(problem):
+    rng = np.random.default_rng(3)
+    model = dp.load(problem)
+    team = making.team(rng, model, (3, 4))
+    exact = exact_value(model, team, 30).value
+    sampled = sampled_value(model, team, 20_000, 30, seed=7)
+    assert abs(sampled.value - exact) < 4 * sampled.standard_error
+    assert sampled.standard_error < 0.05 * np.ptp(model.reward) / (1 - model.discount)
+
+
+def test_an_infinite_horizon_needs_a_discount_below_one():
+    model = dp.load("dectiger", discount=1.0)
+    with pytest.raises(InputError, match="discount below 1, got 1"):
+        exact_value(model, Team.uniform(model))
+
+
+def test_a_team_for_another_problem_is_refused():
+    with pytest.raises(InputError, match=r"does not fit problem marsrovers.*\(6, 8\).*\(3, 2\)"):
+        exact_value(dp.load("marsrovers"), Team.uniform(dp.load("dectiger")))
+
+
+def test_sampled_value_of_one_episode_has_no_error():
+    model = dp.load("dectiger")
+    assert np.isnan(sampled_value(model, Team.uniform(model), 1).standard_error)

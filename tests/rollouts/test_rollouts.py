@@ -1,0 +1,183 @@
+"""Played episodes: right frequencies, right behaviour probabilities, the same whatever the threads."""
+
+import numpy as np
+import pytest
+from oracles import making, values
+
+import decpomdp as dp
+from decpomdp.core import NO_OBSERVATION, Agent, InputError, Step, Team
+from decpomdp.rollouts import DenseSimulator, as_simulator, collect, stream
+from decpomdp.rollouts.batch import play_batch
+from decpomdp.rollouts.tables import players_of
+
+
+@pytest.mark.parametrize("actions", [(3,), (2, 3), (2, 2, 3), (2, 1, 2, 2)])
+def test_the_same_for_any_number_of_threads(actions):
+    rng = np.random.default_rng(0)
+    model = making.model(rng, 3, actions, actions)
+    team = making.team(rng, model, 3)
+    one = collect(model, team, 3000, 7, seed=5, threads=1)
+    assert one == collect(model, team, 3000, 7, seed=5, threads=2)
+    assert one == collect(model, team, 3000, 7, seed=5, threads=7)
+    assert one != collect(model, team, 3000, 7, seed=6, threads=1)
+
+
+def test_a_stream_is_the_collection_in_pieces(monkeypatch):
+    rng = np.random.default_rng(1)
+    model = making.model(rng)
+    team = making.team(rng, model)
+    whole = collect(model, team, 500, 9, seed=2)
+    monkeypatch.setattr("decpomdp.rollouts.collection.CHUNK", 1000)
+    pieces = list(stream(model, team, 500, 9, seed=2))
+    assert len(pieces) == 10
+    assert max(piece.steps for piece in pieces) * 2 <= 1000
+    assert dp.concatenate(pieces) == whole
+
+
+@pytest.mark.parametrize("nodes", [(1, 1), (3, 2)])
+def test_any_simulator_and_the_fast_way_play_the_same(nodes):
+    rng = np.random.default_rng(2)
+    model = making.model(rng, 4, (2, 3), (3, 2), sparse=True)
+    simulator, players = DenseSimulator(model), players_of(making.team(rng, model, nodes))
+    fast = simulator.play(players, 200, 12, seed=9, behaviour=True)
+    slow = play_batch(simulator, players, 200, 12, seed=9)
+    for name in fast._fields:
+        assert np.array_equal(getattr(fast, name), getattr(slow.paths, name)), name
+    assert not slow.terminated.any()
+
+
+def test_recorded_probabilities_are_the_marginals_given_the_history():
+    rng = np.random.default_rng(3)
+    model = making.model(rng, 2, (2, 3), (2, 2))
+    team = making.team(rng, model, (3, 2), sparse=True).exploring([np.array([0.5, 0.1, 0.0]), 0.3])
+    episodes = collect(model, team, 20, 6, seed=1)
+    for k in range(20):
+        rows = slice(episodes.offsets[k], episodes.offsets[k + 1])
+        for n, tables in enumerate(making.tables(team)):
+            wanted = values.action_probabilities(*tables, episodes.actions[rows, n], episodes.observations[rows, n])
+            assert episodes.behaviour[rows, n] == pytest.approx(wanted, rel=1e-6)  # kept in single precision
+
+
+def test_the_marginal_is_not_the_probability_given_the_node():
+    rng = np.random.default_rng(3)
+    model = making.model(rng)
+    team = making.team(rng, model, 3)
+    players = players_of(team)
+    paths = DenseSimulator(model).play(players, 50, 5, seed=1, behaviour=True)
+    given_node = team.controllers[0].action[paths.nodes[:, 0], paths.actions[:, 0]]
+    assert np.abs(paths.behaviour[:, 0] - given_node).max() > 0.05
+
+
+def test_frequencies_are_those_of_model_and_team():
+    rng = np.random.default_rng(4)
+    model = making.model(rng, 3, (2, 2), (2, 2))
+    team = making.team(rng, model, 2)
+    paths = DenseSimulator(model).play(players_of(team), 100_000, 2, seed=3)
+    nodes, actions = paths.nodes.reshape(-1, 2, 2), paths.actions.reshape(-1, 2, 2)
+    seen = paths.observations.reshape(-1, 2, 2)
+    assert (seen[:, 0] == NO_OBSERVATION).all()
+    error = 4 / np.sqrt(len(nodes) / 32)
+    for n, controller in enumerate(team.controllers):
+        assert np.bincount(nodes[:, 0, n]) / len(nodes) == pytest.approx(controller.initial, abs=error)
+        for i in range(2):
+            there = nodes[:, 0, n] == i
+            assert np.bincount(actions[there, 0, n]) / there.sum() == pytest.approx(controller.action[i], abs=error)
+            for a in range(2):
+                for o in range(2):
+                    case = there & (actions[:, 0, n] == a) & (seen[:, 1, n] == o)
+                    found = np.bincount(nodes[case, 1, n], minlength=2) / case.sum()
+                    assert found == pytest.approx(controller.transition[i, a, o], abs=error)
+    joint = actions[:, 0, 0] * 2 + actions[:, 0, 1]
+    joint_seen = seen[:, 1, 0] * 2 + seen[:, 1, 1]
+    for u in range(4):
+        wanted = model.start @ model.transition[u] @ model.observation[u]
+        found = np.bincount(joint_seen[joint == u], minlength=4) / (joint == u).sum()
+        assert found == pytest.approx(wanted, abs=error)
+
+
+def test_rewards_are_the_tables_numbers():
+    model = dp.load("dectiger")
+    episodes = collect(model, Team.uniform(model), 500, 10)
+    assert set(np.unique(episodes.rewards)) <= set(np.unique(model.reward))
+    assert len(np.unique(episodes.rewards)) > 4
+
+
+class Corridor:
+    """Two agents in a corridor of four cells; it ends when both are at the right end. Seen first: the own cell."""
+
+    agents = (Agent("x", ("left", "right"), tuple("0123")), Agent("y", ("left", "right", "stay"), tuple("0123")))
+    discount = 0.95
+    name = "corridor"
+    repeatable = True
+
+    def reset(self, episodes, seed):
+        self.cells = np.random.default_rng(seed).integers(0, 3, (episodes, 2))
+        return self.cells.copy()
+
+    def step(self, actions):
+        self.cells = np.clip(self.cells + np.array([-1, 1, 0])[actions], 0, 3)
+        ended = (self.cells == 3).all(axis=1)
+        return Step(self.cells.copy(), np.where(ended, 10.0, -1.0), ended)
+
+
+def test_a_simulator_that_shows_first_observations_and_ends():
+    simulator = Corridor()
+    episodes = collect(simulator, Team.uniform(simulator), 2500, 30, seed=4)
+    assert episodes.count == 2500
+    assert episodes == collect(simulator, Team.uniform(simulator), 2500, 30, seed=4)
+    first = episodes.observations[episodes.offsets[:-1]]
+    assert first.min() == 0
+    assert first.max() == 2
+    last = episodes.rewards[episodes.offsets[1:] - 1]
+    assert np.array_equal(last == 10, episodes.terminated)
+    assert 0 < episodes.terminated.mean() < 1
+    assert (episodes.lengths[~episodes.terminated] == 30).all()
+    inner = np.delete(episodes.rewards, episodes.offsets[1:] - 1)
+    assert (inner == -1).all()
+
+
+def test_a_first_observation_chooses_the_first_node():
+    simulator = Corridor()
+    rng = np.random.default_rng(0)
+    team = making.team(rng, simulator, 3, first=True)
+    episodes = collect(simulator, team, 300, 4, seed=4)
+    for k in range(30):
+        rows = slice(episodes.offsets[k], episodes.offsets[k + 1])
+        for n, (_, action, transition) in enumerate(making.tables(team)):
+            initial = team.controllers[n].initial_given[episodes.observations[rows.start, n]]
+            wanted = values.action_probabilities(
+                initial, action, transition, episodes.actions[rows, n], episodes.observations[rows, n]
+            )
+            assert episodes.behaviour[rows, n] == pytest.approx(wanted, rel=1e-6)
+
+
+class Wrong(Corridor):
+    def step(self, actions):
+        return Step(np.full((len(actions), 2), 4), np.zeros(len(actions)), np.zeros(len(actions), bool))
+
+
+def test_a_simulator_outside_its_alphabet_is_named():
+    simulator = Wrong()
+    with pytest.raises(InputError, match="corridor: episode 0, agent x: expected an observation from 0 to 3, got 4"):
+        collect(simulator, Team.uniform(simulator), 10, 5)
+
+
+def test_what_is_no_problem_is_refused():
+    with pytest.raises(InputError, match="expected a DecPOMDP or a Simulator, got int"):
+        as_simulator(3)
+
+
+def test_wrong_actions_are_named():
+    simulator = DenseSimulator(dp.load("dectiger"))
+    simulator.reset(3, seed=0)
+    with pytest.raises(InputError, match="episode 1, agent agent2: expected 0 to 2, got 3"):
+        simulator.step(np.array([[0, 0], [0, 3], [0, 0]]))
+    with pytest.raises(InputError, match=r"expected shape \(3, 2\), got \(2, 2\)"):
+        simulator.step(np.zeros((2, 2), int))
+
+
+@pytest.mark.parametrize(("episodes", "horizon"), [(0, 5), (5, 0), (2.5, 5)])
+def test_counts_are_checked(episodes, horizon):
+    model = dp.load("dectiger")
+    with pytest.raises(InputError, match="expected a whole number of at least 1"):
+        collect(model, Team.uniform(model), episodes, horizon)
