@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from decpomdp.io.dpomdp import read_dpomdp
 
 from decpomdp import domains
+from decpomdp.io.dpomdp import read_dpomdp
 
 FOLDER = Path(
     os.environ.get("DECPOMDP_REFERENCE_PROBLEMS") or Path(__file__).resolve().parents[2].parent / "shared" / "problems"

@@ -4,6 +4,7 @@ from decpomdp.core.agent import Agent
 from decpomdp.core.controller import Controller, Team
 from decpomdp.core.episodes import NO_OBSERVATION, Episodes, concatenate
 from decpomdp.core.errors import FormatError, InputError
+from decpomdp.core.fit import Fit, Row, Watch, unwatched
 from decpomdp.core.model import DecPOMDP
 from decpomdp.core.simulator import Simulator, Step
 
@@ -13,10 +14,14 @@ __all__ = [
     "Controller",
     "DecPOMDP",
     "Episodes",
+    "Fit",
     "FormatError",
     "InputError",
+    "Row",
     "Simulator",
     "Step",
     "Team",
+    "Watch",
     "concatenate",
+    "unwatched",
 ]

@@ -11,8 +11,8 @@ import numpy as np
 
 from decpomdp.core.agent import Agent
 from decpomdp.core.checks import ACCEPTED, Floats
-from decpomdp.io.dpomdp_fields import Alphabet, number, probabilities, read_labels, shown, whole
 from decpomdp.io.dpomdp_text import Lines
+from decpomdp.io.dpomdp_words import Alphabet, number, probabilities, read_labels, shown, whole
 
 ORDER = ("agents", "discount", "values", "states", "start", "actions", "observations")
 LARGEST = 2**31 - 1  # codes of places are kept in 32 bits
@@ -44,8 +44,7 @@ def read_header(lines: Lines) -> Header:
     start = _start(lines, states)
     _bare(lines, "actions")
     actions = [
-        read_labels(lines, lines.next(f"the actions of {name}"), f"actions of {name}", room.actions)
-        for name in names
+        read_labels(lines, lines.next(f"the actions of {name}"), f"actions of {name}", room.actions) for name in names
     ]
     _bare(lines, "observations")
     observations = [

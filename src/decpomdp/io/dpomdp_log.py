@@ -25,7 +25,7 @@ class Records(NamedTuple):
     lines: NDArray[np.int64]  # [r]
     given: NDArray[np.int64]  # [r] which of `blocks`, or SCALAR
     places: NDArray[np.int64]  # [r, axis] codes
-    values: Floats  # [r]
+    values: NDArray  # [r]
     blocks: Sequence[Floats]  # rows [n] and matrices [s, n]
 
     def take(self, chosen: NDArray) -> "Records":

@@ -7,23 +7,22 @@ the joint actions and states that some other statement touches, block by block, 
 depends on it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core.checks import Floats
-from decpomdp.io.dpomdp_fields import ALL, SOME, Field, Joint, Selection
+from decpomdp.io.dpomdp_fields import ALL, SOME, Field, Selection
 from decpomdp.io.dpomdp_log import SCALAR, Records, obey
 
 CELLS = 1 << 22  # numbers of R laid out together, unless one joint action and state alone need more
 
 Indices = NDArray[np.intp]
-Axes = tuple[Joint, Field, Field, Joint]  # the fields of an R statement
 
 
-def expected_rewards(records: Records, transition: Floats, observation: Floats, axes: Axes) -> Floats:
-    """[u, s]: the expectation of R after all statements."""
+def expected_rewards(records: Records, transition: Floats, observation: Floats, axes: Sequence[Field]) -> Floats:
+    """[u, s]: the expectation of R after all statements; `axes` are the fields of an R statement."""
     reward = np.zeros(transition.shape[:2])
     plain = (records.given == SCALAR) & np.all(records.places[:, 2:] == ALL, axis=1)
     obey(reward, records.take(plain).leading(2), axes[:2])
@@ -32,7 +31,7 @@ def expected_rewards(records: Records, transition: Floats, observation: Floats, 
     obey(rich, marks._replace(values=np.ones_like(marks.values)), axes[:2])
     cells = observation[0].size  # of R for one joint action and state
     for actions in _blocks(np.flatnonzero(rich.any(axis=1)), cells * reward.shape[1]):
-        window = _Window(axes[0], axes[0].size, actions)
+        window = _Window(axes[0], reward.shape[0], actions)
         about = window.restrict(records, 0)
         for states in _blocks(np.flatnonzero(rich[actions].any(axis=0)), cells * len(actions)):
             here = np.ix_(actions, states)
@@ -42,7 +41,7 @@ def expected_rewards(records: Records, transition: Floats, observation: Floats, 
     return reward
 
 
-def _expectation(records: Records, transition: Floats, observation: Floats, axes: tuple[Field, ...]) -> Floats:
+def _expectation(records: Records, transition: Floats, observation: Floats, axes: Sequence[Field]) -> Floats:
     """[u, s]: the sum over s1 and y for the joint actions and states that `transition` and `observation` are of."""
     seen = np.any(records.given != SCALAR) or np.any(records.places[:, 3] != ALL)
     if not seen:
@@ -66,6 +65,9 @@ class _Window(Field):
     def select(self, code: int) -> Selection:
         if code > SOME:
             return super().select(code)
+        return self._inside(code)
+
+    def _inside(self, code: int) -> Indices:
         places = self._position[self._whole.select(code)]
         return places[places >= 0]
 
@@ -75,7 +77,7 @@ class _Window(Field):
         moved = np.where(codes >= 0, self._position[codes], codes)
         kept = (codes < 0) | (moved >= 0)
         for code in np.unique(codes[codes <= SOME]).tolist():
-            if not np.size(self.select(code)):
+            if not len(self._inside(code)):
                 kept &= codes != code
         result = records.take(kept)
         result.places[:, axis] = moved[kept]

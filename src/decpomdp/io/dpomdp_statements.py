@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from decpomdp.io.dpomdp_fields import ALL, Field, Numbers, shown
+from decpomdp.io.dpomdp_fields import ALL, Field
 from decpomdp.io.dpomdp_log import Log
 from decpomdp.io.dpomdp_text import Lines
+from decpomdp.io.dpomdp_words import Numbers, shown
 
 PENDING = 1 << 18  # numbers kept before a table takes them over
 
@@ -50,9 +51,8 @@ class Statements:
         given = fields[1:-1] if last in ("", *self.keywords) else fields[1:]
         missing = len(self.axes) - len(given)
         if missing not in (1, 2):
-            raise lines.wrong(
-                f"expected '{self.form}', or the beginning of this and a row or a matrix, found {shown(':'.join(fields))}"
-            )
+            forms = f"'{self.form}', or its beginning and then a row or a matrix"
+            raise lines.wrong(f"expected {forms}, found {shown(':'.join(fields))}")
         places = [axis[text] for axis, text in zip(self.axes, given, strict=False)]
         line = lines.number
         content = last if last in self.keywords else lines.next(self._expected(missing))
@@ -96,5 +96,7 @@ def read_statements(lines: Lines, letters: Mapping[str, Statements]) -> None:
         fields = line.split(":", 6)  # no statement has more than five colons
         statements = letters.get(fields[0]) or letters.get(fields[0].strip())
         if statements is None:
-            raise lines.wrong(f"expected a statement {', '.join(f'{letter}:' for letter in letters)}, found {shown(line)}")
+            raise lines.wrong(
+                f"expected a statement {', '.join(f'{letter}:' for letter in letters)}, found {shown(line)}"
+            )
         statements.read(lines, fields)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from decpomdp.core.checks import ACCEPTED, Floats, freeze
+from decpomdp.core.checks import ACCEPTED, Floats, freeze, probabilities
 from decpomdp.core.errors import FormatError
-from decpomdp.io.dpomdp_fields import Field, Joint, Numbers
+from decpomdp.io.dpomdp_fields import Field, Joint
 from decpomdp.io.dpomdp_log import obey
 from decpomdp.io.dpomdp_statements import Statements
+from decpomdp.io.dpomdp_words import Numbers
 
 CELLS = 1 << 20  # numbers looked at together
 
@@ -33,7 +34,7 @@ class Table(Statements):
         obey(self._touched, records.leading(2)._replace(values=records.lines), self.axes[:2])
 
     def finish(self, source: str, actions: Joint, states: Sequence[str]) -> Floats:
-        """The table, read-only; FormatError if a row is no distribution."""
+        """The table, normalised and read-only; FormatError if a row is no distribution."""
         self.settle()
         step = max(1, CELLS // self._table[0].size)
         for first in range(0, len(self._table), step):
@@ -42,7 +43,7 @@ class Table(Statements):
             if len(wrong):
                 u, s = wrong[0].tolist()
                 raise self._complaint(source, first + u, s, float(sums[u, s]), actions, states)
-        return freeze(self._table)
+        return probabilities(self.form[0], freeze(self._table), "u, s, n", self._table.shape)
 
     def _complaint(
         self, source: str, u: int, s: int, total: float, actions: Joint, states: Sequence[str]
