@@ -118,6 +118,7 @@ def test_rounding_is_not_touched():
     ("value", "expected"),
     [
         ([1.5, -0.5], "p[i=1] is -0.5, expected a probability of at least 0"),
+        ([0, -0.5], "p[i=1] is -0.5, expected a probability of at least 0"),
         ([1 + 1e-300, -1e-300], "p[i=1] is -1e-300, expected a probability of at least 0"),
         ([0, 0], "p sums to 0, expected 1"),
         ([1e308, 1e308], "p sums to inf, expected 1"),

@@ -104,7 +104,8 @@ def _check_finite(name: str, value: NDArray, axes: str) -> None:
     bad = ~np.isfinite(value)
     if np.any(bad):
         at = _first(bad)
-        raise InputError(f"{name}[{_place(axes, at)}] is {value[at]}, expected a finite number")
+        where = f"[{_place(axes, at)}]" if at else ""
+        raise InputError(f"{name}{where} is {value[at]}, expected a finite number")
 
 
 def _first(mask: NDArray) -> tuple[int, ...]:

@@ -63,6 +63,11 @@ class Controller:
         mixed = (1 - share)[:, None] * self.action + share[:, None] / self.actions
         return Controller(self.initial, mixed, self.transition, self.initial_given)
 
+    def decided(self) -> "Controller":
+        """The deterministic controller that always takes the likeliest choice."""
+        given = None if self.initial_given is None else _likeliest(self.initial_given)
+        return Controller(_likeliest(self.initial), _likeliest(self.action), _likeliest(self.transition), given)
+
     @classmethod
     def uniform(cls, actions: int, observations: int) -> "Controller":
         """One node, every action equally likely."""
@@ -88,6 +93,10 @@ class Controller:
         return isinstance(other, Controller) and same_fields(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _likeliest(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.eye(table.shape[-1])[table.argmax(axis=-1)]
 
 
 class HasAgents(Protocol):
@@ -151,6 +160,10 @@ class Team:
             raise InputError(f"exploration rates: expected one for each of {len(self.agents)} agents, got {len(each)}")
         mixed = tuple(c.exploring(rate) for c, rate in zip(self.controllers, each, strict=True))
         return Team(self.agents, mixed, self.discount, self.problem)
+
+    def decided(self) -> "Team":
+        """The team of deterministic controllers that always take the likeliest choice."""
+        return Team(self.agents, tuple(c.decided() for c in self.controllers), self.discount, self.problem)
 
     def check_fits(self, problem: HasAgents) -> None:
         """Raise InputError unless the team can play `problem`: same number of agents, same alphabet sizes."""

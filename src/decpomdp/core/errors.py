@@ -17,3 +17,7 @@ class FormatError(InputError):
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.message}"
+
+
+class LearningWarning(UserWarning):
+    """Learning went on, but the user should know: weights that collapse, a bound that falls."""

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 
 from decpomdp.core.controller import Team
 
-Row = Mapping[str, float | int | str | None]  # one line of a trace; the keys are the same in every row of a trace
+Row = Mapping[
+    str, float | int | str | None | tuple[float, ...]
+]  # one line of a trace; the keys are the same in every row of a trace
 Watch = Callable[[Row], None]  # called with every new row, for progress displays
 
 

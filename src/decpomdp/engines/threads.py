@@ -1,8 +1,9 @@
 """The machine's own threads. Work is cut into fixed pieces, so the number of threads never changes a result."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -20,3 +21,12 @@ def run(work: Callable[[int], Result], pieces: int, threads: int | None = None) 
         return [work(piece) for piece in range(pieces)]
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(work, range(pieces)))
+
+
+@contextmanager
+def serial_products() -> Iterator[None]:
+    """Within this, a matrix product uses the calling thread only: the pieces are what runs in parallel."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

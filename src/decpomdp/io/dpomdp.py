@@ -67,8 +67,8 @@ def format_dpomdp(model: DecPOMDP) -> str:
 def _model(lines: Lines, discount: float | None, name: str) -> DecPOMDP:
     if discount is not None:
         discount = checked_discount(discount)
-    header = read_header(lines)
     try:
+        header = read_header(lines)
         return _filled(lines, header, header.discount if discount is None else discount, name)
     except MemoryError:
         raise FormatError(lines.source, None, "expected a model that fits into memory, found a larger one") from None

@@ -5,8 +5,10 @@ A place is a code: an index from 0, ALL for `*`, or SOME and below for a joint i
 over, so a field is a dictionary from the text between two colons to its code that looks at a text only when it is new.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import prod
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +22,14 @@ SOME = -2
 Selection = slice | NDArray[np.intp]
 
 
-class Field(dict[str, int]):
-    """The base of fields that hold a code."""
+class Axis(Protocol):
+    """Knows what a code selects of an axis of a table."""
+
+    def select(self, code: int) -> Selection: ...
+
+
+class Field(dict[str, int], ABC):
+    """From the text of a field to its code."""
 
     def __missing__(self, text: str) -> int:
         if len(self) >= REMEMBERED:
@@ -29,13 +37,18 @@ class Field(dict[str, int]):
         code = self[text] = self.read(text)
         return code
 
+    @abstractmethod
     def read(self, text: str) -> int:
         """The code of a text not seen before."""
-        raise NotImplementedError
 
     def select(self, code: int) -> Selection:
-        """What `code` selects of its axis."""
-        return slice(None) if code == ALL else slice(code, code + 1)
+        """What `code` selects of the axis of this field."""
+        return one_or_all(code)
+
+
+def one_or_all(code: int) -> slice:
+    """What an index or ALL selects."""
+    return slice(None) if code == ALL else slice(code, code + 1)
 
 
 class States(Field):
@@ -89,7 +102,7 @@ class Joint(Field):
 
     def select(self, code: int) -> Selection:
         if code > SOME:
-            return super().select(code)
+            return one_or_all(code)
         indices = np.zeros(1, np.intp)
         for part, size, stride in zip(self._some[SOME - code], self.shape, self._strides, strict=True):
             own = np.arange(size, dtype=np.intp) if part == ALL else np.array([part], np.intp)

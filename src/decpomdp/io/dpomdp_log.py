@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core.checks import Floats
-from decpomdp.io.dpomdp_fields import Field
+from decpomdp.io.dpomdp_fields import Axis
 
 SCALAR = -1
 _HEAD = 2  # columns before the codes: the line, and which block is given (SCALAR: the value is all there is)
@@ -33,7 +33,7 @@ class Records(NamedTuple):
         return Records(self.lines[chosen], self.given[chosen], self.places[chosen], self.values[chosen], self.blocks)
 
     def leading(self, axes: int) -> "Records":
-        """The same statements about tables with only the first `axes` axes; for those that give no blocks."""
+        """The same statements about the first `axes` axes only, each with its value in place of any block."""
         return self._replace(places=self.places[:, :axes], given=np.full_like(self.given, SCALAR))
 
 
@@ -70,7 +70,7 @@ class Log:
         return records
 
 
-def obey(table: NDArray, records: Records, axes: Sequence[Field]) -> None:
+def obey(table: NDArray, records: Records, axes: Sequence[Axis]) -> None:
     """Overwrites `table` as the statements say, one after the other."""
     single = (records.given == SCALAR) & np.all(records.places >= 0, axis=1)
     done = 0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core.checks import Floats
-from decpomdp.io.dpomdp_fields import ALL, SOME, Field, Selection
+from decpomdp.io.dpomdp_fields import ALL, SOME, Axis, Selection, one_or_all
 from decpomdp.io.dpomdp_log import SCALAR, Records, obey
 
 CELLS = 1 << 22  # numbers of R laid out together, unless one joint action and state alone need more
@@ -21,9 +21,9 @@ CELLS = 1 << 22  # numbers of R laid out together, unless one joint action and s
 Indices = NDArray[np.intp]
 
 
-def expected_rewards(records: Records, transition: Floats, observation: Floats, axes: Sequence[Field]) -> Floats:
+def expected_rewards(records: Records, transition: Floats, observation: Floats, axes: Sequence[Axis]) -> Floats:
     """[u, s]: the expectation of R after all statements; `axes` are the fields of an R statement."""
-    reward = np.zeros(transition.shape[:2])
+    reward: Floats = np.zeros(transition.shape[:2])
     plain = (records.given == SCALAR) & np.all(records.places[:, 2:] == ALL, axis=1)
     obey(reward, records.take(plain).leading(2), axes[:2])
     rich = np.zeros(reward.shape, bool)  # [u, s] whether something depends on s1 or y
@@ -41,7 +41,7 @@ def expected_rewards(records: Records, transition: Floats, observation: Floats, 
     return reward
 
 
-def _expectation(records: Records, transition: Floats, observation: Floats, axes: Sequence[Field]) -> Floats:
+def _expectation(records: Records, transition: Floats, observation: Floats, axes: Sequence[Axis]) -> Floats:
     """[u, s]: the sum over s1 and y for the joint actions and states that `transition` and `observation` are of."""
     seen = np.any(records.given != SCALAR) or np.any(records.places[:, 3] != ALL)
     if not seen:
@@ -53,18 +53,18 @@ def _expectation(records: Records, transition: Floats, observation: Floats, axes
         return np.einsum("ust,ust->us", transition, after)
 
 
-class _Window(Field):
+class _Window:
     """Some of the indices of an axis, known by their place among these."""
 
-    def __init__(self, whole: Field, size: int, chosen: Indices) -> None:
-        super().__init__()
+    def __init__(self, whole: Axis, size: int, chosen: Indices) -> None:
         self._whole = whole
         self._position = np.full(size, -1)
         self._position[chosen] = np.arange(len(chosen))
 
     def select(self, code: int) -> Selection:
+        """What `code` selects of the window; an index is already a place in it."""
         if code > SOME:
-            return super().select(code)
+            return one_or_all(code)
         return self._inside(code)
 
     def _inside(self, code: int) -> Indices:
@@ -74,7 +74,7 @@ class _Window(Field):
     def restrict(self, records: Records, axis: int) -> Records:
         """The statements that touch the window (a copy), their indices on `axis` turned into places in it."""
         codes = records.places[:, axis]
-        moved = np.where(codes >= 0, self._position[codes], codes)
+        moved = np.where(codes >= 0, self._position[np.maximum(codes, 0)], codes)
         kept = (codes < 0) | (moved >= 0)
         for code in np.unique(codes[codes <= SOME]).tolist():
             if not len(self._inside(code)):

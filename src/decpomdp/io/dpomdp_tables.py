@@ -51,4 +51,5 @@ class Table(Statements):
         line = int(self._touched[u, s])
         where = f"{self.form[0]} for joint action {actions.label(u)}, state {states[s]}"
         never = "" if line else " (nothing is said about it)"
+        where = where if len(where) <= 300 else f"{where[:297]}..."
         return FormatError(source, line or None, f"{where} sums to {total:.9g}, expected 1{never}")

@@ -1,8 +1,8 @@
 """The lines of a `.dpomdp` file: bytes in, numbered lines without comments and blank lines out.
 
 A file may be hostile, so everything is bounded. A gzip file is recognised by its first two bytes, unpacked piece by
-piece and refused once it unpacks to more than `Limits.file_bytes`; this happens before a line is looked at, so that
-a bomb costs the time to unpack the limit and no more. Pieces are then decoded and cut into lines one by one and
+piece and refused once it unpacks to more bytes or lines than `Limits` allow; this happens before a line is looked at,
+so that a bomb costs the time to unpack the limit and no more. Pieces are then decoded and cut into lines one by one and
 forgotten, so that the text is never held as a list of lines.
 """
 
@@ -26,6 +26,7 @@ class Limits:
     """What a file may ask for before it is refused."""
 
     file_bytes: int = 256 << 20  # of the file, after unpacking
+    lines: int = 16 << 20
     line_length: int = 8 << 20  # characters
     table_bytes: int = 2 << 30  # of all dense tables of the model together
     agents: int = 64  # numpy arrays have no more axes than this
@@ -79,8 +80,8 @@ class Lines:
 
 def lines_of_text(text: str, source: str, limits: Limits) -> Lines:
     """The lines of a text in memory."""
-    if len(text) > limits.file_bytes:
-        raise FormatError(source, None, f"expected at most {limits.file_bytes} bytes, found more")
+    _check_size(source, limits, len(text), text.count("\n"))
+    text = text.removeprefix("\ufeff")  # a byte order mark, which some editors write
     pieces = (text[at : at + PIECE] for at in range(0, len(text), PIECE))
     return Lines(_checked(pieces, source), source, limits)
 
@@ -91,7 +92,7 @@ def lines_of_file(path: str | os.PathLike[str], limits: Limits) -> Lines:
     try:
         with open(path, "rb") as file:
             unpacked = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file
-            content = _read(unpacked, source, limits.file_bytes)
+            content = _read(unpacked, source, limits)
     except FormatError:
         raise
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -103,15 +104,22 @@ def lines_of_file(path: str | os.PathLike[str], limits: Limits) -> Lines:
     return Lines(_checked(_decoded(content, source), source), source, limits)
 
 
-def _read(file: IO[bytes] | gzip.GzipFile, source: str, limit: int) -> deque[bytes]:
+def _read(file: IO[bytes] | gzip.GzipFile, source: str, limits: Limits) -> deque[bytes]:
     content: deque[bytes] = deque()
-    size = 0
+    size = lines = 0
     while piece := file.read(PIECE):
         content.append(piece)
         size += len(piece)
-        if size > limit:
-            raise FormatError(source, None, f"expected at most {limit} bytes (unpacked), found more")
+        lines += piece.count(b"\n")
+        _check_size(source, limits, size, lines)
     return content
+
+
+def _check_size(source: str, limits: Limits, size: int, lines: int) -> None:
+    if size > limits.file_bytes:
+        raise FormatError(source, None, f"expected at most {limits.file_bytes} bytes (unpacked), found more")
+    if lines > limits.lines:
+        raise FormatError(source, None, f"expected at most {limits.lines} lines, found more")
 
 
 def _decoded(content: deque[bytes], source: str) -> Iterator[str]:

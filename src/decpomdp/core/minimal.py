@@ -1,0 +1,66 @@
+"""The smallest controller that acts exactly the same: unreachable nodes dropped, equivalent nodes merged.
+
+Two nodes are equivalent when they choose actions with the same probabilities and, after every action they may take
+and every observation, reach each class of equivalent nodes with the same probability. The coarsest such partition is
+found by refinement. Merging keeps the probability of every action after every history, hence the value, unchanged.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core.controller import Controller, Team
+
+DIGITS = 12  # probabilities that agree to this many decimals count as equal
+
+
+def minimised(team: Team) -> Team:
+    """The team with every controller made minimal."""
+    smaller = tuple(minimal_controller(controller) for controller in team.controllers)
+    return Team(team.agents, smaller, team.discount, team.problem)
+
+
+def minimal_controller(controller: Controller) -> Controller:
+    """The smallest controller with the same behaviour; a sure start stays first."""
+    kept = _reachable(controller)
+    classes = _classes(controller, kept)
+    _, firsts = np.unique(classes, return_index=True)
+    members = np.zeros((len(kept), len(firsts)))  # [node, class]
+    members[np.arange(len(kept)), classes] = 1.0
+    chosen = kept[firsts]
+    transition = controller.transition[chosen][..., kept] @ members
+    transition[controller.action[chosen] == 0] = np.eye(len(firsts))[0]  # never taken: any row serves
+    given = None if controller.initial_given is None else controller.initial_given[:, kept] @ members
+    return Controller(controller.initial[kept] @ members, controller.action[chosen], transition, given)
+
+
+def _reachable(controller: Controller) -> NDArray[np.int64]:
+    """Nodes that may be visited, likeliest start first, then in the order of discovery."""
+    starts = controller.initial.copy()
+    if controller.initial_given is not None:
+        starts = starts + controller.initial_given.sum(axis=0)
+    links = np.einsum("ia,iaoj->ij", (controller.action > 0).astype(float), (controller.transition > 0).astype(float))
+    found = [int(i) for i in np.argsort(-starts, kind="stable") if starts[i] > 0]
+    for node in found:  # grows while we walk
+        found += [int(j) for j in np.flatnonzero(links[node] > 0) if int(j) not in found]
+    return np.array(found)
+
+
+def _classes(controller: Controller, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[kept node]: its class in the coarsest stable partition, numbered by first appearance."""
+    action = np.round(controller.action[kept], DIGITS)
+    moves = controller.transition[kept][..., kept] * (action > 0)[:, :, None, None]
+    classes = _numbered(action)
+    while True:
+        reach = np.round(moves @ np.eye(classes.max() + 1)[classes], DIGITS).reshape(len(kept), -1)
+        finer = _numbered(np.concatenate([classes[:, None], reach], axis=1))
+        if finer.max() == classes.max():
+            return classes
+        classes = finer
+
+
+def _numbered(table: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Equal rows get equal numbers, in order of first appearance."""
+    _, first, inverse = np.unique(table + 0.0, axis=0, return_index=True, return_inverse=True)
+    order = np.empty(len(first), np.int64)
+    order[np.argsort(first)] = np.arange(len(first))
+    return order[inverse.ravel()]

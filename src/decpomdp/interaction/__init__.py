@@ -1,0 +1,1 @@
+"""Simulator -> team: learning by interaction."""

@@ -1,0 +1,117 @@
+"""The core step: climb from a softened team by natural gradients, then take the best choice everywhere.
+
+FIXED: the memory is given (moves of a skeleton) and only actions are learned. A node then means the same thing from
+the first update on, and what an agent should do in it has a clean gradient. FREE: the next node is learned as well,
+which only works from a start that already makes use of its memory: when all nodes act alike, no move matters.
+
+On-policy episodes with the sampled node paths kept need no importance weights and no forward-backward pass, so that
+learning costs little more than playing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.interaction.arena import Arena
+from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.interaction.settings import SearchSettings
+from decpomdp.kernels import advantage
+from decpomdp.kernels.machines import ROOT, Soft
+
+EXPLORING = 0.7  # share of the updates during which actions are explored
+
+
+class Slope(NamedTuple):
+    """Logits of every agent and the room for their gradients, padded to the largest agent."""
+
+    act: NDArray[np.float64]  # [n, i, a]
+    hop: NDArray[np.float64]  # [n, i, o, j]; empty unless free
+    soft: Soft
+    act_sum: NDArray[np.float64]
+    act_weight: NDArray[np.float64]
+    hop_sum: NDArray[np.float64]
+    hop_weight: NDArray[np.float64]
+
+
+class Effort(NamedTuple):
+    """How much to play in one core step."""
+
+    updates: int
+    episodes: int
+    horizon: int
+
+
+def ascend(
+    arena: Arena, start: Plan, settings: SearchSettings, effort: Effort, seed: int, *, free: bool, confidence: float
+) -> Plan:
+    """The team after `effort.updates` updates from `start`, whose choices begin with a logit of `confidence`."""
+    slope = slope_from(start, arena, free, confidence)
+    togo = np.empty((effort.episodes, effort.horizon))
+    for update in range(effort.updates):
+        left = max(0.0, 1 - update / (EXPLORING * effort.updates))
+        soften(slope, settings.exploration * left)
+        played = arena.sample(slope.soft, effort.episodes, effort.horizon, seed + update)
+        advantage.gather(played, arena.discount, free, togo, *slope[3:])
+        climb(slope, settings.rate)
+    return harden(slope, start)
+
+
+def slope_from(start: Plan, arena: Arena, free: bool, confidence: float) -> Slope:
+    """Logits: `confidence` on what the plan does, 0 on everything else."""
+    agents, nodes = len(start), max(len(machine.action) for machine in start)
+    actions = max(len(agent.actions) for agent in arena.agents)
+    symbols = max(machine.observations for machine in start) + 1
+    act = np.zeros((agents, nodes, actions))
+    hop = np.zeros((agents, nodes, symbols, nodes) if free else (0, 0, 0, 0))
+    move = np.zeros((agents, nodes, symbols), np.int32)
+    for n, machine in enumerate(start):
+        rows = np.arange(len(machine.action))
+        act[n, rows, machine.action] = confidence
+        columns = np.append(np.arange(machine.observations), symbols - 1)
+        move[np.ix_([n], rows, columns)] = machine.move
+        if free:
+            hop[n, rows[:, None], columns[None, :], machine.move] = confidence
+    soft = Soft(
+        act=np.zeros((*act.shape, 3), np.int32),
+        hop=np.zeros((*hop.shape, 3), np.int32),
+        move=move,
+        nodes=np.array([len(machine.action) for machine in start], np.int64),
+        actions=np.array([len(agent.actions) for agent in arena.agents], np.int64),
+        free=free,
+    )
+    return Slope(act, hop, soft, *(np.zeros_like(table) for table in (act, act, hop, hop)))
+
+
+def soften(slope: Slope, exploration: float) -> None:
+    """Fill the alias tables from the logits."""
+    for n, (nodes, actions) in enumerate(zip(slope.soft.nodes, slope.soft.actions, strict=True)):
+        advantage.soften(slope.act[n], 0, actions, exploration, slope.soft.act[n])
+        if slope.soft.free:
+            width = slope.hop.shape[3]
+            logits, tables = slope.hop[n].reshape(-1, width), slope.soft.hop[n].reshape(-1, width, 3)
+            advantage.soften(logits, ROOT + 1, nodes, 0.0, tables)
+
+
+def climb(slope: Slope, rate: float) -> None:
+    """One update of all logits from what `gather` found."""
+    for n, (nodes, actions) in enumerate(zip(slope.soft.nodes, slope.soft.actions, strict=True)):
+        advantage.nudge(slope.act_sum[n], slope.act_weight[n], slope.act[n], 0, actions, rate)
+        if slope.soft.free:
+            width = slope.hop.shape[3]
+            tables = (table[n].reshape(-1, width) for table in (slope.hop_sum, slope.hop_weight, slope.hop))
+            advantage.nudge(*tables, ROOT + 1, nodes, rate)
+
+
+def harden(slope: Slope, start: Plan) -> Plan:
+    """The most likely choices."""
+    plan = []
+    for n, machine in enumerate(start):
+        nodes, actions = len(machine.action), int(slope.soft.actions[n])
+        action = slope.act[n, :nodes, :actions].argmax(axis=-1)
+        move = machine.move
+        if slope.soft.free:
+            columns = np.append(np.arange(machine.observations), slope.hop.shape[2] - 1)
+            move = slope.hop[n, :nodes, columns, ROOT + 1 : nodes].argmax(axis=-1).T + ROOT + 1
+        plan.append(Machine(action, np.ascontiguousarray(move)))
+    return tuple(plan)

@@ -1,0 +1,59 @@
+"""Ways to change a machine without episodes: more memory at no loss, and random mutations.
+
+More memory: the product with a skeleton remembers what the machine does and what the skeleton does; splitting by
+incoming edge remembers how a node was reached. Both act as before until something is learned on them, so nothing is
+lost; afterwards `minimise.fold` takes away what was of no use.
+"""
+
+import numpy as np
+
+from decpomdp.interaction.machine import Machine
+from decpomdp.interaction.skeletons import BEGIN, Follow, Memory, unfold
+from decpomdp.kernels.machines import ROOT
+
+
+def product(machine: Machine, memory: Follow, largest: int) -> Machine | None:
+    """The machine that also keeps `memory`; None if that takes more than `largest` nodes."""
+
+    def follow(pair: Memory, symbol: int | None) -> Memory:
+        node, kept = pair if isinstance(pair, tuple) else (ROOT, BEGIN)
+        return int(machine.move[node, -1 if symbol is None else symbol]), memory(kept, symbol)
+
+    return _acting(machine, unfold(BEGIN, follow, machine.observations, largest))
+
+
+def split(machine: Machine, chosen: set[int], largest: int) -> Machine | None:
+    """The machine with a copy of every `chosen` node for each edge that leads to it."""
+
+    def follow(pair: Memory, symbol: int | None) -> Memory:
+        node = pair[0] if isinstance(pair, tuple) else ROOT
+        column = -1 if symbol is None else symbol
+        target = int(machine.move[node, column])
+        return (target, (node, column)) if target in chosen else (target, None)
+
+    return _acting(machine, unfold(BEGIN, follow, machine.observations, largest))
+
+
+def _acting(machine: Machine, built: tuple[list[Memory], Machine] | None) -> Machine | None:
+    """Actions of the nodes that the memories (node, ...) come from."""
+    if built is None:
+        return None
+    memories, larger = built
+    nodes = [memory[0] for memory in memories if isinstance(memory, tuple)]
+    return Machine(machine.action[[ROOT, *nodes]], larger.move)
+
+
+def mutate(machine: Machine, changes: int, actions: int, rng: np.random.Generator) -> Machine:
+    """`changes` random entries replaced: as often an action as an edge, a new node now and then."""
+    action, move = machine.action.copy(), machine.move.copy()
+    for _ in range(changes):
+        nodes = len(action) - 1
+        node = int(rng.integers(1, nodes + 1))
+        if rng.random() < 0.4:
+            action[node] = rng.integers(actions)
+        elif rng.random() < 0.15:  # a copy of some node that is entered from one edge and acts differently
+            action, move = np.append(action, rng.integers(actions)), np.vstack([move, move[rng.integers(1, nodes + 1)]])
+            move[rng.integers(0, nodes + 1), rng.integers(move.shape[1])] = nodes + 1
+        else:
+            move[rng.integers(0, nodes + 1), rng.integers(move.shape[1])] = node
+    return Machine(action, move)

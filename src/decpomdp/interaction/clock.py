@@ -1,0 +1,51 @@
+"""When to stop: a time limit, a number of joint steps, or the user's interrupt, whichever comes first.
+
+Time may cut the work anywhere. Steps are shared out before a round of work begins, so that what is done with them is
+a function of the seed alone.
+"""
+
+from collections.abc import Callable
+from threading import Lock
+from time import monotonic
+
+PAUSE = 1.0  # seconds without news after which the heartbeat is called
+
+
+class Finished(Exception):  # noqa: N818 - it is no error
+    """The time or the steps are used up; what was begun is dropped."""
+
+
+class Clock:
+    """Seconds since the start, the limit, and a heartbeat for whoever looks on."""
+
+    def __init__(self, limit: float | None, heartbeat: Callable[[], None] = lambda: None) -> None:
+        self.begin = self.last = monotonic()
+        self.limit, self.heartbeat = limit, heartbeat
+        self._lock = Lock()
+
+    def seconds(self) -> float:
+        """Since the start."""
+        return monotonic() - self.begin
+
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self.limit is not None and self.seconds() >= self.limit
+
+    def share(self) -> float:
+        """Part of the time that is used up."""
+        return 0.0 if self.limit is None else min(1.0, self.seconds() / max(1e-9, self.limit))
+
+    def shown(self) -> None:
+        """There was news just now."""
+        self.last = monotonic()
+
+    def check(self) -> None:
+        """Raise Finished when the time is up; let the heart beat. Any worker may call this."""
+        if self.over():
+            raise Finished
+        if monotonic() - self.last > PAUSE and self._lock.acquire(blocking=False):
+            try:
+                self.shown()
+                self.heartbeat()
+            finally:
+                self._lock.release()

@@ -1,0 +1,74 @@
+"""Smaller machines that do the same, or nearly.
+
+`fold` drops nodes that are never entered and merges nodes that the visited edges cannot tell apart: the team does the
+same in every episode that was seen. `shrink` goes on to a given size at the least loss it can find: the least visited
+node is removed, the edges into it led to whichever other node loses least on common random numbers.
+
+Why: a skeleton of 40 nodes is a good teacher and a bad result. Small machines are read by people, are quicker to
+improve (fewer choices), and generalise: an edge that is hardly ever visited is not worth a node of its own.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.interaction.arena import Arena
+from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.kernels import fold as kernels
+from decpomdp.kernels.machines import ROOT
+
+
+def fold(plan: Plan, visits: list[NDArray[np.int64]]) -> Plan:
+    """Every agent's machine without what its visits[i, o] do not need."""
+    return tuple(fold_machine(machine, seen) for machine, seen in zip(plan, visits, strict=True))
+
+
+def fold_machine(machine: Machine, visits: NDArray[np.int64]) -> Machine:
+    """Merge nodes that cannot be told apart, drop those that are never entered, busiest nodes first."""
+    entered = np.zeros(len(machine.action), np.int64)
+    np.add.at(entered, machine.move, visits)
+    order = np.argsort(-entered, kind="stable")
+    order = order[(entered[order] > 0) & (order != ROOT)]
+    known = np.where(visits > 0, machine.move, -1)
+    parent = np.empty(len(machine.action), np.int64)
+    kernels.fold(machine.action, known, order, parent)
+    kept = [ROOT, *(int(i) for i in order if parent[i] == i)]
+    place = np.full(len(machine.action), -1)
+    place[kept] = np.arange(len(kept))
+    place[order] = place[parent[order]]
+    return Machine(machine.action[kept], _closed(known[kept], machine.move[kept], place))
+
+
+def _closed(known: NDArray[np.int64], before: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Edges in new numbers. One that was never visited leads where it did, or else to the busiest node."""
+    where = place[np.where(known >= 0, known, before)]
+    return np.where(where > ROOT, where, ROOT + 1)
+
+
+def without(machine: Machine, node: int, instead: int) -> Machine:
+    """The machine without `node`, whose incoming edges lead to `instead`."""
+    kept = np.delete(np.arange(len(machine.action)), node)
+    place = np.zeros(len(machine.action), np.int64)
+    place[kept] = np.arange(len(kept))
+    place[node] = place[instead]
+    return Machine(machine.action[kept], place[machine.move[kept]])
+
+
+def shrink(arena: Arena, plan: Plan, largest: int, episodes: int, horizon: int, seed: int) -> Plan:
+    """At most `largest` nodes per agent, one node after the other at the least loss found."""
+    for n in range(len(plan)):
+        while plan[n].nodes > largest:
+            entered = _entered(arena, plan, n, episodes, horizon, seed)
+            node = int(np.argmin(entered[1:])) + 1
+            options = [_replaced(plan, n, without(plan[n], node, j)) for j in range(1, plan[n].nodes + 1) if j != node]
+            means = [arena.returns(option, episodes, horizon, seed).mean() for option in options]
+            plan = options[int(np.argmax(means))]
+    return plan
+
+
+def _entered(arena: Arena, plan: Plan, n: int, episodes: int, horizon: int, seed: int) -> NDArray[np.int64]:
+    visits = arena.visits(plan, episodes, horizon, seed)[n]
+    return np.bincount(plan[n].move.ravel(), weights=visits.ravel(), minlength=len(plan[n].action)).astype(np.int64)
+
+
+def _replaced(plan: Plan, n: int, machine: Machine) -> Plan:
+    return (*plan[:n], machine, *plan[n + 1 :])

@@ -1,0 +1,47 @@
+"""The tunables of the default search, each with its reason. The same values serve every problem."""
+
+from dataclasses import asdict, dataclass
+
+from decpomdp.core import InputError
+from decpomdp.core.fit import Row
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Sizes are upper ends: small budgets and slow simulators scale them down (see `scale.py`)."""
+
+    max_nodes: int = 12  # per agent in the result: controllers are to be read by people
+    learning_tail: float = 1e-2  # discount^T of learning episodes: the far future hardly moves a gradient ...
+    testing_tail: float = 1e-3  # ... but decides between nearly equal teams
+    longest: int = 1000  # steps of an episode, whatever the discount
+
+    episodes: int = 400  # per update of the core step: enough for 40 nodes, few enough for 120 updates
+    updates: int = 120  # of a full core step
+    rate: float = 0.2  # logits per update and unit of normalised advantage
+    exploration: float = 0.1  # uniform share of actions at first; none after 70 % of the updates
+    confidence: float = 3.0  # logit of what a warm start already does: 95 % against one other choice
+
+    skeleton_nodes: int = 45  # of a memory skeleton: what 400 episodes an update can fill
+    chain_episodes: int = 50_000  # random episodes of which the best becomes a chain
+    chain_lengths: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+
+    islands: int = 3  # plans that are improved side by side at first
+    island_share: float = 0.3  # of the budget until only the best one is improved
+    round: int = 4  # hops from the same plans before anything is accepted: fixed, so threads change nothing
+    hop_updates: int = 40  # of the core step after a hop
+    window: int = 6  # longest stretch in which a graft explores
+    window_episodes: int = 15_000  # explored by a graft
+    elites: int = 20  # best of them, of which some are grafted
+
+    first_test: int = 1000  # episodes of the first stage of a test; every stage has four times more
+    stages: int = 5  # 1k, 4k, 16k, 64k, 256k
+    certain: float = 3.0  # standard errors above zero at which a gain is believed
+    smallest_gain: float = 1e-4  # standard deviations of a return: less is not worth a bigger machine
+
+    def __post_init__(self) -> None:
+        if self.max_nodes < 1:
+            raise InputError(f"max_nodes: expected a whole number of at least 1, got {self.max_nodes}")
+
+    def row(self) -> Row:
+        """For the record."""
+        return {key: str(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}

@@ -1,0 +1,109 @@
+"""Generic memories: machines whose moves are given and whose actions are to be learned.
+
+Nothing is known of a problem before it is played, but what is worth remembering is nearly always one of: the last few
+observations (windows), the time within a period (clocks), or everything since the period began (trees). With such a
+memory given, every node means something from the start. With free memory all nodes begin alike, no move matters, and
+learning settles for what can be done without memory.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+
+import numpy as np
+
+from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.kernels.machines import ROOT
+
+Memory = Hashable
+Follow = Callable[[Memory, int | None], Memory]  # (what is remembered, what is seen) -> what is remembered then
+
+
+def unfold(begin: Memory, follow: Follow, observations: int, limit: int) -> tuple[list[Memory], Machine] | None:
+    """The machine over all memories that can be reached from `begin`, or None beyond `limit` acting nodes.
+
+    The first memory is follow(begin, o) after a first observation and follow(begin, None) after none.
+    """
+    places: dict[Memory, int] = {}
+    rows: list[list[int]] = []
+
+    def place(memory: Memory) -> int:
+        return places.setdefault(memory, ROOT + 1 + len(places))
+
+    symbols: list[int | None] = [*range(observations), None]
+    rows.append([place(follow(begin, symbol)) for symbol in symbols])
+    while len(rows) <= len(places) <= limit:
+        memory = list(places)[len(rows) - 1]
+        following = [place(follow(memory, symbol)) for symbol in range(observations)]
+        rows.append([*following, following[0]])  # a node always sees something: the last column is not used
+    if len(places) > limit:
+        return None
+    return list(places), Machine(np.zeros(len(rows), np.int64), np.array(rows, np.int64))
+
+
+def tree(depth: int) -> Follow:
+    """All observations since the period began; the period has `depth` actions."""
+
+    def follow(memory: Memory, symbol: int | None) -> Memory:
+        if symbol is None or not isinstance(memory, tuple):
+            return () if symbol is None or depth == 1 else (symbol,)
+        return (*memory, symbol) if len(memory) + 1 < depth else ()
+
+    return follow
+
+
+def window(width: int) -> Follow:
+    """The last `width` observations."""
+
+    def follow(memory: Memory, symbol: int | None) -> Memory:
+        before = memory if isinstance(memory, tuple) else ()
+        return (*before, symbol)[-width:] if symbol is not None else before
+
+    return follow
+
+
+def clock(period: int, width: int) -> Follow:
+    """The time modulo `period` and the last `width` observations."""
+    recent = window(width) if width else None
+
+    def follow(memory: Memory, symbol: int | None) -> Memory:
+        hour, seen = memory if isinstance(memory, tuple) else (period - 1, ())
+        return (hour + 1) % period, recent(seen, symbol) if recent else ()
+
+    return follow
+
+
+BEGIN = "begin"  # the memory of the root
+
+
+def families() -> Iterator[tuple[str, list[Follow]]]:
+    """Name and members of growing size, every family from small to large, cheap ones first."""
+    for size in range(1, 13):
+        if size <= 5:
+            yield f"window {size}", [window(width) for width in range(size, 0, -1)]
+        if size <= 8:
+            yield f"tree {size}", [tree(depth) for depth in range(size, 0, -1)]
+        if size >= 2:
+            yield f"clock {size}", [clock(size, 0)]
+            yield f"clock {size} x 1", [clock(period, 1) for period in range(size, 0, -1)]
+        if 2 <= size <= 4:
+            yield f"clock {size} x 2", [clock(period, 2) for period in range(size, 0, -1)]
+
+
+def skeletons(alphabets: list[int], largest: int) -> Iterator[tuple[str, Plan]]:
+    """Memories for agents with these numbers of observations, each at most max(largest, |O| + 1) nodes.
+
+    An agent whose alphabet makes a memory too large gets the largest member of the family that fits it. What is no
+    different from an earlier one for any agent is left out.
+    """
+    known: set[tuple[bytes, ...]] = set()
+    for name, members in families():
+        plan = []
+        for observations in alphabets:
+            limit = max(largest, observations + 1)
+            built = (unfold(BEGIN, member, observations, limit) for member in members)
+            found = next((pair[1] for pair in built if pair is not None), None)
+            if found is not None:
+                plan.append(found)
+        key = tuple(machine.move.tobytes() for machine in plan)
+        if len(plan) == len(alphabets) and key not in known:
+            known.add(key)
+            yield name, tuple(plan)

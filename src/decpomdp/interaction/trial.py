@@ -1,0 +1,73 @@
+"""Is the candidate better? A sequential test on fresh random numbers.
+
+The two teams play the same episodes: same start, same chance wherever they do the same. The difference of two returns
+then has a much smaller spread than the returns themselves, and is exactly zero where the candidate's novelty was not
+met. The test looks after 1000, 4000, 16,000, ... episodes and stops as soon as the answer is clear, so that the many
+bad candidates cost next to nothing and the few nearly equal ones get the numbers they need.
+
+A simulator whose chance cannot be repeated is compared by Welch's unpaired error.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.interaction.arena import Arena
+from decpomdp.interaction.machine import Plan
+
+
+class Verdict(NamedTuple):
+    """What a trial found."""
+
+    accepted: bool
+    gain: float  # mean of candidate minus incumbent
+    error: float  # its standard error
+    value: float  # mean return of the candidate
+    spread: float  # standard error of that mean
+
+
+class Stages(NamedTuple):
+    """The size of a trial."""
+
+    first: int  # episodes after which the first look is taken
+    looks: int  # every look sees four times as many as the one before
+    horizon: int
+    certain: float  # standard errors above zero that convince
+    smallest: float  # standard deviations of a return that a gain must have
+
+
+def trial(arena: Arena, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> Verdict:
+    """Play both until one is clearly better, or the last look has been taken."""
+    old, new = np.empty(0), np.empty(0)
+    for look in range(stages.looks):
+        more = stages.first * 4**look - len(new)
+        new = np.append(new, arena.returns(candidate, more, stages.horizon, seed, len(new)))
+        old = np.append(old, arena.returns(incumbent, more, stages.horizon, seed, len(old)))
+        verdict = judge(old, new, stages, arena.repeatable)
+        if verdict.accepted or hopeless(verdict, old, stages, look):
+            return verdict
+    return verdict
+
+
+def judge(
+    old: NDArray[np.float64], new: NDArray[np.float64], stages: Stages, paired: bool
+) -> Verdict:
+    """Accepted when the gain is large enough and certain enough."""
+    count = len(new)
+    gain = float((new - old).mean())
+    spread = float(new.std() / np.sqrt(count))
+    error = float((new - old).std() if paired else np.hypot(new.std(), old.std())) / np.sqrt(count)
+    accepted = gain > stages.certain * error and gain > needed(old, stages)
+    return Verdict(accepted, gain, error, float(new.mean()), spread)
+
+
+def needed(old: NDArray[np.float64], stages: Stages) -> float:
+    """The smallest gain worth having; rounding when returns do not vary at all."""
+    return stages.smallest * float(old.std()) + 1e-9 * float(np.abs(old).max(initial=0.0))
+
+
+def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int) -> bool:
+    """Whether a gain can be given up: what can still be hoped for shrinks from look to look."""
+    hope = verdict.gain + (1.0 - 0.5 * look) * verdict.error
+    return hope <= needed(old, stages)

@@ -1,0 +1,153 @@
+"""One update of the core step: a natural gradient on tabular softmax, from episodes with their sampled nodes.
+
+G_t is the return to go, b_t its mean over the episodes that are running at t, w_t = discount^t. For agent n, node i
+and choice c (an action; or, when memory is learned, the next node after seeing o, with G of the step it leads to)
+
+  S(i, c) = sum w_t (G_t - b_t),   W(i, c) = sum w_t   over the visits of i that chose c,   V(i) = S(i, .) / W(i, .)
+  A(i, c) = (S(i, c) - V(i) W(i, c)) / (W(i, c) + PRIOR),   centred under the softmax probabilities of i.
+
+The Fisher matrix of a softmax makes the natural gradient of the value the advantage itself: no division by the
+probability of the choice, so a rare good choice rises as fast as a common one. Dividing by the root mean square over
+visits makes the step independent of the scale of rewards.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.machines import ROOT, Played
+from decpomdp.kernels.sampling import fill_alias
+
+PRIOR = 5.0  # visits of weight 1 without any advantage: a choice seen once or twice is not believed
+LARGEST = 1.0  # change of a logit in one update, at most
+DEPTH = 6.907755278982137  # ln 1000: logits stay within this below the best, so that nothing is ruled out for ever
+
+
+@inlined
+def clear(table: NDArray[np.float64]) -> None:
+    """Set to zero."""
+    flat = table.reshape(-1)
+    for e in range(len(flat)):
+        flat[e] = 0.0
+
+
+@kernel
+def gather(
+    played: Played,
+    discount: float,
+    free: bool,
+    togo: NDArray[np.float64],  # [k, t] scratch
+    act_sum: NDArray[np.float64],  # [n, i, a] out
+    act_weight: NDArray[np.float64],  # [n, i, a] out
+    hop_sum: NDArray[np.float64],  # [n, i, o, j] out when free
+    hop_weight: NDArray[np.float64],  # [n, i, o, j] out when free
+) -> None:
+    """S and W of every choice."""
+    episodes, horizon = played.rewards.shape
+    agents = played.actions.shape[2]
+    base, running = np.zeros(horizon), np.zeros(horizon)
+    for k in range(episodes):
+        ahead = 0.0
+        for t in range(played.lengths[k] - 1, -1, -1):
+            ahead = played.rewards[k, t] + discount * ahead
+            togo[k, t] = ahead
+            base[t] += ahead
+            running[t] += 1.0
+    for t in range(horizon):
+        base[t] /= max(1.0, running[t])
+    clear(act_sum)
+    clear(act_weight)
+    if free:
+        clear(hop_sum)
+        clear(hop_weight)
+    for k in range(episodes):
+        for n in range(agents):
+            before, weight = np.int64(ROOT), 1.0
+            for t in range(played.lengths[k]):
+                gain = weight * (togo[k, t] - base[t])
+                node = np.int64(played.nodes[k, t, n])
+                act_sum[n, node, played.actions[k, t, n]] += gain
+                act_weight[n, node, played.actions[k, t, n]] += weight
+                if free:
+                    hop_sum[n, before, played.observations[k, t, n], node] += gain
+                    hop_weight[n, before, played.observations[k, t, n], node] += weight
+                    before = node
+                weight *= discount
+
+
+@inlined
+def softmax(logits: NDArray[np.float64], first: int, size: int, out: NDArray[np.float64]) -> None:
+    """Probabilities of choices first .. size - 1."""
+    top = logits[first]
+    for c in range(first, size):
+        top = max(top, logits[c])
+    total = 0.0
+    for c in range(first, size):
+        out[c] = np.exp(logits[c] - top)
+        total += out[c]
+    for c in range(first, size):
+        out[c] /= total
+
+
+@kernel
+def nudge(
+    sums: NDArray[np.float64],  # [row, c]; becomes the advantage
+    weights: NDArray[np.float64],  # [row, c]
+    logits: NDArray[np.float64],  # [row, c] changed in place
+    first: int,
+    size: int,
+    rate: float,
+) -> None:
+    """logits += rate * A / rms(A), for the choices first .. size - 1 of one agent."""
+    chances = np.empty(logits.shape[1])
+    power, visits = 0.0, 0.0
+    for row in range(len(logits)):
+        total, mass = 0.0, 0.0
+        for c in range(first, size):
+            total += sums[row, c]
+            mass += weights[row, c]
+        if mass == 0.0:
+            continue
+        softmax(logits[row], first, size, chances)
+        mean = 0.0
+        for c in range(first, size):
+            sums[row, c] = (sums[row, c] - total / mass * weights[row, c]) / (weights[row, c] + PRIOR)
+            mean += chances[c] * sums[row, c]
+        for c in range(first, size):
+            sums[row, c] -= mean
+            power += weights[row, c] * sums[row, c] ** 2
+        visits += mass
+    if power <= 0.0:
+        return
+    scale = rate / np.sqrt(power / visits)
+    for row in range(len(logits)):
+        top = -np.inf
+        for c in range(first, size):
+            logits[row, c] += min(LARGEST, max(-LARGEST, scale * sums[row, c]))
+            top = max(top, logits[row, c])
+        for c in range(first, size):
+            logits[row, c] = max(logits[row, c], top - DEPTH)
+
+
+@kernel
+def soften(
+    logits: NDArray[np.float64],  # [row, c]
+    first: int,
+    size: int,
+    exploration: float,
+    tables: NDArray[np.int32],  # [row, c, 3] out
+) -> None:
+    """Alias tables of (1 - exploration) softmax + exploration uniform, for the choices first .. size - 1."""
+    chances, count = np.empty(logits.shape[1]), size - first
+    outcomes, entries = np.arange(first, size), np.empty((count, 4), np.uint32)
+    small, large, scaled = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
+    for row in range(len(logits)):
+        softmax(logits[row], first, size, chances)
+        for c in range(first, size):
+            chances[c] = (1.0 - exploration) * chances[c] + exploration / count
+        fill_alias(chances[first:size], outcomes, entries, small, large, scaled, count)
+        for e in range(count):
+            tables[row, e, 0], tables[row, e, 1] = entries[e, 0], entries[e, 1]
+            tables[row, e, 2] = (np.int64(entries[e, 2]) + 1) >> 16
+
+

@@ -1,0 +1,74 @@
+"""Merge the nodes of a machine that its visits cannot tell apart.
+
+Two nodes can be one when they take the same action and, on every observation that both were seen to meet, lead to
+nodes that can be one; merging a pair may force the merging of others. Edges that were never visited say nothing and
+are taken over from whichever partner was seen on them. Finding the smallest such machine is NP-hard; merging greedily,
+pair by pair in the given order, is quick and in small machines as good.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.machines import ROOT
+
+
+@inlined
+def representative(parent: NDArray[np.int64], node: int) -> int:
+    """The node that stands for `node`."""
+    while parent[node] != node:
+        node = parent[node]
+    return node
+
+
+@kernel
+def merge(
+    one: int,
+    other: int,
+    action: NDArray[np.int64],
+    move: NDArray[np.int64],
+    parent: NDArray[np.int64],
+    pairs: NDArray[np.int64],  # [p, 2] scratch
+) -> bool:
+    """Try to make one and other the same; parent and move are changed, and spoilt when the answer is no."""
+    pairs[0, 0], pairs[0, 1], waiting = one, other, 1
+    while waiting > 0:
+        waiting -= 1
+        a, b = representative(parent, pairs[waiting, 0]), representative(parent, pairs[waiting, 1])
+        if a == b:
+            continue
+        if a == ROOT or b == ROOT or action[a] != action[b]:
+            return False
+        parent[b] = a
+        for o in range(move.shape[1]):
+            if move[a, o] < 0:
+                move[a, o] = move[b, o]
+            elif move[b, o] >= 0:
+                pairs[waiting, 0], pairs[waiting, 1] = move[a, o], move[b, o]
+                waiting += 1
+    return True
+
+
+@kernel
+def fold(
+    action: NDArray[np.int64],  # [i]
+    move: NDArray[np.int64],  # [i, o] -1: never visited; changed in place
+    order: NDArray[np.int64],  # visited nodes, those to be kept first
+    parent: NDArray[np.int64],  # [i] out: the node that stands for i
+) -> None:
+    """Merge whatever can be merged, pair by pair."""
+    nodes, symbols = move.shape
+    pairs = np.empty((nodes * (symbols + 1) + 1, 2), np.int64)
+    for i in range(nodes):
+        parent[i] = i
+    for x in range(len(order)):
+        for y in range(x):
+            one, other = representative(parent, order[y]), representative(parent, order[x])
+            if one == other:
+                continue
+            parents, moves = parent.copy(), move.copy()
+            if not merge(one, other, action, move, parent, pairs):
+                parent[:] = parents
+                move[:] = moves
+    for i in range(nodes):
+        parent[i] = representative(parent, i)

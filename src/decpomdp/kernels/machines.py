@@ -1,0 +1,242 @@
+"""Play deterministic and softened machines, for learning by interaction.
+
+A machine is a Moore machine with a root: node 0 is where an episode begins, before anything was seen; it never acts.
+On the first observation, or on nothing (the last column of `move`, which is also index -1), the root leads to the
+node that acts first. From then on node i takes action[i] and on observation o goes to move[i, o].
+
+Random numbers are addressed by position: lane 0 of a step is the world's, lane 1 + n agent n's. Two teams that do the
+same in the same situation meet the same chance, which is what makes paired comparisons sharp. One draw of 64 bits
+serves an agent's move and action, 16 bits for the place in an alias table and 16 for its cut: probabilities are
+honoured to 2^-16, far below the exploration that is going on anyway.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.rollout import World
+from decpomdp.kernels.sampling import draw, pick, stream
+
+ROOT = 0
+S16, S32, S48 = np.uint64(16), np.uint64(32), np.uint64(48)
+M16 = np.uint64(0xFFFF)
+
+
+class Machines(NamedTuple):
+    """A deterministic team. Smaller machines and alphabets are padded."""
+
+    action: NDArray[np.int32]  # [n, i]
+    move: NDArray[np.int32]  # [n, i, o] the last column: nothing was seen
+    actions: NDArray[np.int64]  # [n] sizes of the alphabets
+
+
+class Window(NamedTuple):
+    """When and how much each agent acts at random instead of following its machine."""
+
+    begin: int
+    end: int
+    rates: NDArray[np.float64]  # [n]
+
+
+class Soft(NamedTuple):
+    """A softened team: alias tables of actions and, when memory is learned, of next nodes."""
+
+    act: NDArray[np.int32]  # [n, i, a, 3] own, other, cut of 2^16
+    hop: NDArray[np.int32]  # [n, i, o, j, 3]; used when free
+    move: NDArray[np.int32]  # [n, i, o] used when not free
+    nodes: NDArray[np.int64]  # [n] root included
+    actions: NDArray[np.int64]  # [n]
+    free: bool
+
+
+class Played(NamedTuple):
+    """What happened in a batch of episodes."""
+
+    observations: NDArray[np.int16]  # [k, t, n] seen before the action; -1: nothing
+    actions: NDArray[np.int16]  # [k, t, n]
+    nodes: NDArray[np.int16]  # [k, t, n]
+    rewards: NDArray[np.float64]  # [k, t]
+    lengths: NDArray[np.int64]  # [k]
+
+
+@inlined
+def follow(machines: Machines, window: Window, n: int, t: int, node: int, bits: np.uint64) -> int:
+    """Agent n's action in `node` at step t."""
+    action = np.int64(machines.action[n, node])
+    if window.begin <= t and t < window.end and np.float64(bits & M16) < window.rates[n] * 65536.0:
+        action = np.int64(((bits >> S32) * np.uint64(machines.actions[n])) >> S32)
+    return action
+
+
+@inlined
+def soft_move(soft: Soft, n: int, node: int, seen: int, bits: np.uint64) -> int:
+    """Where a softened agent goes: upper half of the bits."""
+    if not soft.free:
+        return np.int64(soft.move[n, node, seen])
+    place = (np.int64(bits >> S48) * (soft.nodes[n] - 1)) >> 16
+    own = np.int64((bits >> S32) & M16) < soft.hop[n, node, seen, place, 2]
+    return np.int64(soft.hop[n, node, seen, place, 0] if own else soft.hop[n, node, seen, place, 1])
+
+
+@inlined
+def soft_act(soft: Soft, n: int, node: int, bits: np.uint64) -> int:
+    """What a softened agent does: lower half of the bits."""
+    place = (np.int64((bits >> S16) & M16) * soft.actions[n]) >> 16
+    own = np.int64(bits & M16) < soft.act[n, node, place, 2]
+    return np.int64(soft.act[n, node, place, 0] if own else soft.act[n, node, place, 1])
+
+
+@kernel
+def values(
+    world: World,
+    machines: Machines,
+    window: Window,
+    seed: np.uint64,
+    first: int,
+    horizon: int,
+    discount: float,
+    returns: NDArray[np.float64],  # [k] out
+) -> None:
+    """Discounted returns from the window's begin on, of episodes first, first + 1, ..."""
+    agents = len(machines.actions)
+    node, seen = np.zeros(agents, np.int64), np.zeros(agents, np.int64)
+    states = world.reward.shape[1]
+    exploring = window.begin < window.end
+    for k in range(len(returns)):
+        key = stream(seed, first + k)
+        state = pick(world.start, 0, draw(key, 0))
+        total, weight = 0.0, 1.0
+        for n in range(agents):
+            node[n], seen[n] = ROOT, -1
+        for t in range(horizon):
+            counter = 1 + t * (1 + agents)
+            u = 0
+            for n in range(agents):
+                node[n] = machines.move[n, node[n], seen[n]]
+                if exploring:
+                    action = follow(machines, window, n, t, node[n], draw(key, counter + 1 + n))
+                else:
+                    action = np.int64(machines.action[n, node[n]])
+                u += world.action_strides[n] * action
+            if t >= window.begin:
+                total += weight * world.reward[u, state]
+            weight *= discount
+            outcome = pick(world.dynamics, u * states + state, draw(key, counter))
+            state = outcome >> world.observation_bits
+            y = outcome - (state << world.observation_bits)
+            for n in range(agents):
+                seen[n] = world.observation_parts[y, n]
+        returns[k] = total
+
+
+@kernel
+def record(
+    world: World, machines: Machines, window: Window, seed: np.uint64, episodes: NDArray[np.int64], played: Played
+) -> None:
+    """The episodes with the numbers `episodes`, step by step: the same as `values` plays."""
+    horizon, agents = played.rewards.shape[1], len(machines.actions)
+    node, seen = np.zeros(agents, np.int64), np.zeros(agents, np.int64)
+    states = world.reward.shape[1]
+    for k in range(len(episodes)):
+        key = stream(seed, episodes[k])
+        state = pick(world.start, 0, draw(key, 0))
+        for n in range(agents):
+            node[n], seen[n] = ROOT, -1
+        for t in range(horizon):
+            counter = 1 + t * (1 + agents)
+            u = 0
+            for n in range(agents):
+                node[n] = machines.move[n, node[n], seen[n]]
+                action = follow(machines, window, n, t, node[n], draw(key, counter + 1 + n))
+                played.observations[k, t, n], played.actions[k, t, n], played.nodes[k, t, n] = seen[n], action, node[n]
+                u += world.action_strides[n] * action
+            played.rewards[k, t] = world.reward[u, state]
+            outcome = pick(world.dynamics, u * states + state, draw(key, counter))
+            state = outcome >> world.observation_bits
+            y = outcome - (state << world.observation_bits)
+            for n in range(agents):
+                seen[n] = world.observation_parts[y, n]
+        played.lengths[k] = horizon
+
+
+@kernel
+def sample(world: World, soft: Soft, seed: np.uint64, played: Played) -> None:
+    """Episodes of a softened team with their sampled nodes."""
+    episodes, horizon, agents = played.actions.shape
+    node, seen = np.zeros(agents, np.int64), np.zeros(agents, np.int64)
+    states = world.reward.shape[1]
+    for k in range(episodes):
+        key = stream(seed, k)
+        state = pick(world.start, 0, draw(key, 0))
+        for n in range(agents):
+            node[n], seen[n] = ROOT, -1
+        for t in range(horizon):
+            counter = 1 + t * (1 + agents)
+            u = 0
+            for n in range(agents):
+                bits = draw(key, counter + 1 + n)
+                node[n] = soft_move(soft, n, node[n], seen[n], bits)
+                action = soft_act(soft, n, node[n], bits)
+                played.observations[k, t, n], played.actions[k, t, n], played.nodes[k, t, n] = seen[n], action, node[n]
+                u += world.action_strides[n] * action
+            played.rewards[k, t] = world.reward[u, state]
+            outcome = pick(world.dynamics, u * states + state, draw(key, counter))
+            state = outcome >> world.observation_bits
+            y = outcome - (state << world.observation_bits)
+            for n in range(agents):
+                seen[n] = world.observation_parts[y, n]
+        played.lengths[k] = horizon
+
+
+@kernel
+def follow_batch(
+    machines: Machines,
+    window: Window,
+    seed: np.uint64,
+    first: int,
+    t: int,
+    seen: NDArray[np.int16],  # [k, n]
+    nodes: NDArray[np.int16],  # [k, n] changed in place
+    actions: NDArray[np.int16],  # [k, n] out
+) -> None:
+    """Step t of a deterministic team in every episode of a batch; the same draws as `values`."""
+    agents = len(machines.actions)
+    for k in range(len(seen)):
+        key = stream(seed, first + k)
+        for n in range(agents):
+            node = np.int64(machines.move[n, nodes[k, n], seen[k, n]])
+            bits = draw(key, 1 + t * (1 + agents) + 1 + n)
+            nodes[k, n], actions[k, n] = node, follow(machines, window, n, t, node, bits)
+
+
+@kernel
+def sample_batch(
+    soft: Soft,
+    seed: np.uint64,
+    first: int,
+    t: int,
+    seen: NDArray[np.int16],  # [k, n]
+    nodes: NDArray[np.int16],  # [k, n] changed in place
+    actions: NDArray[np.int16],  # [k, n] out
+) -> None:
+    """Step t of a softened team in every episode of a batch; the same draws as `sample`."""
+    agents = len(soft.actions)
+    for k in range(len(seen)):
+        key = stream(seed, first + k)
+        for n in range(agents):
+            bits = draw(key, 1 + t * (1 + agents) + 1 + n)
+            node = soft_move(soft, n, np.int64(nodes[k, n]), np.int64(seen[k, n]), bits)
+            nodes[k, n], actions[k, n] = node, soft_act(soft, n, node, bits)
+
+
+@kernel
+def count_edges(played: Played, visits: NDArray[np.int64]) -> None:
+    """Add to visits[n, i, o] how often agent n left node i on o (the last column: on nothing)."""
+    for k in range(len(played.lengths)):
+        for n in range(visits.shape[0]):
+            node = ROOT
+            for t in range(played.lengths[k]):
+                visits[n, node, played.observations[k, t, n]] += 1
+                node = np.int64(played.nodes[k, t, n])

@@ -1,0 +1,137 @@
+"""Who acted in the data, and how likely was it? The denominators of the importance ratios.
+
+The ratio at step t divides by the probability that the behaviour took *all* actions up to t. For one behaviour that
+is the product of the recorded marginals. For several batches collected by different teams, the mixture of all of them
+(each weighted by its share of the episodes) is the better denominator: a step is rarely unlikely under all.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Episodes, InputError, Team, concatenate
+from decpomdp.engines import threads as engine
+from decpomdp.kernels.expectation import Tables, filter_chunk
+from decpomdp.kernels.weighing import running_sums
+from decpomdp.learners.layout import Layout, lay_out
+from decpomdp.learners.rows import Floats
+
+
+def log_behaviour(episodes: Episodes) -> Floats:
+    """[r]: log probability of all agents' actions so far in the episode, from the recorded probabilities."""
+    unknown = np.isnan(episodes.behaviour)
+    if unknown.any():
+        row, n = (int(i) for i in np.argwhere(unknown)[0])
+        raise InputError(
+            f"{episodes.place(row)}, agent {episodes.agents[n].name}: the behaviour's action probability is unknown; "
+            f"say that it may be estimated (estimate_behaviour), or record it"
+        )
+    return cumulated(np.log(episodes.behaviour, dtype=np.float64), episodes)
+
+
+def cumulated(values: Floats, episodes: Episodes) -> Floats:
+    """[r]: values[r, n] summed over agents and along each episode."""
+    out = np.empty(episodes.steps)
+    running_sums(values, episodes.offsets, out)
+    return out
+
+
+def estimated(episodes: Episodes) -> Episodes:
+    """The same episodes with unknown probabilities replaced by frequencies.
+
+    Estimated is p(action | previous action, last observation) of each agent, from all its steps, with half a count
+    added to every action: a guess about a behaviour without longer memory.
+    """
+    behaviour = np.array(episodes.behaviour)
+    starts = np.zeros(episodes.steps, bool)
+    starts[episodes.offsets[:-1]] = True
+    for n, agent in enumerate(episodes.agents):
+        actions, seen = episodes.actions[:, n].astype(np.int64), episodes.observations[:, n].astype(np.int64)
+        last = np.where(starts, len(agent.actions), np.roll(actions, 1))
+        situation = last * (1 + len(agent.observations)) + seen + 1
+        table = np.full(((1 + len(agent.actions)) * (1 + len(agent.observations)), len(agent.actions)), 0.5)
+        np.add.at(table, (situation, actions), 1.0)
+        guess = (table / table.sum(axis=1, keepdims=True))[situation, actions]
+        unknown = np.isnan(behaviour[:, n])
+        behaviour[unknown, n] = guess[unknown]
+    return Episodes(
+        episodes.agents,
+        episodes.offsets,
+        episodes.observations,
+        episodes.actions,
+        behaviour,
+        episodes.rewards,
+        episodes.discount,
+        episodes.terminated,
+        episodes.name,
+        {**episodes.facts, "behaviour": "estimated from (previous action, last observation)"},
+    )
+
+
+def log_mixture(batches: Sequence[Episodes], behaviours: Sequence[Team]) -> tuple[Episodes, Floats]:
+    """All episodes, and [r] the log probability of the actions so far under the mixture of the behaviours."""
+    if len(batches) != len(behaviours):
+        raise InputError(f"behaviours: expected one team for each of {len(batches)} batches, got {len(behaviours)}")
+    together = concatenate(list(batches))
+    shares = np.array([batch.count for batch in batches]) / together.count
+    total = np.full(together.steps, -np.inf)
+    for share, team in zip(shares, behaviours, strict=True):
+        team.check_fits(together)
+        total = np.logaddexp(total, np.log(share) + log_likelihood(together, team))
+    return together, total
+
+
+def log_likelihood(episodes: Episodes, team: Team) -> Floats:
+    """[r]: log probability that `team` takes all actions so far, given its agents' observations."""
+    layout = lay_out(episodes, max(team.nodes))
+    tables = [tables_of(team, n) for n in range(len(team.agents))]
+    with engine.serial_products():
+        logs, _ = filtered(layout, tables, keep=False)
+    return cumulated(logs, episodes)
+
+
+def tables_of(team: Team, n: int) -> Tables:
+    """A team's controller as the filter wants it."""
+    controller = team.controllers[n]
+    z, symbols = controller.nodes, controller.observations
+    initial = np.tile(controller.initial, (1 + symbols, 1))
+    if controller.initial_given is not None:
+        initial[1:] = controller.initial_given
+    move = np.ascontiguousarray(controller.transition.transpose(1, 2, 0, 3).reshape(-1, z, z))
+    return Tables(
+        initial, np.ascontiguousarray(controller.action.T), move, np.ascontiguousarray(move.transpose(0, 2, 1))
+    )
+
+
+Filtered = tuple[NDArray[np.float64], NDArray[np.float64]]  # alpha [slot, i], 1 / p [slot]
+
+
+def filtered(
+    layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
+) -> tuple[Floats, list[Filtered | None]]:
+    """Filter: log p(a_t | h_t) of every row and agent; the filtered chunks too when `keep`."""
+    logs = np.empty((layout.episodes.steps, len(tables)))
+
+    def piece(number: int) -> Filtered | None:
+        n, c = layout.pieces[number]
+        alpha, inverse = filter_piece(layout, tables, n, c)
+        with np.errstate(divide="ignore"):
+            logs[layout.chunks[n][c].rows, n] = -np.log(inverse) if inverse.all() else _logs(inverse)
+        return (alpha, inverse) if keep else None
+
+    return logs, engine.run(piece, len(layout.pieces), threads)
+
+
+def filter_piece(layout: Layout, tables: Sequence[Tables], n: int, c: int) -> Filtered:
+    """Filter one chunk of one agent."""
+    slots = layout.chunks[n][c]
+    z = tables[n].act.shape[1]
+    alpha, inverse = np.empty((len(slots.rows), z)), np.empty(len(slots.rows))
+    filter_chunk(slots, tables[n], alpha, inverse, np.empty((slots.blocks[1], z)))
+    return alpha, inverse
+
+
+def _logs(inverse: Floats) -> Floats:
+    """log p from 1 / p, where 0 marks an impossible action."""
+    return np.where(inverse > 0, -np.log(np.where(inverse > 0, inverse, 1)), -np.inf)

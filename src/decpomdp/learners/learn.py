@@ -1,0 +1,228 @@
+"""Dec-SBPR and its relatives: episodes in, a team of controllers of inferred size out."""
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from decpomdp.core import Agent, Episodes, Fit, InputError, Row, Team, Watch, concatenate, unwatched
+from decpomdp.core.errors import LearningWarning
+from decpomdp.core.minimal import minimised
+from decpomdp.engines.threads import serial_products
+from decpomdp.learners import behaviour, start
+from decpomdp.learners.layout import lay_out
+from decpomdp.learners.posterior import AgentPosterior, Counts, Priors, TeamPosterior, updated
+from decpomdp.learners.priors import Prior, StickBreaking
+from decpomdp.learners.sizing import proposals
+from decpomdp.learners.sweep import Evaluated, Task, count, evaluate, update
+from decpomdp.learners.weighing import steps_of
+
+RESIZE_EVERY = 5  # sweeps between proposals of another size
+ROUNDING = 1e-9  # a bound may fall by this share of itself without being suspected
+
+
+@dataclass(frozen=True, slots=True)
+class LearnSettings:
+    """How to learn from episodes. The defaults are explained, with measurements, in docs/formulas.md."""
+
+    evidence: float | None = None  # kappa: how many episodes' worth the data count; None: as many as there are
+    truncation: int = 50  # nodes to begin with, where the size is to be inferred
+    threshold: float = 0.01  # share of visits above which a node counts as occupied
+    sweeps: int = 500  # at most
+    tolerance: float = 1e-6  # converged when the bound rises by less than this share of itself
+    floor: float | None = None  # the reward that counts as nothing; None: the smallest in the data
+    cap: float | None = None  # importance ratios above this are cut to it
+    normalise: bool = False  # divide the importance ratios of each step by their mean
+    estimate_behaviour: bool = False  # guess behaviour probabilities that were not recorded
+
+    def __post_init__(self) -> None:
+        for name, value in (("evidence", self.evidence), ("cap", self.cap)):
+            if value is not None and not value > 0:
+                raise InputError(f"{name}: expected a number above 0, got {value}")
+        for name, whole in (("truncation", self.truncation), ("sweeps", self.sweeps)):
+            if whole < 1:
+                raise InputError(f"{name}: expected a whole number of at least 1, got {whole}")
+        if not 0 <= self.threshold < 1:
+            raise InputError(f"threshold: expected a number from 0 to 1, got {self.threshold}")
+
+
+@dataclass(frozen=True, slots=True)
+class BayesFit(Fit):
+    """A fit with its posterior. `team` is the posterior mean, `decided` always takes the likeliest choice."""
+
+    posterior: TeamPosterior | None = None
+    decided: Team | None = None
+
+
+def learn_from_episodes(
+    episodes: Episodes | Sequence[Episodes],
+    prior: Prior | None = None,
+    begin: Team | str = "best",
+    *,
+    behaviours: Sequence[Team] | None = None,
+    settings: LearnSettings | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    watch: Watch = unwatched,
+) -> BayesFit:
+    """Learn a team from episodes alone.
+
+    `begin`: "best" (the best episodes), "random", or a team. Several batches of episodes may be given, and with
+    `behaviours` the team that collected each, so that ratios are taken to their mixture. Interrupting (Ctrl-C) returns
+    the best so far.
+    """
+    began, chosen, options = time.monotonic(), prior or StickBreaking(), settings or LearnSettings()
+    data, log_behaviour = _data(episodes, behaviours, options)
+    with serial_products():
+        task = _task(data, log_behaviour, options, chosen.nodes or options.truncation, threads)
+        priors = [chosen.priors(agent) for agent in data.agents]
+        first = _first(data, priors, _beginning(data, begin, chosen.nodes or options.truncation, seed))
+        largest = max(agent.nodes for agent in first) + options.truncation
+        loop = _Loop(task, options, largest, began, time_limit, watch)
+        stopped = loop.run(first)
+    posterior = TeamPosterior(loop.best.posterior, data.discount, data.name, options.threshold)
+    _warn_of_collapse(loop.best, data)
+    mean = posterior.mean()
+    told: Row = {
+        **asdict(options),
+        "prior": chosen.text,
+        "begin": begin if isinstance(begin, str) else "team",
+        "seed": seed,
+    }
+    return BayesFit(
+        team=minimised(mean),
+        trace=tuple(loop.trace),
+        stopped=stopped,
+        seconds=time.monotonic() - began,
+        settings=told,
+        posterior=posterior,
+        decided=minimised(mean.decided()),
+    )
+
+
+class _Loop:
+    """Sweeps until nothing changes any more."""
+
+    def __init__(
+        self, task: Task, options: LearnSettings, largest: int, began: float, limit: float | None, watch: Watch
+    ) -> None:
+        self.task, self.options, self.largest, self.watch = task, options, largest, watch
+        self.began, self.deadline = began, None if limit is None else began + limit
+        self.trace: list[Row] = []
+        self.best: Evaluated
+
+    def run(self, first: tuple[AgentPosterior, ...]) -> str:
+        self.best = evaluate(self.task, first)
+        self._record()
+        try:
+            for sweep in range(1, self.options.sweeps + 1):
+                before, self.best = self.best, self._sweep(sweep)
+                self._record()
+                self._check_rise(before)
+                if self.deadline is not None and time.monotonic() > self.deadline:
+                    return "time limit"
+                if self._settled(before) and sweep % RESIZE_EVERY == 0:
+                    return "converged"
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "iterations"
+
+    def _sweep(self, sweep: int) -> Evaluated:
+        counts = count(self.task, self.best)
+        after = evaluate(self.task, update(self.best, counts))
+        if sweep % RESIZE_EVERY == 0:
+            for proposal in proposals(self.best.posterior, counts, self.options.threshold, self.largest):
+                changed = evaluate(self.task, update(self.best, proposal))
+                after = changed if changed.bound > after.bound else after
+        return after
+
+    def _settled(self, before: Evaluated) -> bool:
+        rise = self.best.bound - before.bound
+        return rise <= self.options.tolerance * max(1.0, abs(before.bound))
+
+    def _check_rise(self, before: Evaluated) -> None:
+        fall = before.bound - self.best.bound
+        steady = self.options.cap is None and not self.options.normalise  # otherwise the objective itself moves
+        if steady and fall > ROUNDING * max(1.0, abs(before.bound)):
+            sweep = len(self.trace) - 1
+            warnings.warn(
+                f"the bound fell at sweep {sweep}: from {before.bound:.9g} to {self.best.bound:.9g}",
+                LearningWarning,
+                stacklevel=2,
+            )
+
+    def _record(self) -> None:
+        best, sizes = self.best, self.best.weighed.sample_sizes
+        posterior = TeamPosterior(best.posterior, 0.0, "", self.options.threshold)
+        row: Row = {
+            "sweep": len(self.trace),
+            "seconds": time.monotonic() - self.began,
+            "bound": best.bound,
+            "value": best.weighed.value,
+            "nodes": "+".join(str(size) for size in posterior.sizes),
+            "mean_nodes": float(np.mean(posterior.sizes)),
+            "truncation": max(agent.nodes for agent in best.posterior),
+            "sample_size": float(sizes.min()),
+            "sample_sizes": tuple(float(size) for size in sizes),
+        }
+        self.trace.append(row)
+        self.watch(row)
+
+
+def _data(
+    given: Episodes | Sequence[Episodes], teams: Sequence[Team] | None, options: LearnSettings
+) -> tuple[Episodes, np.ndarray]:
+    """The episodes, and the log probability of the behaviours' actions so far."""
+    batches = [given] if isinstance(given, Episodes) else list(given)
+    if teams is not None:
+        return behaviour.log_mixture(batches, teams)
+    together = concatenate(batches)
+    if options.estimate_behaviour:
+        together = behaviour.estimated(together)
+    return together, behaviour.log_behaviour(together)
+
+
+def _task(data: Episodes, log_behaviour: np.ndarray, options: LearnSettings, nodes: int, threads: int | None) -> Task:
+    steps = steps_of(data, log_behaviour, options.floor)
+    evidence = float(data.count) if options.evidence is None else options.evidence
+    return Task(lay_out(data, nodes), steps, evidence, options.cap, options.normalise, threads)
+
+
+def _beginning(data: Episodes, begin: Team | str, nodes: int, seed: int) -> list[Counts]:
+    if isinstance(begin, Team):
+        begin.check_fits(data)
+        return start.from_team(begin, max(nodes, *begin.nodes))
+    if begin == "best":
+        return start.from_best_episodes(data, nodes)
+    if begin == "random":
+        return start.from_random(data, nodes, np.random.default_rng(seed))
+    raise InputError(f"begin: expected 'best', 'random' or a team, got {begin!r}")
+
+
+def _first(data: Episodes, priors: list[Priors], counts: list[Counts]) -> tuple[AgentPosterior, ...]:
+    """The posterior of the beginning; without first observations in the data, none are believed in."""
+    shown = data.observations[data.offsets[:-1]].max(axis=0) >= 0
+
+    def kept(n: int) -> Counts:
+        return counts[n] if shown[n] else Counts(0 * counts[n].firsts, counts[n].visits, counts[n].moves)
+
+    agents: tuple[Agent, ...] = data.agents
+    return tuple(updated(agent, priors[n], kept(n)) for n, agent in enumerate(agents))
+
+
+def _warn_of_collapse(best: Evaluated, data: Episodes) -> None:
+    """Say so when a few episodes carry all the weight where rewards still count."""
+    matter = data.discount ** np.arange(len(best.weighed.sample_sizes)) > 0.05
+    sizes = np.where(matter, best.weighed.sample_sizes, np.inf)
+    worst = int(sizes.argmin())
+    running = int((data.lengths > worst).sum())
+    if sizes[worst] < min(10.0, 0.5 * running):
+        warnings.warn(
+            f"the learned team is supported by few episodes: at step {worst} the effective sample size is "
+            f"{sizes[worst]:.1f} of {running}; collect data closer to it, shorten the episodes, or cap the ratios",
+            LearningWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,170 @@
+"""The belief about a team: per agent, about what each node does and where it goes.
+
+An agent's factors are rows of distributions: action[i, :], move[(i, a, o), :] and, where the environment shows
+something before the first action, first[o, :]. Without that the start node is node 0, as in the paper.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Agent, Controller, Team
+from decpomdp.kernels.expectation import Tables
+from decpomdp.learners.rows import Floats, RowPrior, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Soft counts of one agent (evidence strength included)."""
+
+    firsts: Floats  # [o, i]
+    visits: Floats  # [i, a]
+    moves: Floats  # [i, a, o, j]
+
+    @property
+    def nodes(self) -> int:
+        """Nodes in the truncation."""
+        return len(self.visits)
+
+    def chosen(self, nodes: NDArray[np.int64]) -> "Counts":
+        """The counts of the given nodes, in the given order; -1 stands for a new one."""
+        return Counts(_take(self.firsts, 1, nodes), _take(self.visits, 0, nodes), self._moves_of(nodes))
+
+    def _moves_of(self, nodes: NDArray[np.int64]) -> Floats:
+        return _take(_take(self.moves, 0, nodes), 3, nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """The priors of one agent's rows."""
+
+    action: RowPrior
+    move: RowPrior
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPosterior:
+    """What is believed about one agent's controller."""
+
+    agent: Agent
+    priors: Priors
+    counts: Counts
+    action: Rows  # row i
+    move: Rows  # row (i * A + a) * O + o
+    first: Rows | None  # row o; None: the agent starts in node 0
+
+    @property
+    def nodes(self) -> int:
+        """Nodes in the truncation."""
+        return self.counts.nodes
+
+    def divergence(self) -> float:
+        """KL of all factors from their priors."""
+        return self.action.divergence() + self.move.divergence() + (self.first.divergence() if self.first else 0.0)
+
+    def expected(self) -> Tables:
+        """Expect: the sub-normalised controller exp(E ln ...)."""
+        first = None if self.first is None else np.exp(self.first.expected_log())
+        return self._tables(np.exp(self.action.expected_log()), np.exp(self.move.expected_log()), first)
+
+    def occupancy(self) -> Floats:
+        """[i]: each node's share of all soft visits."""
+        visits = self.counts.visits.sum(axis=1)
+        total = visits.sum()
+        return visits / total if total > 0 else np.eye(len(visits))[0]
+
+    def mean(self, kept: NDArray[np.int64]) -> Controller:
+        """The point estimate on the given nodes: posterior means, moves renormalised."""
+        first = None if self.first is None else self.first.mean()
+        return self._controller(self.action.mean(), self.move.mean(), first, kept)
+
+    def sample(self, rng: np.random.Generator, kept: NDArray[np.int64]) -> Controller:
+        """A controller drawn from the posterior, on the given nodes."""
+        first = None if self.first is None else self.first.sample(rng)
+        return self._controller(self.action.sample(rng), self.move.sample(rng), first, kept)
+
+    def _tables(self, action: Floats, move: Floats, first: Floats | None) -> Tables:
+        z, symbols = self.nodes, len(self.agent.observations)
+        initial = np.zeros((1 + symbols, z))
+        initial[:, 0] = 1.0
+        if first is not None:
+            initial[1:] = first
+        matrices = np.ascontiguousarray(move.reshape(z, -1, z).transpose(1, 0, 2))
+        back = np.ascontiguousarray(matrices.transpose(0, 2, 1))
+        return Tables(initial, np.ascontiguousarray(action.T), matrices, back)
+
+    def _controller(self, action: Floats, move: Floats, first: Floats | None, kept: NDArray[np.int64]) -> Controller:
+        shape = (self.nodes, len(self.agent.actions), len(self.agent.observations), self.nodes)
+        moves = _renormalised(move.reshape(shape)[kept][..., kept])
+        initial = np.eye(len(kept))[int(np.flatnonzero(kept == 0)[0])]
+        given = None if first is None else _renormalised(first[:, kept])
+        return Controller(initial, action[kept], moves, given)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPosterior:
+    """What is believed about all agents' controllers."""
+
+    agents: tuple[AgentPosterior, ...]
+    discount: float
+    problem: str
+    threshold: float  # share of visits above which a node counts as occupied
+
+    def occupied(self) -> list[NDArray[np.int64]]:
+        """The occupied nodes of every agent; the start node always is."""
+        return [occupied_nodes(agent.occupancy(), self.threshold) for agent in self.agents]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Inferred number of nodes of every agent."""
+        return tuple(len(nodes) for nodes in self.occupied())
+
+    def mean(self) -> Team:
+        """The team of posterior means on the occupied nodes."""
+        return self._team([a.mean(kept) for a, kept in zip(self.agents, self.occupied(), strict=True)])
+
+    def sample(self, rng: np.random.Generator) -> Team:
+        """A team drawn from the posterior: how sure is the learner?"""
+        return self._team([a.sample(rng, kept) for a, kept in zip(self.agents, self.occupied(), strict=True)])
+
+    def _team(self, controllers: list[Controller]) -> Team:
+        return Team(tuple(a.agent for a in self.agents), tuple(controllers), self.discount, self.problem)
+
+
+def updated(agent: Agent, priors: Priors, counts: Counts, before: AgentPosterior | None = None) -> AgentPosterior:
+    """Update: the posterior after `counts`. `before`, of the same size, carries what the priors themselves learn."""
+    old = before if before is not None and before.nodes == counts.nodes else None
+    shows_first = counts.firsts.sum() > 0
+    first = priors.move.updated(counts.firsts, old.first if old else None) if shows_first else None
+    return AgentPosterior(
+        agent=agent,
+        priors=priors,
+        counts=counts,
+        action=priors.action.updated(counts.visits, old.action if old else None),
+        move=priors.move.updated(counts.moves.reshape(-1, counts.nodes), old.move if old else None),
+        first=first,
+    )
+
+
+def occupied_nodes(occupancy: Floats, threshold: float) -> NDArray[np.int64]:
+    """Node 0 and every node whose share of visits exceeds `threshold`."""
+    kept = occupancy > threshold
+    kept[0] = True
+    return np.flatnonzero(kept)
+
+
+def _take(table: Floats, axis: int, nodes: NDArray[np.int64]) -> Floats:
+    """Slices of `table` along `axis`; zeros for -1."""
+    taken = np.take(table, np.maximum(nodes, 0), axis=axis)
+    shape = [1] * table.ndim
+    shape[axis] = len(nodes)
+    return taken * (nodes >= 0).reshape(shape)
+
+
+def _renormalised(table: Floats) -> Floats:
+    """Rows that lost nodes sum to one again; a row that lost everything goes to the first node."""
+    totals = table.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = table / totals
+    return np.where(totals > 1e-290, shares, np.eye(table.shape[-1])[0])

@@ -1,0 +1,123 @@
+"""The priors a user can choose, in words: stick-breaking, dp, fixed:5, em."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from decpomdp.core import Agent, InputError
+from decpomdp.learners.posterior import Priors
+from decpomdp.learners.rows import DirichletPrior, PointPrior
+from decpomdp.learners.sticks import SticksPrior
+
+
+class Prior(Protocol):
+    """What is believed about controllers before the data."""
+
+    @property
+    def nodes(self) -> int | None:
+        """The fixed number of nodes; None: to be inferred."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The prior in words, as on the command line."""
+        ...
+
+    def priors(self, agent: Agent) -> Priors:
+        """The priors of an agent's rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StickBreaking:
+    """The paper's prior: sticks V ~ Beta(sigma, eta) with eta ~ Gamma(c, d) each, actions ~ Dirichlet(rho).
+
+    `reading` says what d is. As a *scale* (our default) the prior is sparse, as the paper describes; as a *rate*, its
+    c = 0.1 and d = 1e-6 put nearly all weight on the last node of the truncation (docs/formulas.md).
+    """
+
+    sigma: float = 1.0
+    c: float = 0.1
+    d: float = 1e-6
+    reading: str = "scale"
+    rho: float | None = None  # None: 1 / number of actions
+    shared: bool = False
+    nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.reading not in ("scale", "rate"):
+            raise InputError(f"reading: expected 'scale' or 'rate', got {self.reading!r}")
+        self.priors(Agent("any", ("a",), ("o",)))  # refuses bad numbers
+
+    @property
+    def text(self) -> str:
+        return "dp" if self.shared else "stick-breaking"
+
+    def priors(self, agent: Agent) -> Priors:
+        if not self.d > 0:
+            raise InputError(f"d: expected a number above 0, got {self.d}")
+        rate = self.d if self.reading == "rate" else 1 / self.d
+        return Priors(DirichletPrior(_weight(self.rho, agent)), SticksPrior(self.sigma, self.c, rate, self.shared))
+
+
+def dirichlet_process(
+    c: float = 0.1, d: float = 1e-6, reading: str = "scale", rho: float | None = None
+) -> StickBreaking:
+    """The special case sigma = 1 with one concentration per agent."""
+    return StickBreaking(1.0, c, d, reading, rho, shared=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Controllers of a given size, all rows symmetric Dirichlet."""
+
+    nodes: int
+    weight: float = 0.1  # of every next node
+    rho: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1 or not self.weight > 0:
+            raise InputError(f"fixed: expected at least 1 node and a positive weight, got {self.nodes}, {self.weight}")
+
+    @property
+    def text(self) -> str:
+        return f"fixed:{self.nodes}"
+
+    def priors(self, agent: Agent) -> Priors:
+        return Priors(DirichletPrior(_weight(self.rho, agent)), DirichletPrior(self.weight))
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationMaximisation:
+    """No prior at all: EM on controllers of a given size."""
+
+    nodes: int = 5
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1:
+            raise InputError(f"em: expected at least 1 node, got {self.nodes}")
+
+    @property
+    def text(self) -> str:
+        return f"em:{self.nodes}"
+
+    def priors(self, agent: Agent) -> Priors:
+        return Priors(PointPrior(), PointPrior())
+
+
+def prior_named(text: str) -> Prior:
+    """`stick-breaking`, `dp`, `fixed:N`, `em` or `em:N`."""
+    kind, _, number = text.partition(":")
+    if kind in ("fixed", "em") and (number.isdigit() or (kind == "em" and not number)):
+        return Fixed(int(number)) if kind == "fixed" else ExpectationMaximisation(int(number or 5))
+    if not number and kind == "stick-breaking":
+        return StickBreaking()
+    if not number and kind == "dp":
+        return dirichlet_process()
+    raise InputError(f"prior: expected stick-breaking, dp, fixed:N or em:N, got {text!r}")
+
+
+def _weight(rho: float | None, agent: Agent) -> float:
+    weight = 1 / len(agent.actions) if rho is None else rho
+    if not weight > 0:
+        raise InputError(f"rho: expected a number above 0, got {rho}")
+    return weight

@@ -1,0 +1,166 @@
+"""Stick-breaking beliefs: w_j = V_j prod_{m<j} (1 - V_m), V_j ~ Beta(sigma, eta_j), eta_j ~ Gamma(c, rate).
+
+The last stick of the truncation is 1. Posterior: q(V_j) = Beta(sigma + n_j, <eta_j> + sum_{l>j} n_l).
+
+sigma = 1: conjugate, q(eta_j) = Gamma(c + 1, rate - E ln(1 - V_j)); with one shared concentration (the Dirichlet
+process) q(eta) = Gamma(c + number of sticks, rate - sum E ln(1 - V)).
+
+sigma != 1: q(eta_j) is a point, the maximum of
+  g(eta) = ln Gamma(sigma + eta) - ln Gamma(eta) + eta E ln(1 - V) + (c - 1) ln eta - rate eta.
+g' falls from +infinity and crosses zero exactly once (docs/formulas.md), so a bracketed Newton iteration finds the
+maximum to rounding; a grid (the paper's way) may step past it and lower the bound.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln, polygamma
+
+from decpomdp.core import InputError
+from decpomdp.learners.rows import Floats, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """Belief about eta: Gamma(shape, rate), or a point."""
+
+    mean: Floats  # [r, j] or [1, 1] when shared
+    shape: Floats | None  # None: a point
+    rate: Floats | None
+
+    def expected_log(self) -> Floats:
+        """E ln eta."""
+        return np.log(self.mean) if self.shape is None or self.rate is None else digamma(self.shape) - np.log(self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Sticks:
+    """Posterior of `SticksPrior`."""
+
+    prior: "SticksPrior"
+    left: Floats  # [r, j] for the sticks j < Z - 1: first Beta parameter
+    right: Floats  # [r, j] second Beta parameter
+    eta: Concentration
+
+    def logs(self) -> tuple[Floats, Floats]:
+        """E ln V and E ln(1 - V)."""
+        both = digamma(self.left + self.right)
+        return digamma(self.left) - both, digamma(self.right) - both
+
+    def expected_log(self) -> Floats:
+        kept, passed = self.logs()
+        before = np.concatenate([np.zeros((len(kept), 1)), np.cumsum(passed, axis=1)], axis=1)
+        before[:, :-1] += kept
+        return before
+
+    def divergence(self) -> float:
+        kept, passed = self.logs()
+        belief = gammaln(self.left + self.right) - gammaln(self.left) - gammaln(self.right)
+        belief += (self.left - 1) * kept + (self.right - 1) * passed
+        return float(belief.sum()) - self._expected_prior(kept, passed) + self._eta_divergence()
+
+    def mean(self) -> Floats:
+        share = self.left / (self.left + self.right)
+        return _broken(share)
+
+    def sample(self, rng: np.random.Generator) -> Floats:
+        return _broken(rng.beta(self.left, self.right))
+
+    def _expected_prior(self, kept: Floats, passed: Floats) -> float:
+        """E ln p(V | eta), summed."""
+        sigma, eta = self.prior.sigma, self.eta
+        if sigma == 1:
+            normaliser = np.broadcast_to(eta.expected_log(), kept.shape)
+        else:
+            normaliser = gammaln(sigma + eta.mean) - gammaln(sigma) - gammaln(eta.mean)
+        return float((normaliser + (sigma - 1) * kept + (eta.mean - 1) * passed).sum())
+
+    def _eta_divergence(self) -> float:
+        """KL(q(eta) || Gamma(c, rate)); for a point, minus the log density there."""
+        c, rate, eta = self.prior.c, self.prior.rate, self.eta
+        if eta.shape is None or eta.rate is None:
+            density = c * np.log(rate) - gammaln(c) + (c - 1) * np.log(eta.mean) - rate * eta.mean
+            return -float(density.sum())
+        gap = (eta.shape - c) * digamma(eta.shape) - gammaln(eta.shape) + gammaln(c)
+        gap += c * (np.log(eta.rate) - np.log(rate)) + eta.mean * (rate - eta.rate)
+        return float(gap.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class SticksPrior:
+    """Stick-breaking prior with a Gamma(c, rate) hyperprior on eta."""
+
+    sigma: float
+    c: float
+    rate: float
+    shared: bool = False  # one concentration for all sticks: the Dirichlet process
+    sized: bool = True
+
+    def __post_init__(self) -> None:
+        for name, value in (("sigma", self.sigma), ("c", self.c), ("rate", self.rate)):
+            if not (np.isfinite(value) and value > 0):
+                raise InputError(f"{name}: expected a number above 0, got {value}")
+        if self.shared and self.sigma != 1:
+            raise InputError(f"sigma: expected 1 with one shared concentration, got {self.sigma}")
+
+    def updated(self, counts: Floats, before: Rows | None = None) -> Sticks:
+        here = counts[:, :-1]
+        beyond = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, 1:]
+        if isinstance(before, Sticks) and before.left.shape == here.shape:
+            return self._round(here, beyond, before.eta)
+        posterior = self._round(here, beyond, self._start(here.shape))
+        for _ in range(10):  # nothing to begin from: let sticks and concentrations settle
+            posterior = self._round(here, beyond, posterior.eta)
+        return posterior
+
+    def _start(self, shape: tuple[int, ...]) -> Concentration:
+        size = (1, 1) if self.shared else shape
+        return Concentration(np.full(size, self.c / self.rate), None, None)
+
+    def _round(self, here: Floats, beyond: Floats, eta: Concentration) -> Sticks:
+        """Sticks given concentrations, then concentrations given sticks."""
+        sticks = Sticks(self, self.sigma + here, eta.mean + beyond, eta)
+        _, passed = sticks.logs()
+        return Sticks(self, sticks.left, sticks.right, self._concentration(passed))
+
+    def _concentration(self, passed: Floats) -> Concentration:
+        if self.sigma != 1:
+            return Concentration(best_eta(self.sigma, self.c, self.rate - passed), None, None)
+        if self.shared:
+            shape, rate = np.full((1, 1), self.c + passed.size), np.full((1, 1), self.rate - passed.sum())
+        else:
+            shape, rate = np.full(passed.shape, self.c + 1), self.rate - passed
+        return Concentration(shape / rate, shape, rate)
+
+
+def best_eta(sigma: float, c: float, slope: Floats) -> Floats:
+    """The maximum of ln Gamma(sigma + eta) - ln Gamma(eta) + (c - 1) ln eta - slope eta, slope > 0.
+
+    eta g'(eta) = eta (psi(sigma + eta) - psi(eta)) + c - 1 - slope eta lies between c - slope eta and
+    max(1, sigma) + c - slope eta, which brackets the root; Newton steps in ln eta, halving when one leaves the bracket.
+    """
+    low = np.log(0.5 * c / slope)
+    high = np.log(2 * (max(1.0, sigma) + c) / slope)
+    point = 0.5 * (low + high)
+    for _ in range(60):
+        eta = np.exp(point)
+        height = eta * (digamma(sigma + eta) - digamma(eta)) + c - 1 - slope * eta
+        low, high = np.where(height > 0, point, low), np.where(height > 0, high, point)
+        rise = eta * (digamma(sigma + eta) - digamma(eta) - slope)
+        rise += eta**2 * (polygamma(1, sigma + eta) - polygamma(1, eta))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = point - height / rise
+        inside = (moved > low) & (moved < high)
+        following = np.where(inside, moved, 0.5 * (low + high))
+        if np.all(np.abs(following - point) <= 1e-14 * np.maximum(1, np.abs(point))):
+            break
+        point = following
+    return np.exp(point)
+
+
+def _broken(share: NDArray[np.float64]) -> Floats:
+    """Stick lengths from the shares broken off."""
+    left = np.concatenate([np.ones((len(share), 1)), np.cumprod(1 - share, axis=1)], axis=1)
+    left[:, :-1] *= share
+    return left

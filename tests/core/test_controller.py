@@ -1,0 +1,162 @@
+"""Controllers: what they may hold, exploring copies, tables of deterministic ones."""
+
+from dataclasses import FrozenInstanceError, fields, replace
+
+import numpy as np
+import pytest
+
+from decpomdp.core import Controller, InputError
+from oracles import making
+
+
+def controller(nodes=3, actions=2, observations=4, seed=0):
+    return making.controller(np.random.default_rng(seed), nodes, actions, observations, first=True)
+
+
+def test_sizes():
+    held = controller()
+    assert (held.nodes, held.actions, held.observations) == (3, 2, 4)
+
+
+@pytest.mark.parametrize("name", ["initial", "action", "transition", "initial_given"])
+def test_tables_are_read_only_and_nobody_elses(name):
+    given = getattr(controller(), name).copy()
+    held = replace(controller(), **{name: given})
+    assert not getattr(held, name).flags.writeable
+    assert not np.shares_memory(getattr(held, name), given)
+    with pytest.raises(FrozenInstanceError):
+        setattr(held, name, given)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "expected"),
+    [
+        ("initial", (0,), 2.0, "initial sums to "),
+        ("initial", (2,), -1.0, "initial[i=2] is -1, expected a probability of at least 0"),
+        ("action", (1, 0), 1.5, "action[i=1] sums to "),
+        ("action", (1, 0), np.nan, "action[i=1, a=0] is nan, expected a finite number"),
+        ("transition", (2, 1, 3, 0), 1.5, "transition[i=2, a=1, o=3] sums to "),
+        ("initial_given", (3, 0), 1.5, "initial_given[o=3] sums to "),
+    ],
+)
+def test_bad_numbers_are_refused_with_their_place(name, place, value, expected):
+    table = getattr(controller(), name).copy()
+    table[place] = value
+    with pytest.raises(InputError) as caught:
+        replace(controller(), **{name: table})
+    assert str(caught.value).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "expected"),
+    [
+        ("initial", np.ones(0), "initial[i]: expected shape (any), got (0,)"),
+        ("action", np.ones((2, 1)), "action[i, a]: expected shape (3, any), got (2, 1)"),
+        ("action", np.ones((3, 0)), "action[i, a]: expected shape (3, any), got (3, 0)"),
+        (
+            "transition",
+            np.ones((3, 2, 4, 1)),
+            "transition[i, a, o, j]: expected shape (3, 2, any, 3), got (3, 2, 4, 1)",
+        ),
+        (
+            "transition",
+            np.ones((3, 2, 0, 3)),
+            "transition[i, a, o, j]: expected shape (3, 2, any, 3), got (3, 2, 0, 3)",
+        ),
+        ("initial_given", np.ones((3, 3)), "initial_given[o, i]: expected shape (4, 3), got (3, 3)"),
+    ],
+)
+def test_wrong_shapes_are_refused(name, table, expected):
+    with pytest.raises(InputError) as caught:
+        replace(controller(), **{name: table})
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("name", ["initial", "action", "transition", "initial_given"])
+def test_rows_off_by_little_are_renormalised_and_by_more_refused(name):
+    table = getattr(controller(), name)
+    held = getattr(replace(controller(), **{name: table * (1 + 1e-7)}), name)
+    assert np.abs(held.sum(axis=-1) - 1).max() < 1e-15
+    with pytest.raises(InputError, match=rf"^{name}.* sums to 0.99999, expected 1$"):
+        replace(controller(), **{name: table * (1 - 1e-5)})
+
+
+def test_equality_sees_every_field():
+    assert controller() == controller()
+    assert controller() != 3
+    for field in fields(Controller):
+        assert replace(controller(), **{field.name: getattr(controller(seed=1), field.name)}) != controller()
+    assert replace(controller(), initial_given=None) != controller()
+    assert replace(controller(), initial_given=None) == replace(controller(), initial_given=None)
+    assert controller(nodes=2) != controller(nodes=3)
+
+
+def test_controllers_cannot_be_hashed():
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(controller())
+
+
+@pytest.mark.parametrize("rate", [0, 0.3, 1.0, np.float32(0.5), np.array(0.5), [0, 0.5, 1], np.array([0.1, 0.2, 0.3])])
+def test_exploring_mixes_in_a_uniform_action(rate):
+    held, mixed = controller(), controller().exploring(rate)
+    for i, share in enumerate(np.broadcast_to(rate, 3)):
+        for a in range(2):
+            assert mixed.action[i, a] == pytest.approx((1 - share) * held.action[i, a] + share / 2, abs=1e-15)
+    assert replace(mixed, action=held.action) == held
+
+
+def test_no_exploration_changes_nothing():
+    assert controller().exploring(0.0) == controller()
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        (1.1, "exploration rate: expected numbers from 0 to 1, got 1.1 to 1.1"),
+        ([0, -0.1, 0.5], "exploration rate: expected numbers from 0 to 1, got -0.1 to 0.5"),
+        ([0.1, 0.2], "exploration rate[i]: expected shape (3), got (2,)"),
+        ([[0.1], [0.2, 0.3]], "exploration rate: expected numbers in an array [i], got [[0.1], [0.2, 0.3]]"),
+        (float("nan"), "exploration rate is nan, expected a finite number"),
+        ("much", "exploration rate: expected numbers in an array [i], got 'much'"),
+    ],
+)
+def test_bad_rates_are_refused(rate, expected):
+    with pytest.raises(InputError) as caught:
+        controller().exploring(rate)
+    assert str(caught.value).startswith(expected)
+
+
+def test_uniform():
+    held = Controller.uniform(3, 2)
+    assert (held.nodes, held.actions, held.observations) == (1, 3, 2)
+    assert np.allclose(held.action, 1 / 3, atol=0, rtol=1e-15)
+
+
+def test_deterministic_follows_its_table():
+    actions, moves = [2, 0], [[1, 0, 1], [0, 0, 1]]
+    held = Controller.deterministic(actions, moves, action_count=3, start=1)
+    assert held.initial.tolist() == [0, 1]
+    for i in range(2):
+        assert held.action[i].tolist() == [float(a == actions[i]) for a in range(3)]
+        for a in range(3):
+            for o in range(3):
+                assert held.transition[i, a, o].tolist() == [float(j == moves[i][o]) for j in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("actions", "moves", "count", "start", "expected"),
+    [
+        ([0, 2], [[0], [1]], 2, 0, "actions: expected numbers from 0 to 1, got others"),
+        ([0, -1], [[0], [1]], 2, 0, "actions: expected numbers from 0 to 1, got others"),
+        ([0, 1], [[0], [2]], 2, 0, "start and moves: expected nodes from 0 to 1, got others"),
+        ([0, 1], [[0], [-1]], 2, 0, "start and moves: expected nodes from 0 to 1, got others"),
+        ([0, 1], [[0], [1]], 2, 2, "start and moves: expected nodes from 0 to 1, got others"),
+        ([0, 1], [[0]], 2, 0, "moves[i, o]: expected shape (2, any), got (1, 1)"),
+        ([0, 1], [[0], [1, 1]], 2, 0, "moves: expected numbers in an array [i, o], got [[0], [1, 1]]"),
+        ([0.5], [[0]], 2, 0, "actions: expected whole numbers that fit int64, got other values"),
+    ],
+)
+def test_bad_tables_are_refused(actions, moves, count, start, expected):
+    with pytest.raises(InputError) as caught:
+        Controller.deterministic(actions, moves, count, start)
+    assert str(caught.value).startswith(expected)

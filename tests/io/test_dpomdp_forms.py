@@ -1,0 +1,282 @@
+"""Every way of saying something in a `.dpomdp` file has an example here, with the numbers it must give."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from decpomdp.core import Agent
+from decpomdp.io.dpomdp import parse_dpomdp, read_dpomdp
+
+RAIN_OR_SUN = "agents: 2\ndiscount: 0.9\nvalues: reward\nstates: rain sun fog\nstart:\nuniform\n"
+ALPHABETS = "actions:\nstay go\n3\nobservations:\ndry wet\n1\n"  # 6 joint actions, 2 joint observations
+DEFAULTS = "T: * :\nuniform\nO: * :\nuniform\n"
+
+
+def model(statements="", head=RAIN_OR_SUN, alphabets=ALPHABETS, **options):
+    return parse_dpomdp(head + alphabets + DEFAULTS + statements, **options)
+
+
+def with_start(lines):
+    return model(head=RAIN_OR_SUN.replace("start:\nuniform\n", lines))
+
+
+def test_header_gives_labels_and_discount():
+    got = model()
+    assert got.agents == (Agent("agent1", ("stay", "go"), ("dry", "wet")), Agent("agent2", ("0", "1", "2"), ("0",)))
+    assert got.states == ("rain", "sun", "fog")
+    assert got.discount == 0.9
+    assert got.name == ""
+    assert not got.reward.any()
+
+
+def test_agents_may_have_names():
+    named = model(head=RAIN_OR_SUN.replace("agents: 2", "agents: ann the_second-agent"))
+    assert [agent.name for agent in named.agents] == ["ann", "the_second-agent"]
+
+
+def test_given_discount_replaces_that_of_the_file():
+    assert model(discount=0.25).discount == 0.25
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("start:\n0.5 0.25 0.25\n", [0.5, 0.25, 0.25]),
+        ("start: 0.5 0.25 0.25\n", [0.5, 0.25, 0.25]),
+        ("start:\nuniform\n", [1 / 3, 1 / 3, 1 / 3]),
+        ("start: uniform\n", [1 / 3, 1 / 3, 1 / 3]),
+        ("start: sun\n", [0, 1, 0]),
+        ("start: 2\n", [0, 0, 1]),
+        ("start include: 0 fog\n", [0.5, 0, 0.5]),
+        ("start include: sun sun 1\n", [0, 1, 0]),
+        ("start exclude: fog\n", [0.5, 0.5, 0]),
+        ("start exclude: 1 rain\n", [0, 0, 1]),
+        ("start  include : rain\n", [1, 0, 0]),
+        ("start:\n\n# the weather\n+1e-1 .4 0.5 # sums to one\n", [0.1, 0.4, 0.5]),
+    ],
+)
+def test_start(lines, expected):
+    np.testing.assert_array_equal(with_start(lines).start, expected)
+
+
+def test_start_of_a_single_state():
+    one = "agents: 1\ndiscount: 1\nvalues: reward\nstates: 1\nstart: {}\nactions:\n1\nobservations:\n1\n"
+    for words in ("0", "1.0", "uniform", "\n1", "\nuniform"):
+        got = parse_dpomdp(one.format(words) + "T: 0 : 0 : 0 : 1\nO: 0 : 0 : 0 : 1\n")
+        assert got.start.tolist() == [1.0]
+
+
+def test_state_called_uniform_is_a_state():
+    got = parse_dpomdp(
+        "agents: 1\ndiscount: 1\nvalues: reward\nstates: a uniform\nstart: uniform\nactions:\n1\nobservations:\n1\n"
+        "T: * : uniform :\n0.25 0.75\nT: * : a : uniform\nO: * : uniform\n"
+    )
+    assert got.start.tolist() == [0, 1]
+    assert got.transition[0].tolist() == [[0.5, 0.5], [0.25, 0.75]]
+
+
+# joint action (stay, 2) is 2, (go, 0) is 3; each of these turns exactly the named joint actions into the identity
+@pytest.mark.parametrize(
+    ("words", "which"),
+    [
+        ("*", range(6)),
+        ("* *", range(6)),
+        ("4", [4]),
+        ("go 1", [4]),
+        ("1 1", [4]),
+        ("stay *", [0, 1, 2]),
+        ("1 *", [3, 4, 5]),
+        ("* 2", [2, 5]),
+        ("  stay\t2  ", [2]),
+    ],
+)
+def test_joint_actions(words, which):
+    got = model(f"T:{words}:\nidentity\n")
+    for u in range(6):
+        expected = np.eye(3) if u in which else np.full((3, 3), 1 / 3)
+        np.testing.assert_array_equal(got.transition[u], expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "which"),
+    [("*", range(4)), ("3", [3]), ("b y", [3]), ("b *", [2, 3]), ("* x", [0, 2]), ("* 1", [1, 3]), ("0 y", [1])],
+)
+def test_joint_observations(words, which):
+    alphabets = "actions:\nstay go\n3\nobservations:\na b\nx y\n"
+    statements = f"O: * : * : * : 0\nO: go * : sun :\nuniform\nO: stay * : * : {words} : {1 / len(which)!r}\n"
+    fill = "O: go * : rain :\nuniform\nO: go * : fog :\nuniform\n"
+    got = model(statements + fill, alphabets=alphabets)
+    expected = np.zeros(4)
+    expected[list(which)] = 1 / len(which)
+    np.testing.assert_array_equal(got.observation[:3], np.broadcast_to(expected, (3, 3, 4)))
+    np.testing.assert_array_equal(got.observation[3:], np.full((3, 3, 4), 0.25))
+
+
+def test_wildcards_for_joint_action_and_joint_observation_together():
+    alphabets = "actions:\nstay go\n3\nobservations:\na b\nx y\n"
+    got = model("O: * 1 : * : * : 0\nO: * 1 : * : b * : 0.5\n", alphabets=alphabets)
+    for u in range(6):
+        expected = [0, 0, 0.5, 0.5] if u in (1, 4) else [0.25] * 4
+        np.testing.assert_array_equal(got.observation[u], [expected] * 3)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("T: 0 :\nidentity\n", np.eye(3)),
+        ("T: 0\nidentity\n", np.eye(3)),
+        ("T: 0 : identity\n", np.eye(3)),
+        ("T:0:\n0 0 1\n0 1 0\n1 0 0\n", np.eye(3)[::-1]),
+        ("T: 0\n\n0 0 1\n# upside\n0 1 0   # down\n\n1 0 0\n", np.eye(3)[::-1]),
+        ("T: 0 : * : * : 0\nT: 0 : * : sun : 1\n", [[0, 1, 0]] * 3),
+        ("T: 0 : * :\n0.5 0 0.5\n", [[0.5, 0, 0.5]] * 3),
+        ("T: 0 : sun\n0.5 0 0.5\n", [[1 / 3] * 3, [0.5, 0, 0.5], [1 / 3] * 3]),
+        ("T : 0 : 1 :\n0.5 0 0.5\nT: 0 : 1 :\nuniform\n", [[1 / 3] * 3] * 3),
+        ("T: 0 : 1 :\n0.5 0 0.5\nT: 0 : sun : uniform\n", [[1 / 3] * 3] * 3),
+        ("T: 0 : identity\nT: 0 : uniform\n", [[1 / 3] * 3] * 3),
+        (
+            "T: 0 :\nidentity\nT: stay 0: fog:fog:0.25\nT: stay 0:fog:rain:75e-2\n",
+            [[1, 0, 0], [0, 1, 0], [0.75, 0, 0.25]],
+        ),
+    ],
+)
+def test_transition_forms(statement, expected):
+    got = model(statement)
+    np.testing.assert_array_equal(got.transition[0], expected)
+    np.testing.assert_array_equal(got.transition[1:], np.full((5, 3, 3), 1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("O: 0 :\n1 0\n0 1\n0.5 0.5\n", [[1, 0], [0, 1], [0.5, 0.5]]),
+        ("O: 0 : sun :\n0.25 0.75\n", [[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]),
+        ("O: 0 : sun :\n0.25 0.75\nO: 0 : uniform\n", [[0.5, 0.5]] * 3),
+        ("O: 0 : fog : dry 0 : 1\nO: 0 : fog : wet * : 0\n", [[0.5, 0.5], [0.5, 0.5], [1, 0]]),
+        ("O: stay 0 : * : wet 0 : 0\nO: stay 0 : * : 0 : 1\n", [[1, 0]] * 3),
+    ],
+)
+def test_observation_forms(statement, expected):
+    got = model(statement)
+    np.testing.assert_array_equal(got.observation[0], expected)
+    np.testing.assert_array_equal(got.observation[1:], np.full((5, 3, 2), 0.5))
+
+
+def test_observation_identity_when_there_are_as_many_observations_as_states():
+    got = model("O: go * :\nidentity\n", alphabets="actions:\nstay go\n3\nobservations:\n3\n1\n")
+    np.testing.assert_array_equal(got.observation[3:], [np.eye(3)] * 3)
+
+
+# T and O are uniform, so an expectation is a mean over 3 next states and 2 joint observations
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("R: 0 : * : * : * : -2\n", [-2, -2, -2]),
+        ("R: stay 0: sun : * : * : +20\n", [0, 20, 0]),
+        ("R: 0 : sun : fog : * : 3\n", [0, 1, 0]),
+        ("R: 0 : sun : fog : wet 0 : 6\n", [0, 1, 0]),
+        ("R: 0 : * : * : wet * : 4\n", [2, 2, 2]),
+        ("R: 0 : rain : fog :\n2 4\n", [1, 0, 0]),
+        ("R: 0 : rain : *\n2 4\n", [3, 0, 0]),
+        ("R: 0 : fog :\n1 2\n3 4\n5 6\n", [0, 0, 3.5]),
+        ("R: 0 : fog :\n1 2\n3 4\n5 6\nR: 0 : fog : sun : 1 : 10\n", [0, 0, 4.5]),
+        ("R: 0 : fog :\n1 2\n3 4\n5 6\nR: 0 : fog : * : * : 7\n", [0, 0, 7]),
+        ("R: 0 : * : * : * : 6\nR: 0 : sun : rain : dry 0 : 0\n", [6, 5, 6]),
+        ("R: 0 : sun : * : * : 1e3\nR:0:sun:*:*:1e-3\n", [0, 0.001, 0]),
+    ],
+)
+def test_reward_forms(statement, expected):
+    got = model(statement)
+    np.testing.assert_allclose(got.reward[0], expected, rtol=1e-14)  # sums of six products
+    assert not got.reward[1:].any()
+
+
+def test_plain_rewards_are_kept_to_the_last_digit():
+    got = model("R: 0 : sun : * : * : 0.1\nR: 0 : rain : fog : * : 0.1\n")
+    assert got.reward[0, 1] == 0.1
+
+
+def test_costs_are_negated_rewards():
+    cost = model("R: 0 : sun : * : * : 20\n", head=RAIN_OR_SUN.replace("values: reward", "values: cost"))
+    assert cost.reward[0].tolist() == [0, -20, 0]
+    assert not np.signbit(cost.reward[1:]).any()
+
+
+@pytest.mark.parametrize("agents", [1, 2, 3, 4])
+def test_any_number_of_agents(agents):
+    last, star = " ".join(["1"] * agents), " ".join(["*"] * agents)
+    got = parse_dpomdp(
+        f"agents: {agents}\ndiscount: 1\nvalues: reward\nstates: 2\nstart: 0\n"
+        + "actions:\n" + "2\n" * agents + "observations:\n" + "left right\n" * agents
+        + f"T: {star} : identity\nO: * : uniform\nO: {last} : * : * : 0\nO: {last} : * : {last} : 1\n"
+        + f"R: {last} : 0 : * : * : 5\nR: 0 : * : * : {star} : 1\n"
+    )  # fmt: skip
+    assert got.joint_actions == got.joint_observations == 2**agents
+    assert got.observation[-1].tolist() == [[0] * (2**agents - 1) + [1]] * 2
+    np.testing.assert_array_equal(got.observation[0], np.full((2, 2**agents), 2.0**-agents))
+    assert got.reward[-1].tolist() == [5, 0]
+    assert got.reward[0].tolist() == [1, 1]
+
+
+def test_rows_almost_one_are_accepted_and_normalised():
+    got = model("T: 0 : sun :\n0.3333333 0.3333333 0.3333333\n")
+    assert got.transition[0, 1].sum() == pytest.approx(1.0, abs=1e-15)
+    np.testing.assert_allclose(got.transition[0, 1], 1 / 3, rtol=1e-15)
+
+
+def test_expected_rewards_use_the_normalised_rows():
+    got = model("T: 0 : sun :\n0.3333333 0.3333333 0.3333333\nR: 0 : sun : * :\n6 6\n")
+    assert got.reward[0, 1] == pytest.approx(6, rel=1e-14)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", " \t \n", " # why\n", "\n\n#\n"])
+def test_line_ends_comments_and_blank_lines_change_nothing(ending):
+    plain = RAIN_OR_SUN + ALPHABETS + DEFAULTS + "R: 0 : fog :\n1 2\n3 4\n5 6\n"
+    assert parse_dpomdp(plain.replace("\n", ending)) == parse_dpomdp(plain)
+    assert parse_dpomdp("\ufeff" + ending + plain.rstrip("\n")) == parse_dpomdp(plain)
+
+
+def test_names_may_be_any_words():
+    odd = "states: é漢 s*1 nan 5x\nstart: nan\nactions:\n1e a_b\n-\nobservations:\n[ ]\n*- \U0001f600\n"
+    text = "agents: 2\ndiscount: 0\nvalues: reward\n" + odd + "T: 1e - : identity\nT: a_b * : é漢\n0 0 0 1\n"
+    text += "".join(f"T: a_b - : {s} : s*1 : 1\n" for s in ("s*1", "nan", "5x")) + "O: * : uniform\n"
+    got = parse_dpomdp(text)
+    assert got.states == ("é漢", "s*1", "nan", "5x")
+    assert got.agents[1].observations == ("*-", "\U0001f600")
+    assert got.start.tolist() == [0, 0, 1, 0]
+    assert got.transition[1].argmax(axis=1).tolist() == [3, 1, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["weather.dpomdp", "weather.dpomdp.gz", "weather.gz", "weather"])
+@pytest.mark.parametrize("packs", [False, True])
+def test_files_are_known_by_their_first_bytes_and_named_after_themselves(tmp_path, name, packs):
+    data = ("\ufeff" + RAIN_OR_SUN + ALPHABETS + DEFAULTS).encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if packs else data)
+    got = read_dpomdp(tmp_path / name)
+    assert got.name == "weather"
+    assert read_dpomdp(str(tmp_path / name), discount=0.5).discount == 0.5
+    np.testing.assert_array_equal(got.transition, model().transition)
+
+
+def test_long_texts_are_read_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr("decpomdp.io.dpomdp_text.PIECE", 7)
+    odd = (RAIN_OR_SUN + ALPHABETS + DEFAULTS).replace("rain", "é漢\U0001f600")
+    (tmp_path / "a.dpomdp").write_bytes(odd.encode())
+    assert read_dpomdp(tmp_path / "a.dpomdp").states == ("é漢\U0001f600", "sun", "fog") == parse_dpomdp(odd).states
+
+
+def test_many_statements_are_obeyed_in_order_also_when_settled_in_between(monkeypatch):
+    statements = "T: 0 : 0 :\n1 0 0\nT: 0 : 0 : 0 : 0\nT: 0 : 0 : 1 : 1\nT: 0 : 0 : uniform\nT: 0 : 0 :\n0 0 1\n"
+    expected = model(statements)
+    monkeypatch.setattr("decpomdp.io.dpomdp_statements.PENDING", 1)
+    assert model(statements) == expected
+    assert expected.transition[0, 0].tolist() == [0, 0, 1]
+
+
+def test_forgotten_words_are_looked_at_again(monkeypatch):
+    monkeypatch.setattr("decpomdp.io.dpomdp_words.REMEMBERED", 2)
+    monkeypatch.setattr("decpomdp.io.dpomdp_fields.REMEMBERED", 2)
+    rewards = [[u + s / 8 for s in range(3)] for u in range(6)]
+    text = "".join(f"R: {u} : {s} : * : * : {rewards[u][s]}\n" for u in range(6) for s in range(3))
+    assert model(text).reward.tolist() == rewards

@@ -1,0 +1,71 @@
+"""The published model files, where this machine has them: sizes, speed, and there and back again."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decpomdp.core import FormatError
+from decpomdp.io.dpomdp import format_dpomdp, parse_dpomdp, read_dpomdp
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", ROOT.parent / "shared" / "problems"))
+SIZES = {  # states, actions and observations per agent
+    "dectiger.dpomdp": (2, 3, 2),
+    "broadcastChannel.dpomdp": (4, 2, 2),
+    "recycling.dpomdp": (4, 3, 2),
+    "GridSmall.dpomdp": (16, 5, 2),
+    "boxPushingUAI07.dpomdp.gz": (100, 4, 5),
+    "Mars.dpomdp.gz": (256, 6, 8),
+}
+
+
+def reference(name):
+    if not (FOLDER / name).is_file():
+        pytest.skip(f"reference file {name} is not on this machine (set DECPOMDP_REFERENCE_PROBLEMS)")
+    return FOLDER / name
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_and_round_trip(name):
+    model = read_dpomdp(reference(name))
+    states, actions, observations = SIZES[name]
+    assert len(model.states) == states
+    assert [len(agent.actions) for agent in model.agents] == [actions] * 2
+    assert [len(agent.observations) for agent in model.agents] == [observations] * 2
+    assert model.name == name.partition(".")[0]
+    again = parse_dpomdp(format_dpomdp(model))
+    assert again.digest() == model.digest()
+    assert again.agents == model.agents
+
+
+def test_dectiger_numbers():
+    model = read_dpomdp(reference("dectiger.dpomdp"))
+    assert model.reward[0].tolist() == [-2, -2]
+    assert model.reward[model.joint_actions - 1].tolist() == [20, -50]
+    assert model.observation[0, 0].tolist() == [0.7225, 0.1275, 0.1275, 0.0225]
+    assert model.start.tolist() == [0.5, 0.5]
+
+
+def test_gridsmall_rewards_are_the_chance_of_meeting_next():
+    model = read_dpomdp(reference("GridSmall.dpomdp"))
+    np.testing.assert_allclose(model.reward, model.transition[:, :, [0, 5, 10, 15]].sum(axis=-1), atol=1e-15)
+
+
+def test_the_example_of_the_format_is_refused_where_it_is_wrong():
+    with pytest.raises(FormatError) as caught:
+        read_dpomdp(reference("example.dpomdp"))
+    assert caught.value.line == 199
+    assert caught.value.message == "expected an action of agent2, by name or index from 0 to 1, found '2'"
+
+
+def test_mars_is_read_and_written_quickly():
+    path = reference("Mars.dpomdp.gz")
+    start = time.process_time()
+    model = read_dpomdp(path)
+    middle = time.process_time()
+    format_dpomdp(model)
+    assert middle - start < 0.5
+    assert time.process_time() - middle < 2

@@ -1,0 +1,208 @@
+"""Whole files: all or nothing on the way out, bounded and strict on the way in, every complaint on one line."""
+
+import errno
+import os
+import stat
+
+import msgspec
+import pytest
+
+from decpomdp.core import FormatError, InputError
+from decpomdp.io.files import from_json, in_words, read_bytes, replacing, words, write_bytes
+
+
+class Note(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    size: float = 0.0
+    parts: list[str] = []
+
+
+def refusal(call, *arguments):
+    with pytest.raises(InputError) as caught:
+        call(*arguments)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def fail_halfway(path, error):
+    with replacing(path) as temporary:
+        temporary.write_bytes(b"half")
+        raise error
+
+
+def test_a_file_is_written_and_written_again(tmp_path):
+    path = tmp_path / "note"
+    for data in (b"one", b"", b"three"):
+        write_bytes(path, data)
+        assert path.read_bytes() == data
+    assert os.listdir(tmp_path) == ["note"]
+
+
+def test_until_the_end_the_old_file_stays(tmp_path):
+    path = tmp_path / "note"
+    write_bytes(path, b"old")
+    with replacing(path) as temporary:
+        assert temporary.parent == tmp_path
+        temporary.write_bytes(b"new")
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no"), KeyboardInterrupt(), InputError("no")])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    path = tmp_path / "note"
+    write_bytes(path, b"old")
+    with pytest.raises(type(error)):
+        fail_halfway(path, error)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["note"]
+
+
+def test_a_full_disk_is_said_in_words(tmp_path):
+    path = tmp_path / "note"
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "elsewhere")
+    assert refusal(fail_halfway, path, full) == f"cannot write {path}: No space left on device"
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_cannot_reach_the_disk_does_not_get_the_name(tmp_path, monkeypatch):
+    def fail(number):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    assert refusal(write_bytes, tmp_path / "note", b"x").endswith("note: Input/output error")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_does_not_exist(tmp_path):
+    path = tmp_path / "none" / "note"
+    assert refusal(write_bytes, path, b"x") == f"cannot write {path}: the folder {path.parent} does not exist"
+
+
+def test_a_folder_in_place_of_the_file(tmp_path):
+    assert refusal(write_bytes, tmp_path, b"x") == f"cannot write {tmp_path}: it is a folder"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_in_place_of_the_folder(tmp_path):
+    write_bytes(tmp_path / "note", b"x")
+    assert refusal(write_bytes, tmp_path / "note" / "deeper", b"x").endswith("deeper: Not a directory")
+
+
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert refusal(write_bytes, tmp_path / "pipe", b"x").endswith("pipe: it is a device or a pipe, not a file")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_folder_that_must_not_be_written(tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "open", refuse)  # an administrator may write everywhere, so this has to be acted
+    assert refusal(write_bytes, tmp_path / "note", b"x").endswith("note: Permission denied")
+
+
+def test_a_protected_file_is_not_replaced(tmp_path, monkeypatch):
+    write_bytes(tmp_path / "note", b"old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert refusal(write_bytes, tmp_path / "note", b"x").endswith("note: it is write-protected")
+    assert (tmp_path / "note").read_bytes() == b"old"
+
+
+def test_a_path_with_a_null_byte():
+    assert refusal(write_bytes, "no\0te", b"x").endswith("a path cannot hold a null byte")
+    assert refusal(read_bytes, "no\0te", 9).endswith("cannot be read: embedded null byte")
+
+
+def test_a_name_as_long_as_the_system_allows(tmp_path):
+    path = tmp_path / ("n" * 255)
+    write_bytes(path, b"x")
+    assert path.read_bytes() == b"x"
+    assert refusal(write_bytes, tmp_path / ("n" * 256), b"x").endswith("File name too long")
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to("far/note")
+    write_bytes(tmp_path / "link", b"x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far" / "note").read_bytes() == b"x"
+    assert os.listdir(tmp_path / "far") == ["note"]
+
+
+def test_permissions_are_those_of_the_old_file_or_of_any_new_one(tmp_path):
+    (tmp_path / "any").touch()
+    write_bytes(tmp_path / "note", b"x")
+    assert (tmp_path / "note").stat().st_mode == (tmp_path / "any").stat().st_mode
+    (tmp_path / "note").chmod(0o640)
+    write_bytes(tmp_path / "note", b"y")
+    assert stat.S_IMODE((tmp_path / "note").stat().st_mode) == 0o640
+
+
+def test_a_relative_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_bytes("note", b"x")
+    assert read_bytes("note", 9) == b"x"
+
+
+def test_other_errors_pass_unchanged():
+    with pytest.raises(ValueError, match=r"^mine$"), in_words("note"):
+        raise ValueError("mine")
+
+
+def test_what_libraries_say_becomes_one_line():
+    assert words(OSError("first\n  second")) == "first second"
+    assert words(ValueError("x" * 1000)) == "x" * 300
+
+
+def test_reading_is_bounded(tmp_path):
+    write_bytes(tmp_path / "note", b"12345")
+    assert read_bytes(tmp_path / "note", 5) == b"12345"
+    assert refusal(read_bytes, tmp_path / "note", 4).endswith("note: expected at most 4 bytes, got a larger file")
+
+
+@pytest.mark.parametrize(("name", "reason"), [("none", "No such file or directory"), (".", "Is a directory")])
+def test_what_cannot_be_read(tmp_path, name, reason):
+    with pytest.raises(FormatError) as caught:
+        read_bytes(tmp_path / name, 9)
+    assert str(caught.value) == f"{tmp_path / name}: cannot be read: {reason}"
+
+
+def test_json_as_a_struct():
+    data = '\ufeff{"format": "note/1", "size": 3, "parts": ["é"]}'.encode()
+    assert from_json(data, Note, "n.json", "note/1") == Note("note/1", 3.0, ["é"])
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "n.json:1: not JSON: Expecting value (column 1)"),
+        (b'{"format": "note/1",\n "size":}', "n.json:2: not JSON: Expecting value (column 9)"),
+        (b'{"format": "note/1"', "n.json:1: not JSON: Expecting ',' delimiter (column 20)"),
+        (b'{"format": "note/1"} x', "n.json:1: not JSON: Extra data (column 22)"),
+        (b'{"format": "\xff"}', "n.json: expected UTF-8 text, got another byte at position 12"),
+        (b"[" * 200000, "n.json: expected a few levels of nesting, got too many to read"),
+        (b'{"a":' * 200000, "n.json: expected a few levels of nesting, got too many to read"),
+        (b'{"format": "note/1", "size": NaN}', "n.json: expected finite numbers, got NaN"),
+        (b'{"format": "note/1", "size": -Infinity}', "n.json: expected finite numbers, got -Infinity"),
+        (b'{"size": 1, "size": 2}', 'n.json: expected every name once in an object, got "size" twice'),
+        (b"[1]", "n.json: expected a JSON object, got [1.0]"),
+        (b"null", "n.json: expected a JSON object, got null"),
+        (b"{}", 'n.json: format: expected "note/1", got none'),
+        (b'{"format": "note/2", "more": 1}', 'n.json: format: expected "note/1", got "note/2"'),
+        (b'{"format": ["note/1"]}', 'n.json: format: expected "note/1", got ["note/1"]'),
+        (b'{"format": "note/1", "more": 1}', "n.json: object contains unknown field more"),
+        (b'{"format": "note/1", "size": "1"}', "n.json: size: expected float, got str"),
+        (b'{"format": "note/1", "size": true}', "n.json: size: expected float, got bool"),
+        (b'{"format": "note/1", "parts": ["a", null]}', "n.json: parts[1]: expected str, got null"),
+    ],
+)
+def test_json_that_is_refused(data, expected):
+    with pytest.raises(FormatError) as caught:
+        from_json(data, Note, "n.json", "note/1")
+    assert str(caught.value) == expected
+
+
+def test_whole_numbers_of_any_length():
+    assert from_json(b'{"format": "note/1", "size": %s}' % (b"9" * 10000), Note, "n", "note/1").size == float("inf")

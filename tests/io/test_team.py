@@ -1,0 +1,274 @@
+"""Teams on disk: what is written comes back equal, and what is not exactly a team is refused with its place."""
+
+import copy
+import json
+import os
+
+import numpy as np
+import pytest
+
+from decpomdp.core import Agent, Controller, FormatError, InputError, Team
+from decpomdp.io import team as team_io
+from decpomdp.io.team import (
+    read_controller,
+    read_team,
+    team_from_json,
+    team_to_json,
+    write_controller,
+    write_team,
+)
+from oracles import making
+
+SIZES = [((2,), (3,)), ((2, 3), (3, 2)), ((2, 1, 2), (1, 2, 2)), ((2, 1, 2, 1, 2), (1, 2, 1, 2, 2))]
+
+
+def team(actions=(2, 3), observations=(3, 2), nodes=3, first=False, seed=0):
+    rng = np.random.default_rng(seed)
+    return making.team(rng, making.model(rng, 2, actions, observations), nodes, first=first)
+
+
+def document(**options):
+    return json.loads(team_to_json(team(**options)))
+
+
+def refusal(content):
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    with pytest.raises(FormatError) as caught:
+        team_from_json(data, "t.json")
+    assert caught.value.path == "t.json"
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix("t.json: ")
+
+
+def changed(path, value):
+    """A good team.json with one place changed."""
+    content = copy.deepcopy(document(first=True))
+    inside = content
+    for key in path[:-1]:
+        inside = inside[key]
+    if value is None:
+        del inside[path[-1]]
+    else:
+        inside[path[-1]] = value
+    return content
+
+
+@pytest.mark.parametrize(("actions", "observations"), SIZES)
+@pytest.mark.parametrize("first", [False, True])
+def test_a_team_comes_back_equal(tmp_path, actions, observations, first):
+    held = team(actions, observations, first=first)
+    write_team(held, tmp_path / "team.json")
+    again = read_team(tmp_path / "team.json")
+    assert again == held
+    assert team_to_json(again) == team_to_json(held) == (tmp_path / "team.json").read_bytes()
+    assert os.listdir(tmp_path) == ["team.json"]
+
+
+def test_numbers_that_are_hard_to_write_come_back_equal():
+    tiny, odd = 5e-324, 0.1 + 0.2
+    start = np.array([tiny, 1e-17, odd, 1 - odd])
+    held = Team(
+        (Agent('quote " and \\ and \n', ["é", "日本", "\x01"], ["null"]),),
+        (Controller(start, np.full((4, 3), 1 / 3), np.full((4, 3, 1, 4), 0.25)),),
+        0.1 + 0.2,
+        "a\tb",
+    )
+    assert team_from_json(team_to_json(held), "t.json") == held
+
+
+def test_equal_teams_give_equal_bytes():
+    plus = Team((Agent("a", ["x", "y"], ["o"]),), (Controller.deterministic([0], [[0]], 2),), 1)
+    minus = Team(plus.agents, (Controller([1], [[1, -0.0]], np.ones((1, 2, 1, 1))),), 1)
+    assert plus == minus
+    assert team_to_json(plus) == team_to_json(minus)
+
+
+def test_people_can_read_it():
+    agent = Agent("a", ["stay", "go"], ["dark", "light"])
+    held = Team((agent,), (Controller.deterministic([0, 1], [[0, 1], [1, 0]], 2),), 0.9, "cave")
+    lines = team_to_json(held).decode().splitlines()
+    assert lines[:10] == [
+        "{",
+        '  "format": "decpomdp-team/1",',
+        '  "problem": "cave",',
+        '  "discount": 0.9,',
+        '  "agents": [',
+        "    {",
+        '      "name": "a",',
+        '      "actions": ["stay", "go"],',
+        '      "observations": ["dark", "light"],',
+        '      "initial": [1.0, 0.0],',
+    ]
+    assert "            [1.0, 0.0]," in lines
+
+
+def test_large_controllers_stay_small():
+    held = team((3,), (2,), nodes=50)
+    numbers = 50 + 50 * 3 + 50 * 3 * 2 * 50
+    assert len(team_to_json(held)) < 25 * numbers
+    assert team_from_json(team_to_json(held), "t.json") == held
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_one_agents_controller_is_a_team_of_one(tmp_path, n):
+    held = team(first=n == 1)
+    write_controller(held, held.agents[n].name, tmp_path / "one.json")
+    alone = read_controller(tmp_path / "one.json")
+    assert alone == Team(held.agents[n : n + 1], held.controllers[n : n + 1], held.discount, held.problem)
+    content = json.loads((tmp_path / "one.json").read_bytes())
+    assert content["format"] == "decpomdp-controller/1"
+    assert content["agent"] == json.loads(team_to_json(held))["agents"][n]
+
+
+def test_an_agent_that_is_not_in_the_team(tmp_path):
+    with pytest.raises(InputError) as caught:
+        write_controller(team(), "nobody", tmp_path / "one.json")
+    assert str(caught.value) == "agent: expected one of agent1, agent2, got 'nobody'"
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_two_kinds_of_files_are_not_confused(tmp_path):
+    write_team(team(), tmp_path / "team.json")
+    write_controller(team(), "agent1", tmp_path / "one.json")
+    with pytest.raises(FormatError, match=r'format: expected "decpomdp-controller/1", got "decpomdp-team/1"$'):
+        read_controller(tmp_path / "team.json")
+    with pytest.raises(FormatError, match=r'format: expected "decpomdp-team/1", got "decpomdp-controller/1"$'):
+        read_team(tmp_path / "one.json")
+
+
+def test_an_errors_place_in_a_controller_file(tmp_path):
+    write_controller(team(), "agent1", tmp_path / "one.json")
+    content = json.loads((tmp_path / "one.json").read_bytes())
+    content["agent"]["action"][2] = [0.5, 0.48]
+    (tmp_path / "one.json").write_text(json.dumps(content))
+    with pytest.raises(FormatError) as caught:
+        read_controller(tmp_path / "one.json")
+    assert str(caught.value) == f"{tmp_path / 'one.json'}: agent.action[i=2] sums to 0.98, expected 1"
+
+
+SECOND = ("agents", 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ((*SECOND, "action", 2), [0.5, 0.48, 0], "agents[1].action[i=2] sums to 0.98, expected 1"),
+        ((*SECOND, "action", 2), [1.5, -0.5, 0], "agents[1].action[i=2, a=1] is -0.5, expected a probability of at"),
+        ((*SECOND, "initial", 0), 7, "agents[1].initial sums to "),
+        ((*SECOND, "transition", 1, 2, 0, 1), 7, "agents[1].transition[i=1, a=2, o=0] sums to "),
+        ((*SECOND, "initial_given", 1, 0), 7, "agents[1].initial_given[o=1] sums to "),
+        ((*SECOND, "initial"), [], "agents[1].initial: expected at least one node, got none"),
+        ((*SECOND, "initial"), [1], "agents[1].action: expected 1 entries, one per node, got 3"),
+        ((*SECOND, "action", 1), [1], "agents[1].action[i=1]: expected 3 entries, one per action, got 1"),
+        ((*SECOND, "transition", 2), [], "agents[1].transition[i=2]: expected 3 entries, one per action, got 0"),
+        (
+            (*SECOND, "transition", 1, 2),
+            [[1, 0, 0]],
+            "agents[1].transition[i=1, a=2]: expected 2 entries, one per observation, got 1",
+        ),
+        (
+            (*SECOND, "transition", 1, 2, 1),
+            [0.5, 0.5],
+            "agents[1].transition[i=1, a=2, o=1]: expected 3 entries, one per node, got 2",
+        ),
+        ((*SECOND, "initial_given"), [], "agents[1].initial_given: expected 2 entries, one per observation, got 0"),
+        ((*SECOND, "actions"), ["a0"], "agents[1].action[i=0]: expected 1 entries, one per action, got 3"),
+        ((*SECOND, "observations"), list("wxyz"), "agents[1].transition[i=0, a=0]: expected 4 entries, one per obs"),
+        (
+            (*SECOND, "actions"),
+            ["x", "y", "x"],
+            "agents[1]: actions of agent2: expected distinct labels, got 'x' twice",
+        ),
+        ((*SECOND, "name"), "agent1", "agents: expected distinct labels, got 'agent1' twice (again at 1)"),
+        ((*SECOND, "name"), "", "agents[1]: agent name: expected a non-empty text, got an empty one"),
+        ((*SECOND, "name"), "\ud800", "agents[1]: agent name: expected a text of Unicode characters, got"),
+        ((*SECOND, "name"), 3, "agents[1].name: expected str, got float"),
+        ((*SECOND, "initial", 1), "0.5", "agents[1].initial[1]: expected float, got str"),
+        ((*SECOND, "initial", 1), True, "agents[1].initial[1]: expected float, got bool"),
+        ((*SECOND, "action", 1, 1), [1.0], "agents[1].action[1][1]: expected float, got array"),
+        ((*SECOND, "action", 1), 1.0, "agents[1].action[1]: expected array, got float"),
+        ((*SECOND, "colour"), "red", "agents[1]: object contains unknown field colour"),
+        ((*SECOND, "transition"), None, "agents[1]: object missing required field transition"),
+        (("agents",), [], "agents: expected at least one label, got none"),
+        (("agents",), {}, "agents: expected array, got object"),
+        (("discount",), 1.5, "discount: expected a number from 0 to 1, got 1.5"),
+        (("discount",), "0.9", "discount: expected float, got str"),
+        (("discount",), None, "object missing required field discount"),
+        (("problem",), ["p"], "problem: expected str, got array"),
+        (("format",), "decpomdp-team/2", 'format: expected "decpomdp-team/1", got "decpomdp-team/2"'),
+        (("format",), None, 'format: expected "decpomdp-team/1", got none'),
+    ],
+)
+def test_a_bad_team_is_refused_with_its_place(path, value, expected):
+    assert refusal(changed(path, value)).startswith(expected)
+
+
+def test_the_unchanged_document_is_good():
+    assert team_from_json(json.dumps(document(first=True)).encode(), "t.json") == team(first=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b"NaN", "expected finite numbers, got NaN"),
+        (b"Infinity", "expected finite numbers, got Infinity"),
+        (b"1e999", "agents[0].initial[i=0] is inf, expected a finite number"),
+        (b"1" * 5000, "agents[0].initial[i=0] is inf, expected a finite number"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_refused(value, expected):
+    data = json.dumps(changed(("agents", 0, "initial", 0), 12345)).encode()
+    assert refusal(data.replace(b"12345", value)) == expected
+
+
+def test_a_row_off_by_little_is_renormalised():
+    content = document()
+    content["agents"][0]["initial"] = [0.5, 0.25, 0.25 + 1e-7]
+    held = team_from_json(json.dumps(content).encode(), "t.json").controllers[0].initial
+    assert abs(held.sum() - 1) < 1e-15
+    content["agents"][0]["initial"] = [0.5, 0.25, 0.25 + 1e-5]
+    assert refusal(content) == "agents[0].initial sums to 1.00001, expected 1"
+
+
+def test_a_name_given_twice_is_refused():
+    data = team_to_json(team()).replace(b'"name": "agent2"', b'"name": "agent2", "name": "agent3"')
+    assert refusal(data) == 'expected every name once in an object, got "name" twice'
+
+
+def test_every_truncated_file_is_refused():
+    data = team_to_json(team((1, 1), (1, 1), nodes=1))
+    for length in range(len(data) - 2):  # the last two bytes are the closing brace and a newline
+        assert "not JSON" in refusal(data[:length])
+
+
+def test_bytes_that_were_damaged_are_refused_or_still_a_team():
+    data = team_to_json(team((1, 2), (2, 1), nodes=2))
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(500):
+        damaged = bytearray(data)
+        damaged[rng.integers(len(data))] = rng.integers(256)
+        try:
+            assert isinstance(team_from_json(bytes(damaged), "t.json"), Team)
+        except FormatError:
+            refused += 1
+    assert refused > 250
+
+
+@pytest.mark.parametrize("reader", [read_team, read_controller])
+def test_files_that_cannot_be_read(tmp_path, reader, monkeypatch):
+    with pytest.raises(FormatError, match=r"none\.json: cannot be read: No such file or directory$"):
+        reader(tmp_path / "none.json")
+    with pytest.raises(FormatError, match=r": cannot be read: Is a directory$"):
+        reader(tmp_path)
+    write_team(team(), tmp_path / "team.json")
+    monkeypatch.setattr(team_io, "LIMIT", 100)
+    with pytest.raises(FormatError, match=r"team\.json: expected at most 100 bytes, got a larger file$"):
+        reader(tmp_path / "team.json")
+
+
+def test_a_team_that_cannot_be_written_leaves_the_old_one(tmp_path):
+    with pytest.raises(InputError, match=r"^cannot write .*: it is a folder$"):
+        write_team(team(), tmp_path)
+    with pytest.raises(InputError, match=r"^cannot write .*: the folder .* does not exist$"):
+        write_controller(team(), "agent1", tmp_path / "none" / "one.json")

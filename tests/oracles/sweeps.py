@@ -1,0 +1,251 @@
+"""Brute force for one sweep of variational Bayes: every node path is listed, no recursion, nothing of the package.
+
+One agent's episode: observations[t] is seen before actions[t] and after actions[t-1]; observations[0] is -1 when
+nothing is seen before the first action. A controller is (initial[i], first[o, i] or None, action[i, a],
+move[i, a, o, j]); its rows may sum to less than one. first[o] replaces initial when observations[0] = o >= 0; a
+controller with first = None starts from initial whatever is seen.
+
+Episodes: dicts with actions[t, n], observations[t, n], behaviour[t, n], rewards[t]. Step weights: one float[t] per
+episode, discount and shift included, none negative. For tiny sizes only: the cost is Z ** T.
+"""
+
+import itertools
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.special import betaln, digamma, gammaln
+from scipy.stats import dirichlet
+
+NEGLIGIBLE = 50.0  # a density is followed down to exp(-50) of its peak
+
+# ---- node paths of one agent ----
+
+
+def path_likelihoods(controller, actions, observations):
+    """[t] {path z_0..z_t: p(a_0..a_t, z_0..z_t | o_0..o_t)}, each a plain product along its path."""
+    initial, first, action, move = controller
+    start = initial if first is None or observations[0] < 0 else first[observations[0]]
+    result = []
+    for t in range(len(actions)):
+        paths = {}
+        for path in itertools.product(range(len(initial)), repeat=t + 1):
+            p = start[path[0]] * action[path[0], actions[0]]
+            for s in range(1, t + 1):
+                p *= move[path[s - 1], actions[s - 1], observations[s], path[s]] * action[path[s], actions[s]]
+            paths[path] = p
+        result.append(paths)
+    return result
+
+
+def prefix_likelihoods(controller, actions, observations):
+    """[t]: p(a_0..a_t | o_0..o_t), the sum over all node paths."""
+    return np.array([sum(paths.values()) for paths in path_likelihoods(controller, actions, observations)])
+
+
+def step_probabilities(controller, actions, observations):
+    """[t]: p_t = p(a_t | h_t) = p(a_0..a_t | o) / p(a_0..a_{t-1} | o); 0 from the first impossible action on."""
+    joint = [1.0, *prefix_likelihoods(controller, actions, observations)]
+    return np.array([later / earlier if earlier > 0 else 0.0 for earlier, later in itertools.pairwise(joint)])
+
+
+def posterior(controller, actions, observations, t):
+    """{path: p(z_0..z_t | a_0..a_t, o_0..o_t)}."""
+    paths = path_likelihoods(controller, actions, observations)[t]
+    total = sum(paths.values())
+    return {path: p / total for path, p in paths.items()}
+
+
+def phi(controller, actions, observations, t, tau):
+    """[i]: p(z_tau = i | a_0..a_t, o_0..o_t), tau <= t."""
+    result = np.zeros(len(controller[0]))
+    for path, p in posterior(controller, actions, observations, t).items():
+        result[path[tau]] += p
+    return result
+
+
+def xi(controller, actions, observations, t, tau):
+    """[i, j]: p(z_tau = i, z_{tau+1} = j | a_0..a_t, o_0..o_t), tau < t."""
+    result = np.zeros((len(controller[0]), len(controller[0])))
+    for path, p in posterior(controller, actions, observations, t).items():
+        result[path[tau], path[tau + 1]] += p
+    return result
+
+
+# ---- value, re-weighted rewards, counts ----
+
+
+def shifted_rewards(episodes, discount, floor):
+    """Step weights discount^t (r_t - floor), a list of float[t]."""
+    return [
+        np.array([discount**t * (reward - floor) for t, reward in enumerate(episode["rewards"])])
+        for episode in episodes
+    ]
+
+
+def terms(episodes, controllers, step_weights):
+    """The summands of the value: weight_t prod_n p(a_0..a_t | o) / prod_{tau<=t} p_b, a list of float[t]."""
+    result = []
+    for episode, weights in zip(episodes, step_weights, strict=True):
+        term = np.array(weights, float)
+        for n, controller in enumerate(controllers):
+            joint = prefix_likelihoods(controller, episode["actions"][:, n], episode["observations"][:, n])
+            for t in range(len(term)):
+                term[t] *= joint[t] / np.prod(episode["behaviour"][: t + 1, n])
+        result.append(term)
+    return result
+
+
+def value_of_weights(episodes, controllers, step_weights):
+    """V~ = (1/K) sum_k sum_t weight_t^k prod_{tau<=t} prod_n p / p_b."""
+    return sum(term.sum() for term in terms(episodes, controllers, step_weights)) / len(episodes)
+
+
+def value(episodes, controllers, discount, floor):
+    """V~ = (1/K) sum_k sum_t discount^t (r_t - floor) prod_{tau<=t} prod_n p / p_b."""
+    return value_of_weights(episodes, controllers, shifted_rewards(episodes, discount, floor))
+
+
+def reweighted(episodes, controllers, step_weights):
+    """nu_t^k = term_t^k / V~, a list of float[t]; (1/K) sum_{k,t} nu = 1."""
+    total = value_of_weights(episodes, controllers, step_weights)
+    return [term / total for term in terms(episodes, controllers, step_weights)]
+
+
+def counts(episodes, controllers, step_weights, agent):
+    """Soft counts of one agent, without kappa and without prior: (visits[i, a], moves[i, a, o, j], firsts[o, i]).
+
+    visits = (1/K) sum_k sum_t nu_t sum_{tau<=t} 1[a_tau = a] phi_{t,tau}(i)
+    moves  = (1/K) sum_k sum_t nu_t sum_{tau<t} 1[a_tau = a, o_{tau+1} = o] xi_{t,tau}(i, j)
+    firsts = (1/K) sum_k 1[o_0 = o] sum_t nu_t phi_{t,0}(i)
+    """
+    controller = controllers[agent]
+    visits, moves = np.zeros_like(controller[2]), np.zeros_like(controller[3])
+    firsts = np.zeros((moves.shape[2], moves.shape[0]))
+    for episode, nus in zip(episodes, reweighted(episodes, controllers, step_weights), strict=True):
+        did, saw = episode["actions"][:, agent], episode["observations"][:, agent]
+        for t in np.flatnonzero(nus):
+            for path, p in posterior(controller, did, saw, t).items():
+                share = nus[t] * p / len(episodes)
+                firsts[saw[0], path[0]] += share if saw[0] >= 0 else 0.0
+                for tau in range(t + 1):
+                    visits[path[tau], did[tau]] += share
+                for tau in range(t):
+                    moves[path[tau], did[tau], saw[tau + 1], path[tau + 1]] += share
+    return visits, moves, firsts
+
+
+# ---- divergences ----
+
+
+def kl_dirichlet(q, p):
+    """KL(Dir(q) || Dir(p)) = ln B(p) - ln B(q) + sum_a (q_a - p_a) (psi(q_a) - psi(sum q)), B the constant."""
+    q, p = np.asarray(q, float), np.broadcast_to(np.asarray(p, float), np.shape(q))
+    constants = gammaln(p).sum() - gammaln(p.sum()) - gammaln(q).sum() + gammaln(q.sum())
+    return constants + np.sum((q - p) * (digamma(q) - digamma(q.sum())))
+
+
+def kl_beta(s, e, sigma, eta):
+    """KL(Beta(s, e) || Beta(sigma, eta)); works on arrays element by element."""
+    expected = (s - sigma) * digamma(s) + (e - eta) * digamma(e) + (sigma - s + eta - e) * digamma(s + e)
+    return betaln(sigma, eta) - betaln(s, e) + expected
+
+
+def kl_gamma(shape, rate, c, b):
+    """KL(Gamma(shape, rate) || Gamma(c, b)), second parameters rates."""
+    constants = gammaln(c) - gammaln(shape) + c * (np.log(rate) - np.log(b))
+    return constants + (shape - c) * digamma(shape) + shape * (b / rate - 1)
+
+
+def kl_by_quadrature(q, p, low, high):
+    """KL(q || p) of two scipy.stats distributions on (low, high): the integral of q ln(q / p)."""
+    return quad(lambda x: q.pdf(x) * (q.logpdf(x) - p.logpdf(x)), low, high, epsabs=1e-11, limit=400)[0]
+
+
+def kl_dirichlet_by_quadrature(q, p, points=100):
+    """KL between Dirichlet distributions on three numbers: the integral of q ln(q / p) over the triangle.
+
+    The square (u, v) covers it by x = (u, (1 - u) v, (1 - u)(1 - v)), area element 1 - u; Gauss-Legendre on both.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    u, v = np.meshgrid((nodes + 1) / 2, (nodes + 1) / 2, indexing="ij")
+    x = np.stack([u, (1 - u) * v, (1 - u) * (1 - v)]).reshape(3, -1)
+    area = (np.outer(weights, weights) / 4 * (1 - u)).ravel()
+    log_q, log_p = (np.log([dirichlet.pdf(at, which) for at in x.T]) for which in (q, p))
+    return np.sum(area * np.exp(log_q) * (log_q - log_p))
+
+
+def expected_stick_divergence(s, e, shape, rate, sigma=1.0):
+    """E_eta[KL(Beta(s, e) || Beta(sigma, eta))] with eta ~ Gamma(shape, rate), shape >= 0.1: an integral over ln eta.
+
+    With y = ln(eta rate / shape) the density is proportional to exp(shape (1 + y - e^y)), smooth and falling at least
+    exponentially on both sides, where the trapezoidal rule is exact to rounding.
+    """
+    a = NEGLIGIBLE / shape  # both ends of y lie where the exponent is below -NEGLIGIBLE
+    y = np.linspace(-a - np.sqrt(2 * a), np.sqrt(2 * a), 2001)
+    density = np.exp(shape * (1 + y - np.exp(y)))
+    integrand = density * kl_beta(s, e, sigma, np.exp(y) * shape / rate)
+    return np.trapezoid(integrand, y) / np.trapezoid(density, y)
+
+
+# ---- expectations of the posterior ----
+
+
+def expected_log_dirichlet(hat):
+    """[..., a]: E ln pi_a = psi(hat_a) - psi(sum hat)."""
+    return digamma(hat) - digamma(np.sum(hat, axis=-1, keepdims=True))
+
+
+def expected_log_sticks(sigma_hat, eta_hat):
+    """[..., Z] from sticks [..., Z-1]: E ln W_j = E ln V_j + sum_{m<j} E ln(1 - V_m); the last stick is 1."""
+    sigma_hat, eta_hat = np.asarray(sigma_hat, float), np.asarray(eta_hat, float)
+    both = digamma(sigma_hat + eta_hat)
+    result = np.zeros((*sigma_hat.shape[:-1], sigma_hat.shape[-1] + 1))
+    result[..., :-1] += digamma(sigma_hat) - both
+    for m in range(sigma_hat.shape[-1]):
+        result[..., m + 1 :] += (digamma(eta_hat) - both)[..., m : m + 1]
+    return result
+
+
+def expected_controller(agent):
+    """The sub-normalised controller exp(E ln pi), exp(E ln W) of an agent's posterior; see `bound` for its layout."""
+    action = np.exp(expected_log_dirichlet(agent["rho_hat"]))
+    if "rows_hat" in agent:
+        logs = expected_log_dirichlet(agent["rows_hat"])
+    else:
+        logs = expected_log_sticks(agent["sigma_hat"], agent["eta_hat"])
+    (nodes, actions), seen = action.shape, agent["observations"]
+    own = nodes * actions * seen
+    move = np.exp(logs[:own]).reshape(nodes, actions, seen, nodes)
+    first = np.exp(logs[own:]).reshape(seen, nodes) if len(logs) > own else agent.get("first")
+    return np.asarray(agent["initial"]), first, action, move
+
+
+def divergence(agent):
+    """Everything the bound subtracts for one agent: KL of actions, of rows, and of concentrations."""
+    total = sum(kl_dirichlet(row, agent["rho"]) for row in agent["rho_hat"])
+    if "rows_hat" in agent:
+        return total + sum(kl_dirichlet(row, agent["rows"]) for row in agent["rows_hat"])
+    s, e = agent["sigma_hat"], agent["eta_hat"]
+    shapes, rates = (np.broadcast_to(agent[name], s.shape) for name in ("shape", "rate"))
+    for at in np.ndindex(s.shape):
+        total += expected_stick_divergence(s[at], e[at], shapes[at], rates[at], agent.get("sigma", 1.0))
+    # one concentration for each number that was given: as many as there are sticks, or one that all share
+    return total + np.sum(kl_gamma(np.asarray(agent["shape"]), np.asarray(agent["rate"]), agent["c"], agent["b"]))
+
+
+def bound(episodes, agents, step_weights, kappa=1.0):
+    """LB = kappa ln V~ - sum KL(q(pi) || Dir(rho)) - sum E KL(q(V) || Beta(sigma, eta)) - sum KL(q(eta) || prior).
+
+    V~ is that of the sub-normalised controllers. One dict per agent:
+      initial[i] held fixed; observations: how many symbols; first[o, i] optional, held fixed
+      rho_hat[i, a], rho: number or [a]                                            actions
+    and then either Dirichlet rows
+      rows_hat[r, Z], rows: number or [Z]                                          (c)
+    or sticks, c and b being shape and rate of the prior Gamma, sigma optional (1)
+      sigma_hat[r, Z-1], eta_hat[r, Z-1], c, b, shape[r, Z-1], rate[r, Z-1]        (a) each stick its concentration
+      sigma_hat[r, Z-1], eta_hat[r, Z-1], c, b, shape, rate: two numbers           (b) one concentration for the agent
+    Row r = (i A + a) O + o holds the move from i after a and o; O more rows, when there, are learned first-node rows.
+    """
+    controllers = [expected_controller(agent) for agent in agents]
+    attained = kappa * np.log(value_of_weights(episodes, controllers, step_weights))
+    return attained - sum(divergence(agent) for agent in agents)
