@@ -1,7 +1,8 @@
 """What `make demo` runs: simulate Dec-Tiger, then evaluate two teams exactly."""
 
-import decpomdp as dp
 from dectiger_horizon3 import controller
+
+import decpomdp as dp
 
 
 def main() -> None:

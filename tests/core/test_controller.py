@@ -4,9 +4,9 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
+from oracles import making
 
 from decpomdp.core import Controller, InputError
-from oracles import making
 
 
 def controller(nodes=3, actions=2, observations=4, seed=0):
@@ -160,3 +160,13 @@ def test_bad_tables_are_refused(actions, moves, count, start, expected):
     with pytest.raises(InputError) as caught:
         Controller.deterministic(actions, moves, count, start)
     assert str(caught.value).startswith(expected)
+
+
+def test_decided_takes_the_likeliest_choice():
+    held, decided = controller(), controller().decided()
+    for name in ("initial", "action", "transition", "initial_given"):
+        before, after = getattr(held, name), getattr(decided, name)
+        for place in np.ndindex(before.shape[:-1]):
+            assert after[place].tolist() == [float(i == int(np.argmax(before[place]))) for i in range(before.shape[-1])]
+    assert decided.decided() == decided
+    assert replace(held, initial_given=None).decided().initial_given is None

@@ -4,9 +4,9 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
+from oracles import making
 
 from decpomdp.core import Agent, DecPOMDP, InputError
-from oracles import making
 
 SIZES = [((2,), (3,)), ((2, 3), (3, 2)), ((2, 1, 2), (1, 2, 2)), ((2, 1, 2, 1, 2), (1, 2, 1, 2, 2))]
 

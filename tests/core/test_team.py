@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from oracles import making
 
 from decpomdp.core import Agent, Controller, InputError, Team
-from oracles import making
 
 SIZES = [((2,), (3,)), ((2, 3), (3, 2)), ((2, 1, 2), (1, 2, 2)), ((2, 1, 2, 1, 2), (1, 2, 1, 2, 2))]
 
@@ -99,3 +99,7 @@ def test_each_explores_at_its_own_rates(kind):
 def test_rates_for_another_number_of_agents_are_refused():
     with pytest.raises(InputError, match=r"^exploration rates: expected one for each of 2 agents, got 3$"):
         team().exploring([0.1, 0.2, 0.3])
+
+
+def test_every_agent_decides():
+    assert team().decided() == replace(team(), controllers=tuple(c.decided() for c in team().controllers))

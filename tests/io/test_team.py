@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from oracles import making
 
 from decpomdp.core import Agent, Controller, FormatError, InputError, Team
 from decpomdp.io import team as team_io
@@ -17,7 +18,6 @@ from decpomdp.io.team import (
     write_controller,
     write_team,
 )
-from oracles import making
 
 SIZES = [((2,), (3,)), ((2, 3), (3, 2)), ((2, 1, 2), (1, 2, 2)), ((2, 1, 2, 1, 2), (1, 2, 1, 2, 2))]
 

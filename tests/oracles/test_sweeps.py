@@ -7,11 +7,10 @@ import itertools
 
 import numpy as np
 import pytest
+from oracles import sweeps
 from scipy import stats
 from scipy.integrate import quad
 from scipy.special import betaln, digamma, gammaln
-
-from oracles import sweeps
 
 DISCOUNT, FLOOR = 0.9, -1.5
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 from decpomdp.core.controller import Team
 
-Row = Mapping[
-    str, float | int | str | None | tuple[float, ...]
-]  # one line of a trace; the keys are the same in every row of a trace
+Cell = float | int | str | tuple[float, ...] | None
+Row = Mapping[str, Cell]  # one line of a trace; every row of a trace has the same keys
 Watch = Callable[[Row], None]  # called with every new row, for progress displays
 
 

@@ -45,7 +45,7 @@ class Effort(NamedTuple):
 def ascend(
     arena: Arena, start: Plan, settings: SearchSettings, effort: Effort, seed: int, *, free: bool, confidence: float
 ) -> Plan:
-    """The team after `effort.updates` updates from `start`, whose choices begin with a logit of `confidence`."""
+    """The team after `effort.updates` updates from `start`, whose choices begin with a probability of `confidence`."""
     slope = slope_from(start, arena, free, confidence)
     togo = np.empty((effort.episodes, effort.horizon))
     for update in range(effort.updates):
@@ -58,7 +58,7 @@ def ascend(
 
 
 def slope_from(start: Plan, arena: Arena, free: bool, confidence: float) -> Slope:
-    """Logits: `confidence` on what the plan does, 0 on everything else."""
+    """Logits: 0 but for what the plan does, which has the probability `confidence` (0: no more than the others)."""
     agents, nodes = len(start), max(len(machine.action) for machine in start)
     actions = max(len(agent.actions) for agent in arena.agents)
     symbols = max(machine.observations for machine in start) + 1
@@ -67,11 +67,11 @@ def slope_from(start: Plan, arena: Arena, free: bool, confidence: float) -> Slop
     move = np.zeros((agents, nodes, symbols), np.int32)
     for n, machine in enumerate(start):
         rows = np.arange(len(machine.action))
-        act[n, rows, machine.action] = confidence
+        act[n, rows, machine.action] = _logit(confidence, len(arena.agents[n].actions))
         columns = np.append(np.arange(machine.observations), symbols - 1)
         move[np.ix_([n], rows, columns)] = machine.move
         if free:
-            hop[n, rows[:, None], columns[None, :], machine.move] = confidence
+            hop[n, rows[:, None], columns[None, :], machine.move] = _logit(confidence, machine.nodes)
     soft = Soft(
         act=np.zeros((*act.shape, 3), np.int32),
         hop=np.zeros((*hop.shape, 3), np.int32),
@@ -81,6 +81,11 @@ def slope_from(start: Plan, arena: Arena, free: bool, confidence: float) -> Slop
         free=free,
     )
     return Slope(act, hop, soft, *(np.zeros_like(table) for table in (act, act, hop, hop)))
+
+
+def _logit(confidence: float, choices: int) -> float:
+    """The logit that gives one of `choices` the probability `confidence`, beside zeros."""
+    return float(np.log(confidence / (1 - confidence) * (choices - 1))) if confidence > 0 and choices > 1 else 0.0
 
 
 def soften(slope: Slope, exploration: float) -> None:

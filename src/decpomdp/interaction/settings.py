@@ -19,7 +19,7 @@ class SearchSettings:
     updates: int = 120  # of a full core step
     rate: float = 0.2  # logits per update and unit of normalised advantage
     exploration: float = 0.1  # uniform share of actions at first; none after 70 % of the updates
-    confidence: float = 3.0  # logit of what a warm start already does: 95 % against one other choice
+    confidence: float = 0.97  # probability of what a warm start already does: less, and the team falls apart
 
     skeleton_nodes: int = 45  # of a memory skeleton: what 400 episodes an update can fill
     chain_episodes: int = 50_000  # random episodes of which the best becomes a chain

@@ -21,7 +21,7 @@ def proposals(
     sized = [agent.priors.move.sized for agent in posterior]
     fitting = [_fitting(c, threshold, largest) if s else _all(c) for c, s in zip(counts, sized, strict=True)]
     ordered = [_ordered(c, nodes) if s else nodes for c, nodes, s in zip(counts, fitting, sized, strict=True)]
-    tried = []
+    tried: list[list[NDArray[np.int64]]] = []
     for choice in (fitting, ordered):
         changed = any(not np.array_equal(nodes, _all(c)) for nodes, c in zip(choice, counts, strict=True))
         if changed and not any(_same(choice, other) for other in tried):

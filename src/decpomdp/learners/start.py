@@ -44,19 +44,23 @@ def _tree(episodes: Episodes, n: int, chosen: NDArray[np.int64], nodes: int) -> 
     moves = np.zeros((nodes, actions, symbols, nodes))
     firsts = np.zeros((symbols, nodes))
     children: dict[tuple[int, int, int], int] = {}
+
+    def child(branch: tuple[int, int, int]) -> int:
+        if branch not in children:
+            children[branch] = len(children) + 1 if len(children) + 1 < nodes else 0
+        return children[branch]
+
     for k in chosen:
-        node = 0
+        node, action = 0, -1
         for row in range(int(episodes.offsets[k]), int(episodes.offsets[k + 1])):
             seen = int(episodes.observations[row, n])
-            if row > episodes.offsets[k]:
-                branch = (node, action, seen)
-                if branch not in children:
-                    children[branch] = len(children) + 1 if len(children) + 1 < nodes else 0
-                moves[node, action, seen, children[branch]] += 1
-                node = children[branch]
-            elif seen >= 0:
-                node = children.setdefault((-1, 0, seen), len(children) + 1 if len(children) + 1 < nodes else 0)
-                firsts[seen, node] += 1
+            if seen >= 0:  # at the first row only where the environment shows something before the first action
+                after = child((node, action, seen))
+                if action >= 0:
+                    moves[node, action, seen, after] += 1
+                else:
+                    firsts[seen, after] += 1
+                node = after
             action = int(episodes.actions[row, n])
             visits[node, action] += 1
     first = _shares(firsts) if firsts.any() else None

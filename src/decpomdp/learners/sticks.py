@@ -55,10 +55,12 @@ class Sticks:
         return before
 
     def divergence(self) -> float:
+        # E ln q(V) - E ln p(V | eta), with the large terms that cancel (E ln(1 - V) is -1e7 for a tiny eta) taken
+        # together: (right - 1) - (eta - 1) = right - eta
         kept, passed = self.logs()
-        belief = gammaln(self.left + self.right) - gammaln(self.left) - gammaln(self.right)
-        belief += (self.left - 1) * kept + (self.right - 1) * passed
-        return float(belief.sum()) - self._expected_prior(kept, passed) + self._eta_divergence()
+        gap = gammaln(self.left + self.right) - gammaln(self.left) - gammaln(self.right) - self._normaliser()
+        gap += (self.left - self.prior.sigma) * kept + (self.right - self.eta.mean) * passed
+        return float(gap.sum()) + self._eta_divergence()
 
     def mean(self) -> Floats:
         share = self.left / (self.left + self.right)
@@ -67,14 +69,10 @@ class Sticks:
     def sample(self, rng: np.random.Generator) -> Floats:
         return _broken(rng.beta(self.left, self.right))
 
-    def _expected_prior(self, kept: Floats, passed: Floats) -> float:
-        """E ln p(V | eta), summed."""
+    def _normaliser(self) -> Floats:
+        """E ln of the constant in Beta(sigma, eta)."""
         sigma, eta = self.prior.sigma, self.eta
-        if sigma == 1:
-            normaliser = np.broadcast_to(eta.expected_log(), kept.shape)
-        else:
-            normaliser = gammaln(sigma + eta.mean) - gammaln(sigma) - gammaln(eta.mean)
-        return float((normaliser + (sigma - 1) * kept + (eta.mean - 1) * passed).sum())
+        return eta.expected_log() if sigma == 1 else gammaln(sigma + eta.mean) - gammaln(sigma) - gammaln(eta.mean)
 
     def _eta_divergence(self) -> float:
         """KL(q(eta) || Gamma(c, rate)); for a point, minus the log density there."""
@@ -137,11 +135,12 @@ class SticksPrior:
 def best_eta(sigma: float, c: float, slope: Floats) -> Floats:
     """The maximum of ln Gamma(sigma + eta) - ln Gamma(eta) + (c - 1) ln eta - slope eta, slope > 0.
 
-    eta g'(eta) = eta (psi(sigma + eta) - psi(eta)) + c - 1 - slope eta lies between c - slope eta and
-    max(1, sigma) + c - slope eta, which brackets the root; Newton steps in ln eta, halving when one leaves the bracket.
+    eta g'(eta) = eta (psi(sigma + eta) - psi(eta)) + c - 1 - slope eta is at least
+    c - eta (slope + max(0, psi(1) - psi(sigma))) and at most max(1, sigma) + c - 1 - slope eta, which brackets the
+    root. Newton steps in ln eta, halving when one leaves the bracket.
     """
-    low = np.log(0.5 * c / slope)
-    high = np.log(2 * (max(1.0, sigma) + c) / slope)
+    low = np.log(0.5 * c / (slope + max(0.0, float(digamma(1.0) - digamma(sigma)))))
+    high = np.log(2 * (max(1.0, sigma) + c - 1) / slope)
     point = 0.5 * (low + high)
     for _ in range(60):
         eta = np.exp(point)

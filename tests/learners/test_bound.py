@@ -1,0 +1,147 @@
+"""The bound never falls, for every prior on every problem; its gradient vanishes where a fit ends."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from learners import data
+
+import decpomdp as dp
+from decpomdp.core.errors import LearningWarning
+from decpomdp.learners import (
+    ExpectationMaximisation,
+    Fixed,
+    LearnSettings,
+    StickBreaking,
+    dirichlet_process,
+    learn_from_episodes,
+)
+from decpomdp.learners.posterior import AgentPosterior
+from decpomdp.learners.sticks import Concentration, Sticks
+from decpomdp.learners.sweep import count, evaluate, update
+
+PRIORS = {
+    "paper, scale": StickBreaking(),
+    "paper, rate": StickBreaking(reading="rate"),
+    "sigma 0.1": StickBreaking(sigma=0.1),
+    "sigma 2, rate 1": StickBreaking(sigma=2.0, c=0.5, d=1.0, reading="rate"),
+    "dp": dirichlet_process(),
+    "dp, rate 1": dirichlet_process(c=1.0, d=1.0, reading="rate"),
+    "fixed": Fixed(4),
+    "em": ExpectationMaximisation(4),
+}
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+@pytest.mark.parametrize("problem", ["dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers"])
+@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("evidence", [1.0, None])
+def test_never_falls(problem, name, evidence):
+    model = dp.load(problem)
+    episodes = dp.collect(model, dp.Team.uniform(model), 60, 6, seed=3)
+    settings = LearnSettings(evidence=evidence, truncation=6, sweeps=16, tolerance=0.0)
+    for begin in ("best", "random"):
+        fit = learn_from_episodes(episodes, PRIORS[name], begin, settings=settings, seed=1)
+        bounds = np.array([row["bound"] for row in fit.trace])
+        rises = np.diff(bounds)
+        assert len(rises) == 16 or fit.stopped == "converged"
+        assert (rises >= -1e-10 * np.maximum(1, np.abs(bounds[1:]))).all(), rises.min()
+        assert bounds[-1] > bounds[0]
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+def test_a_fall_is_told(monkeypatch):
+    """A wrong update is found out: here the moves are counted backwards."""
+    model = dp.load("dectiger")
+    episodes = dp.collect(model, dp.Team.uniform(model), 60, 6, seed=3)
+    monkeypatch.setattr("decpomdp.learners.learn.count", _wrong_count)
+    settings = LearnSettings(truncation=4, sweeps=10, tolerance=0.0)
+    with pytest.warns(LearningWarning, match=r"the bound fell at sweep \d+: from .* to "):
+        learn_from_episodes(episodes, Fixed(4), "random", settings=settings)
+
+
+def _wrong_count(task, evaluated):
+    return [dataclasses.replace(c, moves=c.moves[..., ::-1], visits=c.visits[:, ::-1]) for c in count(task, evaluated)]
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [StickBreaking(c=1.5, d=2.0, reading="rate"), StickBreaking(sigma=0.5, c=1.5, d=2.0, reading="rate"), Fixed(2)],
+)
+def test_gradient_vanishes_at_a_fixed_point(prior):
+    rng = np.random.default_rng(2)
+    episodes = data.episodes(rng, 2, count=8)
+    work = data.task(episodes, evidence=8.0)
+    posterior = data.posterior(rng, episodes, prior, nodes=2)
+    for _ in range(3000):
+        posterior = update((found := evaluate(work, posterior)), count(work, found))
+    here = evaluate(work, posterior).bound
+    for changed, size in _changes(posterior[0], rng):
+        slope = (
+            evaluate(work, (changed(+1), *posterior[1:])).bound - evaluate(work, (changed(-1), *posterior[1:])).bound
+        ) / size
+        assert abs(slope) < 1e-4 * max(1, abs(here))
+    moved, size = next(iter(_changes(data.posterior(rng, episodes, prior, nodes=2)[0], rng)))
+    away = (
+        evaluate(work, (moved(+1), *posterior[1:])).bound - evaluate(work, (moved(-1), *posterior[1:])).bound
+    ) / size
+    assert abs(away) > 1e-3  # elsewhere the gradient is seen
+
+
+def _changes(agent: AgentPosterior, rng):
+    """Small changes of each kind of parameter, as functions of the sign."""
+    step = 1e-5
+
+    def scaled(table, sign, direction):
+        return table * np.exp(sign * step * direction)
+
+    a = rng.normal(size=agent.action.weights.shape)
+    yield (
+        (
+            lambda sign: dataclasses.replace(
+                agent, action=dataclasses.replace(agent.action, weights=scaled(agent.action.weights, sign, a))
+            )
+        ),
+        2 * step,
+    )
+    if not isinstance(agent.move, Sticks):
+        w = rng.normal(size=agent.move.weights.shape)
+        yield (
+            (
+                lambda sign: dataclasses.replace(
+                    agent, move=dataclasses.replace(agent.move, weights=scaled(agent.move.weights, sign, w))
+                )
+            ),
+            2 * step,
+        )
+        return
+    d = rng.normal(size=agent.move.left.shape)
+    for field in ("left", "right"):
+        yield (
+            (
+                lambda sign, field=field: dataclasses.replace(
+                    agent, move=dataclasses.replace(agent.move, **{field: scaled(getattr(agent.move, field), sign, d)})
+                )
+            ),
+            2 * step,
+        )
+    eta = agent.move.eta
+    if eta.shape is None:
+        yield (
+            (
+                lambda sign: dataclasses.replace(
+                    agent,
+                    move=dataclasses.replace(agent.move, eta=Concentration(scaled(eta.mean, sign, d), None, None)),
+                )
+            ),
+            2 * step,
+        )
+    else:
+
+        def changed(sign):
+            shape, rate = scaled(eta.shape, sign, d), scaled(eta.rate, sign, d[::-1])
+            return dataclasses.replace(
+                agent, move=dataclasses.replace(agent.move, eta=Concentration(shape / rate, shape, rate))
+            )
+
+        yield changed, 2 * step

@@ -1,0 +1,134 @@
+"""Every arrow of the sweep against enumeration of all node paths."""
+
+import numpy as np
+import pytest
+from learners import data
+from oracles import sweeps
+
+from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process
+from decpomdp.learners.behaviour import filtered
+from decpomdp.learners.sweep import count, evaluate, update
+
+EXACT = 1e-10
+MILD = {"c": 1.5, "d": 2.0, "reading": "rate"}  # concentrations of order one: every term of the bound counts
+PRIORS = {
+    "stick-breaking": StickBreaking(**MILD),
+    "dp": dirichlet_process(**MILD),
+    "fixed": Fixed(3),
+    "em": ExpectationMaximisation(3),
+}
+CASES = [(1, False), (2, False), (2, True), (3, False)]
+
+
+def controllers(evaluated, shown):
+    """The sub-normalised controllers in the oracle's layout."""
+    result = []
+    for agent, tables in zip(evaluated.posterior, evaluated.tables, strict=True):
+        z, a, o = agent.nodes, len(agent.agent.actions), len(agent.agent.observations)
+        move = tables.move.reshape(a, o, z, z).transpose(2, 0, 1, 3)
+        result.append((tables.initial[0], tables.initial[1:] if shown else None, tables.act.T, move))
+    return result
+
+
+def setting(name, agents, first, seed=0, ended=False):
+    rng = np.random.default_rng(seed)
+    episodes = data.episodes(rng, agents, first=first, ended=ended)
+    work = data.task(episodes)
+    return episodes, work, data.posterior(rng, episodes, PRIORS[name], first=first)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize(("agents", "first"), CASES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_likelihoods_weights_and_counts(name, agents, first, seed):
+    episodes, work, posterior = setting(name, agents, first, seed)
+    found = evaluate(work, posterior)
+    brute = controllers(found, first)
+    dicts, weights = data.as_dicts(episodes), data.step_weights(work, episodes)
+    logs, _ = filtered(work.layout, found.tables, keep=False)
+    for k, episode in enumerate(dicts):
+        part = slice(episodes.offsets[k], episodes.offsets[k + 1])
+        for n in range(agents):
+            wanted = sweeps.step_probabilities(brute[n], episode["actions"][:, n], episode["observations"][:, n])
+            assert np.exp(logs[part, n]) == pytest.approx(wanted, rel=EXACT)
+    assert np.exp(found.weighed.log_value) == pytest.approx(sweeps.value_of_weights(dicts, brute, weights), rel=EXACT)
+    assert found.weighed.nu == pytest.approx(
+        np.concatenate(sweeps.reweighted(dicts, brute, weights)), rel=EXACT, abs=EXACT
+    )
+    for n, counted in enumerate(count(work, found)):
+        visits, moves, firsts = sweeps.counts(dicts, brute, weights, n)
+        assert counted.visits == pytest.approx(3.0 * visits, rel=EXACT, abs=EXACT)
+        assert counted.moves == pytest.approx(3.0 * moves, rel=EXACT, abs=EXACT)
+        assert counted.firsts == pytest.approx(3.0 * firsts, rel=EXACT, abs=EXACT)
+
+
+@pytest.mark.parametrize("name", ["stick-breaking", "dp", "fixed"])
+@pytest.mark.parametrize(("agents", "first"), CASES)
+def test_bound_has_every_term(name, agents, first):
+    if name == "dp" and first:
+        first = False  # the oracle knows one concentration per agent; first nodes have their own
+    episodes, work, posterior = setting(name, agents, first)
+    told = [data.as_oracle(agent) for agent in posterior]
+    wanted = sweeps.bound(data.as_dicts(episodes), told, data.step_weights(work, episodes), kappa=3.0)
+    assert evaluate(work, posterior).bound == pytest.approx(wanted, rel=EXACT)
+
+
+def test_the_bound_test_can_fail():
+    episodes, work, posterior = setting("stick-breaking", 2, False)
+    told = [data.as_oracle(agent) for agent in posterior]
+    told[0]["rho"] = told[0]["rho"] * (1 + 1e-6)
+    wanted = sweeps.bound(data.as_dicts(episodes), told, data.step_weights(work, episodes), kappa=3.0)
+    assert evaluate(work, posterior).bound != pytest.approx(wanted, rel=EXACT)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_one_chunk_is_many(monkeypatch, size):
+    episodes, work, posterior = setting("stick-breaking", 2, True)
+    whole = count(work, evaluate(work, posterior))
+    monkeypatch.setattr("decpomdp.learners.layout.CHUNK_EPISODES", size)
+    cut = data.task(episodes)
+    assert len(cut.layout.pieces) > len(work.layout.pieces)
+    for one, many in zip(whole, count(cut, evaluate(cut, posterior)), strict=True):
+        assert many.visits == pytest.approx(one.visits, rel=1e-12)
+        assert many.moves == pytest.approx(one.moves, rel=1e-12, abs=1e-14)
+
+
+def test_filtering_again_gives_the_same_as_keeping(monkeypatch):
+    _, work, posterior = setting("stick-breaking", 2, True)
+    kept = count(work, evaluate(work, posterior))
+    monkeypatch.setattr("decpomdp.learners.sweep.KEPT_BYTES", 0)
+    again = evaluate(work, posterior)
+    assert again.kept == [None] * len(work.layout.pieces)
+    for one, other in zip(kept, count(work, again), strict=True):
+        assert np.array_equal(one.moves, other.moves)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_counts_sum_to_weights(name):
+    """Every weighted step visits one node at every step up to it: the visits sum to the weighted number of steps."""
+    episodes, work, posterior = setting(name, 2, False)
+    found = evaluate(work, posterior)
+    wanted = 3.0 * (found.weighed.nu * (episodes.times() + 1)).sum() / episodes.count
+    for counted in count(work, found):
+        assert counted.visits.sum() == pytest.approx(wanted, rel=1e-12)
+        assert counted.moves.sum() == pytest.approx(wanted - 3.0, rel=1e-12)
+
+
+def test_large_evidence_with_a_flat_prior_is_em():
+    episodes, _, point = setting("em", 2, False)
+    work = data.task(episodes, evidence=1e12)
+    flat = Fixed(3, weight=1.0, rho=1.0)
+    begin = [agent.counts for agent in point]
+    from decpomdp.learners.posterior import Counts, updated
+
+    large = tuple(
+        updated(agent.agent, flat.priors(agent.agent), Counts(c.firsts, 1e12 * c.visits, 1e12 * c.moves))
+        for agent, c in zip(point, begin, strict=True)
+    )
+    for _ in range(3):
+        em, vb = evaluate(work, point), evaluate(work, large)
+        point, large = update(em, count(work, em)), update(vb, count(work, vb))
+        for one, other in zip(point, large, strict=True):
+            assert other.action.mean() == pytest.approx(one.action.mean(), abs=1e-6)
+            visited = one.counts.moves.reshape(-1, 3).sum(axis=1) > 1e3
+            assert other.move.mean()[visited] == pytest.approx(one.move.mean()[visited], abs=1e-6)
