@@ -149,5 +149,3 @@ def soften(
         for e in range(count):
             tables[row, e, 0], tables[row, e, 1] = entries[e, 0], entries[e, 1]
             tables[row, e, 2] = (np.int64(entries[e, 2]) + 1) >> 16
-
-

@@ -16,3 +16,9 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """A piece of a kernel, compiled into its callers."""
     return cast(F, numba.njit(inline="always", error_model="numpy")(function))
+
+
+def reordered(function: F) -> F:
+    """Like `kernel`; sums may be taken in any order (vector instructions). NaN and infinity keep their meaning."""
+    options = {"reassoc", "contract", "nsz"}
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=options)(function))

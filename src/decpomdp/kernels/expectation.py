@@ -15,11 +15,10 @@ The products run in BLAS, which must be told to use one thread (the chunks are t
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import kernel
+from decpomdp.kernels.compiled import kernel, reordered
 
 
 class Slots(NamedTuple):
@@ -50,57 +49,37 @@ class Tally(NamedTuple):
     moves: NDArray[np.float64]  # [a * O + o, i, j] without the factor move[...]
 
 
-# Sums over nodes may be taken in any order (vector instructions); NaN and infinity keep their meaning.
-_reordered = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-
-
-@_reordered
-def _condition(prior: NDArray, act: NDArray, out: NDArray) -> float:
-    """out = prior * act, normalised; returns the inverse of the normaliser (0 when the action is impossible)."""
-    total = 0.0
-    for i in range(len(act)):
-        total += prior[i] * act[i]
-    inverse = 1.0 / total if total > 0.0 else 0.0
-    for i in range(len(act)):
-        out[i] = prior[i] * act[i] * inverse
-    return inverse
-
-
-@kernel
+@reordered
 def filter_chunk(slots: Slots, tables: Tables, alpha: NDArray, inverse: NDArray, scratch: NDArray) -> None:
-    """Fill alpha[slot, i] and inverse[slot] = 1 / p_t."""
-    times = len(slots.blocks) - 1
+    """Fill alpha[slot, i] and inverse[slot] = 1 / p_t (0 when the action is impossible)."""
+    nodes = alpha.shape[1]
     for slot in range(slots.blocks[1]):
-        prior = tables.initial[slots.first[slot]]
-        inverse[slot] = _condition(prior, tables.act[slots.action[slot]], alpha[slot])
-    for t in range(1, times):
+        first, action = slots.first[slot], slots.action[slot]
+        total = 0.0
+        for i in range(nodes):
+            total += tables.initial[first, i] * tables.act[action, i]
+        inverse[slot] = 1.0 / total if total > 0.0 else 0.0
+        for i in range(nodes):
+            alpha[slot, i] = tables.initial[first, i] * tables.act[action, i] * inverse[slot]
+    for t in range(1, len(slots.blocks) - 1):
         begin = slots.blocks[t - 1]
         for pair in range(slots.groups.shape[1] - 1):
             low, high = slots.groups[t - 1, pair], slots.groups[t - 1, pair + 1]
             if high > low:
                 np.dot(alpha[low:high], tables.move[pair], scratch[low - begin : high - begin])
         for slot in range(begin, slots.groups[t - 1, -1]):
-            there = slots.onward[slot]
-            act = tables.act[slots.action[there]]
-            inverse[there] = _condition(scratch[slot - begin], act, alpha[there])
+            there, row = slots.onward[slot], slot - begin
+            action = slots.action[there]
+            total = 0.0
+            for i in range(nodes):
+                total += scratch[row, i] * tables.act[action, i]
+            scale = 1.0 / total if total > 0.0 else 0.0
+            inverse[there] = scale
+            for i in range(nodes):
+                alpha[there, i] = scratch[row, i] * tables.act[action, i] * scale
 
 
-@_reordered
-def _visit(nu: float, alpha: NDArray, ahead: NDArray, visits: NDArray) -> None:
-    """ahead = B_t = nu + what follows; visits += alpha B_t."""
-    for i in range(len(alpha)):
-        ahead[i] += nu
-        visits[i] += alpha[i] * ahead[i]
-
-
-@_reordered
-def _carry(act: NDArray, inverse: float, ahead: NDArray, back: NDArray) -> None:
-    """back = C_t."""
-    for i in range(len(act)):
-        back[i] = act[i] * ahead[i] * inverse
-
-
-@kernel
+@reordered
 def count_chunk(
     slots: Slots,
     tables: Tables,
@@ -108,11 +87,12 @@ def count_chunk(
     inverse: NDArray[np.float64],  # [slot]
     nu: NDArray[np.float64],  # [row]
     tally: Tally,  # added to
-    ahead: NDArray[np.float64],  # [slot of a block, i] scratch
-    back: NDArray[np.float64],  # [slot of a block, i] scratch
+    ahead: NDArray[np.float64],  # [slot of a block, i] scratch: B_t
+    back: NDArray[np.float64],  # [slot of a block, i] scratch: C_{t+1}
     outer: NDArray[np.float64],  # [i, j] scratch
 ) -> None:
     """Add the chunk's soft counts to `tally`."""
+    nodes = alpha.shape[1]
     for t in range(len(slots.blocks) - 2, -1, -1):
         begin, end = slots.blocks[t], slots.blocks[t + 1]
         for pair in range(slots.groups.shape[1] - 1):
@@ -124,15 +104,19 @@ def count_chunk(
                 tally.moves[pair] += outer
         ahead[slots.groups[t, -1] - begin : end - begin] = 0.0
         for slot in range(begin, end):
-            _visit(nu[slots.rows[slot]], alpha[slot], ahead[slot - begin], tally.visits[slots.action[slot]])
+            weight, action, row = nu[slots.rows[slot]], slots.action[slot], slot - begin
+            for i in range(nodes):
+                ahead[row, i] += weight
+                tally.visits[action, i] += alpha[slot, i] * ahead[row, i]
         if t > 0:
             before = slots.blocks[t - 1]
             for slot in range(before, slots.groups[t - 1, -1]):
                 there = slots.onward[slot]
-                act = tables.act[slots.action[there]]
-                _carry(act, inverse[there], ahead[there - begin], back[slot - before])
+                action, scale, row = slots.action[there], inverse[there], there - begin
+                for i in range(nodes):
+                    back[slot - before, i] = tables.act[action, i] * ahead[row, i] * scale
     for slot in range(slots.blocks[1]):
-        for i in range(alpha.shape[1]):
+        for i in range(nodes):
             tally.firsts[slots.first[slot], i] += alpha[slot, i] * ahead[slot, i]
 
 

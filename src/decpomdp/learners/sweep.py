@@ -44,7 +44,7 @@ class Evaluated:
 def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     """Expect, filter, weigh."""
     tables = tuple(agent.expected() for agent in posterior)
-    room = sum(task.steps.times.size * agent.nodes * 8 for agent in posterior)
+    room = sum(task.steps.gain.size * agent.nodes * 8 for agent in posterior)
     logs, kept = filtered(task.layout, tables, room <= KEPT_BYTES, task.threads)
     weighed = weigh(task.steps, cumulated(logs, task.layout.episodes), task.cap, task.normalise)
     bound = task.evidence * weighed.log_value - sum(agent.divergence() for agent in posterior)

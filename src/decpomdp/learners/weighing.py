@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, InputError
+from decpomdp.kernels.weighing import PerStep, scale_steps, weigh_steps
 from decpomdp.learners.rows import Floats
 
 
@@ -20,11 +21,16 @@ class Steps:
     """What the data say about every step, whatever the team."""
 
     gain: Floats  # [r] discounted reward above the floor; at an episode's own end: and for ever after
+    largest_gain: Floats  # [t]
     discounted: Floats  # [r] discounted reward as it is
     floor: float  # the reward that counts as nothing
     log_behaviour: Floats  # [r] log probability of the actions so far
-    times: NDArray[np.int64]  # [r]
-    count: int  # episodes
+    offsets: NDArray[np.int64]  # [k + 1]
+
+    @property
+    def count(self) -> int:
+        """Number of episodes."""
+        return len(self.offsets) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,39 +67,43 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
             f"nothing to learn from: every reward is {base:g}"
             + ("" if base == 0 else " (a lower floor would weigh all steps alike)")
         )
-    return Steps(gain, discounts * episodes.rewards, base, log_behaviour, times, episodes.count)
+    largest_gain = np.zeros(int(times.max()) + 1)
+    np.maximum.at(largest_gain, times, gain)
+    return Steps(gain, largest_gain, discounts * episodes.rewards, base, log_behaviour, episodes.offsets)
 
 
 def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: bool = False) -> Weighed:
     """Weigh every step for a team under which the actions so far have log probability log_team[r]."""
-    ratio = log_team - steps.log_behaviour
-    sizes, log_means = _per_step(ratio, steps)
-    if cap is not None:
-        ratio = np.minimum(ratio, np.log(cap))
-        _, log_means = _per_step(ratio, steps)
-    if normalise:
-        ratio = ratio - log_means[steps.times]
-    with np.errstate(divide="ignore"):
-        weights = np.log(steps.gain) + ratio
-    top = float(weights.max())
+    nu = np.empty(len(log_team))
+    found = PerStep(*(np.empty(len(steps.largest_gain)) for _ in PerStep._fields))
+    log_cap = np.inf if cap is None else np.log(cap)
+    weigh_steps(
+        log_team,
+        steps.log_behaviour,
+        log_cap,
+        steps.gain,
+        steps.largest_gain,
+        steps.discounted,
+        steps.offsets,
+        nu,
+        found,
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = found.top - (found.top + np.log(found.sums / _running(steps)) if normalise else 0.0)
+        logs = np.where(found.gains > 0, shift + np.log(found.gains) + np.log(steps.largest_gain), -np.inf)  # [t]
+    top = float(logs.max())
     if not np.isfinite(top):
         raise InputError("no episode in the data is possible under the team to be learned: start from another one")
-    shares = np.exp(weights - top)
-    total = float(shares.sum())
-    log_value = top + np.log(total / steps.count)
-    value = float((steps.discounted * np.exp(ratio)).sum() / steps.count)
-    return Weighed(shares * (steps.count / total), log_value, value, sizes)
+    log_value = top + float(np.log(np.exp(logs - top).sum())) - np.log(steps.count)
+    factor = np.where(found.gains > 0, np.exp(logs - log_value) / np.maximum(found.gains, 1e-300), 0.0)
+    scale_steps(nu, steps.offsets, factor)
+    sizes = np.where(found.squares > 0, found.sums**2 / np.maximum(found.squares, 1e-300), 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = float(np.where(found.sums > 0, found.rewards * np.exp(shift), 0.0).sum()) / steps.count
+    return Weighed(nu, log_value, value, sizes)
 
 
-def _per_step(ratio: Floats, steps: Steps) -> tuple[Floats, Floats]:
-    """[t]: effective sample size (sum w)^2 / sum w^2, and log of the mean weight of the episodes still running."""
-    length = int(steps.times.max()) + 1
-    top = np.full(length, -np.inf)
-    np.maximum.at(top, steps.times, ratio)
-    safe = np.where(np.isfinite(top), top, 0.0)
-    weights = np.exp(ratio - safe[steps.times])
-    sums = np.bincount(steps.times, weights, minlength=length)
-    squares = np.bincount(steps.times, weights**2, minlength=length)
-    running = np.bincount(steps.times, minlength=length)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(squares > 0, sums**2 / squares, 0.0), safe + np.log(sums / running)
+def _running(steps: Steps) -> NDArray[np.int64]:
+    """[t]: episodes that have a step t."""
+    lengths = np.diff(steps.offsets)
+    return len(lengths) - np.cumsum(np.bincount(lengths))[: len(steps.largest_gain)]
