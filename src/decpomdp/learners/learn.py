@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -15,11 +15,12 @@ from decpomdp.learners import behaviour, start
 from decpomdp.learners.layout import lay_out
 from decpomdp.learners.posterior import AgentPosterior, Counts, Priors, TeamPosterior, updated
 from decpomdp.learners.priors import Prior, StickBreaking
-from decpomdp.learners.sizing import proposals
+from decpomdp.learners.sizing import larger, smaller
 from decpomdp.learners.sweep import Evaluated, Task, count, evaluate, update
 from decpomdp.learners.weighing import steps_of
 
 RESIZE_EVERY = 5  # sweeps between proposals of another size
+GROWTH_SWEEPS = 10  # that new nodes are given before they are judged
 ROUNDING = 1e-9  # a bound may fall by this share of itself without being suspected
 
 
@@ -112,6 +113,7 @@ class _Loop:
         self.task, self.options, self.largest, self.watch = task, options, largest, watch
         self.began, self.deadline = began, None if limit is None else began + limit
         self.trace: list[Row] = []
+        self.offered: set[tuple[int, ...]] = set()  # larger sizes that were tried
         self.best: Evaluated
 
     def run(self, first: tuple[AgentPosterior, ...]) -> str:
@@ -134,10 +136,23 @@ class _Loop:
         counts = count(self.task, self.best)
         after = evaluate(self.task, update(self.best, counts))
         if sweep % RESIZE_EVERY == 0:
-            for proposal in proposals(self.best.posterior, counts, self.options.threshold, self.largest):
-                changed = evaluate(self.task, update(self.best, proposal))
+            for changed in self._resized(counts):
                 after = changed if changed.bound > after.bound else after
         return after
+
+    def _resized(self, counts: list[Counts]) -> Iterator[Evaluated]:
+        """Other sizes and orders, evaluated; the larger ones after some sweeps, once for every set of sizes."""
+        threshold, posterior = self.options.threshold, self.best.posterior
+        for proposal in smaller(posterior, counts, threshold):
+            yield evaluate(self.task, update(self.best, proposal))
+        grown = larger(posterior, counts, threshold, self.largest)
+        sizes = tuple(c.nodes for c in grown or ())
+        if grown is not None and sizes not in self.offered:
+            self.offered.add(sizes)
+            changed = evaluate(self.task, update(self.best, grown))
+            for _ in range(GROWTH_SWEEPS):
+                changed = evaluate(self.task, update(changed, count(self.task, changed)))
+            yield changed
 
     def _settled(self, before: Evaluated) -> bool:
         rise = self.best.bound - before.bound

@@ -28,11 +28,24 @@ class Counts:
         return len(self.visits)
 
     def chosen(self, nodes: NDArray[np.int64]) -> "Counts":
-        """The counts of the given nodes, in the given order; -1 stands for a new one."""
-        return Counts(_take(self.firsts, 1, nodes), _take(self.visits, 0, nodes), self._moves_of(nodes))
+        """The counts of the given nodes, in the given order."""
+        return Counts(self.firsts[:, nodes], self.visits[nodes], self.moves[nodes][..., nodes])
 
-    def _moves_of(self, nodes: NDArray[np.int64]) -> Floats:
-        return _take(_take(self.moves, 0, nodes), 3, nodes)
+    def split(self) -> "Counts":
+        """One node more: the node that takes a second action most often leaves that action to a new node.
+
+        Whoever moved to it moves to the two in the proportion of their visits.
+        """
+        by_use = np.sort(self.visits, axis=1)
+        node = int(by_use[:, -2].argmax()) if self.visits.shape[1] > 1 else 0
+        action = int(np.argsort(self.visits[node])[-min(2, self.visits.shape[1])])
+        own = np.arange(self.visits.shape[1]) == action
+        share = self.visits[node, action] / max(self.visits[node].sum(), 1e-300)
+        visits = np.vstack([self.visits, self.visits[node] * own])
+        visits[node] *= ~own
+        moves = np.concatenate([self.moves, (self.moves[node] * own[:, None, None])[None]])
+        moves[node] *= (~own)[:, None, None]
+        return Counts(_divided(self.firsts, node, share), visits, _divided(moves, node, share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +167,11 @@ def occupied_nodes(occupancy: Floats, threshold: float) -> NDArray[np.int64]:
     return np.flatnonzero(kept)
 
 
-def _take(table: Floats, axis: int, nodes: NDArray[np.int64]) -> Floats:
-    """Slices of `table` along `axis`; zeros for -1."""
-    taken = np.take(table, np.maximum(nodes, 0), axis=axis)
-    shape = [1] * table.ndim
-    shape[axis] = len(nodes)
-    return taken * (nodes >= 0).reshape(shape)
+def _divided(table: Floats, node: int, share: float) -> Floats:
+    """A new last column that takes `share` of column `node`."""
+    wider = np.concatenate([table, share * table[..., node : node + 1]], axis=-1)
+    wider[..., node] *= 1 - share
+    return wider
 
 
 def _renormalised(table: Floats) -> Floats:

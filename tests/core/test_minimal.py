@@ -1,0 +1,70 @@
+"""The smallest controller with the same behaviour: nodes gone, value unchanged."""
+
+import numpy as np
+import pytest
+from oracles import making
+
+import decpomdp as dp
+from decpomdp.core import Controller, Team
+from decpomdp.core.minimal import minimal_controller, minimised
+
+
+def blown_up(rng, controller, copies):
+    """Every node several times over, visited at random; and a node that nobody reaches."""
+    z = controller.nodes
+    share = rng.dirichlet(np.ones(copies), size=(z * copies, controller.actions, controller.observations, z))
+    origin = np.repeat(np.arange(z), copies)
+    moves = controller.transition[origin][..., None] * share  # [i, a, o, j, copy]
+    nodes = z * copies
+    moves = moves.reshape(nodes, controller.actions, controller.observations, nodes)
+    initial = (controller.initial[:, None] * rng.dirichlet(np.ones(copies), size=z)).ravel()
+    padded = np.pad(moves, ((0, 1), (0, 0), (0, 0), (0, 1)))
+    padded[-1, :, :, 0] = 1.0
+    action = np.vstack([controller.action[origin], np.full(controller.actions, 1 / controller.actions)])
+    return Controller(np.append(initial, 0.0), action, padded)
+
+
+@pytest.mark.parametrize("problem", ["dectiger", "broadcast", "recycling"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_copies_are_merged_and_the_value_stays(problem, sparse):
+    rng = np.random.default_rng(1)
+    model = dp.load(problem)
+    small = making.team(rng, model, (2, 3), sparse)
+    large = Team.of(model, [blown_up(rng, controller, 3) for controller in small.controllers])
+    assert large.nodes == (7, 10)
+    found = minimised(large)
+    assert all(n <= m for n, m in zip(found.nodes, small.nodes, strict=True))
+    assert dp.evaluate(found, model).value == pytest.approx(dp.evaluate(large, model).value, abs=1e-8)
+    assert dp.evaluate(found, model).value == pytest.approx(dp.evaluate(small, model).value, abs=1e-8)
+
+
+def test_nothing_to_merge_leaves_the_behaviour():
+    rng = np.random.default_rng(2)
+    model = dp.load("dectiger")
+    team = making.team(rng, model, 4)
+    assert minimised(team).nodes == (4, 4)
+    assert dp.evaluate(minimised(team), model).value == pytest.approx(dp.evaluate(team, model).value, rel=1e-9)
+
+
+def test_different_nodes_are_not_merged():
+    clock = Controller.deterministic([0, 0, 1], [[1], [2], [0]], 2)  # twice a, then b: all three differ
+    assert minimal_controller(clock).nodes == 3
+    idle = Controller.deterministic([0, 0, 0], [[1], [2], [0]], 2)
+    assert minimal_controller(idle).nodes == 1
+
+
+def test_what_never_happens_keeps_no_nodes():
+    """Node 1 is reached only after action b, which node 0 never takes."""
+    moves = np.zeros((2, 2, 1, 2))
+    moves[:, 0, :, 0] = moves[:, 1, :, 1] = 1.0
+    controller = Controller([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], moves)
+    assert minimal_controller(controller).nodes == 1
+
+
+def test_starts_given_an_observation_stay_reachable():
+    controller = Controller(
+        [1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], np.eye(2)[[0, 1]][:, None, None].repeat(2, 1), [[0.0, 1.0]]
+    )
+    found = minimal_controller(controller)
+    assert found.nodes == 2
+    assert found.initial_given.tolist() == [[0.0, 1.0]]
