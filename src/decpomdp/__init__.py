@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Controller,
         DecPOMDP,
         Episodes,
+        Fit,
         FormatError,
         InputError,
         Simulator,
@@ -23,12 +24,24 @@ if TYPE_CHECKING:
         Team,
         concatenate,
     )
+    from decpomdp.core.minimal import minimised
     from decpomdp.domains import names
     from decpomdp.domains.load import load
     from decpomdp.evaluation import ExactValue, SampledValue, evaluate, exact_value, sampled_value
+    from decpomdp.interaction.front import learn
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import read_episodes, write_episodes
     from decpomdp.io.team import read_team, write_team
+    from decpomdp.learners import (
+        BayesFit,
+        ExpectationMaximisation,
+        Fixed,
+        LearnSettings,
+        StickBreaking,
+        TeamPosterior,
+        dirichlet_process,
+        prior_named,
+    )
     from decpomdp.rollouts import DenseSimulator, collect, stream
 
 __version__ = "0.1.0"
@@ -42,6 +55,7 @@ _HOME = {
             "Controller",
             "DecPOMDP",
             "Episodes",
+            "Fit",
             "FormatError",
             "InputError",
             "Simulator",
@@ -61,29 +75,55 @@ _HOME = {
     "read_team": "decpomdp.io.team",
     "write_team": "decpomdp.io.team",
     **dict.fromkeys(("DenseSimulator", "collect", "stream"), "decpomdp.rollouts"),
+    "learn": "decpomdp.interaction.front",
+    "minimised": "decpomdp.core.minimal",
+    **dict.fromkeys(
+        (
+            "BayesFit",
+            "ExpectationMaximisation",
+            "Fixed",
+            "LearnSettings",
+            "StickBreaking",
+            "TeamPosterior",
+            "dirichlet_process",
+            "prior_named",
+        ),
+        "decpomdp.learners",
+    ),
 }
 
 __all__ = [
     "NO_OBSERVATION",
     "Agent",
+    "BayesFit",
     "Controller",
     "DecPOMDP",
     "DenseSimulator",
     "Episodes",
     "ExactValue",
+    "ExpectationMaximisation",
+    "Fit",
+    "Fixed",
     "FormatError",
     "InputError",
+    "LearnSettings",
     "SampledValue",
     "Simulator",
     "Step",
+    "StickBreaking",
     "Team",
+    "TeamPosterior",
     "__version__",
     "collect",
     "concatenate",
+    "dirichlet_process",
     "evaluate",
     "exact_value",
+    "learn",
     "load",
+    "minimised",
     "names",
+    "prior_named",
     "read_dpomdp",
     "read_episodes",
     "read_team",

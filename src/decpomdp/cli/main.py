@@ -1,11 +1,12 @@
 """The command `decpomdp`."""
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import evaluate, problems, simulate, words
+from decpomdp.cli import evaluate, learn, problems, simulate, words
 
 app = typer.Typer(
     name="decpomdp",
@@ -16,6 +17,7 @@ app = typer.Typer(
 )
 app.command("list")(problems.list_problems)
 app.command("info")(problems.info)
+app.command("learn")(learn.learn)
 app.command("simulate")(simulate.simulate)
 app.command("evaluate")(evaluate.evaluate)
 
@@ -30,6 +32,10 @@ def _version(wanted: bool) -> None:
 
         typer.echo(f"decpomdp {decpomdp.__version__}")
         raise typer.Exit
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    words.note(f"warning: {message}")
 
 
 @app.callback()
@@ -51,6 +57,7 @@ def code_of(arguments: list[str] | None = None) -> int:
     from decpomdp.core.errors import InputError
 
     given = sys.argv[1:] if arguments is None else arguments
+    warnings.showwarning = _warn
     try:
         result = app(args=given or ["--help"], standalone_mode=False)
     except USAGE as error:

@@ -38,4 +38,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def fail(message: str) -> None:
     """One clear line on standard error."""
-    sys.stderr.write("error: " + " ".join(message.split()) + "\n")
+    note("error: " + message)
+
+
+def note(message: str) -> None:
+    """A line beside the result."""
+    sys.stderr.write(" ".join(message.split()) + "\n")

@@ -1,0 +1,100 @@
+"""Is d in eta ~ Gamma(c, d) a scale or a rate? The table of docs/formulas.md.
+
+    python benchmarks/gamma_reading.py        (prints Markdown, well under a minute)
+
+Every line is three fits (seeds 0, 1, 2 of the data) with the paper's c = 0.1 and d = 1e-6 in one of the two readings:
+1000 episodes of 10 steps, truncation 20, importance ratios capped at 10 (uncapped, one episode carries all the weight
+in the end and the prior hardly matters). Early is after four sweeps, before the first change of size: there node
+indices are still those of the truncation.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import decpomdp as dp
+from decpomdp.learners import LearnSettings, StickBreaking, learn_from_episodes
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
+from dectiger_horizon3 import controller
+
+SEEDS = (0, 1, 2)
+EPISODES, STEPS, TRUNCATION, CAP = 1000, 10, 20, 10.0
+HEAD = (
+    "problem",
+    "begin",
+    "kappa",
+    "d is a",
+    "early visits: first node, last node",
+    "sizes",
+    "occupied (seed 0, of)",
+    "bound",
+    "value of the mean",
+    "of the argmax",
+)
+
+
+def cases():
+    """(name, how it begins, model, behaviour, begin)."""
+    tiger = dp.load("dectiger")
+    good = dp.Team.of(tiger, [controller(), controller()])
+    yield "dectiger", "good team", tiger, good.exploring(0.05), good
+    for name in ("dectiger", "broadcast", "recycling"):
+        model = dp.load(name)
+        yield name, "random", model, dp.Team.uniform(model), "random"
+
+
+def fit(data, begin, reading, kappa, sweeps):
+    settings = LearnSettings(evidence=kappa, truncation=TRUNCATION, cap=CAP, sweeps=sweeps)
+    return learn_from_episodes(data, StickBreaking(reading=reading), begin, settings=settings)
+
+
+def ends(early):
+    """Shares of the visits that the first and the last node of the truncation have, averaged over agents."""
+    shares = np.array([agent.occupancy()[[0, -1]] for agent in early.posterior.agents])
+    return shares.mean(axis=0)
+
+
+def span(values, digits=1):
+    """The middle of three values, and their range."""
+    low, middle, high = np.sort(values)
+    return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def line(name, told, model, sets, begin, kappa, reading):
+    first, last = np.mean([ends(fit(data, begin, reading, kappa, 4)) for data in sets], axis=0)
+    fits = [fit(data, begin, reading, kappa, 150) for data in sets]
+    nodes = "; ".join(
+        f"{', '.join(str(i) for i in kept)} of {agent.nodes}"
+        for kept, agent in zip(fits[0].posterior.occupied(), fits[0].posterior.agents, strict=True)
+    )
+    cells = (
+        name,
+        told,
+        f"{kappa:g}",
+        reading,
+        f"{100 * first:.0f} %, {100 * last:.0f} %",
+        ", ".join(f.trace[-1]["nodes"] for f in fits),
+        nodes,
+        span([f.trace[-1]["bound"] for f in fits]),
+        span([dp.evaluate(f.team, model).value for f in fits], 2),
+        span([dp.evaluate(f.decided, model).value for f in fits], 2),
+    )
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main():
+    warnings.simplefilter("ignore")  # collapsed weights are not the question here
+    print("| " + " | ".join(HEAD) + " |")
+    print("|" + "---|" * len(HEAD))
+    for name, told, model, behaviour, begin in cases():
+        sets = [dp.collect(model, behaviour, EPISODES, STEPS, seed) for seed in SEEDS]
+        for kappa in (1.0, 30.0, float(EPISODES)):
+            for reading in ("scale", "rate"):
+                line(name, told, model, sets, begin, kappa, reading)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""`decpomdp learn`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from decpomdp.cli import words
+
+SWEEPS = {
+    "sweep": "sweep {}",
+    "bound": "bound {:.4f}",
+    "value": "empirical value {:.4g}",
+    "nodes": "nodes {}",
+    "sample_size": "sample size {:.1f}",
+}
+PLAYING = {
+    "seconds": "{:.0f} s",
+    "phase": "{}",
+    "value": "value {:.4f}",
+    "error": "+- {:.4f}",
+    "nodes": "nodes {}",
+    "hops": "hops {}",
+    "accepted": "accepted {}",
+    "steps": "steps {:.3g}",
+}
+DATA, PLAY = "Learning from episodes", "Learning by playing"
+
+
+def learn(
+    source: Annotated[
+        str, typer.Argument(metavar="PROBLEM|EPISODES.parquet", help=words.PROBLEM + " Or recorded episodes.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the run: team.json, trace.parquet, run.json.")],
+    seed: words.Seed = 0,
+    discount: words.Discount = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", min=0, help="Seconds; the best so far is kept.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores.")] = None,
+    as_json: words.Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
+    method: Annotated[str, typer.Option("--method", help="How to learn.", rich_help_panel=PLAY)] = "search",
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, help="Joint steps to play at most.", rich_help_panel=PLAY)
+    ] = None,
+    prior: Annotated[
+        str, typer.Option("--prior", help="stick-breaking, dp, fixed:N or em:N.", rich_help_panel=DATA)
+    ] = "stick-breaking",
+    begin: Annotated[str, typer.Option("--begin", help="best, random, or a team.json.", rich_help_panel=DATA)] = "best",
+    truncation: Annotated[
+        int, typer.Option("--truncation", min=1, help="Nodes to begin with.", rich_help_panel=DATA)
+    ] = 50,
+    evidence: Annotated[
+        float | None,
+        typer.Option("--evidence", help="Weight of the data; default: number of episodes.", rich_help_panel=DATA),
+    ] = None,
+    sweeps: Annotated[int, typer.Option("--sweeps", min=1, help="At most.", rich_help_panel=DATA)] = 500,
+    cap: Annotated[
+        float | None, typer.Option("--cap", help="Cut importance ratios at this.", rich_help_panel=DATA)
+    ] = None,
+    normalise: Annotated[
+        bool, typer.Option("--normalise", help="Self-normalise importance ratios.", rich_help_panel=DATA)
+    ] = False,
+    estimate_behaviour: Annotated[
+        bool,
+        typer.Option("--estimate-behaviour", help="Guess unknown action probabilities.", rich_help_panel=DATA),
+    ] = False,
+) -> None:
+    """Learn one small controller per agent, by playing a problem or from recorded episodes.
+
+    Ctrl-C keeps the best so far.
+    """
+    from decpomdp.io.runs import new_run
+
+    folder = new_run(out)
+    shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
+    try:
+        if source.endswith(".parquet"):
+            options = {
+                "truncation": truncation,
+                "evidence": evidence,
+                "sweeps": sweeps,
+                "cap": cap,
+                "normalise": normalise,
+                "estimate_behaviour": estimate_behaviour,
+            }
+            result = _from_episodes(source, folder, prior, begin, discount, options, shared, quiet)
+        else:
+            result = _by_playing(source, folder, method, discount, {**shared, "steps": steps}, quiet)
+    finally:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+    words.tell(result, as_json, _lines(result, folder))
+
+
+def _from_episodes(
+    source: str,
+    folder: Path,
+    prior: str,
+    begin: str,
+    discount: float | None,
+    options: dict[str, Any],
+    shared: dict[str, Any],
+    quiet: bool,
+) -> dict[str, Any]:
+    from dataclasses import replace
+
+    from decpomdp.cli.progress import Progress
+    from decpomdp.io.episodes import read_episodes
+    from decpomdp.io.runs import write_run
+    from decpomdp.io.team import read_team
+    from decpomdp.learners import LearnSettings, learn_from_episodes, prior_named
+
+    believed, settings = prior_named(prior), LearnSettings(**options)
+    episodes = read_episodes(source)
+    if discount is not None:
+        episodes = replace(episodes, discount=discount)
+    first = begin if begin in ("best", "random") else read_team(begin)
+    with Progress(SWEEPS, quiet) as watch:
+        fit = learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared)
+    last = fit.trace[-1]
+    facts = {
+        "source": source,
+        "problem": episodes.name,
+        "discount": episodes.discount,
+        "value": {"value": last["value"], "method": "importance-weighted mean return of the data"},
+        "bound": last["bound"],
+        "sample_size": last["sample_size"],
+        "sweeps": last["sweep"],
+        "seed": shared["seed"],
+    }
+    others = {} if fit.decided is None else {"team-decided.json": fit.decided}
+    write_run(folder, fit, facts, others)
+    return {**facts, "stopped": fit.stopped, "seconds": fit.seconds, "nodes": list(fit.team.nodes), "out": str(folder)}
+
+
+def _by_playing(
+    source: str, folder: Path, method: str, discount: float | None, shared: dict[str, Any], quiet: bool
+) -> dict[str, Any]:
+    from decpomdp.cli.progress import Progress
+    from decpomdp.domains.load import load
+    from decpomdp.evaluation import exact_value
+    from decpomdp.interaction.front import learn as learn_front
+    from decpomdp.io.runs import write_run
+
+    model = load(source, discount)
+    with Progress(PLAYING, quiet) as watch:
+        fit = learn_front(model, method, watch=watch, **shared)
+    exact = exact_value(model, fit.team)
+    facts = {
+        "source": source,
+        "problem": model.name,
+        "digest": model.digest(),
+        "discount": model.discount,
+        "method": method,
+        "value": {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"},
+        "seed": shared["seed"],
+    }
+    write_run(folder, fit, facts)
+    return {**facts, "stopped": fit.stopped, "seconds": fit.seconds, "nodes": list(fit.team.nodes), "out": str(folder)}
+
+
+def _lines(result: dict[str, Any], folder: Path) -> list[str]:
+    nodes = "+".join(str(count) for count in result["nodes"])
+    lines = [
+        f"value {result['value']['value']:.6g} ({result['value']['method']}), nodes {nodes}, "
+        f"{result['seconds']:.1f} s, stopped: {result['stopped']}"
+    ]
+    if "sample_size" in result:
+        lines.append(f"bound {result['bound']:.6g}, smallest effective sample size {result['sample_size']:.1f}")
+    return [*lines, f"written to {folder}"]

@@ -1,0 +1,40 @@
+"""How long work shows itself: one line that changes in a terminal, a line now and then elsewhere."""
+
+import sys
+import time
+
+from decpomdp.core import Row
+
+EVERY = {True: 0.1, False: 10.0}  # seconds between lines, by whether a terminal looks on
+
+
+class Progress:
+    """Shows chosen columns of a trace on standard error while it grows."""
+
+    def __init__(self, columns: dict[str, str], quiet: bool = False) -> None:
+        self.columns = columns  # key -> format, e.g. "value": "value {:.3f}"
+        self.quiet = quiet
+        self.live = sys.stderr.isatty()
+        self.shown = 0.0
+        self.width = 0
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()
+
+    def __call__(self, row: Row) -> None:
+        now = time.monotonic()
+        if self.quiet or now - self.shown < EVERY[self.live]:
+            return
+        self.shown = now
+        line = "  ".join(text.format(row[key]) for key, text in self.columns.items() if row.get(key) is not None)
+        if self.live:
+            sys.stderr.write("\r" + line.ljust(self.width))
+            self.width = max(self.width, len(line))
+        else:
+            sys.stderr.write(line + "\n")
+        sys.stderr.flush()

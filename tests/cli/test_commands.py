@@ -1,0 +1,193 @@
+"""The command as people and programs use it: results, JSON, mistakes in one line."""
+
+import json
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import decpomdp as dp
+from decpomdp.cli.main import code_of
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        code = code_of([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def as_json(run, *arguments):
+    code, out, _ = run(*arguments, "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+@pytest.fixture
+def team_file(tmp_path):
+    from dectiger_horizon3 import controller
+
+    model = dp.load("dectiger")
+    dp.write_team(dp.Team.of(model, [controller()] * 2), tmp_path / "team.json")
+    return tmp_path / "team.json"
+
+
+def test_list(run):
+    assert [problem["name"] for problem in as_json(run, "list")["problems"]] == list(dp.names())
+    assert "marsrovers" in run("list")[1]
+
+
+def test_info(run):
+    told = as_json(run, "info", "dectiger")
+    assert told["name"] == "dectiger"
+    assert told["discount"] == 0.9
+    assert told["states"] == ["tiger-left", "tiger-right"]
+    assert told["agents"][1] == {
+        "name": "agent2",
+        "actions": ["listen", "open-left", "open-right"],
+        "observations": ["hear-left", "hear-right"],
+    }
+    assert as_json(run, "info", "dectiger", "--discount", 0.5)["discount"] == 0.5
+    assert "2 agents, 2 states, 9 joint actions" in run("info", "dectiger")[1]
+
+
+def test_a_problem_is_a_name_or_a_file_everywhere(run, tmp_path, team_file):
+    dp.write_dpomdp(dp.load("dectiger"), tmp_path / "my.dpomdp.gz")
+    assert as_json(run, "info", "my.dpomdp.gz")["digest"] == as_json(run, "info", "dectiger")["digest"]
+    assert as_json(run, "simulate", "my.dpomdp.gz", "--episodes", 5)["problem"] == "my"
+    told = as_json(run, "evaluate", team_file, "--problem", "my.dpomdp.gz")
+    assert told["value"] == pytest.approx(13.4486, abs=1e-4)
+
+
+def test_simulate_writes_episodes(run):
+    told = as_json(run, "simulate", "recycling", "--episodes", 50, "--horizon", 7, "--seed", 3, "--out", "e.parquet")
+    episodes = dp.read_episodes("e.parquet")
+    assert (episodes.count, episodes.steps, episodes.name) == (50, 350, "recycling")
+    assert episodes.returns().mean() == pytest.approx(told["mean_return"])
+    assert episodes.behaviour == pytest.approx(1 / 3)
+    again = as_json(run, "simulate", "recycling", "--episodes", 50, "--horizon", 7, "--seed", 3, "--out", "f.parquet")
+    assert dp.read_episodes("f.parquet") == episodes
+    assert again["mean_return"] == told["mean_return"]
+
+
+def test_simulate_a_team_that_explores(run, team_file):
+    run("simulate", "dectiger", "--policy", team_file, "--explore", 0.3, "--episodes", 20, "--out", "e.parquet")
+    behaviour = dp.read_episodes("e.parquet").behaviour
+    assert np.unique(behaviour.round(6)).tolist() == pytest.approx([0.1, 0.8])
+
+
+def test_evaluate(run, team_file):
+    told = as_json(run, "evaluate", team_file, "--problem", "dectiger")
+    assert told["value"] == pytest.approx(13.4486, abs=1e-4)
+    assert (told["method"], told["nodes"], told["horizon"]) == ("exact", [6, 6], None)
+    assert as_json(run, "evaluate", team_file)["value"] == told["value"]  # the team names its problem
+    undiscounted = as_json(run, "evaluate", team_file, "--horizon", 3, "--discount", 1)
+    assert undiscounted["value"] == pytest.approx(5.1908125, abs=1e-6)
+    sampled = as_json(run, "evaluate", team_file, "--test-episodes", 2000, "--seed", 1)
+    assert abs(sampled["value"] - told["value"]) < 4 * sampled["standard_error"]
+    assert "13.448" in run("evaluate", team_file)[1]
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+def test_learn_from_episodes(run, tmp_path):
+    run("simulate", "broadcast", "--episodes", 100, "--horizon", 6, "--out", "e.parquet")
+    told = as_json(run, "learn", "e.parquet", "--prior", "fixed:3", "--sweeps", 5, "--seed", 2, "--out", "r", "--quiet")
+    assert dp.read_team(tmp_path / "r/team.json").problem == "broadcast"
+    assert dp.read_team(tmp_path / "r/team-decided.json").nodes <= (3, 3)
+    trace = pq.read_table(tmp_path / "r/trace.parquet").to_pydict()
+    assert trace["bound"] == sorted(trace["bound"])
+    assert len(trace["sample_sizes"][0]) == 6
+    record = json.loads((tmp_path / "r/run.json").read_text())
+    assert record["settings"]["prior"] == "fixed:3"
+    assert record["stopped"] == told["stopped"] == "iterations"
+    code, _, err = run("learn", "e.parquet", "--out", "r")
+    assert code == 2
+    assert "expected a new or empty folder" in err
+    again = as_json(
+        run, "learn", "e.parquet", "--prior", "fixed:3", "--sweeps", 5, "--seed", 2, "--out", "s", "--quiet"
+    )
+    assert again["bound"] == told["bound"]
+    assert (tmp_path / "r/team.json").read_bytes() == (tmp_path / "s/team.json").read_bytes()
+
+
+def test_learn_by_playing(run, tmp_path):
+    told = as_json(run, "learn", "dectiger", "--steps", 3_000_000, "--seed", 1, "--out", "r", "--quiet")
+    exact = dp.evaluate(dp.read_team(tmp_path / "r/team.json"), dp.load("dectiger")).value
+    assert told["value"]["value"] == exact
+    assert exact >= -20 - 1e-9
+    assert told["stopped"] == "steps"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["info", "dectigr"], "did you mean dectiger?"),
+        (["info", "missing.dpomdp"], "missing.dpomdp"),
+        (["frobnicate"], "No such command"),
+        (["info"], "Missing argument"),
+        (["simulate", "dectiger", "--episodes", "0"], "--episodes"),
+        (["simulate", "dectiger", "--policy", "nobody.json"], "nobody.json"),
+        (["simulate", "dectiger", "--out", "no/such/folder/e.parquet", "--episodes", "2"], "no/such/folder"),
+        (["evaluate", "nobody.json"], "nobody.json"),
+        (["info", "dectiger", "--discount", "1.5"], "expected a number from 0 to 1"),
+        (["learn", "nobody.parquet", "--out", "r"], "nobody.parquet"),
+        (["learn", "nobody", "--out", "r"], "expected one of dectiger"),
+        (["learn", "dectiger", "--method", "magic", "--out", "r"], "magic"),
+    ],
+)
+def test_a_mistake_is_one_line_and_code_two(run, tmp_path, arguments, words):
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert words in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []  # nothing half-written is left
+
+
+def test_a_team_for_another_problem(run, team_file):
+    code, _, err = run("evaluate", team_file, "--problem", "marsrovers")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "does not fit problem marsrovers" in err
+
+
+def test_an_undiscounted_file_says_what_to_do(run, tmp_path, team_file):
+    dp.write_dpomdp(dp.load("dectiger", discount=1.0), tmp_path / "one.dpomdp")
+    code, _, err = run("evaluate", team_file, "--problem", "one.dpomdp")
+    assert code == 2
+    assert "discount below 1" in err
+
+
+def test_help_is_quick_and_the_program_is_installed():
+    times = []
+    for _ in range(4):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(
+            [sys.executable, "-m", "decpomdp.cli.main", "--help"], capture_output=True, text=True, check=True
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert "simulate" in done.stdout
+    assert min(times) < 0.5  # processor time: other work on the machine does not count
+
+
+def test_importing_is_light():
+    code = "import sys, decpomdp; print(sorted(m for m in ('numba', 'scipy', 'pyarrow', 'typer') if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_front_door_offers_what_it_says():
+    for name in dp.__all__:
+        assert getattr(dp, name) is not None
+    assert set(dp.__all__) <= set(dir(dp))
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = dp.nonsense
