@@ -6,12 +6,13 @@ BIN := .venv/bin
 READY := .venv/ready
 SHELL := /bin/bash
 
-.PHONY: help demo test lint unit test-slow setup clean
+.PHONY: help demo test lint unit test-slow bench setup clean
 
 help:
 	@echo "make demo       set up and run the main job"
 	@echo "make test       set up and run every check (format, lint, types, imports, tests)"
 	@echo "make test-slow  the longer checks"
+	@echo "make bench      speed, beside other libraries (installs them)"
 	@echo "make clean      remove everything that these made"
 
 setup: $(READY)
@@ -48,6 +49,19 @@ test-slow: $(READY)
 	@$(BIN)/python -m pytest -m slow
 	@echo "== kernels with bounds checking"
 	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/kernels tests/rollouts tests/evaluation
+
+.venv/bench: $(READY)
+	@echo "== installing the libraries to compare with"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	@touch .venv/bench
+
+bench: .venv/bench
+	@echo "== simulation"
+	@$(BIN)/python benchmarks/rollouts.py
+	@echo "== one expectation step"
+	@$(BIN)/python benchmarks/estep.py
+	@echo "== growth and memory"
+	@$(BIN)/python benchmarks/growth.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache .import_linter_cache

@@ -71,6 +71,7 @@ def estimated(episodes: Episodes) -> Episodes:
 
 def log_mixture(batches: Sequence[Episodes], behaviours: Sequence[Team]) -> tuple[Episodes, Floats]:
     """All episodes, and [r] the log probability of the actions so far under the mixture of the behaviours."""
+    # DEPARTS: the paper divides by the probability of the one behaviour that acted
     if len(batches) != len(behaviours):
         raise InputError(f"behaviours: expected one team for each of {len(batches)} batches, got {len(behaviours)}")
     together = concatenate(list(batches))

@@ -28,12 +28,16 @@ ROUNDING = 1e-9  # a bound may fall by this share of itself without being suspec
 class LearnSettings:
     """How to learn from episodes. The defaults are explained, with measurements, in docs/formulas.md."""
 
+    # DEPARTS: the paper has kappa = 1, with which everything collapses into one node (docs/formulas.md, section 4)
     evidence: float | None = None  # kappa: how many episodes' worth the data count; None: as many as there are
     truncation: int = 50  # nodes to begin with, where the size is to be inferred
+    # DEPARTS: the paper counts every node with a positive count; in floating point that may be 1e-200
     threshold: float = 0.01  # share of visits above which a node counts as occupied
     sweeps: int = 500  # at most
+    # DEPARTS: the paper stops at 1e-3, where sizes still change
     tolerance: float = 1e-6  # converged when the bound rises by less than this share of itself
     floor: float | None = None  # the reward that counts as nothing; None: the smallest in the data
+    # DEPARTS: cap, normalise and estimate_behaviour are not in the paper; off unless asked for
     cap: float | None = None  # importance ratios above this are cut to it
     normalise: bool = False  # divide the importance ratios of each step by their mean
     estimate_behaviour: bool = False  # guess behaviour probabilities that were not recorded

@@ -148,7 +148,7 @@ class TeamPosterior:
 def updated(agent: Agent, priors: Priors, counts: Counts, before: AgentPosterior | None = None) -> AgentPosterior:
     """Update: the posterior after `counts`. `before`, of the same size, carries what the priors themselves learn."""
     old = before if before is not None and before.nodes == counts.nodes else None
-    shows_first = counts.firsts.sum() > 0
+    shows_first = counts.firsts.sum() > 0  # DEPARTS: the paper's start node is always the first
     first = priors.move.updated(counts.firsts, old.first if old else None) if shows_first else None
     return AgentPosterior(
         agent=agent,

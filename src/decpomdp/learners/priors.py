@@ -38,7 +38,7 @@ class StickBreaking:
     sigma: float = 1.0
     c: float = 0.1
     d: float = 1e-6
-    reading: str = "scale"
+    reading: str = "scale"  # DEPARTS: the paper's appendix computes with d as a rate, its text describes a scale
     rho: float | None = None  # None: 1 / number of actions
     shared: bool = False
     nodes: int | None = None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from decpomdp.learners.posterior import AgentPosterior, Counts, occupied_nodes
 
+# DEPARTS: the paper only says that the truncation is the occupancy and some nodes more; no bound decides there
 SPARE = 2  # empty nodes kept in the truncation for what the data may still ask for
 
 Change = Callable[[Counts], Counts]

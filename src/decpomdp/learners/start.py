@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Controller, Episodes, Team
 from decpomdp.learners.posterior import Counts
 
+# DEPARTS: the paper starts from "the episodes with the highest rewards" and does not say how; this is our way
 STRENGTH = 100.0  # soft counts per row: enough that the first posterior follows them
 SOFTNESS = 0.1  # of every choice is left to all alternatives, so that the data can change it
 ELITES = 50  # best episodes merged into the first controllers, at most

@@ -92,7 +92,8 @@ class SticksPrior:
     sigma: float
     c: float
     rate: float
-    shared: bool = False  # one concentration for all sticks: the Dirichlet process
+    # DEPARTS: the paper calls sigma = 1 alone a Dirichlet process; that takes one concentration for all sticks
+    shared: bool = False
     sized: bool = True
 
     def __post_init__(self) -> None:
@@ -123,7 +124,7 @@ class SticksPrior:
         return Sticks(self, sticks.left, sticks.right, self._concentration(passed))
 
     def _concentration(self, passed: Floats) -> Concentration:
-        if self.sigma != 1:
+        if self.sigma != 1:  # DEPARTS: a bracketed root; the paper's grid search may lower the bound
             return Concentration(best_eta(self.sigma, self.c, self.rate - passed), None, None)
         if self.shared:
             shape, rate = np.full((1, 1), self.c + passed.size), np.full((1, 1), self.rate - passed.sum())

@@ -53,6 +53,7 @@ def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
 
 def count(task: Task, evaluated: Evaluated) -> list[Counts]:
     """Soft counts of every agent: one backward pass per chunk, chunks summed in order."""
+    # DEPARTS: one recursion for all end times, linear in the length; the paper's is quadratic
     pieces = task.layout.pieces
 
     def piece(number: int) -> Tally:

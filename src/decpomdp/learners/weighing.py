@@ -59,7 +59,7 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     if base > lowest:
         raise InputError(f"floor: expected at most the smallest reward {lowest}, got {base}")
     gain = discounts * (episodes.rewards - base)
-    if ended.any() and episodes.discount < 1:
+    if ended.any() and episodes.discount < 1:  # DEPARTS: the paper's episodes never end by themselves
         last = episodes.offsets[1:][ended] - 1
         gain[last] += discounts[last] * episodes.discount / (1 - episodes.discount) * -base
     if not gain.any():
