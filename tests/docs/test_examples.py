@@ -27,7 +27,7 @@ def blocks(language):
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-@pytest.mark.parametrize("text", blocks("python"))
+@pytest.mark.parametrize("text", list(blocks("python")))
 def test_python_block_runs(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "block.py"
@@ -35,7 +35,7 @@ def test_python_block_runs(text, tmp_path, monkeypatch):
     runpy.run_path(str(path))
 
 
-@pytest.mark.parametrize("text", blocks("console"))
+@pytest.mark.parametrize("text", list(blocks("console")))
 def test_console_block_runs(text, tmp_path):
     """Lines that begin with `$ decpomdp` are run one after the other; `make` lines are the reader's."""
     for line in re.findall(r"^\$ (decpomdp .*)$", text, re.M):
