@@ -1,19 +1,32 @@
-"""What `make demo` runs: simulate Dec-Tiger, then evaluate two teams exactly."""
+"""What `make demo` runs: learn Dec-Tiger and Box pushing from scratch, by playing, and say what was learned."""
 
-from dectiger_horizon3 import controller
+import sys
 
 import decpomdp as dp
+from decpomdp.report.text import team_in_words
+
+SECONDS = 20
+# value of the published learners (Dec-SBPR, MCEM) and of the best planner, which knows the model (FB-HSVI)
+PUBLISHED = {"dectiger": (-18.63, -32.31, 13.45), "boxpushing": (77.65, 59.95, 224.43)}
+
+
+def watch(row: dp.Row) -> None:
+    line = f"  {row['seconds']:5.0f} s  value about {row['value']:9.3f}  nodes {row['nodes']}  steps {row['steps']:,}"
+    sys.stdout.write(line + ("\r" if sys.stdout.isatty() else "\n"))
+    sys.stdout.flush()
 
 
 def main() -> None:
-    model = dp.load("dectiger")
-    for name, team in (
-        ("random", dp.Team.uniform(model)),
-        ("listen twice, then decide", dp.Team.of(model, [controller(), controller()])),
-    ):
-        sampled = dp.sampled_value(model, team, episodes=20_000, seed=1)
-        print(f"{name}: simulated {sampled.value:.2f} +- {sampled.standard_error:.2f}", end=", ")
-        print(f"exact {dp.evaluate(team, model).value:.4f}")
+    for problem, (sbpr, mcem, planner) in PUBLISHED.items():
+        print(f"== learning {problem} for {SECONDS} s: the learner plays episodes, it never sees the model")
+        model = dp.load(problem)
+        fit = dp.learn(model, time_limit=SECONDS, seed=1, watch=watch)
+        exact = dp.evaluate(fit.team, model)
+        print()
+        for line in team_in_words(fit.team):
+            print(line)
+        print(f"exact value {exact.value:.4f} with {'+'.join(map(str, fit.team.nodes))} nodes")
+        print(f"published: Dec-SBPR {sbpr}, MCEM {mcem}; with the model known, FB-HSVI {planner}\n")
 
 
 if __name__ == "__main__":

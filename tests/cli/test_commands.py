@@ -2,8 +2,10 @@
 
 import json
 import resource
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -124,6 +126,26 @@ def test_learn_by_playing(run, tmp_path):
     assert told["value"]["value"] == exact
     assert exact >= -20 - 1e-9
     assert told["stopped"] == "steps"
+
+
+@pytest.mark.parametrize("source", ["e.parquet", "dectiger"])
+def test_an_interrupt_keeps_the_best_so_far(run, tmp_path, source):
+    run("simulate", "dectiger", "--episodes", 2000, "--horizon", 20, "--out", "e.parquet")
+    command = [sys.executable, "-m", "decpomdp.cli.main", "learn", source, "--out", "r", "--json"]
+    command += ["--tolerance", "0", "--sweeps", "100000"] if source.endswith("parquet") else ["--time-limit", "100"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    process.stderr.readline()  # the first line of progress: learning has begun
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert json.loads(out)["stopped"] == "interrupted"
+    assert dp.read_team(tmp_path / "r/team.json").problem == "dectiger"
+
+
+def test_show(run, team_file):
+    assert "node 1: listen; on hear-left go to 3, on hear-right go to 4" in run("show", team_file)[1]
+    assert as_json(run, "show", team_file)["agents"][0]["nodes"] == 6
 
 
 @pytest.mark.parametrize(

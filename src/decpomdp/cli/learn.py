@@ -56,6 +56,9 @@ def learn(
         typer.Option("--evidence", help="Weight of the data; default: number of episodes.", rich_help_panel=DATA),
     ] = None,
     sweeps: Annotated[int, typer.Option("--sweeps", min=1, help="At most.", rich_help_panel=DATA)] = 500,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", min=0, help="Relative rise of the bound to stop at.", rich_help_panel=DATA)
+    ] = 1e-6,
     cap: Annotated[
         float | None, typer.Option("--cap", help="Cut importance ratios at this.", rich_help_panel=DATA)
     ] = None,
@@ -81,6 +84,7 @@ def learn(
                 "truncation": truncation,
                 "evidence": evidence,
                 "sweeps": sweeps,
+                "tolerance": tolerance,
                 "cap": cap,
                 "normalise": normalise,
                 "estimate_behaviour": estimate_behaviour,

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.machine import Machine, Plan
-from decpomdp.interaction.settings import SearchSettings
 from decpomdp.kernels import advantage
 from decpomdp.kernels.machines import ROOT, Soft
 
+RATE = 0.2  # logits per update and unit of normalised advantage
 EXPLORING = 0.7  # share of the updates during which actions are explored
 
 
@@ -35,25 +35,25 @@ class Slope(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How much to play in one core step."""
+    """How much to play in one core step, and how."""
 
     updates: int
     episodes: int
     horizon: int
+    exploration: float  # uniform share of actions at first
+    confidence: float  # probability of what the start does; 0: as likely as anything else
 
 
-def ascend(
-    arena: Arena, start: Plan, settings: SearchSettings, effort: Effort, seed: int, *, free: bool, confidence: float
-) -> Plan:
-    """The team after `effort.updates` updates from `start`, whose choices begin with a probability of `confidence`."""
-    slope = slope_from(start, arena, free, confidence)
+def ascend(arena: Arena, start: Plan, effort: Effort, seed: int, *, free: bool) -> Plan:
+    """The team after `effort.updates` updates from `start`."""
+    slope = slope_from(start, arena, free, effort.confidence)
     togo = np.empty((effort.episodes, effort.horizon))
     for update in range(effort.updates):
         left = max(0.0, 1 - update / (EXPLORING * effort.updates))
-        soften(slope, settings.exploration * left)
+        soften(slope, effort.exploration * left)
         played = arena.sample(slope.soft, effort.episodes, effort.horizon, seed + update)
         advantage.gather(played, arena.discount, free, togo, *slope[3:])
-        climb(slope, settings.rate)
+        climb(slope, RATE)
     return harden(slope, start)
 
 

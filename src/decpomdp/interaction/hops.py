@@ -11,7 +11,7 @@ import numpy as np
 
 from decpomdp.interaction import changes, grafts, skeletons
 from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.ascent import Effort, ascend
+from decpomdp.interaction.ascent import ascend
 from decpomdp.interaction.machine import Plan
 from decpomdp.interaction.minimise import fold, shrink
 from decpomdp.interaction.race import race
@@ -37,8 +37,8 @@ def graft(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> P
     """Explore together in a short stretch; learn on from some of the best episodes met there."""
     settings = sizes.settings
     window = grafts.stretch(rng, len(plan), settings.window, arena.discount, sizes.learning)
-    episodes = sizes.window_episodes
-    played = arena.elites(plan, window, episodes, sizes.learning, _seed(rng), settings.elites)
+    horizon = min(window.end + int(rng.choice(settings.tails)), sizes.learning)
+    played = arena.elites(plan, window, sizes.window_episodes, horizon, _seed(rng), settings.elites)
     numbers = rng.permutation(len(played.lengths))[:4]
     grown = [grafts.graft(plan, played, int(number), window) for number in numbers]
     return race(arena, [_relearn(arena, start, sizes, rng, free=True) for start in grown], sizes, _seed(rng))
@@ -85,9 +85,7 @@ def _mutant(arena: Arena, plan: Plan, rng: np.random.Generator) -> Plan:
 
 
 def _relearn(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator, *, free: bool) -> Plan:
-    effort = Effort(sizes.hop_updates, sizes.episodes, sizes.learning)
-    confidence = sizes.settings.confidence
-    return ascend(arena, plan, sizes.settings, effort, _seed(rng), free=free, confidence=confidence)
+    return ascend(arena, plan, sizes.short, _seed(rng), free=free)
 
 
 def _seed(rng: np.random.Generator) -> int:

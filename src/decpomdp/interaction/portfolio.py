@@ -11,7 +11,7 @@ import numpy as np
 
 from decpomdp.interaction import grafts
 from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.ascent import Effort, ascend
+from decpomdp.interaction.ascent import ascend
 from decpomdp.interaction.hops import settle
 from decpomdp.interaction.machine import Plan
 from decpomdp.interaction.scale import Sizes
@@ -45,9 +45,6 @@ def _chain(length: int, sizes: Sizes) -> Entry:
 
 
 def _learnt(arena: Arena, start: Plan, sizes: Sizes, rng: np.random.Generator, *, free: bool) -> Plan:
-    effort = Effort(sizes.updates, sizes.episodes, sizes.learning)
-    confidence = sizes.settings.confidence if free else 0.0
-    plan = ascend(
-        arena, start, sizes.settings, effort, int(rng.integers(1 << 62)), free=free, confidence=confidence
-    )
+    effort = sizes.full if free else sizes.full._replace(confidence=0.0)
+    plan = ascend(arena, start, effort, int(rng.integers(1 << 62)), free=free)
     return settle(arena, plan, sizes, rng)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from decpomdp.interaction.ascent import Effort
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.interaction.trial import Stages
 
@@ -22,9 +23,8 @@ class Sizes:
     settings: SearchSettings
     learning: int  # horizon of learning episodes
     testing: int  # horizon of test episodes
-    updates: int
-    hop_updates: int
-    episodes: int
+    full: Effort  # of a core step in the portfolio
+    short: Effort  # of a core step after a hop
     chain_episodes: int
     window_episodes: int
     fold_episodes: int
@@ -49,15 +49,16 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
     full = settings.updates * settings.episodes * learning
     ratio = float(np.clip(steps * SHARE / full, 1e-4, 1.0))
     updates = max(25, round(settings.updates * ratio ** (1 / 3)))
+    hop_updates = max(10, round(settings.hop_updates * ratio ** (1 / 3)))
+    episodes = max(20, round(ratio * full / (updates * learning)))
     first = max(50, round(settings.first_test * ratio**0.5))
     most = max(1, int(np.log(max(4.0, steps / 50 / (first * testing))) / np.log(4)) + 1)
     return Sizes(
         settings=settings,
         learning=learning,
         testing=testing,
-        updates=updates,
-        hop_updates=max(10, round(settings.hop_updates * ratio ** (1 / 3))),
-        episodes=max(20, round(ratio * full / (updates * learning))),
+        full=Effort(updates, episodes, learning, settings.exploration, settings.confidence),
+        short=Effort(hop_updates, episodes, learning, settings.hop_exploration, settings.confidence),
         chain_episodes=max(200, round(settings.chain_episodes * ratio)),
         window_episodes=max(200, round(settings.window_episodes * ratio)),
         fold_episodes=max(200, round(4000 * ratio)),

@@ -19,7 +19,7 @@ from decpomdp.core import DecPOMDP, InputError, Simulator
 from decpomdp.core.fit import Fit, Row, Watch, unwatched
 from decpomdp.engines import threads as engine
 from decpomdp.interaction.arena import Arena, arena_of
-from decpomdp.interaction.ascent import Effort, ascend
+from decpomdp.interaction.ascent import ascend
 from decpomdp.interaction.clock import Clock, Finished
 from decpomdp.interaction.hops import hop
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of
@@ -116,11 +116,11 @@ class Search:
         if self.clock.limit is None:
             return float(self.limit or np.inf)
         probe = sizes_for(self.settings, self.arena.discount, self.horizon, 0.0)
-        effort = Effort(2, probe.episodes, probe.learning)
+        effort = probe.short._replace(updates=2)
         speed = 0.0
         for _ in range(2):  # the first time includes compilation
             worker, before = self._worker(), self.clock.seconds()
-            ascend(worker, constant(self.arena), self.settings, effort, 0, free=True, confidence=0.0)
+            ascend(worker, constant(self.arena), effort, 0, free=True)
             speed = worker.steps / max(1e-6, self.clock.seconds() - before)
             self._collect()
         count = engine.default_threads() if self.threads is None else self.threads

@@ -29,8 +29,10 @@ class SearchSettings:
     island_share: float = 0.3  # of the budget until only the best one is improved
     round: int = 4  # hops from the same plans before anything is accepted: fixed, so threads change nothing
     hop_updates: int = 40  # of the core step after a hop
+    hop_exploration: float = 0.02  # with more, teamwork that one slip spoils is unlearned before it can pay
     window: int = 6  # longest stretch in which a graft explores
     window_episodes: int = 15_000  # explored by a graft
+    tails: tuple[int, ...] = (0, 1, 2, 4, 8, 16)  # steps after that stretch which still count: few, or luck decides
     elites: int = 20  # best of them, of which some are grafted
 
     first_test: int = 1000  # episodes of the first stage of a test; every stage has four times more

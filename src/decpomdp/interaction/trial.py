@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.machine import Plan
 
+HOPE = (1.0, 0.0, -0.75, -1.5)  # standard errors granted to (or asked of) the gain at the first, second, ... look
+
 
 class Verdict(NamedTuple):
     """What a trial found."""
@@ -68,6 +70,5 @@ def needed(old: NDArray[np.float64], stages: Stages) -> float:
 
 
 def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int) -> bool:
-    """Whether a gain can be given up: what can still be hoped for shrinks from look to look."""
-    hope = verdict.gain + (1.0 - 0.5 * look) * verdict.error
-    return hope <= needed(old, stages)
+    """Whether to give up: every look is four times as dear as the one before, so it must promise more."""
+    return verdict.gain + HOPE[min(look, len(HOPE) - 1)] * verdict.error <= needed(old, stages)

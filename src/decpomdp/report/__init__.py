@@ -1,0 +1,1 @@
+"""What was learned, for people to look at."""

@@ -1,0 +1,39 @@
+"""Controllers in words."""
+
+from dectiger_horizon3 import controller
+
+import decpomdp as dp
+from decpomdp.report.text import controller_in_words, team_in_words
+
+AGENT = dp.Agent("x", ("wait", "go"), ("dark", "light", "fog"))
+
+
+def test_a_sure_controller():
+    model = dp.load("dectiger")
+    lines = team_in_words(dp.Team.of(model, [controller()] * 2))
+    assert lines[0] == "agent1 (6 nodes)"
+    assert lines[1] == "  start in 0"
+    assert lines[3] == "  node 1: listen; on hear-left go to 3, on hear-right go to 4"
+    assert lines[5] == "  node 3: open-right; then go to 0"
+    assert len(lines) == 16
+
+
+def test_observations_that_lead_to_the_same_place_are_said_together():
+    words = controller_in_words(AGENT, dp.Controller.deterministic([0, 1], [[1, 0, 1], [0, 0, 0]], 2))
+    assert words[1] == "node 0: wait; on dark or fog go to 1, on light go to 0"
+
+
+def test_chances_are_said():
+    moves = [[[[1.0]] * 3] * 2]
+    moves = dp.Controller([1.0], [[0.25, 0.75]], [[[[1.0]] * 3] * 2])
+    assert controller_in_words(AGENT, moves) == ["start in 0", "node 0: go (0.75) or wait (0.25); then go to 0"]
+
+
+def test_moves_that_depend_on_the_action_and_first_observations():
+    table = [[[[1.0, 0.0]] * 3, [[0.0, 1.0]] * 3]] * 2
+    found = dp.Controller([1.0, 0.0], [[0.5, 0.5], [0.0, 1.0]], table, [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    words = controller_in_words(AGENT, found)
+    assert words[0] == "start in 0 if dark is seen first"
+    assert words[2] == "start in 0 (0.50) or 1 (0.50) if fog is seen first"
+    assert words[3] == "node 0: wait (0.50) or go (0.50); after wait then go to 0; after go then go to 1"
+    assert words[4] == "node 1: go; then go to 1"
