@@ -158,6 +158,7 @@ def _by_playing(
         "digest": model.digest(),
         "discount": model.discount,
         "method": method,
+        "steps": fit.trace[-1]["steps"],
         "value": {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"},
         "seed": shared["seed"],
     }

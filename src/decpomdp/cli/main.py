@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import evaluate, learn, problems, show, simulate, words
+from decpomdp.cli import benchmark, evaluate, learn, problems, show, simulate, words
 
 app = typer.Typer(
     name="decpomdp",
@@ -21,6 +21,7 @@ app.command("learn")(learn.learn)
 app.command("simulate")(simulate.simulate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("show")(show.show)
+app.command("benchmark")(benchmark.benchmark)
 
 
 # what the command-line library raises for a mistake in the arguments; it ships its own copy of click, or uses click's

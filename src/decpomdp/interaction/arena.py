@@ -119,9 +119,7 @@ class DenseArena(Arena):
     def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> Played:
         return self._record(plan, unexplored(len(plan)), horizon, seed, np.arange(episodes))
 
-    def _record(
-        self, plan: Plan, window: Window, horizon: int, seed: int, numbers: NDArray[np.int64]
-    ) -> Played:
+    def _record(self, plan: Plan, window: Window, horizon: int, seed: int, numbers: NDArray[np.int64]) -> Played:
         """Episodes are functions of their number: the ones that are wanted are simply played again."""
         self.spend(len(numbers) * horizon)
         played = room(len(numbers), horizon, len(self.agents))

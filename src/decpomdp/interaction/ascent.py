@@ -73,8 +73,8 @@ def slope_from(start: Plan, arena: Arena, free: bool, confidence: float) -> Slop
         if free:
             hop[n, rows[:, None], columns[None, :], machine.move] = _logit(confidence, machine.nodes)
     soft = Soft(
-        act=np.zeros((*act.shape, 3), np.int32),
-        hop=np.zeros((*hop.shape, 3), np.int32),
+        act=np.zeros(act.shape, np.int64),
+        hop=np.zeros(hop.shape, np.int64),
         move=move,
         nodes=np.array([len(machine.action) for machine in start], np.int64),
         actions=np.array([len(agent.actions) for agent in arena.agents], np.int64),
@@ -94,7 +94,7 @@ def soften(slope: Slope, exploration: float) -> None:
         advantage.soften(slope.act[n], 0, actions, exploration, slope.soft.act[n])
         if slope.soft.free:
             width = slope.hop.shape[3]
-            logits, tables = slope.hop[n].reshape(-1, width), slope.soft.hop[n].reshape(-1, width, 3)
+            logits, tables = slope.hop[n].reshape(-1, width), slope.soft.hop[n].reshape(-1, width)
             advantage.soften(logits, ROOT + 1, nodes, 0.0, tables)
 
 

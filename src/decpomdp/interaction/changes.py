@@ -43,17 +43,16 @@ def _acting(machine: Machine, built: tuple[list[Memory], Machine] | None) -> Mac
     return Machine(machine.action[[ROOT, *nodes]], larger.move)
 
 
-def mutate(machine: Machine, changes: int, actions: int, rng: np.random.Generator) -> Machine:
-    """`changes` random entries replaced: as often an action as an edge, a new node now and then."""
+def mutate(machine: Machine, actions: int, rng: np.random.Generator) -> Machine:
+    """One random entry replaced: an action, where an edge leads, or an edge to a new node that acts differently."""
     action, move = machine.action.copy(), machine.move.copy()
-    for _ in range(changes):
-        nodes = len(action) - 1
-        node = int(rng.integers(1, nodes + 1))
-        if rng.random() < 0.4:
-            action[node] = rng.integers(actions)
-        elif rng.random() < 0.15:  # a copy of some node that is entered from one edge and acts differently
-            action, move = np.append(action, rng.integers(actions)), np.vstack([move, move[rng.integers(1, nodes + 1)]])
-            move[rng.integers(0, nodes + 1), rng.integers(move.shape[1])] = nodes + 1
-        else:
-            move[rng.integers(0, nodes + 1), rng.integers(move.shape[1])] = node
+    node, edge = int(rng.integers(1, len(action))), (rng.integers(len(action)), rng.integers(move.shape[1]))
+    kind = rng.random()
+    if kind < 0.4:
+        action[node] = rng.integers(actions)
+    elif kind < 0.9:
+        move[edge] = node
+    else:
+        move[edge] = len(action)
+        action, move = np.append(action, rng.integers(actions)), np.vstack([move, machine.move[node]])
     return Machine(action, move)

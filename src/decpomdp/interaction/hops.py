@@ -1,100 +1,116 @@
-"""A hop: one attempt to make a better team out of a given one. Local search climbs, hops get it out of where it is stuck.
+"""A hop: one attempt to make a better team out of a given one. Learning climbs; hops get it out of where it is stuck.
 
-Each kind proposes what the others cannot: a graft changes all agents together over several steps; an expansion gives
-one memory more, at no loss, and learns what to do with it; a mutation moves a few entries and lets learning repair the
-rest; a race tries many small changes without any learning, which is the finest tool near an optimum.
+Each kind proposes what the others cannot. A graft changes all agents together over several steps. An expansion gives
+more memory, at no loss, and learns what to do with it. A mutation changes a few entries and lets learning repair the
+rest. Scattering tries many small changes without any learning, the finest tool near an optimum. Dropping takes a node
+away: what then is not worse is easier to read and to improve.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from decpomdp.interaction import changes, grafts, skeletons
+from decpomdp.interaction import changes, grafts
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.ascent import ascend
-from decpomdp.interaction.machine import Plan
-from decpomdp.interaction.minimise import fold, shrink
+from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.interaction.minimise import fold, shrink, without_least
 from decpomdp.interaction.race import race
 from decpomdp.interaction.scale import Sizes
+from decpomdp.interaction.skeletons import clock, tree, window
 
 Hop = Callable[[Arena, Plan, Sizes, np.random.Generator], Plan]
+
+MEMORIES = (window(1), window(2), clock(2, 0), clock(3, 0), clock(4, 0), tree(2), tree(3))  # to multiply with
+SPLIT_SHARES = (1.0, 0.5, 0.25)  # of the nodes; fewer when all of them would be too many
+GRAFTS = 4  # elites of one exploration that are tried
 
 
 def hop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> tuple[str, Plan]:
     """Name and result of one hop of a random kind, within the size cap."""
-    kinds = list(KINDS)
-    kind = kinds[int(rng.choice(len(kinds), p=[KINDS[name][1] for name in kinds]))]
-    return kind, settle(arena, KINDS[kind][0](arena, plan, sizes, rng), sizes, rng)
+    names = list(KINDS)
+    name = names[int(rng.choice(len(names), p=[KINDS[kind][1] for kind in names]))]
+    return name, settle(arena, KINDS[name][0](arena, plan, sizes, rng), sizes, rng)
 
 
 def settle(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """The plan folded, and cut down to the size cap if need be."""
-    visits = arena.visits(plan, sizes.fold_episodes, sizes.testing, _seed(rng))
-    return shrink(arena, fold(plan, visits), sizes.settings.max_nodes, sizes.race_episodes, sizes.learning, _seed(rng))
+    folded = fold(plan, arena.visits(plan, sizes.fold_episodes, sizes.testing, seed_of(rng)))
+    return shrink(arena, folded, sizes.settings.max_nodes, sizes.race_episodes, sizes.learning, seed_of(rng))
 
 
 def graft(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """Explore together in a short stretch; learn on from some of the best episodes met there."""
     settings = sizes.settings
-    window = grafts.stretch(rng, len(plan), settings.window, arena.discount, sizes.learning)
-    horizon = min(window.end + int(rng.choice(settings.tails)), sizes.learning)
-    played = arena.elites(plan, window, sizes.window_episodes, horizon, _seed(rng), settings.elites)
-    numbers = rng.permutation(len(played.lengths))[:4]
-    grown = [grafts.graft(plan, played, int(number), window) for number in numbers]
-    return race(arena, [_relearn(arena, start, sizes, rng, free=True) for start in grown], sizes, _seed(rng))
+    stretch = grafts.stretch(rng, len(plan), settings.window, arena.discount, sizes.learning)
+    horizon = min(stretch.end + int(rng.choice(settings.tails)), sizes.learning)
+    played = arena.elites(plan, stretch, sizes.window_episodes, horizon, seed_of(rng), settings.elites)
+    numbers = rng.permutation(len(played.lengths))[:GRAFTS]
+    grown = [grafts.graft(plan, played, int(number), stretch) for number in numbers]
+    return race(arena, [_relearn(arena, start, sizes, rng, free=True) for start in grown], sizes, seed_of(rng))
 
 
 def expand(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """More memory for some agents at no loss, then learn what to do in it."""
     chosen = rng.random(len(plan)) < 0.5
     chosen[rng.integers(len(plan))] = True
-    larger = tuple(_expanded(machine, sizes, rng) if more else machine for machine, more in zip(plan, chosen, strict=True))
+    limit = sizes.settings.skeleton_nodes
+    pairs = zip(plan, chosen, strict=True)
+    larger = tuple(_expanded(machine, limit, rng) if more else machine for machine, more in pairs)
     return _relearn(arena, larger, sizes, rng, free=False)
 
 
-def _expanded(machine, sizes, rng):
-    limit = sizes.settings.skeleton_nodes
+def _expanded(machine: Machine, limit: int, rng: np.random.Generator) -> Machine:
     if rng.random() < 0.5:
-        for share in (1.0, 0.5, 0.25):
-            nodes = {i for i in range(1, machine.nodes + 1) if rng.random() < share}
-            found = changes.split(machine, nodes, limit)
-            if found is not None:
-                return found
-        return machine
-    options = [skeletons.window(1), skeletons.window(2), skeletons.clock(2, 0), skeletons.clock(3, 0), skeletons.clock(4, 0), skeletons.tree(2), skeletons.tree(3)]
-    found = changes.product(machine, options[int(rng.integers(len(options)))], limit)
-    return machine if found is None else found
+        shares = [rng.random(machine.nodes) < share for share in SPLIT_SHARES]
+        options = (changes.split(machine, {1 + int(i) for i in np.flatnonzero(part)}, limit) for part in shares)
+    else:
+        order = rng.permutation(len(MEMORIES))
+        options = (changes.product(machine, MEMORIES[int(i)], limit) for i in order)
+    return next((found for found in options if found is not None), machine)
 
 
 def mutate(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """Some entries at random, then learning."""
+    """A few entries at random, then learning."""
     return _relearn(arena, _mutant(arena, plan, rng), sizes, rng, free=True)
 
 
 def scatter(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """Many mutants without learning, the best of them."""
-    return race(arena, [_mutant(arena, plan, rng) for _ in range(sizes.mutants)], sizes, _seed(rng))
+    """The best of many mutants, without learning."""
+    return race(arena, [_mutant(arena, plan, rng) for _ in range(sizes.mutants)], sizes, seed_of(rng))
+
+
+def drop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
+    """One of the rarer nodes less."""
+    larger = [n for n, machine in enumerate(plan) if machine.nodes > 1]
+    if not larger:
+        return plan
+    n = larger[int(rng.integers(len(larger)))]
+    rank = min(int(rng.geometric(0.5)) - 1, plan[n].nodes - 1)
+    return without_least(arena, plan, n, rank, 4 * sizes.race_episodes, sizes.learning, seed_of(rng))
 
 
 def _mutant(arena: Arena, plan: Plan, rng: np.random.Generator) -> Plan:
     mutated = list(plan)
     for _ in range(int(rng.integers(1, 4))):
         n = int(rng.integers(len(plan)))
-        mutated[n] = changes.mutate(mutated[n], 1, len(arena.agents[n].actions), rng)
+        mutated[n] = changes.mutate(mutated[n], len(arena.agents[n].actions), rng)
     return tuple(mutated)
 
 
 def _relearn(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator, *, free: bool) -> Plan:
-    return ascend(arena, plan, sizes.short, _seed(rng), free=free)
+    return ascend(arena, plan, sizes.short, seed_of(rng), free=free)
 
 
-def _seed(rng: np.random.Generator) -> int:
+def seed_of(rng: np.random.Generator) -> int:
+    """The seed of something that is played."""
     return int(rng.integers(1 << 62))
 
 
 KINDS: dict[str, tuple[Hop, float]] = {
     "graft": (graft, 0.5),
     "expand": (expand, 0.2),
-    "mutate": (mutate, 0.15),
-    "scatter": (scatter, 0.15),
+    "mutate": (mutate, 0.1),
+    "scatter": (scatter, 0.1),
+    "drop": (drop, 0.1),
 }

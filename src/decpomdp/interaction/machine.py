@@ -66,8 +66,7 @@ def pack(plan: Plan, problem: HasAgents) -> Machines:
 def same(one: Plan, other: Plan) -> bool:
     """Whether two plans are equal node by node."""
     return all(
-        np.array_equal(a.action, b.action) and np.array_equal(a.move, b.move)
-        for a, b in zip(one, other, strict=True)
+        np.array_equal(a.action, b.action) and np.array_equal(a.move, b.move) for a, b in zip(one, other, strict=True)
     )
 
 

@@ -57,18 +57,17 @@ def shrink(arena: Arena, plan: Plan, largest: int, episodes: int, horizon: int, 
     """At most `largest` nodes per agent, one node after the other at the least loss found."""
     for n in range(len(plan)):
         while plan[n].nodes > largest:
-            entered = _entered(arena, plan, n, episodes, horizon, seed)
-            node = int(np.argmin(entered[1:])) + 1
-            options = [_replaced(plan, n, without(plan[n], node, j)) for j in range(1, plan[n].nodes + 1) if j != node]
-            means = [arena.returns(option, episodes, horizon, seed).mean() for option in options]
-            plan = options[int(np.argmax(means))]
+            plan = without_least(arena, plan, n, 0, episodes, horizon, seed)
     return plan
 
 
-def _entered(arena: Arena, plan: Plan, n: int, episodes: int, horizon: int, seed: int) -> NDArray[np.int64]:
+def without_least(arena: Arena, plan: Plan, n: int, rank: int, episodes: int, horizon: int, seed: int) -> Plan:
+    """Agent n without its least visited node (rank 0; 1: the next one), replaced by the node that loses least."""
+    machine = plan[n]
     visits = arena.visits(plan, episodes, horizon, seed)[n]
-    return np.bincount(plan[n].move.ravel(), weights=visits.ravel(), minlength=len(plan[n].action)).astype(np.int64)
-
-
-def _replaced(plan: Plan, n: int, machine: Machine) -> Plan:
-    return (*plan[:n], machine, *plan[n + 1 :])
+    entered = np.bincount(machine.move.ravel(), weights=visits.ravel(), minlength=len(machine.action))
+    node = int(np.argsort(entered[1:], kind="stable")[rank]) + 1
+    others = [j for j in range(1, len(machine.action)) if j != node]
+    options = [(*plan[:n], without(machine, node, j), *plan[n + 1 :]) for j in others]
+    means = [arena.returns(option, episodes, horizon, seed).mean() for option in options]
+    return options[int(np.argmax(means))]

@@ -12,7 +12,7 @@ import numpy as np
 from decpomdp.interaction import grafts
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.ascent import ascend
-from decpomdp.interaction.hops import settle
+from decpomdp.interaction.hops import seed_of, settle
 from decpomdp.interaction.machine import Plan
 from decpomdp.interaction.scale import Sizes
 from decpomdp.interaction.skeletons import skeletons
@@ -38,7 +38,7 @@ def _fixed(plan: Plan, sizes: Sizes) -> Entry:
 
 def _chain(length: int, sizes: Sizes) -> Entry:
     def work(arena: Arena, rng: np.random.Generator) -> Plan:
-        start = grafts.chain(arena, min(length, sizes.learning), sizes.chain_episodes, int(rng.integers(1 << 62)))
+        start = grafts.chain(arena, min(length, sizes.learning), sizes.chain_episodes, seed_of(rng))
         return _learnt(arena, start, sizes, rng, free=True)
 
     return work
@@ -46,5 +46,5 @@ def _chain(length: int, sizes: Sizes) -> Entry:
 
 def _learnt(arena: Arena, start: Plan, sizes: Sizes, rng: np.random.Generator, *, free: bool) -> Plan:
     effort = sizes.full if free else sizes.full._replace(confidence=0.0)
-    plan = ascend(arena, start, effort, int(rng.integers(1 << 62)), free=free)
+    plan = ascend(arena, start, effort, seed_of(rng), free=free)
     return settle(arena, plan, sizes, rng)

@@ -171,7 +171,9 @@ class Search:
     def _consider(self, number: int, tested: Plan, kind: str, candidate: Plan, verdict: Verdict) -> None:
         self.hops += 1
         island = self.islands[number]
-        if verdict.accepted and island.plan is tested:  # only the first gain of a round: the next was measured without it
+        if (
+            verdict.accepted and island.plan is tested
+        ):  # only the first gain of a round: the next was measured without it
             self.accepted += 1
             self.islands[number] = Island(candidate, verdict.value, verdict.spread)
             self._row(kind)
@@ -230,7 +232,13 @@ class Search:
         self.watch(self._describe("working"))
 
     def _facts(self) -> Row:
-        return {"method": "search", "seed": self.seed, "time_limit": self.clock.limit, "steps": self.limit, **self.settings.row()}
+        return {
+            "method": "search",
+            "seed": self.seed,
+            "time_limit": self.clock.limit,
+            "steps": self.limit,
+            **self.settings.row(),
+        }
 
 
 def distinct(islands: list[Island]) -> list[Island]:

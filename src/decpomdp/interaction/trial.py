@@ -5,7 +5,8 @@ then has a much smaller spread than the returns themselves, and is exactly zero 
 met. The test looks after 1000, 4000, 16,000, ... episodes and stops as soon as the answer is clear, so that the many
 bad candidates cost next to nothing and the few nearly equal ones get the numbers they need.
 
-A simulator whose chance cannot be repeated is compared by Welch's unpaired error.
+A smaller team need not be better: it is accepted when the last look does not find it worse. A simulator whose chance
+cannot be repeated is compared by Welch's unpaired error.
 """
 
 from typing import NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.machine import Plan
+from decpomdp.interaction.machine import Plan, sizes
 
 HOPE = (1.0, 0.0, -0.75, -1.5)  # standard errors granted to (or asked of) the gain at the first, second, ... look
 
@@ -42,26 +43,23 @@ class Stages(NamedTuple):
 def trial(arena: Arena, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> Verdict:
     """Play both until one is clearly better, or the last look has been taken."""
     old, new = np.empty(0), np.empty(0)
+    smaller = sum(sizes(candidate)) < sum(sizes(incumbent))
     for look in range(stages.looks):
         more = stages.first * 4**look - len(new)
         new = np.append(new, arena.returns(candidate, more, stages.horizon, seed, len(new)))
         old = np.append(old, arena.returns(incumbent, more, stages.horizon, seed, len(old)))
         verdict = judge(old, new, stages, arena.repeatable)
-        if verdict.accepted or hopeless(verdict, old, stages, look):
+        if verdict.accepted or hopeless(verdict, old, stages, look, smaller):
             return verdict
-    return verdict
+    return verdict._replace(accepted=smaller and verdict.gain >= 0.0)
 
 
-def judge(
-    old: NDArray[np.float64], new: NDArray[np.float64], stages: Stages, paired: bool
-) -> Verdict:
+def judge(old: NDArray[np.float64], new: NDArray[np.float64], stages: Stages, paired: bool) -> Verdict:
     """Accepted when the gain is large enough and certain enough."""
-    count = len(new)
-    gain = float((new - old).mean())
-    spread = float(new.std() / np.sqrt(count))
-    error = float((new - old).std() if paired else np.hypot(new.std(), old.std())) / np.sqrt(count)
+    gain, root = float((new - old).mean()), float(np.sqrt(len(new)))
+    error = float((new - old).std() if paired else np.hypot(new.std(), old.std())) / root
     accepted = gain > stages.certain * error and gain > needed(old, stages)
-    return Verdict(accepted, gain, error, float(new.mean()), spread)
+    return Verdict(accepted, gain, error, float(new.mean()), float(new.std()) / root)
 
 
 def needed(old: NDArray[np.float64], stages: Stages) -> float:
@@ -69,6 +67,8 @@ def needed(old: NDArray[np.float64], stages: Stages) -> float:
     return stages.smallest * float(old.std()) + 1e-9 * float(np.abs(old).max(initial=0.0))
 
 
-def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int) -> bool:
+def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int, smaller: bool) -> bool:
     """Whether to give up: every look is four times as dear as the one before, so it must promise more."""
+    if smaller:
+        return verdict.gain + max(0.0, HOPE[min(look, len(HOPE) - 1)]) * verdict.error < 0.0
     return verdict.gain + HOPE[min(look, len(HOPE) - 1)] * verdict.error <= needed(old, stages)

@@ -135,7 +135,7 @@ def soften(
     first: int,
     size: int,
     exploration: float,
-    tables: NDArray[np.int32],  # [row, c, 3] out
+    tables: NDArray[np.int64],  # [row, c] out, as in `machines.Soft`
 ) -> None:
     """Alias tables of (1 - exploration) softmax + exploration uniform, for the choices first .. size - 1."""
     chances, count = np.empty(logits.shape[1]), size - first
@@ -147,5 +147,5 @@ def soften(
             chances[c] = (1.0 - exploration) * chances[c] + exploration / count
         fill_alias(chances[first:size], outcomes, entries, small, large, scaled, count)
         for e in range(count):
-            tables[row, e, 0], tables[row, e, 1] = entries[e, 0], entries[e, 1]
-            tables[row, e, 2] = (np.int64(entries[e, 2]) + 1) >> 16
+            cut = (np.int64(entries[e, 2]) + 1) >> 16
+            tables[row, e] = (cut << 32) | (np.int64(entries[e, 1]) << 16) | np.int64(entries[e, 0])

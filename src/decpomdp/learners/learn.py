@@ -16,7 +16,7 @@ from decpomdp.learners.layout import lay_out
 from decpomdp.learners.posterior import AgentPosterior, Counts, Priors, TeamPosterior, updated
 from decpomdp.learners.priors import Prior, StickBreaking
 from decpomdp.learners.sizing import larger, smaller
-from decpomdp.learners.sweep import Evaluated, Task, count, evaluate, update
+from decpomdp.learners.sweep import Evaluated, Task, count, evaluate, renewed, update
 from decpomdp.learners.weighing import steps_of
 
 RESIZE_EVERY = 5  # sweeps between proposals of another size
@@ -148,12 +148,12 @@ class _Loop:
         """Other sizes and orders, evaluated; the larger ones after some sweeps, once for every set of sizes."""
         threshold, posterior = self.options.threshold, self.best.posterior
         for proposal in smaller(posterior, counts, threshold):
-            yield evaluate(self.task, update(self.best, proposal))
+            yield evaluate(self.task, renewed(self.best, proposal))
         grown = larger(posterior, counts, threshold, self.largest)
         sizes = tuple(c.nodes for c in grown or ())
         if grown is not None and sizes not in self.offered:
             self.offered.add(sizes)
-            changed = evaluate(self.task, update(self.best, grown))
+            changed = evaluate(self.task, renewed(self.best, grown))
             for _ in range(GROWTH_SWEEPS):
                 changed = evaluate(self.task, update(changed, count(self.task, changed)))
             yield changed

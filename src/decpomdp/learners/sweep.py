@@ -81,6 +81,12 @@ def update(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior, 
     )
 
 
+def renewed(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior, ...]:
+    """The posterior of counts whose nodes are others than before, or in another order: nothing is carried over."""
+    agents = zip(evaluated.posterior, counts, strict=True)
+    return tuple(updated(before.agent, before.priors, found) for before, found in agents)
+
+
 def _counts(task: Task, evaluated: Evaluated, n: int, tallies: list[Tally]) -> Counts:
     scale = task.evidence / task.steps.count
     tables, agent = evaluated.tables[n], evaluated.posterior[n].agent

@@ -1,0 +1,65 @@
+"""`decpomdp benchmark`."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from decpomdp.cli import words
+
+
+def benchmark(
+    out: Annotated[Path, typer.Option("--out", help="Folder of the table; an unfinished one is continued.")],
+    problems: Annotated[
+        str, typer.Option("--problems", help="Comma-separated names or .dpomdp files; default: all built-in ones.")
+    ] = "",
+    methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "search",
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell: seeds 0, 1, ...")] = 5,
+    time_limit: Annotated[float | None, typer.Option("--time-limit", min=0, help="Seconds per run.")] = 60.0,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Joint steps per run.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time.")] = 1,
+    threads: Annotated[
+        int | None, typer.Option("--threads", min=1, help="Threads per run; default: all cores.")
+    ] = None,
+    as_json: words.Json = False,
+) -> None:
+    """Run problems x methods x seeds, resumable, and print median, worst and best exact values."""
+    from decpomdp import domains
+    from decpomdp.core import InputError
+    from decpomdp.domains.load import load
+    from decpomdp.experiments.benchmark import Plan, lines_of, run_table
+    from decpomdp.interaction.front import METHODS
+
+    chosen = tuple(name for name in problems.split(",") if name) or domains.names()
+    wanted = tuple(name for name in methods.split(",") if name)
+    for method in wanted:
+        if method not in METHODS:
+            raise InputError(f"methods: expected names among {', '.join(METHODS)}, got {method!r}")
+    for problem in chosen:
+        load(problem)
+    plan = Plan(chosen, wanted, seeds, time_limit, steps, threads)
+    run_table(out, plan, jobs, lambda line: print(line, file=sys.stderr, flush=True))
+    lines = list(lines_of(out, plan))
+    if as_json:
+        words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())
+        return
+    words.table(
+        ("problem", "method", "seeds", "median", "worst", "best", "nodes", "largest", "seconds", "steps"),
+        [
+            (
+                line.problem,
+                line.method,
+                str(line.seeds),
+                f"{line.median:.4f}",
+                f"{line.worst:.4f}",
+                f"{line.best:.4f}",
+                line.nodes,
+                str(line.largest),
+                f"{line.seconds:.0f}",
+                f"{line.steps:.3g}",
+            )
+            for line in lines
+        ],
+    )

@@ -1,0 +1,1 @@
+"""Tables: many runs side by side, resumable."""

@@ -1,0 +1,73 @@
+"""A table of runs: complete, resumable, summarised as it says."""
+
+import json
+
+import pytest
+
+import decpomdp as dp
+from decpomdp.cli.main import code_of
+from decpomdp.core import InputError
+from decpomdp.experiments.benchmark import Cell, Plan, lines_of, open_table, result_of
+
+
+@pytest.fixture
+def told(capsys):
+    def call(*arguments):
+        code = code_of([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def test_a_table_is_run_continued_and_summarised(told, tmp_path):
+    base = ["benchmark", "--problems", "broadcast", "--steps", 300_000, "--out", tmp_path / "t", "--json"]
+    code, out, err = told(*base, "--seeds", 1)
+    assert code == 0
+    assert "1 runs, 1 to do" in err
+    first = json.loads(out)["lines"][0]
+    assert (first["problem"], first["method"], first["seeds"]) == ("broadcast", "search", 1)
+    assert first["median"] == first["worst"] == first["best"]
+    before = (tmp_path / "t/broadcast-search-0/run.json").stat().st_mtime_ns
+    code, out, err = told(*base, "--seeds", 2)
+    assert "2 runs, 1 to do" in err
+    assert (tmp_path / "t/broadcast-search-0/run.json").stat().st_mtime_ns == before
+    line = json.loads(out)["lines"][0]
+    values = [
+        dp.evaluate(dp.read_team(tmp_path / f"t/broadcast-search-{seed}/team.json"), dp.load("broadcast")).value
+        for seed in (0, 1)
+    ]
+    assert (line["worst"], line["best"]) == (min(values), max(values))
+    assert line["median"] == pytest.approx(sum(values) / 2)
+    code, _, err = told(*base[:3], "--steps", 5, *base[5:])
+    assert code == 2
+    assert "steps = 300000" in err
+
+
+def test_a_run_that_was_cut_off_is_run_again(tmp_path):
+    (tmp_path / "dectiger-search-0").mkdir()
+    (tmp_path / "dectiger-search-0/team.json").write_text("half")
+    assert result_of(tmp_path, Cell("dectiger", "search", 0)) is None
+
+
+def test_a_strange_folder_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="expected a new, empty or unfinished benchmark folder"):
+        open_table(tmp_path, Plan(("dectiger",), ("search",), 1, 1.0, None, None))
+
+
+def test_files_name_their_cells():
+    assert Cell("some/where/my.dpomdp.gz", "search", 3).folder == "my-search-3"
+
+
+def test_an_empty_table_has_no_lines(tmp_path):
+    assert list(lines_of(tmp_path, Plan(("dectiger",), ("search",), 2, 1.0, None, None))) == []
+
+
+def test_unknown_names_are_refused(told, tmp_path):
+    code, _, err = told("benchmark", "--methods", "magic", "--out", tmp_path / "t")
+    assert code == 2
+    assert "magic" in err
+    code, _, err = told("benchmark", "--problems", "nothing", "--out", tmp_path / "t")
+    assert code == 2
+    assert not (tmp_path / "t").exists()
