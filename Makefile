@@ -22,7 +22,9 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: expected Python 3.11 or newer, got $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.12"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@cmp -s pyproject.toml .venv/pyproject.toml || \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@cp pyproject.toml .venv/pyproject.toml
 	@touch $(READY)
 
 demo: $(READY)

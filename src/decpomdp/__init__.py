@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from decpomdp.interaction.front import learn
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import read_episodes, write_episodes
-    from decpomdp.io.team import read_team, write_team
+    from decpomdp.io.team import read_controller, read_team, write_controller, write_team
     from decpomdp.learners import (
         BayesFit,
         ExpectationMaximisation,
@@ -74,8 +74,7 @@ _HOME = {
     "write_dpomdp": "decpomdp.io.dpomdp",
     "read_episodes": "decpomdp.io.episodes",
     "write_episodes": "decpomdp.io.episodes",
-    "read_team": "decpomdp.io.team",
-    "write_team": "decpomdp.io.team",
+    **dict.fromkeys(("read_controller", "read_team", "write_controller", "write_team"), "decpomdp.io.team"),
     **dict.fromkeys(("DenseSimulator", "collect", "stream"), "decpomdp.rollouts"),
     "learn": "decpomdp.interaction.front",
     "minimised": "decpomdp.core.minimal",
@@ -127,11 +126,13 @@ __all__ = [
     "minimised",
     "names",
     "prior_named",
+    "read_controller",
     "read_dpomdp",
     "read_episodes",
     "read_team",
     "sampled_value",
     "stream",
+    "write_controller",
     "write_dpomdp",
     "write_episodes",
     "write_team",

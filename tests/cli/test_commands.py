@@ -163,6 +163,11 @@ def test_show(run, team_file):
         (["learn", "nobody.parquet", "--out", "r"], "nobody.parquet"),
         (["learn", "nobody", "--out", "r"], "expected one of dectiger"),
         (["learn", "dectiger", "--method", "magic", "--out", "r"], "magic"),
+        (["learn", "dectiger", "--prior", "dp", "--out", "r"], "--prior does not belong to learning by playing"),
+        (["learn", "e.parquet", "--steps", "5", "--out", "r"], "--steps does not belong to learning from episodes"),
+        (["learn", "nobody.dpomdp", "--out", "r/deep/er"], "nobody.dpomdp"),
+        (["learn", "e.parquet", "--prior", "fixed:999999999", "--out", "r"], "expected 1 to 1000 nodes"),
+        (["simulate", "dectiger", "--horizon", "99999999999999999999"], "horizon: expected a whole number"),
     ],
 )
 def test_a_mistake_is_one_line_and_code_two(run, tmp_path, arguments, words):
@@ -183,7 +188,9 @@ def test_a_team_for_another_problem(run, team_file):
 
 def test_an_undiscounted_file_says_what_to_do(run, tmp_path, team_file):
     dp.write_dpomdp(dp.load("dectiger", discount=1.0), tmp_path / "one.dpomdp")
-    code, _, err = run("evaluate", team_file, "--problem", "one.dpomdp")
+    told = as_json(run, "evaluate", team_file, "--problem", "one.dpomdp")
+    assert told["discount"] == 0.9  # the team's own
+    code, _, err = run("evaluate", team_file, "--problem", "one.dpomdp", "--discount", 1)
     assert code == 2
     assert "discount below 1" in err
 
@@ -213,3 +220,65 @@ def test_the_front_door_offers_what_it_says():
     assert set(dp.__all__) <= set(dir(dp))
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         _ = dp.nonsense
+
+
+def program(*arguments, **options):
+    command = [sys.executable, "-m", "decpomdp.cli.main", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_a_full_disk_under_the_output_is_one_line():
+    command = f'"{sys.executable}" -m decpomdp.cli.main info dectiger --json > /dev/full'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("error: standard output: ")
+
+
+def test_a_reader_that_leaves_is_no_error():
+    command = f'"{sys.executable}" -m decpomdp.cli.main info marsrovers --json | head -c 10'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_labels_that_the_terminal_cannot_show(tmp_path):
+    model = dp.load("dectiger")
+    strange = dp.DecPOMDP(
+        model.agents, ("tigré", "☃"), model.start, model.transition, model.observation, model.reward, 0.9
+    )
+    dp.write_dpomdp(strange, tmp_path / "snow.dpomdp")
+    done = program("info", tmp_path / "snow.dpomdp", env={"PYTHONIOENCODING": "ascii", "PATH": ""})
+    assert done.returncode == 0, done.stderr
+
+
+def test_rewards_beyond_all_sums_are_refused(run, tmp_path):
+    model = dp.load("dectiger")
+    huge = dp.DecPOMDP(
+        model.agents, model.states, model.start, model.transition, model.observation, model.reward * 1e306, 0.9, "huge"
+    )
+    dp.write_dpomdp(huge, tmp_path / "huge.dpomdp")
+    dp.write_team(dp.Team.uniform(huge), tmp_path / "t.json")
+    for arguments in (["evaluate", "t.json", "--problem", "huge.dpomdp"], ["simulate", "huge.dpomdp"]):
+        code, out, err = run(*arguments, "--json")
+        assert (code, out) == (2, "")
+        assert "too large" in err
+
+
+def test_a_polite_kill_leaves_nothing_half_written(tmp_path):
+    command = [sys.executable, "-m", "decpomdp.cli.main", "simulate", "dectiger", "--episodes", "3000000"]
+    process = subprocess.Popen([*command, "--out", "e.parquet"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.iterdir()) and process.poll() is None:
+        time.sleep(0.05)
+    process.terminate()
+    process.wait(timeout=30)
+    assert process.returncode == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_team_with_its_actions_in_another_order_is_refused(run, tmp_path):
+    model = dp.load("dectiger")
+    turned = tuple(dp.Agent(a.name, a.actions[::-1], a.observations) for a in model.agents)
+    team = dp.Team(turned, tuple(dp.Controller.uniform(3, 2) for _ in turned), 0.9, "dectiger")
+    dp.write_team(team, tmp_path / "t.json")
+    code, _, err = run("evaluate", "t.json")
+    assert code == 2
+    assert "expected actions of agent1 listen, open-left, open-right, got open-right" in err

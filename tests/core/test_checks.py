@@ -36,9 +36,28 @@ def test_views_of_writable_memory_are_copied_and_made_contiguous(view):
 
 
 def test_a_settled_array_is_shared_and_not_copied():
+    held = checks.array("x", np.arange(3.0), "i", (3,), np.float64)
+    assert checks.array("x", held, "i", (3,), np.float64) is held
+    part = held[1:]
+    assert checks.array("x", part, "i", (2,), np.float64) is part
+
+
+def test_what_is_held_can_never_be_written_to():
     given = np.arange(3.0)
     given.setflags(write=False)
-    assert checks.array("x", given, "i", (3,), np.float64) is given
+    held = checks.array("x", given, "i", (3,), np.float64)
+    given.setflags(write=True)
+    given[0] = 7
+    assert held.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        held.setflags(write=True)
+
+
+@pytest.mark.parametrize("value", [1.5, True, "3", None, float("nan"), 0, 11, 10**400, [3]])
+def test_whole_numbers(value):
+    assert checks.whole("n", 3.0, 1, 10) == checks.whole("n", np.int16(3), 1, 10) == 3
+    with pytest.raises(InputError, match="n: expected a whole number from 1 to 10, got"):
+        checks.whole("n", value, 1, 10)
 
 
 def test_memory_of_other_objects_is_neither_shared_nor_frozen():

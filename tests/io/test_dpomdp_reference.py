@@ -11,7 +11,7 @@ from decpomdp.core import FormatError
 from decpomdp.io.dpomdp import format_dpomdp, parse_dpomdp, read_dpomdp
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", ROOT.parent / "shared" / "problems"))
+FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", "no-reference-problems"))
 SIZES = {  # states, actions and observations per agent
     "dectiger.dpomdp": (2, 3, 2),
     "broadcastChannel.dpomdp": (4, 2, 2),

@@ -179,5 +179,5 @@ def test_wrong_actions_are_named():
 @pytest.mark.parametrize(("episodes", "horizon"), [(0, 5), (5, 0), (2.5, 5)])
 def test_counts_are_checked(episodes, horizon):
     model = dp.load("dectiger")
-    with pytest.raises(InputError, match="expected a whole number of at least 1"):
+    with pytest.raises(InputError, match="expected a whole number"):
         collect(model, Team.uniform(model), episodes, horizon)

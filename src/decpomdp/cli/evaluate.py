@@ -18,7 +18,9 @@ def evaluate(
         int | None, typer.Option("--test-episodes", min=2, help="Estimate from this many episodes instead.")
     ] = None,
     seed: words.Seed = 0,
-    discount: words.Discount = None,
+    discount: Annotated[
+        float | None, typer.Option("--discount", help="Use this discount instead of the team's own.")
+    ] = None,
     as_json: words.Json = False,
 ) -> None:
     """Compute the exact expected discounted reward of a team, or estimate it from test episodes."""
@@ -30,7 +32,7 @@ def evaluate(
     team = read_team(team_file)
     if problem is None and not team.problem:
         raise InputError(f"{team_file} names no problem; say which with --problem")
-    model = load(problem or team.problem, discount)
+    model = load(problem or team.problem, team.discount if discount is None else discount)
     shared = {"problem": model.name, "discount": model.discount, "nodes": list(team.nodes), "team": str(team_file)}
     span = "for ever" if horizon is None else f"over {horizon} steps"
     if test_episodes is None:

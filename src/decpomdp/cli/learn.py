@@ -1,11 +1,14 @@
 """`decpomdp learn`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from decpomdp.cli import words
+
+if TYPE_CHECKING:
+    from decpomdp.core import Fit
 
 SWEEPS = {
     "sweep": "sweep {}",
@@ -40,70 +43,89 @@ def learn(
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores.")] = None,
     as_json: words.Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
-    method: Annotated[str, typer.Option("--method", help="How to learn.", rich_help_panel=PLAY)] = "search",
+    method: Annotated[
+        str | None, typer.Option("--method", help="How to learn. [default: search]", rich_help_panel=PLAY)
+    ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Joint steps to play at most.", rich_help_panel=PLAY)
     ] = None,
     prior: Annotated[
-        str, typer.Option("--prior", help="stick-breaking, dp, fixed:N or em:N.", rich_help_panel=DATA)
-    ] = "stick-breaking",
-    begin: Annotated[str, typer.Option("--begin", help="best, random, or a team.json.", rich_help_panel=DATA)] = "best",
+        str | None,
+        typer.Option("--prior", help="stick-breaking (default), dp, fixed:N or em:N.", rich_help_panel=DATA),
+    ] = None,
+    begin: Annotated[
+        str | None, typer.Option("--begin", help="best (default), random, or a team.json.", rich_help_panel=DATA)
+    ] = None,
     truncation: Annotated[
-        int, typer.Option("--truncation", min=1, help="Nodes to begin with.", rich_help_panel=DATA)
-    ] = 50,
+        int | None,
+        typer.Option("--truncation", min=1, max=1000, help="Nodes to begin with. [default: 50]", rich_help_panel=DATA),
+    ] = None,
     evidence: Annotated[
         float | None,
         typer.Option("--evidence", help="Weight of the data; default: number of episodes.", rich_help_panel=DATA),
     ] = None,
-    sweeps: Annotated[int, typer.Option("--sweeps", min=1, help="At most.", rich_help_panel=DATA)] = 500,
+    sweeps: Annotated[
+        int | None, typer.Option("--sweeps", min=1, help="At most. [default: 500]", rich_help_panel=DATA)
+    ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", min=0, help="Relative rise of the bound to stop at.", rich_help_panel=DATA)
-    ] = 1e-6,
+        float | None,
+        typer.Option(
+            "--tolerance", min=0, help="Relative rise of the bound to stop at. [default: 1e-6]", rich_help_panel=DATA
+        ),
+    ] = None,
     cap: Annotated[
         float | None, typer.Option("--cap", help="Cut importance ratios at this.", rich_help_panel=DATA)
     ] = None,
     normalise: Annotated[
-        bool, typer.Option("--normalise", help="Self-normalise importance ratios.", rich_help_panel=DATA)
-    ] = False,
+        bool | None, typer.Option("--normalise", help="Self-normalise importance ratios.", rich_help_panel=DATA)
+    ] = None,
     estimate_behaviour: Annotated[
-        bool,
+        bool | None,
         typer.Option("--estimate-behaviour", help="Guess unknown action probabilities.", rich_help_panel=DATA),
-    ] = False,
+    ] = None,
 ) -> None:
     """Learn one small controller per agent, by playing a problem or from recorded episodes.
 
     Ctrl-C keeps the best so far.
     """
-    from decpomdp.io.runs import new_run
-
-    folder = new_run(out)
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
-    try:
-        if source.endswith(".parquet"):
-            options = {
-                "truncation": truncation,
-                "evidence": evidence,
-                "sweeps": sweeps,
-                "tolerance": tolerance,
-                "cap": cap,
-                "normalise": normalise,
-                "estimate_behaviour": estimate_behaviour,
-            }
-            result = _from_episodes(source, folder, prior, begin, discount, options, shared, quiet)
-        else:
-            result = _by_playing(source, folder, method, discount, {**shared, "steps": steps}, quiet)
-    finally:
-        if not any(folder.iterdir()):
-            folder.rmdir()
-    words.tell(result, as_json, _lines(result, folder))
+    playing = {"method": method, "steps": steps}
+    reading = {"prior": prior, "begin": begin}
+    settings = {
+        "truncation": truncation,
+        "evidence": evidence,
+        "sweeps": sweeps,
+        "tolerance": tolerance,
+        "cap": cap,
+        "normalise": normalise,
+        "estimate_behaviour": estimate_behaviour,
+    }
+    if source.endswith(".parquet"):
+        _refuse(playing, "learning from episodes")
+        result = _from_episodes(source, out, discount, _given(reading), _given(settings), shared, quiet)
+    else:
+        _refuse({**reading, **settings}, "learning by playing")
+        result = _by_playing(source, out, discount, {**_given(playing), **shared}, quiet)
+    words.tell(result, as_json, _lines(result, out))
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _refuse(options: dict[str, Any], what: str) -> None:
+    """An option that would do nothing is a mistake."""
+    from decpomdp.core import InputError
+
+    for name in _given(options):
+        raise InputError(f"--{name.replace('_', '-')} does not belong to {what}")
 
 
 def _from_episodes(
     source: str,
-    folder: Path,
-    prior: str,
-    begin: str,
+    out: Path,
     discount: float | None,
+    reading: dict[str, str],
     options: dict[str, Any],
     shared: dict[str, Any],
     quiet: bool,
@@ -112,58 +134,62 @@ def _from_episodes(
 
     from decpomdp.cli.progress import Progress
     from decpomdp.io.episodes import read_episodes
-    from decpomdp.io.runs import write_run
+    from decpomdp.io.runs import new_run, write_run
     from decpomdp.io.team import read_team
     from decpomdp.learners import LearnSettings, learn_from_episodes, prior_named
 
-    believed, settings = prior_named(prior), LearnSettings(**options)
+    believed, settings = prior_named(reading.get("prior", "stick-breaking")), LearnSettings(**options)
     episodes = read_episodes(source)
     if discount is not None:
         episodes = replace(episodes, discount=discount)
+    begin = reading.get("begin", "best")
     first = begin if begin in ("best", "random") else read_team(begin)
-    with Progress(SWEEPS, quiet) as watch:
-        fit = learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared)
-    last = fit.trace[-1]
-    facts = {
-        "source": source,
-        "problem": episodes.name,
-        "discount": episodes.discount,
-        "value": {"value": last["value"], "method": "importance-weighted mean return of the data"},
-        "bound": last["bound"],
-        "sample_size": last["sample_size"],
-        "sweeps": last["sweep"],
-        "seed": shared["seed"],
-    }
-    others = {} if fit.decided is None else {"team-decided.json": fit.decided}
-    write_run(folder, fit, facts, others)
-    return {**facts, "stopped": fit.stopped, "seconds": fit.seconds, "nodes": list(fit.team.nodes), "out": str(folder)}
+    with new_run(out) as folder:
+        with Progress(SWEEPS, quiet) as watch:
+            fit = learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared)
+        last = fit.trace[-1]
+        facts = {
+            "source": source,
+            "problem": episodes.name,
+            "discount": episodes.discount,
+            "value": {"value": last["value"], "method": "importance-weighted mean return of the data"},
+            "bound": last["bound"],
+            "sample_size": last["sample_size"],
+            "sweeps": last["sweep"],
+            "seed": shared["seed"],
+        }
+        write_run(folder, fit, facts, {} if fit.decided is None else {"team-decided.json": fit.decided})
+    return _told(facts, fit, out)
 
 
-def _by_playing(
-    source: str, folder: Path, method: str, discount: float | None, shared: dict[str, Any], quiet: bool
-) -> dict[str, Any]:
+def _by_playing(source: str, out: Path, discount: float | None, options: dict[str, Any], quiet: bool) -> dict[str, Any]:
     from decpomdp.cli.progress import Progress
     from decpomdp.domains.load import load
     from decpomdp.evaluation import exact_value
     from decpomdp.interaction.front import learn as learn_front
-    from decpomdp.io.runs import write_run
+    from decpomdp.io.runs import new_run, write_run
 
     model = load(source, discount)
-    with Progress(PLAYING, quiet) as watch:
-        fit = learn_front(model, method, watch=watch, **shared)
-    exact = exact_value(model, fit.team)
-    facts = {
-        "source": source,
-        "problem": model.name,
-        "digest": model.digest(),
-        "discount": model.discount,
-        "method": method,
-        "steps": fit.trace[-1]["steps"],
-        "value": {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"},
-        "seed": shared["seed"],
-    }
-    write_run(folder, fit, facts)
-    return {**facts, "stopped": fit.stopped, "seconds": fit.seconds, "nodes": list(fit.team.nodes), "out": str(folder)}
+    with new_run(out) as folder:
+        with Progress(PLAYING, quiet) as watch:
+            fit = learn_front(model, watch=watch, **options)
+        exact = exact_value(model, fit.team)
+        facts = {
+            "source": source,
+            "problem": model.name,
+            "digest": model.digest(),
+            "discount": model.discount,
+            "method": options.get("method", "search"),
+            "steps": fit.trace[-1]["steps"],
+            "value": {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"},
+            "seed": options["seed"],
+        }
+        write_run(folder, fit, facts)
+    return _told(facts, fit, out)
+
+
+def _told(facts: dict[str, Any], fit: "Fit", out: Path) -> dict[str, Any]:
+    return {**facts, "stopped": fit.stopped, "seconds": fit.seconds, "nodes": list(fit.team.nodes), "out": str(out)}
 
 
 def _lines(result: dict[str, Any], folder: Path) -> list[str]:

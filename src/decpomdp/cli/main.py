@@ -1,5 +1,8 @@
 """The command `decpomdp`."""
 
+import io
+import os
+import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -49,8 +52,28 @@ def _main(
     pass
 
 
+def _output_lost(error: OSError) -> int:
+    """Standard output cannot be written to. Nobody may be left to be told, and Python must not try again at exit."""
+    if not isinstance(error, BrokenPipeError):
+        words.fail(f"standard output: {error.strerror or error}")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 1
+
+
+def _terminated(*_: Any) -> None:
+    """A polite kill unwinds like an interrupt, so that nothing half-written stays behind."""
+    sys.exit(143)
+
+
 def run(arguments: list[str] | None = None) -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2."""
+    signal.signal(signal.SIGTERM, _terminated)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:
+        words.fail("standard output is closed")
+        sys.exit(1)
     sys.exit(code_of(arguments))
 
 
@@ -62,6 +85,7 @@ def code_of(arguments: list[str] | None = None) -> int:
     warnings.showwarning = _warn
     try:
         result = app(args=given or ["--help"], standalone_mode=False)
+        sys.stdout.flush()
     except USAGE as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "decpomdp"
@@ -70,9 +94,8 @@ def code_of(arguments: list[str] | None = None) -> int:
     except InputError as error:
         words.fail(str(error))
         return 2
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone; say nothing more
-        return 1
+    except OSError as error:  # files of ours are spoken of as InputError: this is the output itself
+        return _output_lost(error)
     except MemoryError:
         words.fail("not enough memory for this problem")
         return 1

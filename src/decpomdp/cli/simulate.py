@@ -25,6 +25,7 @@ def simulate(
     import numpy as np
 
     from decpomdp.cli.policy import team_for
+    from decpomdp.core import InputError
     from decpomdp.domains.load import load
     from decpomdp.io.episodes import EpisodeWriter
     from decpomdp.rollouts import stream
@@ -42,6 +43,8 @@ def simulate(
                 writer.add(piece)
                 returns.append(piece.returns())
     every = np.concatenate(returns)
+    if not np.all(np.isfinite(every)):
+        raise InputError("returns: the rewards are too large to be added up in floating point")
     error = float(every.std(ddof=1) / np.sqrt(len(every))) if len(every) > 1 else None
     result = {
         "problem": model.name,

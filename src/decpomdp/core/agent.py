@@ -44,6 +44,8 @@ def labels(name: str, given: Iterable[str]) -> tuple[str, ...]:
 
 def team_of_agents(given: Iterable[Agent]) -> tuple[Agent, ...]:
     """`given` as a tuple of agents with distinct names, at least one."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"agents: expected a list of Agent objects, got {given!r}")
     agents = tuple(given)
     for place, agent in enumerate(agents):
         if not isinstance(agent, Agent):

@@ -32,7 +32,7 @@ def array(
         raise InputError(f"{name}: expected {wanted}, got other values")
     if finite and converted.dtype.kind == "f":
         _check_finite(name, converted, axes)
-    return converted if is_settled(converted) else freeze(converted.copy())
+    return freeze(converted)
 
 
 def probabilities(name: str, value: ArrayLike, axes: str, shape: Sequence[int | None]) -> Floats:
@@ -64,20 +64,33 @@ def text(name: str, value: object) -> str:
     return value
 
 
+def whole(name: str, value: object, least: int, most: int) -> int:
+    """`value` as a whole number from `least` to `most`."""
+    number = None if isinstance(value, bool | np.bool_ | str | bytes) else value
+    try:
+        result = int(number)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        result = None
+    if result is None or result != number or not least <= result <= most:
+        limits = f"from {least} to {most}" if most < 2**53 else f"of at least {least}"
+        raise InputError(f"{name}: expected a whole number {limits}, got {_kind(value)}")
+    return int(result)
+
+
 def freeze(value: NDArray) -> NDArray:
-    """`value` itself, read-only from now on; for arrays that nobody else writes to."""
-    value.setflags(write=False)
-    return value
+    """The same numbers in memory that nobody can write to: not even its owner can make such an array writable."""
+    if is_settled(value) or value.size == 0:
+        value.setflags(write=False)
+        return value
+    return np.frombuffer(value.tobytes(), value.dtype).reshape(value.shape)
 
 
 def is_settled(value: NDArray) -> bool:
-    """Whether nobody can write to the memory of `value` through a numpy array."""
+    """Whether the numbers are kept in memory that can never change."""
     link: object = value
     while isinstance(link, np.ndarray):
-        if link.flags.writeable:
-            return False
         link = link.base
-    return link is None
+    return isinstance(link, bytes)
 
 
 def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[NDArray, NDArray]:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decpomdp.core import checks
-from decpomdp.core.agent import Agent, team_of_agents
+from decpomdp.core.agent import Agent, numbered, team_of_agents
 from decpomdp.core.errors import InputError
-from decpomdp.core.model import checked_discount, same_fields
+from decpomdp.core.model import checked_discount, remade, same_fields
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +71,8 @@ class Controller:
     @classmethod
     def uniform(cls, actions: int, observations: int) -> "Controller":
         """One node, every action equally likely."""
+        checks.whole("actions", actions, 1, 2**15)
+        checks.whole("observations", observations, 1, 2**15)
         return cls(np.ones(1), np.full((1, actions), 1 / actions), np.ones((1, actions, observations, 1)))
 
     @classmethod
@@ -81,13 +83,16 @@ class Controller:
         chosen = checks.array("actions", actions, "i", (None,), np.int64)
         following = checks.array("moves", moves, "i, o", (len(chosen), None), np.int64)
         nodes, observations = following.shape
-        if not 0 <= start < nodes or following.min() < 0 or following.max() >= nodes:
+        if checks.whole("start", start, 0, 2**31) >= nodes or following.min() < 0 or following.max() >= nodes:
             raise InputError(f"start and moves: expected nodes from 0 to {nodes - 1}, got others")
         if chosen.min() < 0 or chosen.max() >= action_count:
             raise InputError(f"actions: expected numbers from 0 to {action_count - 1}, got others")
         initial = np.eye(nodes)[start]
         transition = np.repeat(np.eye(nodes)[following][:, None], action_count, axis=1)
         return cls(initial, np.eye(action_count)[chosen], transition.reshape(nodes, action_count, observations, nodes))
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return remade(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Controller) and same_fields(self, other)
@@ -166,7 +171,10 @@ class Team:
         return Team(self.agents, tuple(c.decided() for c in self.controllers), self.discount, self.problem)
 
     def check_fits(self, problem: HasAgents) -> None:
-        """Raise InputError unless the team can play `problem`: same number of agents, same alphabet sizes."""
+        """Raise InputError unless the team can play `problem`: same agents, same alphabets in the same order.
+
+        Labels are compared where both sides have some; things that are only numbered fit by their number.
+        """
         want = [(len(agent.actions), len(agent.observations)) for agent in problem.agents]
         got = [(controller.actions, controller.observations) for controller in self.controllers]
         if want != got:
@@ -174,6 +182,20 @@ class Team:
                 f"team does not fit problem {problem.name or '(unnamed)'}: expected (actions, observations) "
                 f"per agent {want}, got {got}"
             )
+        for own, other in zip(self.agents, problem.agents, strict=True):
+            for what, got_labels, wanted in (
+                ("actions", own.actions, other.actions),
+                ("observations", own.observations, other.observations),
+            ):
+                named = numbered(len(wanted)) not in (got_labels, wanted)
+                if named and got_labels != wanted:
+                    raise InputError(
+                        f"team does not fit problem {problem.name or '(unnamed)'}: expected {what} of {other.name} "
+                        f"{', '.join(wanted)}, got {', '.join(got_labels)}"
+                    )
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return remade(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Team) and same_fields(self, other)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from decpomdp.core import checks
 from decpomdp.core.agent import Agent, team_of_agents
 from decpomdp.core.errors import InputError
-from decpomdp.core.model import checked_discount, same_fields
+from decpomdp.core.model import checked_discount, remade, same_fields
 
 NO_OBSERVATION = -1
 
@@ -76,6 +76,9 @@ class Episodes:
         """[k]: discounted sum of rewards of every episode."""
         weighted = self.rewards * self.discount ** self.times().astype(np.float64)
         return np.add.reduceat(weighted, self.offsets[:-1])
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return remade(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Episodes) and same_fields(self, other)

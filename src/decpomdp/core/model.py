@@ -7,7 +7,9 @@ observation[u, s1, y]. Nothing is seen before the first action. Joint indices ar
 """
 
 import hashlib
+import math
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +47,12 @@ class DecPOMDP:
     @property
     def joint_actions(self) -> int:
         """Number of joint actions."""
-        return int(np.prod([len(agent.actions) for agent in self.agents]))
+        return math.prod(len(agent.actions) for agent in self.agents)
 
     @property
     def joint_observations(self) -> int:
         """Number of joint observations."""
-        return int(np.prod([len(agent.observations) for agent in self.agents]))
+        return math.prod(len(agent.observations) for agent in self.agents)
 
     def action_table(self) -> NDArray[np.int64]:
         """[u, n]: each agent's part of every joint action."""
@@ -73,6 +75,9 @@ class DecPOMDP:
             sha.update((table + 0.0).astype("<f8").tobytes())  # + 0.0 turns -0.0 into 0.0
         return sha.hexdigest()
 
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return remade(self)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DecPOMDP) and same_fields(self, other)
 
@@ -82,12 +87,18 @@ class DecPOMDP:
 def checked_discount(value: float) -> float:
     """A discount in [0, 1]. What needs it below 1 (an infinite horizon) checks that itself."""
     try:
-        discount = float(value)
-    except (TypeError, ValueError):
+        discount = float("nan") if isinstance(value, str | bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"discount: expected a number from 0 to 1, got {value!r}") from None
     if not 0.0 <= discount <= 1.0:
         raise InputError(f"discount: expected a number from 0 to 1, got {discount}")
     return discount
+
+
+def remade(thing: object) -> tuple[type, tuple[object, ...]]:
+    """How to copy or unpickle a noun: through its constructor, so that a bad one cannot come about."""
+    values = (getattr(thing, field.name) for field in fields(thing))  # type: ignore[arg-type]
+    return type(thing), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
 
 def same_fields(one: object, other: object) -> bool:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Agent, DecPOMDP
 from decpomdp.core.agent import numbered
-from decpomdp.domains.independent import printed, side_by_side
+from decpomdp.domains.independent import side_by_side
 
 DIRECTIONS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}  # row, column
 ACTIONS = (*DIRECTIONS, "stay")
@@ -40,7 +40,7 @@ def build(discount: float = 0.9) -> DecPOMDP:
     sees = np.eye(2)[[cell % 2 for cell in range(CELLS)]]  # [cell, observation]
     observation = np.tile(side_by_side(sees, sees), (len(ACTIONS) ** 2, 1, 1))  # [u, s1, y]
     meeting = np.eye(CELLS).ravel()  # [s1]
-    reward = printed(transition @ meeting)  # [u, s]
+    reward = np.einsum("ust,t->us", transition, meeting)  # [u, s]
     start = np.zeros(CELLS * CELLS)
     start[1 * CELLS + 2] = 1.0
     return DecPOMDP(agents, numbered(CELLS**2), start, transition, observation, reward, discount, "gridsmall")

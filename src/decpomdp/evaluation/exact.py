@@ -4,18 +4,24 @@ v = B v is linear with a contraction; it is solved by a Krylov method (BiCGSTAB)
 polished by plain backups until the residual proves the answer: |v - v*| <= max |B v - v| / (1 - discount).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
+from decpomdp.core.checks import whole
+from decpomdp.engines import threads as engine
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves, SparseRows
 
 ROUNDING = 1e-11  # of the largest possible value: the precision asked for
 CORRECTIONS = 4  # Krylov solves, each on what the last one left over
 POLISHES = 5000  # plain backups after them, at most
+LONGEST = 10_000_000  # steps of a finite horizon
+PIECES = 4  # of a backup's joint actions, for the threads
+SMALL = 200_000  # numbers in a backup that one thread does faster alone
 LARGEST = 200_000_000  # numbers in a value table: 1.6 GB
 
 
@@ -24,7 +30,7 @@ class ExactValue:
     """The expected discounted sum of rewards from the start, and how far it can be off."""
 
     value: float
-    error: float  # proved bound on |value - true value|, apart from rounding
+    error: float  # bound on |value - true value|: proved from the residual, plus an allowance for rounding
     horizon: int | None  # None: for ever
     discount: float
 
@@ -35,7 +41,7 @@ class TeamOnModel:
     def __init__(self, model: DecPOMDP, team: Team) -> None:
         team.check_fits(model)
         self.model, self.team = model, team
-        self.shape = (len(model.states), int(np.prod(team.nodes)))
+        self.shape = (len(model.states), math.prod(team.nodes))
         if self.shape[0] * self.shape[1] > LARGEST:
             raise InputError(
                 f"exact value: expected at most {LARGEST} pairs of state and joint node, got "
@@ -48,10 +54,17 @@ class TeamOnModel:
 
     def backup(self, v: NDArray[np.float64], rewards: bool = True) -> NDArray[np.float64]:
         """B v, or the linear part alone."""
-        out = np.empty(self.shape)
-        expected = self.expected if rewards else np.zeros(self.shape)
-        kernels.backup(self.transition, self.observation, self.moves, expected, self.model.discount, v, out)
-        return out
+        joint = self.model.joint_actions
+        pieces = PIECES if v.size * joint > SMALL else 1  # fixed by the problem, not by the threads
+
+        def piece(number: int) -> NDArray[np.float64]:
+            out = np.zeros(self.shape)
+            first, end = joint * number // pieces, joint * (number + 1) // pieces
+            kernels.backup(self.transition, self.observation, self.moves, first, end, self.model.discount, v, out)
+            return out
+
+        parts = engine.run(piece, pieces)
+        return sum(parts[1:], start=parts[0] + self.expected if rewards else parts[0])
 
     def at_start(self, v: NDArray[np.float64]) -> float:
         """Expectation of v(s, q) where the episode starts."""
@@ -65,16 +78,34 @@ def exact_value(model: DecPOMDP, team: Team, horizon: int | None = None) -> Exac
     """Value of `team` on `model` over `horizon` steps, or for ever (needs a discount below 1)."""
     chain = TeamOnModel(model, team)
     if horizon is not None:
-        if horizon < 0:
-            raise InputError(f"horizon: expected a whole number of at least 0, got {horizon}")
-        v = np.zeros(chain.shape)
-        for _ in range(horizon):
-            v = chain.backup(v)
-        return ExactValue(chain.at_start(v), 0.0, horizon, model.discount)
+        return _over(chain, whole("horizon", horizon, 0, LONGEST))
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
     v, error = solve(chain)
-    return ExactValue(chain.at_start(v), error, None, model.discount)
+    rounding = 8 * np.finfo(float).eps * float(np.abs(v).max()) / (1 - model.discount)
+    return ExactValue(_finite(chain.at_start(v)), error + rounding, None, model.discount)
+
+
+def _over(chain: TeamOnModel, horizon: int) -> ExactValue:
+    """The value of a finite number of steps; steps that the discount makes invisible are left out."""
+    discount, size = chain.model.discount, float(np.abs(chain.expected).max())
+    v: NDArray[np.float64] = np.zeros(chain.shape)
+    steps = 0
+    while steps < horizon:
+        following = chain.backup(v)
+        steps += 1
+        still = np.array_equal(following, v)
+        v = following
+        if still:
+            break
+    rounding = 8 * np.finfo(float).eps * size * steps * (1 if discount == 1 else min(steps, 1 / (1 - discount)))
+    return ExactValue(_finite(chain.at_start(v)), float(rounding), horizon, discount)
+
+
+def _finite(value: float) -> float:
+    if not np.isfinite(value):
+        raise InputError("value: the rewards are too large to be added up in floating point")
+    return value
 
 
 def solve(chain: TeamOnModel) -> tuple[NDArray[np.float64], float]:

@@ -35,6 +35,8 @@ def sampled_value(
     parts = stream(problem, team, episodes, steps, seed, threads)
     returns = np.concatenate([part.returns() for part in parts])
     spread = float(returns.std(ddof=1)) if len(returns) > 1 else float("nan")
+    if not np.all(np.isfinite(returns)):
+        raise InputError("value: the rewards are too large to be added up in floating point")
     error = spread / float(np.sqrt(len(returns)))
     return SampledValue(float(returns.mean()), error, episodes, steps, problem.discount)
 

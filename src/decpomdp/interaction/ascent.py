@@ -69,9 +69,9 @@ def slope_from(start: Plan, arena: Arena, free: bool, confidence: float) -> Slop
         rows = np.arange(len(machine.action))
         act[n, rows, machine.action] = _logit(confidence, len(arena.agents[n].actions))
         columns = np.append(np.arange(machine.observations), symbols - 1)
-        move[np.ix_([n], rows, columns)] = machine.move
+        move[n, rows[:, None], columns] = machine.move
         if free:
-            hop[n, rows[:, None], columns[None, :], machine.move] = _logit(confidence, machine.nodes)
+            hop[n, rows[:, None], columns, machine.move] = _logit(confidence, machine.nodes)
     soft = Soft(
         act=np.zeros(act.shape, np.int64),
         hop=np.zeros(hop.shape, np.int64),
@@ -104,8 +104,8 @@ def climb(slope: Slope, rate: float) -> None:
         advantage.nudge(slope.act_sum[n], slope.act_weight[n], slope.act[n], 0, actions, rate)
         if slope.soft.free:
             width = slope.hop.shape[3]
-            tables = (table[n].reshape(-1, width) for table in (slope.hop_sum, slope.hop_weight, slope.hop))
-            advantage.nudge(*tables, ROOT + 1, nodes, rate)
+            sums, weights, logits = (t[n].reshape(-1, width) for t in (slope.hop_sum, slope.hop_weight, slope.hop))
+            advantage.nudge(sums, weights, logits, ROOT + 1, nodes, rate)
 
 
 def harden(slope: Slope, start: Plan) -> Plan:

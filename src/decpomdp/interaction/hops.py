@@ -23,7 +23,7 @@ Hop = Callable[[Arena, Plan, Sizes, np.random.Generator], Plan]
 
 MEMORIES = (window(1), window(2), clock(2, 0), clock(3, 0), clock(4, 0), tree(2), tree(3))  # to multiply with
 SPLIT_SHARES = (1.0, 0.5, 0.25)  # of the nodes; fewer when all of them would be too many
-GRAFTS = 4  # elites of one exploration that are tried
+GRAFTS = 6  # elites of one exploration that are tried
 
 
 def hop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> tuple[str, Plan]:
@@ -47,7 +47,8 @@ def graft(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> P
     played = arena.elites(plan, stretch, sizes.window_episodes, horizon, seed_of(rng), settings.elites)
     numbers = rng.permutation(len(played.lengths))[:GRAFTS]
     grown = [grafts.graft(plan, played, int(number), stretch) for number in numbers]
-    return race(arena, [_relearn(arena, start, sizes, rng, free=True) for start in grown], sizes, seed_of(rng))
+    learnt = [ascend(arena, start, sizes.short, seed_of(rng), free=True) for start in grown]
+    return race(arena, learnt, sizes, seed_of(rng))
 
 
 def expand(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -57,7 +58,8 @@ def expand(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> 
     limit = sizes.settings.skeleton_nodes
     pairs = zip(plan, chosen, strict=True)
     larger = tuple(_expanded(machine, limit, rng) if more else machine for machine, more in pairs)
-    return _relearn(arena, larger, sizes, rng, free=False)
+    careful = sizes.bold._replace(exploration=sizes.short.exploration, confidence=sizes.short.confidence)
+    return ascend(arena, larger, careful if rng.random() < 0.5 else sizes.bold, seed_of(rng), free=False)
 
 
 def _expanded(machine: Machine, limit: int, rng: np.random.Generator) -> Machine:
@@ -72,7 +74,7 @@ def _expanded(machine: Machine, limit: int, rng: np.random.Generator) -> Machine
 
 def mutate(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """A few entries at random, then learning."""
-    return _relearn(arena, _mutant(arena, plan, rng), sizes, rng, free=True)
+    return ascend(arena, _mutant(arena, plan, rng), sizes.short, seed_of(rng), free=True)
 
 
 def scatter(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -96,10 +98,6 @@ def _mutant(arena: Arena, plan: Plan, rng: np.random.Generator) -> Plan:
         n = int(rng.integers(len(plan)))
         mutated[n] = changes.mutate(mutated[n], len(arena.agents[n].actions), rng)
     return tuple(mutated)
-
-
-def _relearn(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator, *, free: bool) -> Plan:
-    return ascend(arena, plan, sizes.short, seed_of(rng), free=free)
 
 
 def seed_of(rng: np.random.Generator) -> int:

@@ -35,13 +35,20 @@ def fold_machine(machine: Machine, visits: NDArray[np.int64]) -> Machine:
     place = np.full(len(machine.action), -1)
     place[kept] = np.arange(len(kept))
     place[order] = place[parent[order]]
-    return Machine(machine.action[kept], _closed(known[kept], machine.move[kept], place))
+    usual = place[_usual(machine, visits)]
+    where = place[np.where(known[kept] >= 0, known[kept], machine.move[kept])]
+    return Machine(machine.action[kept], np.where(where > ROOT, where, usual))
 
 
-def _closed(known: NDArray[np.int64], before: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Edges in new numbers. One that was never visited leads where it did, or else to the busiest node."""
-    where = place[np.where(known >= 0, known, before)]
-    return np.where(where > ROOT, where, ROOT + 1)
+def _usual(machine: Machine, visits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[o]: where o leads most often, for edges that were never visited and whose node is gone.
+
+    Observations mostly mean the same wherever they are made; one that was never made leads to the busiest node.
+    """
+    entered = np.zeros((len(machine.action), machine.move.shape[1]), np.int64)
+    np.add.at(entered, (machine.move, np.arange(machine.move.shape[1])), visits)
+    entered[:, entered.sum(axis=0) == 0] = entered.sum(axis=1, keepdims=True)
+    return np.argmax(entered, axis=0)
 
 
 def without(machine: Machine, node: int, instead: int) -> Machine:

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decpomdp.interaction.ascent import Effort
+from decpomdp.interaction.ascent import Effort, ascend
+from decpomdp.interaction.crew import Crew
+from decpomdp.interaction.machine import constant
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.interaction.trial import Stages
 
+PROBE = 0.02  # share of the time after which the speed is not measured any further
+LAST = 1 / 50  # of all steps, for the last look of a test
 SHARE = 1 / 120  # of all steps, for one full core step
 
 
@@ -25,6 +29,7 @@ class Sizes:
     testing: int  # horizon of test episodes
     full: Effort  # of a core step in the portfolio
     short: Effort  # of a core step after a hop
+    bold: Effort  # of a core step on more memory
     chain_episodes: int
     window_episodes: int
     fold_episodes: int
@@ -43,6 +48,27 @@ def horizons(settings: SearchSettings, discount: float, given: int | None) -> tu
     return tuple(min(settings.longest, int(np.ceil(np.log(tail) / np.log(discount)))) for tail in tails)  # type: ignore[return-value]
 
 
+def affordable(crew: Crew, settings: SearchSettings, horizon: int | None) -> float:
+    """Joint steps that the limits allow; by a measurement of the speed when it is time that is limited."""
+    most = float(crew.limit or np.inf)
+    if crew.clock.limit is None:
+        return most
+    effort = sizes_for(settings, crew.arena.discount, horizon, 0.0).short._replace(updates=2)
+    _speed(crew, effort)  # not to be believed: the first time compiles
+    speed, begin = _speed(crew, effort), crew.clock.seconds()
+    while effort.episodes < settings.episodes and crew.clock.seconds() - begin < PROBE * crew.clock.limit:
+        effort = effort._replace(episodes=2 * effort.episodes)  # small batches are slow ones
+        speed = max(speed, _speed(crew, effort))
+    return min(most, speed * crew.threads * crew.clock.limit)
+
+
+def _speed(crew: Crew, effort: Effort) -> float:
+    """Joint steps per second of one worker while learning."""
+    seconds, steps = crew.clock.seconds(), crew.steps
+    crew.alone(lambda arena: ascend(arena, constant(arena), effort, 0, free=True))
+    return (crew.steps - steps) / max(1e-6, crew.clock.seconds() - seconds)
+
+
 def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, steps: float) -> Sizes:
     """Sizes for a search that can afford about `steps` joint steps."""
     learning, testing = horizons(settings, discount, horizon)
@@ -51,18 +77,23 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
     updates = max(25, round(settings.updates * ratio ** (1 / 3)))
     hop_updates = max(10, round(settings.hop_updates * ratio ** (1 / 3)))
     episodes = max(20, round(ratio * full / (updates * learning)))
+    bold_updates = max(15, round(settings.bold_updates * ratio ** (1 / 3)))
+    hop_episodes = max(20, round(settings.hop_episodes * ratio ** (2 / 3)))
     first = max(50, round(settings.first_test * ratio**0.5))
-    most = max(1, int(np.log(max(4.0, steps / 50 / (first * testing))) / np.log(4)) + 1)
+    affordable_looks = 1 + np.log(max(1.0, steps * LAST / (first * testing))) / np.log(4)
     return Sizes(
         settings=settings,
         learning=learning,
         testing=testing,
         full=Effort(updates, episodes, learning, settings.exploration, settings.confidence),
-        short=Effort(hop_updates, episodes, learning, settings.hop_exploration, settings.confidence),
+        bold=Effort(bold_updates, episodes, learning, settings.exploration, settings.bold_confidence),
+        short=Effort(hop_updates, hop_episodes, learning, settings.hop_exploration, settings.confidence),
         chain_episodes=max(200, round(settings.chain_episodes * ratio)),
         window_episodes=max(200, round(settings.window_episodes * ratio)),
         fold_episodes=max(200, round(4000 * ratio)),
         race_episodes=max(20, round(200 * ratio**0.5)),
         mutants=64,
-        stages=Stages(first, min(settings.stages, most), testing, settings.certain, settings.smallest_gain),
+        stages=Stages(
+            first, int(min(settings.stages, affordable_looks)), testing, settings.certain, settings.smallest_gain
+        ),
     )

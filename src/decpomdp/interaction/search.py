@@ -1,7 +1,7 @@
 """The default method of learning by interaction: a portfolio of starts, then iterated local search.
 
     islands = the best three of the portfolio
-    repeat: from every island, hop; accept what a paired test on fresh episodes finds better; after a while keep the best
+    repeat: hop from every island; accept what a paired test on fresh episodes finds better; later keep the best only
 
 It only ever plays episodes. What is returned at any moment is the best team so far, already folded and within the size
 cap. Work is done in rounds of a fixed number of pieces, each with its own random numbers, and decisions are taken
@@ -9,27 +9,25 @@ between rounds in a fixed order: the result is a function of the seed and the nu
 A time limit cuts by the clock; only then can two runs differ.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from decpomdp.core import DecPOMDP, InputError, Simulator
 from decpomdp.core.fit import Fit, Row, Watch, unwatched
-from decpomdp.engines import threads as engine
-from decpomdp.interaction.arena import Arena, arena_of
-from decpomdp.interaction.ascent import ascend
+from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.clock import Clock, Finished
-from decpomdp.interaction.hops import hop
+from decpomdp.interaction.crew import Crew
+from decpomdp.interaction.hops import hop, seed_of
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of
 from decpomdp.interaction.portfolio import entries
-from decpomdp.interaction.scale import Sizes, sizes_for
+from decpomdp.interaction.scale import affordable, sizes_for
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.interaction.trial import Verdict, trial
 from decpomdp.rollouts import as_simulator
 
-Result = TypeVar("Result")
+SCORING = 8  # times the first stage of a test: episodes that say how good a plan is
 SECONDS = 60.0  # when no limit is given at all
 
 
@@ -55,11 +53,11 @@ def search(
     simulator = as_simulator(problem)
     _check(simulator, time_limit, steps, horizon)
     limit = SECONDS if time_limit is None and steps is None else time_limit
-    return Search(simulator, limit, steps, seed, horizon, threads, watch, chosen).run()
+    crew = Crew(simulator, Clock(limit), steps, seed, threads)
+    return Search(crew, simulator, horizon, watch, chosen).run()
 
 
-@dataclass(slots=True)
-class Island:
+class Island(NamedTuple):
     """A plan that is being improved, and what is known of its value."""
 
     plan: Plan
@@ -68,94 +66,62 @@ class Island:
 
 
 class Search:
-    """One run."""
+    """One run: the state that its phases share."""
 
     def __init__(
-        self,
-        simulator: Simulator,
-        limit: float | None,
-        steps: int | None,
-        seed: int,
-        horizon: int | None,
-        threads: int | None,
-        watch: Watch,
-        settings: SearchSettings,
+        self, crew: Crew, simulator: Simulator, horizon: int | None, watch: Watch, settings: SearchSettings
     ) -> None:
-        self.simulator, self.limit, self.seed, self.horizon = simulator, steps, seed, horizon
-        self.watch, self.settings = watch, settings
-        self.clock = Clock(limit, self._heartbeat)
-        self.arena = arena_of(simulator, self.clock)
-        self.threads = threads if self.arena.concurrent else 1
-        self.workers: list[Arena] = []
+        self.crew, self.simulator, self.watch, self.settings = crew, simulator, watch, settings
+        self.horizon = horizon
         self.trace: list[Row] = []
-        self.phase, self.steps, self.hops, self.accepted, self.rounds = "begin", 0, 0, 0, 0
-        self.islands = [Island(constant(simulator), float("nan"), float("nan"))]
+        self.phase, self.hops, self.accepted = "begin", 0, 0
+        self.islands = [Island(constant(simulator), float("nan"), float("nan"))]  # the best one first
+        crew.clock.heartbeat = self._heartbeat
 
     def run(self) -> Fit:
         """Learn until stopped."""
-        stopped = "interrupted"
+        shown = self.simulator.reset(1, self.crew.seed) is not None
         try:
-            self._begin()
-        except Finished:
-            stopped = "time limit" if self.clock.over() else "steps"
+            stopped = self._learn()
         except KeyboardInterrupt:
-            pass
+            stopped = "interrupted"
         self._row("finished")
-        team = team_of(self.islands[0].plan, self.simulator, self.shown)
-        return Fit(team, tuple(self.trace), stopped, self.clock.seconds(), self._facts())
+        team = team_of(self.islands[0].plan, self.simulator, shown)
+        limits: Row = {"time_limit": self.crew.clock.limit, "steps": self.crew.limit}
+        facts: Row = {"method": "search", "seed": self.crew.seed, **limits, **self.settings.row()}
+        return Fit(team, tuple(self.trace), stopped, self.crew.clock.seconds(), facts)
+
+    def _learn(self) -> str:
+        try:
+            discount = self.crew.arena.discount
+            steps = affordable(self.crew, self.settings, self.horizon)
+            self.sizes = sizes_for(self.settings, discount, self.horizon, steps)
+            self._begin()
+            self._improve()
+        except Finished:
+            return "time limit" if self.crew.clock.over() else "steps"
 
     def _begin(self) -> None:
-        self.shown = False
-        self.shown = self.simulator.reset(1, self.seed) is not None
-        self.sizes = sizes_for(self.settings, self.arena.discount, self.horizon, self._affordable())
-        self._portfolio()
-        self._improve()
-
-    def _affordable(self) -> float:
-        """Joint steps that the limits allow, from a measurement of the speed when it is time that is limited."""
-        if self.clock.limit is None:
-            return float(self.limit or np.inf)
-        probe = sizes_for(self.settings, self.arena.discount, self.horizon, 0.0)
-        effort = probe.short._replace(updates=2)
-        speed = 0.0
-        for _ in range(2):  # the first time includes compilation
-            worker, before = self._worker(), self.clock.seconds()
-            ascend(worker, constant(self.arena), effort, 0, free=True)
-            speed = worker.steps / max(1e-6, self.clock.seconds() - before)
-            self._collect()
-        count = engine.default_threads() if self.threads is None else self.threads
-        return min(float(self.limit or np.inf), speed * count * self.clock.limit)
-
-    def _portfolio(self) -> None:
-        """Phase 1."""
+        """Phase 1: the best few of the portfolio."""
         self.phase = "portfolio"
-        pieces = entries(self.arena, self.sizes)
+        pieces = entries(self.crew.arena, self.sizes)
         found: list[Island] = []
-        size = self.settings.round
-        for begin in range(0, len(pieces), size):
-            part = pieces[begin : begin + size]
-            plans = self._round(len(part), lambda k, arena, rng, part=part: part[k][1](arena, rng))  # type: ignore[misc]
+        for begin in range(0, len(pieces), self.settings.round):
+            names, works = zip(*pieces[begin : begin + self.settings.round], strict=True)
+            plans = self.crew.round(len(works), lambda k, arena, rng, works=works: works[k](arena, rng))  # type: ignore[misc]
             found += [self._scored(plan) for plan in plans if plan is not None]
-            if found:
-                found.sort(key=lambda island: -island.value)
-                self.islands = distinct(found)[: self.settings.islands]
-            self._row(f"{part[0][0]} .. {part[-1][0]}")
+            self.islands = distinct(found)[: self.settings.islands] or self.islands
+            self._row(f"{names[0]} .. {names[-1]}")
             if None in plans:
                 raise Finished
 
-    def _scored(self, plan: Plan) -> Island:
-        arena = self._worker()
-        returns = arena.returns(plan, 4 * self.sizes.stages.first, self.sizes.testing, self.seed)
-        self._collect()
-        return Island(plan, float(returns.mean()), float(returns.std() / np.sqrt(len(returns))))
-
-    def _improve(self) -> None:
-        """Phase 2."""
+    def _improve(self) -> NoReturn:
+        """Phase 2: hops from every island, later from the best one only."""
         self.phase = "search"
         while True:
-            if len(self.islands) > 1 and self._progress() > self.settings.island_share:
-                self.islands = [max(self.islands, key=lambda island: island.value)]
-            results = self._round(self.settings.round, self._attempt)
+            if self.crew.progress() > self.settings.island_share:
+                del self.islands[1:]
+            results = self.crew.round(self.settings.round, self._attempt)
             for k, result in enumerate(results):
                 if result is not None:
                     self._consider(k % len(self.islands), *result)
@@ -166,53 +132,28 @@ class Search:
     def _attempt(self, k: int, arena: Arena, rng: np.random.Generator) -> tuple[Plan, str, Plan, Verdict]:
         plan = self.islands[k % len(self.islands)].plan
         kind, candidate = hop(arena, plan, self.sizes, rng)
-        return plan, kind, candidate, trial(arena, plan, candidate, self.sizes.stages, int(rng.integers(1 << 62)))
+        return plan, kind, candidate, trial(arena, plan, candidate, self.sizes.stages, seed_of(rng))
 
     def _consider(self, number: int, tested: Plan, kind: str, candidate: Plan, verdict: Verdict) -> None:
         self.hops += 1
-        island = self.islands[number]
-        if (
-            verdict.accepted and island.plan is tested
-        ):  # only the first gain of a round: the next was measured without it
+        fresh = self.islands[number].plan is tested  # the second gain of a round was measured without the first
+        if verdict.accepted and fresh:
             self.accepted += 1
             self.islands[number] = Island(candidate, verdict.value, verdict.spread)
+            self.islands[number] = self._scored(candidate)
             self._row(kind)
 
-    def _round(self, pieces: int, work: Callable[[int, Arena, np.random.Generator], Result]) -> list[Result | None]:
-        """work(0), ..., each with its own worker and random numbers; None where the time or the steps ran out."""
-        left = np.inf if self.limit is None else max(0, self.limit - self.steps) / pieces
-        self.workers = [self.arena.fork(left) for _ in range(pieces)]
-        self.rounds += 1
-
-        def piece(k: int) -> Result | None:
-            try:
-                return work(k, self.workers[k], np.random.default_rng([self.seed, self.rounds, k]))
-            except Finished:
-                return None
-
-        results = engine.run(piece, pieces, self.threads)
-        self._collect()
-        return results
-
-    def _worker(self) -> Arena:
-        left = np.inf if self.limit is None else self.limit - self.steps
-        self.workers = [self.arena.fork(left)]
-        return self.workers[0]
-
-    def _collect(self) -> None:
-        self.steps += sum(worker.steps for worker in self.workers)
-        self.workers = []
-
-    def _progress(self) -> float:
-        """Share of the limits that is used up."""
-        by_steps = 0.0 if self.limit is None else self.steps / self.limit
-        return max(by_steps, self.clock.share())
+    def _scored(self, plan: Plan) -> Island:
+        """Always on the same episodes, so that islands compare."""
+        episodes, horizon = SCORING * self.sizes.stages.first, self.sizes.testing
+        returns = self.crew.alone(lambda arena: arena.returns(plan, episodes, horizon, self.crew.seed))
+        return Island(plan, float(returns.mean()), float(returns.std() / np.sqrt(len(returns))))
 
     def _describe(self, event: str) -> Row:
         best = self.islands[0]
         return {
-            "seconds": round(self.clock.seconds(), 3),
-            "steps": self.steps + sum(worker.steps for worker in self.workers),
+            "seconds": round(self.crew.clock.seconds(), 3),
+            "steps": self.crew.steps,
             "phase": self.phase,
             "event": event,
             "value": best.value,
@@ -225,26 +166,17 @@ class Search:
     def _row(self, event: str) -> None:
         row = self._describe(event)
         self.trace.append(row)
-        self.clock.shown()
+        self.crew.clock.shown()
         self.watch(row)
 
     def _heartbeat(self) -> None:
         self.watch(self._describe("working"))
 
-    def _facts(self) -> Row:
-        return {
-            "method": "search",
-            "seed": self.seed,
-            "time_limit": self.clock.limit,
-            "steps": self.limit,
-            **self.settings.row(),
-        }
-
 
 def distinct(islands: list[Island]) -> list[Island]:
-    """Without those that have the same value to the last digit: on the same episodes that means the same play."""
+    """Best first, without those of the same value to the last digit: on the same episodes that means the same play."""
     kept: dict[float, Island] = {}
-    for island in islands:
+    for island in sorted(islands, key=lambda island: -island.value):
         kept.setdefault(island.value, island)
     return list(kept.values())
 

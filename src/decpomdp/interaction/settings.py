@@ -28,10 +28,13 @@ class SearchSettings:
     islands: int = 3  # plans that are improved side by side at first
     island_share: float = 0.3  # of the budget until only the best one is improved
     round: int = 4  # hops from the same plans before anything is accepted: fixed, so threads change nothing
-    hop_updates: int = 40  # of the core step after a hop
+    hop_updates: int = 25  # of the core step after a hop: a quarter of the play finds nine tenths of the gain,
+    hop_episodes: int = 200  # so that four hops can be tried instead of one
+    bold_updates: int = 40  # of the core step on more memory: many nodes, small differences, so more play
+    bold_confidence: float = 0.8  # as unsure as one can be without forgetting, for gains that lie further away
     hop_exploration: float = 0.02  # with more, teamwork that one slip spoils is unlearned before it can pay
     window: int = 6  # longest stretch in which a graft explores
-    window_episodes: int = 15_000  # explored by a graft
+    window_episodes: int = 8_000  # explored by a graft
     tails: tuple[int, ...] = (0, 1, 2, 4, 8, 16)  # steps after that stretch which still count: few, or luck decides
     elites: int = 20  # best of them, of which some are grafted
 

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core.checks import Floats
+from decpomdp.core.errors import InputError
 from decpomdp.io.dpomdp_fields import Axis
 
 SCALAR = -1
+WORK = 4_000_000_000  # entries that statements with wildcards or blocks may set, each counted as if for the whole table
 _HEAD = 2  # columns before the codes: the line, and which block is given (SCALAR: the value is all there is)
 
 
@@ -73,8 +75,13 @@ class Log:
 def obey(table: NDArray, records: Records, axes: Sequence[Axis]) -> None:
     """Overwrites `table` as the statements say, one after the other."""
     single = (records.given == SCALAR) & np.all(records.places >= 0, axis=1)
-    done = 0
-    for at in np.flatnonzero(~single).tolist():
+    done, wide = 0, np.flatnonzero(~single).tolist()
+    for number, at in enumerate(wide):
+        if number * table.size > WORK:
+            line = int(records.lines[at])
+            raise InputError(
+                f"line {line}: expected fewer statements about many entries of so large a model, found more"
+            )
         _scatter(table, records, slice(done, at))
         selected = [axis.select(code) for axis, code in zip(axes, records.places[at].tolist(), strict=True)]
         _fill(table, selected, records.values[at] if records.given[at] == SCALAR else records.blocks[records.given[at]])

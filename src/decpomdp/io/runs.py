@@ -8,7 +8,8 @@ run.json       settings, seed, versions, problem, why it stopped, the value and 
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,25 @@ RUN_FORMAT = "decpomdp-run/1"
 TEAM, TRACE, RUN = "team.json", "trace.parquet", "run.json"
 
 
-def new_run(path: str | os.PathLike[str]) -> Path:
-    """An empty folder for a run; one that holds anything already is refused, so nothing is lost."""
+@contextmanager
+def new_run(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty folder for a run; one that holds anything already is refused, so nothing is lost.
+
+    Folders that were made for a run which then left nothing are removed again.
+    """
     folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: expected a new or empty folder for the run, got one with contents")
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
     with in_words(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    try:
+        yield folder
+    except BaseException:
+        for place in made:
+            if not any(place.iterdir()):
+                place.rmdir()
+        raise
 
 
 def write_run(folder: Path, fit: Fit, facts: Mapping[str, Any], other_teams: Mapping[str, Team] | None = None) -> None:

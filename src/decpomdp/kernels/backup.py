@@ -64,18 +64,18 @@ def backup(
     transition: SparseRows,  # row u * S + s, column s1
     observation: SparseRows,  # row u * S + s1, column y
     moves: JointMoves,
-    expected: NDArray[np.float64],  # [s, q] sum_u P(u | q) reward[u, s]
+    first: int,
+    end: int,
     discount: float,
     v: NDArray[np.float64],  # [s, q]
-    out: NDArray[np.float64],  # [s, q]
+    out: NDArray[np.float64],  # [s, q] added to
 ) -> None:
-    """out = B v."""
+    """Add what follows the joint actions first .. end - 1 to `out`; with all of them, B v without the rewards."""
     states, joint = v.shape
     agents = len(moves.nodes)
     ahead = np.empty((states, joint))  # what follows s1 under the joint action at hand
     one, other = np.empty(joint), np.empty(joint)
-    out[:] = expected
-    for u in range(len(moves.action_parts)):
+    for u in range(first, end):
         for s1 in range(states):
             ahead[s1] = 0.0
             row = u * states + s1

@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from decpomdp.core import Agent, Episodes, Fit, InputError, Row, Team, Watch, concatenate, unwatched
+from decpomdp.core import Agent, Episodes, Fit, InputError, Row, Team, Watch, checks, concatenate, unwatched
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.minimal import minimised
 from decpomdp.engines.threads import serial_products
 from decpomdp.learners import behaviour, start
 from decpomdp.learners.layout import lay_out
 from decpomdp.learners.posterior import AgentPosterior, Counts, Priors, TeamPosterior, updated
-from decpomdp.learners.priors import Prior, StickBreaking
+from decpomdp.learners.priors import MOST_NODES, Prior, StickBreaking
 from decpomdp.learners.sizing import larger, smaller
 from decpomdp.learners.sweep import Evaluated, Task, count, evaluate, renewed, update
 from decpomdp.learners.weighing import steps_of
@@ -47,8 +47,7 @@ class LearnSettings:
             if value is not None and not value > 0:
                 raise InputError(f"{name}: expected a number above 0, got {value}")
         for name, whole in (("truncation", self.truncation), ("sweeps", self.sweeps)):
-            if whole < 1:
-                raise InputError(f"{name}: expected a whole number of at least 1, got {whole}")
+            checks.whole(name, whole, 1, MOST_NODES if name == "truncation" else 2**31)
         if not 0 <= self.threshold < 1:
             raise InputError(f"threshold: expected a number from 0 to 1, got {self.threshold}")
 

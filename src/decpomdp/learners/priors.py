@@ -8,6 +8,8 @@ from decpomdp.learners.posterior import Priors
 from decpomdp.learners.rows import DirichletPrior, PointPrior
 from decpomdp.learners.sticks import SticksPrior
 
+MOST_NODES = 1000  # tables grow with its square
+
 
 class Prior(Protocol):
     """What is believed about controllers before the data."""
@@ -75,8 +77,10 @@ class Fixed:
     rho: float | None = None
 
     def __post_init__(self) -> None:
-        if self.nodes < 1 or not self.weight > 0:
-            raise InputError(f"fixed: expected at least 1 node and a positive weight, got {self.nodes}, {self.weight}")
+        if not 1 <= self.nodes <= MOST_NODES or not self.weight > 0:
+            raise InputError(
+                f"fixed: expected 1 to {MOST_NODES} nodes and a positive weight, got {self.nodes}, {self.weight}"
+            )
 
     @property
     def text(self) -> str:
@@ -93,8 +97,8 @@ class ExpectationMaximisation:
     nodes: int = 5
 
     def __post_init__(self) -> None:
-        if self.nodes < 1:
-            raise InputError(f"em: expected at least 1 node, got {self.nodes}")
+        if not 1 <= self.nodes <= MOST_NODES:
+            raise InputError(f"em: expected 1 to {MOST_NODES} nodes, got {self.nodes}")
 
     @property
     def text(self) -> str:
@@ -107,7 +111,7 @@ class ExpectationMaximisation:
 def prior_named(text: str) -> Prior:
     """`stick-breaking`, `dp`, `fixed:N`, `em` or `em:N`."""
     kind, _, number = text.partition(":")
-    if kind in ("fixed", "em") and (number.isdigit() or (kind == "em" and not number)):
+    if text == "em" or (kind in ("fixed", "em") and number.isdigit()):
         return Fixed(int(number)) if kind == "fixed" else ExpectationMaximisation(int(number or 5))
     if not number and kind == "stick-breaking":
         return StickBreaking()

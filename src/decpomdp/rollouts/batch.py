@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, InputError, Simulator
+from decpomdp.core import NO_OBSERVATION, InputError, Simulator, Step
+from decpomdp.core.checks import array
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players
 from decpomdp.rollouts.dense import empty_paths, key_of
@@ -32,9 +33,9 @@ def play_batch(simulator: Simulator, players: Players, episodes: int, horizon: i
         rollout.choose(players, key_of(seed), t, seen, nodes, actions, beliefs, table.behaviour[t])
         table.observations[t], table.actions[t], table.nodes[t] = seen, actions, nodes
         lengths += running
-        step = simulator.step(actions.astype(np.int64))
-        table.rewards[t] = _checked(step.rewards, (episodes,), "rewards", np.float64)
-        running &= ~np.asarray(step.ended, bool)
+        step = _step(simulator, actions)
+        table.rewards[t] = array("simulator rewards", step.rewards, "k", (episodes,), np.float64)
+        running &= ~array("simulator ended", step.ended, "k", (episodes,), np.bool_)
         seen = _seen(simulator, step.observations, running, episodes)
         if not running.any():
             break
@@ -59,7 +60,7 @@ def _seen(
     simulator: Simulator, shown: NDArray[np.integer], running: NDArray[np.bool_], episodes: int
 ) -> NDArray[np.int16]:
     """Observations checked against the alphabets; finished episodes see symbol 0, which nobody uses."""
-    seen = _checked(shown, (episodes, len(simulator.agents)), "observations", np.int64)
+    seen = array("simulator observations", shown, "k, n", (episodes, len(simulator.agents)), np.int64)
     seen = np.where(running[:, None], seen, 0)
     sizes = np.array([len(agent.observations) for agent in simulator.agents])
     wrong = (seen < 0) | (seen >= sizes)
@@ -72,10 +73,10 @@ def _seen(
     return seen.astype(np.int16)
 
 
-def _checked(value: object, shape: tuple[int, ...], what: str, dtype: type) -> NDArray:
-    result: NDArray = np.asarray(value, dtype)
-    if result.shape != shape:
-        raise InputError(f"simulator {what}: expected shape {shape}, got {result.shape}")
-    if not np.all(np.isfinite(result)):
-        raise InputError(f"simulator {what}: expected finite numbers, got {result[~np.isfinite(result)][0]}")
-    return result
+def _step(simulator: Simulator, actions: NDArray[np.int16]) -> Step:
+    step = simulator.step(actions.astype(np.int64))
+    if not isinstance(step, tuple) or len(step) != 3:
+        raise InputError(
+            f"simulator {simulator.name}: expected (observations, rewards, ended) from step, got {type(step).__name__}"
+        )
+    return Step(*step)

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
-from decpomdp.core.checks import freeze
+from decpomdp.core import DecPOMDP, Episodes, Simulator, Team, concatenate
+from decpomdp.core.checks import freeze, whole
 from decpomdp.kernels.rollout import Paths, Players
 from decpomdp.rollouts.batch import play_batch
 from decpomdp.rollouts.dense import DenseSimulator, as_simulator
 from decpomdp.rollouts.tables import players_of
 
 CHUNK = 1_000_000  # agent-steps held at a time by `stream`
+LONGEST = 10_000_000  # steps of an episode: one is held in memory as a whole
 BATCH = 1000  # episodes that a simulator without a model plays side by side
 
 
@@ -40,17 +41,16 @@ def stream(
     threads: int | None = None,
 ) -> Iterator[Episodes]:
     """The same episodes as `collect`, in pieces of bounded size."""
-    for name, value in (("episodes", episodes), ("horizon", horizon)):
-        if int(value) != value or value < 1:
-            raise InputError(f"{name}: expected a whole number of at least 1, got {value}")
+    count, length = whole("episodes", episodes, 1, 2**53), whole("horizon", horizon, 1, LONGEST)
+    key = whole("seed", seed, 0, 2**64 - 1)
     simulator = as_simulator(problem)
     team.check_fits(simulator)
     players = players_of(team)
-    size = max(1, CHUNK // (horizon * len(team.agents)))
+    size = max(1, CHUNK // (length * len(team.agents)))
     if not isinstance(simulator, DenseSimulator):
         size = min(size, BATCH)
-    for first in range(0, episodes, size):
-        yield _piece(simulator, players, first, min(size, episodes - first), horizon, seed, threads)
+    starts = range(0, count, size)
+    return (_piece(simulator, players, first, min(size, count - first), length, key, threads) for first in starts)
 
 
 def _piece(

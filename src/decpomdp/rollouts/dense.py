@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, DecPOMDP, InputError, Simulator, Step
+from decpomdp.core.checks import array
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players
@@ -51,7 +52,8 @@ class DenseSimulator:
 
     def step(self, actions: NDArray[np.integer]) -> Step:
         """Take actions[k, n]; a model's episodes never end by themselves."""
-        chosen = np.ascontiguousarray(actions, np.int64)
+        shape = (len(self._states), len(self.agents))
+        chosen = array("actions", actions, "k, n", shape, np.int64)
         self._check(chosen)
         observations, rewards = np.empty(chosen.shape, np.int16), np.empty(len(chosen))
         rollout.advance(self.world, self._seed, self._time, self._states, chosen, observations, rewards)
@@ -59,9 +61,6 @@ class DenseSimulator:
         return Step(observations, rewards, np.zeros(len(chosen), bool))
 
     def _check(self, actions: NDArray[np.int64]) -> None:
-        shape = (len(self._states), len(self.agents))
-        if actions.shape != shape:
-            raise InputError(f"actions[k, n]: expected shape {shape}, got {actions.shape}")
         sizes = np.array([len(agent.actions) for agent in self.agents])
         wrong = (actions < 0) | (actions >= sizes)
         if np.any(wrong):

@@ -1,0 +1,120 @@
+"""What MCEM counts: episodes with their node paths, and every decision weighted by the rewards that followed."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Team
+from decpomdp.interaction.sbpr_play import Ground
+from decpomdp.kernels.rollout import Paths
+from decpomdp.rollouts.batch import play_batch
+from decpomdp.rollouts.dense import DenseSimulator
+from decpomdp.rollouts.tables import players_of
+
+Floats = NDArray[np.float64]
+
+
+class Tables(NamedTuple):
+    """One agent's controller."""
+
+    first: Floats  # [1 + o, i] row 0: nothing was seen before the first action
+    act: Floats  # [i, a]
+    move: Floats  # [i, a, o, j]
+
+
+class Lived(NamedTuple):
+    """Episodes with the nodes that were visited."""
+
+    paths: Paths
+    lengths: NDArray[np.int64]  # [k]
+    terminated: NDArray[np.bool_]  # [k]
+
+    @property
+    def last(self) -> NDArray[np.int64]:
+        """[k]: last row of every episode."""
+        return np.cumsum(self.lengths) - 1
+
+    def times(self) -> NDArray[np.int64]:
+        """[r]: the step of every row."""
+        return np.arange(len(self.paths.rewards)) - np.repeat(self.last + 1 - self.lengths, self.lengths)
+
+    def onward(self) -> NDArray[np.int64]:
+        """Rows that are followed by another of the same episode."""
+        inner = np.ones(len(self.paths.rewards), bool)
+        inner[self.last] = False
+        return np.flatnonzero(inner)
+
+    def moves(self, n: int, shape: tuple[int, ...]) -> Floats:
+        """[i, a, o, j]: how often agent n moved so."""
+        return _tally(self.move_places(n, shape), np.ones(len(self.onward())), shape)
+
+    def move_places(self, n: int, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Flat index of (i, a, o, j) for every row of `onward`."""
+        here, node, action = self.onward(), self.paths.nodes[:, n], self.paths.actions[:, n]
+        return np.ravel_multi_index(
+            (node[here], action[here], self.paths.observations[here + 1, n], node[here + 1]), shape
+        )
+
+
+def lived(ground: Ground, team: Team, episodes: int, horizon: int) -> Lived:
+    """Play `team` with its node paths kept."""
+    ground.check(episodes * horizon)
+    simulator, players, seed = ground.simulator, players_of(team), ground.seed()
+    if isinstance(simulator, DenseSimulator):
+        paths = simulator.play(players, episodes, horizon, seed, threads=ground.threads)
+        found = Lived(paths, np.full(episodes, horizon), np.zeros(episodes, bool))
+    else:
+        found = Lived(*play_batch(simulator, players, episodes, horizon, seed))
+    ground.steps += len(found.paths.rewards)
+    return found
+
+
+def reward_range(played: Lived, so_far: tuple[float, float]) -> tuple[float, float]:
+    """Smallest and largest reward of all data; who has ended earns 0."""
+    rewards = played.paths.rewards
+    low, high = min(so_far[0], float(rewards.min())), max(so_far[1], float(rewards.max()))
+    return (min(low, 0.0), max(high, 0.0)) if played.terminated.any() else (low, high)
+
+
+def worth(played: Lived, discount: float, bounds: tuple[float, float]) -> Floats:
+    """[r]: discounted sum of the scaled rewards from the row on."""
+    low, high = bounds
+    width = (high - low) or 1.0
+    scaled = discount ** played.times().astype(np.float64) * (played.paths.rewards - low) / width
+    if played.terminated.any() and discount < 1:
+        ended = played.last[played.terminated]
+        after = discount ** played.lengths[played.terminated].astype(np.float64)
+        scaled[ended] += after / (1 - discount) * -low / width
+    sums = np.cumsum(scaled)
+    return np.repeat(sums[played.last], played.lengths) - sums + scaled
+
+
+def counted(
+    played: Lived, n: int, tables: Tables, behaviour: Tables, discount: float, bounds: tuple[float, float]
+) -> Tables:
+    """Weighted counts of agent n's decisions, each corrected by its own ratio of controller to behaviour."""
+    value = worth(played, discount, bounds)
+    node, action = played.paths.nodes[:, n].astype(np.int64), played.paths.actions[:, n].astype(np.int64)
+    starts = played.last + 1 - played.lengths
+    first = (played.paths.observations[starts, n].astype(np.int64) + 1, node[starts])
+    first_places = np.ravel_multi_index(first, tables.first.shape)
+    act_places = np.ravel_multi_index((node, action), tables.act.shape)
+    move_places = played.move_places(n, tables.move.shape)
+    return Tables(
+        _tally(first_places, value[starts], tables.first.shape),
+        _tally(act_places, value, tables.act.shape) * tables.act / behaviour.act,
+        _tally(move_places, value[played.onward() + 1], tables.move.shape)
+        * np.divide(tables.move, behaviour.move, out=np.ones_like(tables.move), where=behaviour.move > 0),
+    )
+
+
+def normalised(counts: Floats, before: Floats, least: float) -> Floats:
+    """Rows that sum to one, every entry at least `least` / width; a row without counts stays as it was."""
+    totals = counts.sum(axis=-1, keepdims=True)
+    shares = np.where(totals > 0, counts / np.maximum(totals, 1e-300), before)
+    return (1 - least) * shares + least / counts.shape[-1]
+
+
+def _tally(places: NDArray[np.int64], weights: Floats, shape: tuple[int, ...]) -> Floats:
+    return np.bincount(places, weights, int(np.prod(shape))).reshape(shape)

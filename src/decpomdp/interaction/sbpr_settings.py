@@ -1,0 +1,56 @@
+"""The choices that the paper leaves open, each with its reason; docs/sbpr.md has the measurements."""
+
+from dataclasses import asdict, dataclass
+
+from decpomdp.core import InputError
+from decpomdp.core.fit import Row
+
+
+@dataclass(frozen=True, slots=True)
+class SbprSettings:
+    """The same values serve every problem."""
+
+    batch: int = 50  # episodes an iteration (the paper)
+    exploration: float = 100.0  # u (the paper)
+    window: int = 10  # batches learned from at a time, the newest included: what keeps gradients out of the noise
+    cap: float = 20.0  # importance ratios above this are cut to it
+    learning_tail: float = 0.05  # discount^T of the episodes learned from
+    testing_tail: float = 1e-3  # of test episodes
+    longest: int = 1000  # steps of an episode, whatever the discount
+
+    step: float = 0.1  # change of a typical log probability in one iteration
+    shrink: float = 100.0  # visits' worth of doubt about every advantage
+    floor: float = 0.03  # advantages below this share of the utilities' spread are taken for noise
+    carry: float = 0.9  # of a row's strength stays when it is not visited any more
+    quantile: float = 0.9  # of the returns, above which the optimistic utility begins
+    sobering: float = 0.7  # share of a round's iterations in which its optimism falls to nothing
+    threshold: float = 0.01  # share of visits above which a node counts as occupied
+    settling: int = 20  # iterations before a round drops nodes
+
+    random_batches: int = 40  # played at random for the replays
+    lengths: tuple[int, ...] = (3, 5, 8)  # of the replayed episodes
+    elites: int = 10  # best episodes of each length that are played again
+    largest: int = 15  # nodes of a memory to begin with
+    race: int = 75  # iterations that every start is given
+    round: int = 50  # iterations of every later round, from the best team so far
+    softness: float = 0.1  # share of every choice that a round leaves open at first
+    openness: float = 0.3  # the same of a replayed episode, which knows nothing about its observations
+    strength: float = 100.0  # soft counts per row of a start
+    reopened: float = 0.2  # exploration rate at which a later round begins
+    tests: int = 1000  # test episodes of a comparison
+    patience: int = 12  # rounds without a better team until the loop has converged
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "window", "race", "round", "elites", "tests", "patience", "longest"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}: expected a whole number of at least 1, got {getattr(self, name)}")
+        for name in ("quantile", "threshold", "softness"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name}: expected a number from 0 to below 1, got {getattr(self, name)}")
+        for name in ("exploration", "cap", "step", "strength", "learning_tail", "testing_tail"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name}: expected a number above 0, got {getattr(self, name)}")
+
+    def row(self) -> Row:
+        """For the record."""
+        return {key: str(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}

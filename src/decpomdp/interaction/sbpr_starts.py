@@ -1,0 +1,97 @@
+"""Where the loop begins: best episodes replayed, and small memories with everything still to be decided.
+
+*Replays.* The paper starts from controllers "converted from the episodes with the highest rewards". An episode becomes
+a chain: node t takes the episode's action at t and moves on whatever is seen; the last node goes back to the first
+(loop) or stays where it is (stay). The highest returns are partly luck, so every elite is played again as a chain, and
+the best *mean* return is kept.
+
+*Memories.* With chains alone no move depends on what is seen. Two memories do: the last observation, and all
+observations since a period began (trees); their actions are uniform at first.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Agent, Controller, Episodes, Simulator, Team
+from decpomdp.learners.posterior import Counts
+
+SURE = 0.95  # probability of a memory's moves at first: the rest lets them change
+
+
+def counts_of(team: Team, softness: float, strength: float, shown: bool) -> list[Counts]:
+    """Soft counts that say `team`, with a share `softness` of every choice left to the alternatives."""
+    return [_counts(controller, softness, strength, shown) for controller in team.controllers]
+
+
+def _counts(controller: Controller, softness: float, strength: float, shown: bool) -> Counts:
+    start = int(controller.initial.argmax())  # the learner starts in node 0
+    order = np.array([start, *(i for i in range(controller.nodes) if i != start)])
+    given = controller.initial_given
+    if given is None:
+        given = np.tile(controller.initial, (controller.observations, 1))
+    tables = (given[:, order], controller.action[order], controller.transition[order][..., order])
+    firsts, visits, moves = (strength * ((1 - softness) * t + softness / t.shape[-1]) for t in tables)
+    return Counts(firsts if shown else 0.0 * firsts, visits, moves)
+
+
+def memories(simulator: Simulator, largest: int) -> Iterator[Team]:
+    """Last observation, then trees of two and three steps, where every agent has room for them."""
+    shapes: list[Callable[[int], NDArray[np.int64]]] = [last_observation, lambda o: tree(2, o), lambda o: tree(3, o)]
+    for shape in shapes:
+        tables = [shape(len(agent.observations)) for agent in simulator.agents]
+        if max(len(table) for table in tables) <= largest:
+            pairs = zip(simulator.agents, tables, strict=True)
+            yield Team.of(simulator, [_undecided(agent, table) for agent, table in pairs])
+
+
+def last_observation(observations: int) -> NDArray[np.int64]:
+    """[i, o]: node 0 before anything was seen, node 1 + o after o."""
+    return np.tile(np.arange(1, observations + 1), (observations + 1, 1))
+
+
+def tree(depth: int, observations: int) -> NDArray[np.int64]:
+    """[i, o]: what was seen since the period of `depth` actions began."""
+    before = sum(observations**level for level in range(depth - 1))  # nodes that have children
+    nodes = before + observations ** (depth - 1)
+    children = 1 + np.arange(nodes * observations).reshape(nodes, observations)
+    return np.where(children < nodes, children, 0)
+
+
+def _undecided(agent: Agent, moves: NDArray[np.int64]) -> Controller:
+    """Moves as given, actions uniform; a first observation leads where the first node would."""
+    nodes, actions = len(moves), len(agent.actions)
+    sure = SURE * np.eye(nodes)[moves] + (1 - SURE) / nodes
+    transition = np.repeat(sure[:, None], actions, axis=1)
+    return Controller(np.eye(nodes)[0], np.full((nodes, actions), 1 / actions), transition, sure[0])
+
+
+def replays(episodes: Episodes, length: int, elites: int) -> Iterator[Team]:
+    """The episodes with the highest returns over `length` steps as chains, each as a loop and as a stay."""
+    early = episodes.times() < length
+    worth = np.where(early, episodes.rewards * episodes.discount ** episodes.times().astype(np.float64), 0.0)
+    returns = np.add.reduceat(worth, episodes.offsets[:-1])
+    known: set[bytes] = set()
+    for k in np.argsort(-returns, kind="stable"):
+        first = int(episodes.offsets[k])
+        actions = episodes.actions[first : min(first + length, int(episodes.offsets[k + 1]))].astype(np.int64)
+        if actions.tobytes() in known:
+            continue
+        known.add(actions.tobytes())
+        yield from (chain(episodes, actions, loop) for loop in (True, False))
+        if len(known) == elites:
+            return
+
+
+def chain(episodes: Episodes, actions: NDArray[np.int64], loop: bool) -> Team:
+    """actions[t, n] one after the other, whatever is seen."""
+    length = len(actions)
+    following = np.minimum(np.arange(1, length + 1), length - 1)
+    if loop:
+        following[-1] = 0
+    controllers = []
+    for n, agent in enumerate(episodes.agents):
+        moves = np.repeat(following[:, None], len(agent.observations), axis=1)
+        controllers.append(Controller.deterministic(actions[:, n], moves, len(agent.actions)))  # type: ignore[arg-type]
+    return Team.of(episodes, controllers)

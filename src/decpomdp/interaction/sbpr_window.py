@@ -1,0 +1,96 @@
+"""The last batches with the teams that played them, ready to be learned from again.
+
+Every step is weighed by p(actions so far | team) / p(actions so far | mixture of the behaviours of the window). The
+newest behaviour is part of the mixture, so a ratio to a team close to it is at most about the number of batches.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from decpomdp.core import Episodes, Team, concatenate
+from decpomdp.learners.behaviour import Filtered, cumulated, filtered, tables_of
+from decpomdp.learners.layout import Layout, lay_out
+from decpomdp.learners.rows import Floats
+
+
+@dataclass(slots=True)
+class Batch:
+    """Episodes, the log probability of their actions so far under who played them, and under the others."""
+
+    episodes: Episodes
+    own: Floats  # [r]
+    relative: deque[Floats] = field(default_factory=deque)  # per behaviour of the window: exp(log probability - own)
+
+    def log_mixture(self) -> Floats:
+        """[r]."""
+        return self.own + np.log(np.mean(np.array(self.relative), axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All episodes of the window, filtered with the newest behaviour."""
+
+    layout: Layout
+    log_mixture: Floats  # [r]
+    ratio: Floats  # [r] newest behaviour to mixture
+    kept: list[Filtered | None]
+
+    @property
+    def episodes(self) -> Episodes:
+        """All of them."""
+        return self.layout.episodes
+
+    def sample_sizes(self) -> Floats:
+        """[t]: effective number of episodes."""
+        times = self.episodes.times()
+        return np.bincount(times, self.ratio) ** 2 / np.maximum(np.bincount(times, self.ratio**2), 1e-300)
+
+
+class Window:
+    """Batches and behaviours, oldest first."""
+
+    def __init__(self, size: int, cap: float, threads: int | None) -> None:
+        self.size, self.cap, self.threads = size, cap, threads
+        self.batches: list[Batch] = []
+        self.behaviours: list[Team] = []
+
+    def add(self, episodes: Episodes, behaviour: Team) -> Seen:
+        """A new batch comes in, the oldest goes when there are too many."""
+        if len(self.batches) == self.size:
+            del self.batches[0], self.behaviours[0]
+            for batch in self.batches:
+                batch.relative.popleft()
+        self._newest(episodes, behaviour)
+        together = concatenate([batch.episodes for batch in self.batches])
+        layout = lay_out(together, max(behaviour.nodes))
+        log_team, kept = likelihood(layout, behaviour, self.threads)
+        self._note(log_team)
+        mixture = np.concatenate([batch.log_mixture() for batch in self.batches])
+        ratio = np.exp(np.minimum(log_team - mixture, np.log(self.cap)))
+        return Seen(layout, mixture, ratio, kept)
+
+    def _newest(self, episodes: Episodes, behaviour: Team) -> None:
+        layout = lay_out(episodes, max(behaviour.nodes))
+        batch = Batch(episodes, likelihood(layout, behaviour, 1)[0])
+        for team in self.behaviours:
+            batch.relative.append(_relative(likelihood(layout, team, 1)[0], batch.own))
+        self.batches.append(batch)
+        self.behaviours.append(behaviour)
+
+    def _note(self, log_team: Floats) -> None:
+        """Every batch learns how likely it is under the newest behaviour."""
+        ends = np.cumsum([batch.episodes.steps for batch in self.batches])
+        for batch, part in zip(self.batches, np.split(log_team, ends[:-1]), strict=True):
+            batch.relative.append(_relative(part, batch.own))
+
+
+def likelihood(layout: Layout, team: Team, threads: int | None) -> tuple[Floats, list[Filtered | None]]:
+    """[r]: log probability that `team` takes all actions so far; and the filtered nodes."""
+    logs, kept = filtered(layout, [tables_of(team, n) for n in range(len(team.agents))], True, threads)
+    return cumulated(logs, layout.episodes), kept
+
+
+def _relative(log_team: Floats, own: Floats) -> Floats:
+    return np.exp(np.minimum(log_team - own, 600.0))

@@ -1,0 +1,102 @@
+"""Both doors to a problem show the same things, count steps and keep the limits."""
+
+import numpy as np
+import pytest
+from oracles import making
+
+from decpomdp.core import InputError, Step
+from decpomdp.interaction.arena_batch import BatchArena
+from decpomdp.interaction.arena_dense import DenseArena
+from decpomdp.interaction.ascent import slope_from, soften
+from decpomdp.interaction.clock import Clock, Finished
+from decpomdp.interaction.crew import arena_of
+from decpomdp.interaction.machine import Machine, constant
+from decpomdp.kernels.machines import Window
+from decpomdp.rollouts import DenseSimulator
+
+RIGHT = [1, 1]
+
+
+def test_both_doors_estimate_the_same_value():
+    rng = np.random.default_rng(0)
+    model = making.model(rng, 3, (2, 3), (3, 2))
+    plan = tuple(
+        Machine(rng.integers(2, size=4), rng.integers(1, 4, (4, len(agent.observations) + 1))) for agent in model.agents
+    )
+    simulator = DenseSimulator(model)
+    fast, slow = (door(simulator, Clock(None)).returns(plan, 20_000, 10, 1) for door in (DenseArena, BatchArena))
+    assert abs(fast.mean() - slow.mean()) < 4 * np.hypot(fast.std(), slow.std()) / np.sqrt(20_000)
+    assert isinstance(arena_of(simulator, Clock(None)), DenseArena)
+
+
+def test_softened_episodes_have_the_same_frequencies_behind_both_doors():
+    model = making.model(np.random.default_rng(1), 3, (2, 3), (3, 2))
+    simulator = DenseSimulator(model)
+    found = []
+    for door in (DenseArena, BatchArena):
+        arena = door(simulator, Clock(None))
+        start = tuple(
+            Machine(np.array([0, 1, 0]), np.ones((3, len(agent.observations) + 1), int)) for agent in model.agents
+        )
+        slope = slope_from(start, arena, True, 0.8)
+        soften(slope, 0.0)
+        played = arena.sample(slope.soft, 8000, 4, seed=2)
+        assert (played.observations[:, 0] == -1).all()
+        found.append([(played.nodes == 1).mean(axis=0), (played.actions == 0).mean(axis=0)])
+    assert np.array(found[0]) == pytest.approx(np.array(found[1]), abs=4 * np.sqrt(0.5 / 8000))
+    assert found[0][0] == pytest.approx(np.full((4, 2), 0.8), abs=4 * np.sqrt(0.25 / 8000))
+
+
+def test_episodes_that_end_are_cut_there(corridor):
+    arena = arena_of(corridor(), Clock(None))
+    plan = constant(arena, RIGHT)
+    played = arena.record(plan, 300, 20, 1)
+    assert set(played.lengths) == {1, 2, 3}
+    assert (played.observations[:, 0] >= 0).all()
+    wanted = [10 * 0.9 ** (k - 1) - sum(0.9**t for t in range(k - 1)) for k in played.lengths]
+    assert arena.returns(plan, 300, 20, 1) == pytest.approx(wanted)
+    assert arena.steps == 2 * played.lengths.sum()
+
+
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_chance_comes_back_only_when_it_can(corridor, repeatable):
+    arena = arena_of(corridor(repeatable=repeatable), Clock(None))
+    plan = constant(arena, RIGHT)
+    twice = [arena.returns(plan, 100, 20, 1) for _ in range(2)]
+    assert np.array_equal(*twice) == repeatable
+
+
+def test_elites_are_the_best_of_all(corridor):
+    arena = arena_of(corridor(), Clock(None))
+    window = Window(0, 6, np.ones(2))
+    played = arena.elites(constant(arena), window, 2500, 6, 3, 10)
+    returns = arena.returns(constant(arena), 2500, 6, 3, window=window)
+    assert arena._discounted(played, 0) == pytest.approx(np.sort(returns)[::-1][:10])
+
+
+@pytest.mark.parametrize("kind", [DenseArena, BatchArena])
+def test_limits_are_kept(kind):
+    simulator = DenseSimulator(making.model(np.random.default_rng(2)))
+    arena = kind(simulator, Clock(None), limit=1000)
+    with pytest.raises(Finished):
+        arena.returns(constant(arena), 5000, 10, 1)
+    assert arena.steps <= 1000
+    with pytest.raises(Finished):
+        kind(simulator, Clock(0.0)).returns(constant(arena), 1, 1, 1)
+
+
+def test_wrong_observations_and_rewards_are_named(corridor):
+    class Wrong(corridor):
+        def step(self, actions):
+            return Step(np.full((len(actions), 2), 4), np.zeros(len(actions)), np.zeros(len(actions), bool))
+
+    class Infinite(corridor):
+        def step(self, actions):
+            return super().step(actions)._replace(rewards=np.full(len(actions), np.inf))
+
+    with pytest.raises(
+        InputError, match="corridor: episode 0, agent agent0: expected an observation from 0 to 3, got 4"
+    ):
+        arena_of(Wrong(), Clock(None)).record(constant(Wrong()), 5, 5, 1)
+    with pytest.raises(InputError, match="corridor: expected finite rewards"):
+        arena_of(Infinite(), Clock(None)).record(constant(Infinite()), 5, 5, 1)

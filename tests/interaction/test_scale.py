@@ -1,0 +1,43 @@
+"""Sizes follow what can be afforded, and horizons the discount."""
+
+import numpy as np
+import pytest
+
+from decpomdp.interaction.clock import Clock
+from decpomdp.interaction.crew import Crew
+from decpomdp.interaction.scale import affordable, horizons, sizes_for
+from decpomdp.interaction.settings import SearchSettings
+
+SETTINGS = SearchSettings()
+
+
+@pytest.mark.parametrize(
+    ("discount", "wanted"), [(0.9, (44, 66)), (0.0, (1, 1)), (0.5, (7, 10)), (0.999, (1000, 1000))]
+)
+def test_horizons_reach_to_where_the_discount_leaves_little(discount, wanted):
+    assert horizons(SETTINGS, discount, None) == wanted
+    assert horizons(SETTINGS, discount, 7) == (7, 7)
+
+
+def test_with_plenty_of_steps_sizes_are_those_of_the_settings():
+    sizes = sizes_for(SETTINGS, 0.9, None, np.inf)
+    assert (sizes.full.updates, sizes.full.episodes) == (SETTINGS.updates, SETTINGS.episodes)
+    assert sizes.stages.looks == SETTINGS.stages
+    assert sizes.window_episodes == SETTINGS.window_episodes
+
+
+@pytest.mark.parametrize("steps", [1e6, 1e7, 1e8])
+def test_a_portfolio_leaves_most_of_the_steps(steps):
+    sizes = sizes_for(SETTINGS, 0.9, None, steps)
+    cost = sizes.full.updates * sizes.full.episodes * sizes.learning
+    assert cost <= max(steps / 100, 25 * 20 * 44)
+    last = sizes.stages.first * 4 ** (sizes.stages.looks - 1) * sizes.testing
+    assert last <= max(steps / 12, 50 * 66)
+
+
+def test_time_is_worth_what_the_simulator_can_play_in_it(corridor):
+    simulator = corridor()
+    found = affordable(Crew(simulator, Clock(5.0), None, 0, 2), SETTINGS, 10)
+    assert 1e4 < found < 5e8
+    assert affordable(Crew(simulator, Clock(5.0), 100_000, 0, 2), SETTINGS, 10) == 100_000
+    assert affordable(Crew(simulator, Clock(None), 1234, 0, 2), SETTINGS, 10) == 1234

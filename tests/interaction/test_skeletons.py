@@ -1,0 +1,73 @@
+"""Memories remember what they say, for any alphabet."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from decpomdp.interaction import skeletons
+from decpomdp.interaction.skeletons import BEGIN, clock, tree, unfold, window
+
+
+def walk(machine, symbols):
+    """Nodes after the start and after each symbol."""
+    node = machine.move[0, -1]
+    path = [node]
+    for symbol in symbols:
+        node = machine.move[node, symbol]
+        path.append(node)
+    return path
+
+
+@pytest.mark.parametrize(("memory", "nodes"), [(tree(3), 7), (window(2), 7), (clock(4, 0), 4), (clock(2, 1), 5)])
+def test_sizes(memory, nodes):
+    _, machine = unfold(BEGIN, memory, 2, 45)
+    assert machine.nodes == nodes  # clock x last: nothing was seen at the first hour only
+    assert unfold(BEGIN, memory, 2, nodes - 1) is None
+
+
+def test_a_tree_forgets_when_its_period_is_over():
+    _, machine = unfold(BEGIN, tree(3), 2, 45)
+    path = walk(machine, [0, 1, 1, 0, 1, 0, 1, 1])
+    assert path[0] == path[3] == path[6]
+    assert path[1] == path[4] != path[7]  # after 0, 0 and 1
+    assert len(set(path[:3])) == 3
+
+
+def test_a_window_knows_the_last_symbols_and_nothing_else():
+    _, machine = unfold(BEGIN, window(2), 3, 45)
+    rng = np.random.default_rng(0)
+    symbols = rng.integers(3, size=200)
+    path = walk(machine, symbols)[2:]
+    pairs = list(itertools.pairwise(symbols))
+    meaning = dict(zip(pairs, path[: len(pairs)], strict=False))
+    assert len(set(meaning.values())) == 9
+    assert all(meaning[pair] == node for pair, node in zip(pairs, path, strict=False))
+
+
+def test_a_clock_goes_round():
+    _, machine = unfold(BEGIN, clock(3, 0), 2, 45)
+    path = walk(machine, [0, 1, 0, 0, 1])
+    assert path[:3] == path[3:6]
+    assert len(set(path)) == 3
+
+
+@pytest.mark.parametrize("memory", [tree(2), tree(3), window(1), clock(3, 1)])
+def test_a_first_observation_counts_like_any_other(memory):
+    _, machine = unfold(BEGIN, memory, 3, 45)
+    starts = machine.move[0, :-1]
+    assert len(set(starts)) == 3
+    assert machine.move[0, -1] not in starts
+
+
+@pytest.mark.parametrize("alphabets", [[2, 2], [2, 5], [8, 8], [1], [3, 1, 60]])
+def test_every_agent_gets_a_memory_that_fits(alphabets):
+    plans = list(skeletons.skeletons(alphabets, 45))
+    keys = {tuple(machine.move.tobytes() for machine in plan) for _, plan in plans}
+    assert len(keys) == len(plans) > 5
+    for _, plan in plans:
+        for observations, machine in zip(alphabets, plan, strict=True):
+            assert machine.observations == observations
+            assert machine.nodes <= max(45, observations + 1)
+            assert machine.move.min() >= 1
+            assert machine.move.max() <= machine.nodes

@@ -1,0 +1,76 @@
+"""Trials: gains are found, losses and luck are refused, with and without common random numbers."""
+
+import numpy as np
+import pytest
+
+from decpomdp.interaction.trial import Stages, Verdict, hopeless, judge, trial
+
+STAGES = Stages(first=1000, looks=4, horizon=1, certain=3.0, smallest=1e-4)
+
+
+class Coin:
+    """An arena whose plans are (mean, nodes): returns are mean + luck, the luck common to all plans if repeatable."""
+
+    def __init__(self, repeatable, seed=0):
+        self.repeatable, self.played, self.rng = repeatable, 0, np.random.default_rng(seed)
+
+    def returns(self, plan, episodes, horizon, seed, first=0):
+        self.played += episodes
+        luck = np.random.default_rng([seed, first]) if self.repeatable else self.rng
+        return plan[0].mean + 10 * luck.normal(size=episodes)
+
+
+class Fake:
+    def __init__(self, mean, nodes=3):
+        self.mean, self.nodes = mean, nodes
+
+
+def decide(repeatable, mean, nodes=3, seed=0):
+    arena = Coin(repeatable, seed)
+    return trial(arena, (Fake(0.0),), (Fake(mean, nodes),), STAGES, seed), arena.played
+
+
+def test_common_chance_sees_a_small_gain_at_once():
+    verdict, played = decide(True, 0.01)
+    assert verdict.accepted
+    assert verdict.gain == pytest.approx(0.01)
+    assert played == 2000
+
+
+def test_a_gain_too_small_to_matter_is_refused():
+    assert not decide(True, 0.0005)[0].accepted
+
+
+def test_equal_play_is_refused_at_once():
+    verdict, played = decide(True, 0.0)
+    assert not verdict.accepted
+    assert played == 2000
+
+
+def test_equal_play_with_fewer_nodes_is_welcome():
+    assert decide(True, 0.0, nodes=2)[0].accepted
+    assert not decide(True, -0.001, nodes=2)[0].accepted
+
+
+def test_without_common_chance_a_large_gain_is_found_and_luck_is_not():
+    assert decide(False, 2.0)[0].accepted
+    lucky = sum(decide(False, 0.0, seed=seed)[0].accepted for seed in range(200))
+    assert lucky <= 3  # three standard errors, a few looks
+
+
+def test_losses_cost_little():
+    verdict, played = decide(False, -2.0)
+    assert not verdict.accepted
+    assert played == 2000
+
+
+def test_every_look_must_promise_more():
+    old = np.random.default_rng(0).normal(size=1000)
+    half = Verdict(False, gain=0.5, error=1.0, value=0.0, spread=1.0)
+    assert [hopeless(half, old, STAGES, look, smaller=False) for look in range(4)] == [False, False, True, True]
+
+
+def test_returns_that_never_vary_are_compared_too():
+    old, new = np.full(10, 5.0), np.full(10, 5.5)
+    assert judge(old, new, STAGES, paired=True).accepted
+    assert not judge(old, old + 1e-12, STAGES, paired=True).accepted
