@@ -74,6 +74,10 @@ class Episodes:
 
     def returns(self) -> NDArray[np.float64]:
         """[k]: discounted sum of rewards of every episode."""
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever uses a return checks that it is finite
+            return self._returns()
+
+    def _returns(self) -> NDArray[np.float64]:
         weighted = self.rewards * self.discount ** self.times().astype(np.float64)
         return np.add.reduceat(weighted, self.offsets[:-1])
 

@@ -81,7 +81,8 @@ def exact_value(model: DecPOMDP, team: Team, horizon: int | None = None) -> Exac
         return _over(chain, whole("horizon", horizon, 0, LONGEST))
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
-    v, error = solve(chain)
+    with np.errstate(over="ignore", invalid="ignore"):  # `_finite` says it in words
+        v, error = solve(chain)
     rounding = 8 * np.finfo(float).eps * float(np.abs(v).max()) / (1 - model.discount)
     return ExactValue(_finite(chain.at_start(v)), error + rounding, None, model.discount)
 
@@ -113,7 +114,7 @@ def solve(chain: TeamOnModel) -> tuple[NDArray[np.float64], float]:
     discount = chain.model.discount
     wanted = ROUNDING * max(float(np.abs(chain.expected).max()), 1e-300)
     v: NDArray[np.float64] = np.zeros(chain.shape)
-    residual = np.inf
+    following, residual = v, np.inf
     for correct in [True] * CORRECTIONS + [False] * POLISHES:
         following = chain.backup(v)
         gap = following - v
