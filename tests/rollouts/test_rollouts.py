@@ -170,7 +170,7 @@ def test_what_is_no_problem_is_refused():
 def test_wrong_actions_are_named():
     simulator = DenseSimulator(dp.load("dectiger"))
     simulator.reset(3, seed=0)
-    with pytest.raises(InputError, match="episode 1, agent agent2: expected 0 to 2, got 3"):
+    with pytest.raises(InputError, match="episode 1, agent agent2: expected an action from 0 to 2, got 3"):
         simulator.step(np.array([[0, 0], [0, 3], [0, 0]]))
     with pytest.raises(InputError, match=r"expected shape \(3, 2\), got \(2, 2\)"):
         simulator.step(np.zeros((2, 2), int))

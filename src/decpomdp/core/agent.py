@@ -1,6 +1,6 @@
 """An agent as the others see it: its name and the labels of its actions and observations."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +52,18 @@ def team_of_agents(given: Iterable[Agent]) -> tuple[Agent, ...]:
             raise InputError(f"agents: expected Agent objects, got {type(agent).__name__} at {place}")
     labels("agents", (agent.name for agent in agents))
     return agents
+
+
+def check_symbols(where: str, what: str, symbols: NDArray[np.integer], agents: Sequence[Agent]) -> None:
+    """Raise InputError unless every symbols[k, n] is an action or observation (`what`) of agent n."""
+    sizes = np.array([len(agent.actions if what == "action" else agent.observations) for agent in agents])
+    wrong = (symbols < 0) | (symbols >= sizes)
+    if np.any(wrong):
+        k, n = (int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(
+            f"{where}: episode {k}, agent {agents[n].name}: expected an {what} from 0 to {sizes[n] - 1}, "
+            f"got {symbols[k, n]}"
+        )
 
 
 def numbered(count: int) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ class Clock:
     """Seconds since the start, the limit, and a heartbeat for whoever looks on."""
 
     def __init__(self, limit: float | None, heartbeat: Callable[[], None] = lambda: None) -> None:
-        self.begin = self.last = monotonic()
+        self.begin = self.last = self.ready = monotonic()
         self.limit, self.heartbeat = limit, heartbeat
         self._lock = Lock()
 
@@ -31,9 +31,18 @@ class Clock:
         """Whether the time is up."""
         return self.limit is not None and self.seconds() >= self.limit
 
+    def left(self) -> float:
+        """Seconds until the limit."""
+        return float("inf") if self.limit is None else max(0.0, self.limit - self.seconds())
+
+    def prepared(self) -> None:
+        """What came before was preparation: shares of the time count from here."""
+        self.ready = monotonic()
+
     def share(self) -> float:
-        """Part of the time that is used up."""
-        return 0.0 if self.limit is None else min(1.0, self.seconds() / max(1e-9, self.limit))
+        """Part of the time since the preparations that is used up."""
+        used = monotonic() - self.ready
+        return used / (used + self.left()) if used > 0 else 0.0
 
     def shown(self) -> None:
         """There was news just now."""

@@ -14,7 +14,7 @@ from decpomdp.interaction import changes, grafts
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.ascent import ascend
 from decpomdp.interaction.machine import Machine, Plan
-from decpomdp.interaction.minimise import fold, shrink, without_least
+from decpomdp.interaction.minimise import ALIKE, fold, shrink, without_least
 from decpomdp.interaction.race import race
 from decpomdp.interaction.scale import Sizes
 from decpomdp.interaction.skeletons import clock, tree, window
@@ -89,7 +89,7 @@ def drop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Pl
         return plan
     n = larger[int(rng.integers(len(larger)))]
     rank = min(int(rng.geometric(0.5)) - 1, plan[n].nodes - 1)
-    return without_least(arena, plan, n, rank, 4 * sizes.race_episodes, sizes.learning, seed_of(rng))
+    return without_least(arena, plan, n, rank, ALIKE, 4 * sizes.race_episodes, sizes.learning, seed_of(rng))
 
 
 def _mutant(arena: Arena, plan: Plan, rng: np.random.Generator) -> Plan:

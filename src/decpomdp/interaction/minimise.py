@@ -2,7 +2,7 @@
 
 `fold` drops nodes that are never entered and merges nodes that the visited edges cannot tell apart: the team does the
 same in every episode that was seen. `shrink` goes on to a given size at the least loss it can find: the least visited
-node is removed, the edges into it led to whichever other node loses least on common random numbers.
+node is removed, the edges into it led to that one of the most similar nodes which loses least on common random numbers.
 
 Why: a skeleton of 40 nodes is a good teacher and a bad result. Small machines are read by people, are quicker to
 improve (fewer choices), and generalise: an edge that is hardly ever visited is not worth a node of its own.
@@ -15,6 +15,8 @@ from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.machine import Machine, Plan
 from decpomdp.kernels import fold as kernels
 from decpomdp.kernels.machines import ROOT
+
+ALIKE = 6  # nodes that are tried in the place of a removed one
 
 
 def fold(plan: Plan, visits: list[NDArray[np.int64]]) -> Plan:
@@ -64,17 +66,31 @@ def shrink(arena: Arena, plan: Plan, largest: int, episodes: int, horizon: int, 
     """At most `largest` nodes per agent, one node after the other at the least loss found."""
     for n in range(len(plan)):
         while plan[n].nodes > largest:
-            plan = without_least(arena, plan, n, 0, episodes, horizon, seed)
+            options = ALIKE if plan[n].nodes <= 2 * largest else 1  # far above the cap: what is most alike will do
+            plan = without_least(arena, plan, n, 0, options, episodes, horizon, seed)
     return plan
 
 
-def without_least(arena: Arena, plan: Plan, n: int, rank: int, episodes: int, horizon: int, seed: int) -> Plan:
-    """Agent n without its least visited node (rank 0; 1: the next one), replaced by the node that loses least."""
+def without_least(
+    arena: Arena, plan: Plan, n: int, rank: int, options: int, episodes: int, horizon: int, seed: int
+) -> Plan:
+    """Agent n without its least visited node (rank 0; 1: the next one).
+
+    Of the `options` nodes that are most alike, the one that loses least takes its place.
+    """
     machine = plan[n]
     visits = arena.visits(plan, episodes, horizon, seed)[n]
     entered = np.bincount(machine.move.ravel(), weights=visits.ravel(), minlength=len(machine.action))
     node = int(np.argsort(entered[1:], kind="stable")[rank]) + 1
-    others = [j for j in range(1, len(machine.action)) if j != node]
-    options = [(*plan[:n], without(machine, node, j), *plan[n + 1 :]) for j in others]
-    means = [arena.returns(option, episodes, horizon, seed).mean() for option in options]
-    return options[int(np.argmax(means))]
+    smaller = [(*plan[:n], without(machine, node, int(j)), *plan[n + 1 :]) for j in alike(machine, node)[:options]]
+    if len(smaller) == 1:
+        return smaller[0]
+    means = [arena.returns(option, episodes, horizon, seed).mean() for option in smaller]
+    return smaller[int(np.argmax(means))]
+
+
+def alike(machine: Machine, node: int) -> NDArray[np.int64]:
+    """The other nodes, those first that act the same and lead to the same nodes."""
+    score = (machine.move == machine.move[node]).mean(axis=1) + 2.0 * (machine.action == machine.action[node])
+    score[[ROOT, node]] = -np.inf
+    return np.argsort(-score, kind="stable")[: machine.nodes - 1]

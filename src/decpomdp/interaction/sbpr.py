@@ -139,9 +139,10 @@ class Loop:
 
     def _starts(self) -> list[Entry]:
         """Every start gets a round with each utility; the starts, best first."""
-        replay = self._replayed()
-        teams = [(replay, self.settings.openness), *((team, 0.0) for team in memories(self.ground.simulator, self.settings.largest))]
-        entries = [Entry(team, softness, optimistic) for optimistic in (True, False) for team, softness in teams]
+        chains = [(team, self.settings.openness) for team in self._replayed()]
+        kept = [(team, 0.0) for team in memories(self.ground.simulator, self.settings.largest)]
+        entries = [Entry(*one, True) for one in chains] + [Entry(*one, False) for one in kept[::-1]]
+        entries += [Entry(*one, True) for one in kept] + [Entry(*one, False) for one in chains]
         for entry in entries:
             entry.value = self._round(self._fresh(entry), self.settings.race)
         return sorted(entries, key=lambda entry: -entry.value)
@@ -160,19 +161,19 @@ class Loop:
             failures = 0 if self.best.team is not before else failures + 1
         return "converged"
 
-    def _replayed(self) -> Team:
-        """The best replay of episodes played at random or by the given behaviour."""
+    def _replayed(self) -> list[Team]:
+        """The best replays of episodes played at random, or by the given behaviour."""
         settings = self.settings
         first = self.given.exploring(0.1) if self.given is not None else Team.uniform(self.ground.simulator)
-        episodes = self.ground.play(first, settings.random_batches * settings.batch, self.learning)
+        episodes = self.ground.play_some(first, settings.random_episodes, max(settings.lengths), settings.random_share)
         teams = [team for length in settings.lengths for team in replays(episodes, length, settings.elites)]
         for tests in (settings.batch, settings.tests // 4):  # many roughly, then the better quarter well
             seed = self.ground.seed()
             played = [tested(self.ground, team, tests, self.testing, seed) for team in teams]
             played.sort(key=lambda one: -one.value)
-            teams = [one.team for one in played[: max(1, len(played) // 4)]]
+            teams = [one.team for one in played[: max(settings.replays, len(played) // 4)]]
         self._consider(teams[:1], self._posterior(self._counts(teams[0])))
-        return teams[0]
+        return teams[: settings.replays]
 
     def _round(self, state: Round, iterations: int) -> float:
         """Iterations, then a test of what they led to: its value."""

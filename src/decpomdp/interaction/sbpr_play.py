@@ -8,8 +8,11 @@ from time import monotonic
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
+from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
 from decpomdp.rollouts import as_simulator, collect
+
+
+PIECE = 2000  # episodes played between two looks at the clock
 
 
 class Finished(Exception):  # noqa: N818 - it is no error
@@ -65,6 +68,18 @@ class Ground:
         )
         self.steps += played.steps
         return played
+
+    def play_some(self, team: Team, episodes: int, horizon: int, share: float) -> Episodes:
+        """Up to `episodes` episodes, fewer when they would use up more than `share` of the limits; at least a piece."""
+        if self.limit is not None:
+            episodes = min(episodes, max(1, int(share * self.limit) // horizon))
+        parts: list[Episodes] = []
+        while episodes > 0:
+            parts.append(self.play(team, min(PIECE, episodes), horizon))
+            episodes -= parts[-1].count
+            if self.time_limit is not None and self.seconds() > share * self.time_limit:
+                break
+        return concatenate(parts)
 
     def horizon(self, given: int | None, tail: float, longest: int) -> int:
         """Steps after which the rest is worth less than `tail` of the whole."""

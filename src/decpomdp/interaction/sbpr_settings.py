@@ -27,9 +27,11 @@ class SbprSettings:
     threshold: float = 0.01  # share of visits above which a node counts as occupied
     settling: int = 20  # iterations before a round drops nodes
 
-    random_batches: int = 40  # played at random for the replays
-    lengths: tuple[int, ...] = (3, 5, 8)  # of the replayed episodes
-    elites: int = 10  # best episodes of each length that are played again
+    random_episodes: int = 40_000  # played at random for the replays
+    random_share: float = 0.1  # of the limits that they may use up
+    lengths: tuple[int, ...] = (3, 4, 5, 6, 7, 8)  # of the replayed episodes
+    elites: int = 12  # best episodes of each length that are played again
+    replays: int = 2  # of them that become starts
     largest: int = 15  # nodes of a memory to begin with
     race: int = 75  # iterations that every start is given
     round: int = 50  # iterations of every later round, from the best team so far

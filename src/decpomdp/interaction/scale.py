@@ -54,12 +54,11 @@ def affordable(crew: Crew, settings: SearchSettings, horizon: int | None) -> flo
     if crew.clock.limit is None:
         return most
     effort = sizes_for(settings, crew.arena.discount, horizon, 0.0).short._replace(updates=2)
-    _speed(crew, effort)  # not to be believed: the first time compiles
     speed, begin = _speed(crew, effort), crew.clock.seconds()
     while effort.episodes < settings.episodes and crew.clock.seconds() - begin < PROBE * crew.clock.limit:
         effort = effort._replace(episodes=2 * effort.episodes)  # small batches are slow ones
         speed = max(speed, _speed(crew, effort))
-    return min(most, speed * crew.threads * crew.clock.limit)
+    return min(most, speed * crew.threads * crew.clock.left())
 
 
 def _speed(crew: Crew, effort: Effort) -> float:

@@ -19,15 +19,15 @@ from decpomdp.core.fit import Fit, Row, Watch, unwatched
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.clock import Clock, Finished
 from decpomdp.interaction.crew import Crew
-from decpomdp.interaction.hops import hop, seed_of
+from decpomdp.interaction.hops import graft, hop, seed_of
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of
 from decpomdp.interaction.portfolio import entries
-from decpomdp.interaction.scale import affordable, sizes_for
+from decpomdp.interaction.scale import Sizes, affordable, sizes_for
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.interaction.trial import Verdict, trial
 from decpomdp.rollouts import as_simulator
 
-SCORING = 8  # times the first stage of a test: episodes that say how good a plan is
+SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
 SECONDS = 60.0  # when no limit is given at all
 
 
@@ -93,13 +93,21 @@ class Search:
 
     def _learn(self) -> str:
         try:
-            discount = self.crew.arena.discount
-            steps = affordable(self.crew, self.settings, self.horizon)
-            self.sizes = sizes_for(self.settings, discount, self.horizon, steps)
+            self._prepare()
             self._begin()
             self._improve()
         except Finished:
             return "time limit" if self.crew.clock.over() else "steps"
+
+    def _prepare(self) -> None:
+        """Find out how large everything may be. A rehearsal first: what is not compiled yet would seem slow."""
+        discount = self.crew.arena.discount
+        if self.crew.clock.limit is not None:
+            smallest = sizes_for(self.settings, discount, self.horizon, 0.0)
+            self.crew.alone(lambda arena: rehearse(arena, smallest))
+        steps = affordable(self.crew, self.settings, self.horizon)
+        self.sizes = sizes_for(self.settings, discount, self.horizon, steps)
+        self.crew.clock.prepared()
 
     def _begin(self) -> None:
         """Phase 1: the best few of the portfolio."""
@@ -114,6 +122,8 @@ class Search:
             self._row(f"{names[0]} .. {names[-1]}")
             if None in plans:
                 raise Finished
+            if self.crew.progress() > self.settings.portfolio_share:
+                return
 
     def _improve(self) -> NoReturn:
         """Phase 2: hops from every island, later from the best one only."""
@@ -171,6 +181,15 @@ class Search:
 
     def _heartbeat(self) -> None:
         self.watch(self._describe("working"))
+
+
+def rehearse(arena: Arena, smallest: Sizes) -> None:
+    """Everything once, as small as can be: a memory, a chain, a graft, a trial."""
+    rng = np.random.default_rng(0)
+    for _, work in entries(arena, smallest)[:2]:
+        plan = work(arena, rng)
+    candidate = graft(arena, plan, smallest, rng)
+    trial(arena, plan, candidate, smallest.stages, 0)
 
 
 def distinct(islands: list[Island]) -> list[Island]:

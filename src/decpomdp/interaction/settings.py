@@ -25,6 +25,7 @@ class SearchSettings:
     chain_episodes: int = 50_000  # random episodes of which the best becomes a chain
     chain_lengths: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 
+    portfolio_share: float = 0.4  # of the budget, at most; small memories and short chains come first
     islands: int = 3  # plans that are improved side by side at first
     island_share: float = 0.3  # of the budget until only the best one is improved
     round: int = 4  # hops from the same plans before anything is accepted: fixed, so threads change nothing

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, InputError, Simulator, Step
+from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players
@@ -62,14 +63,7 @@ def _seen(
     """Observations checked against the alphabets; finished episodes see symbol 0, which nobody uses."""
     seen = array("simulator observations", shown, "k, n", (episodes, len(simulator.agents)), np.int64)
     seen = np.where(running[:, None], seen, 0)
-    sizes = np.array([len(agent.observations) for agent in simulator.agents])
-    wrong = (seen < 0) | (seen >= sizes)
-    if np.any(wrong):
-        k, n = (int(i) for i in np.argwhere(wrong)[0])
-        raise InputError(
-            f"simulator {simulator.name}: episode {k}, agent {simulator.agents[n].name}: expected an observation "
-            f"from 0 to {sizes[n] - 1}, got {seen[k, n]}"
-        )
+    check_symbols(f"simulator {simulator.name}", "observation", seen, simulator.agents)
     return seen.astype(np.int16)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, DecPOMDP, InputError, Simulator, Step
+from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
@@ -54,20 +55,11 @@ class DenseSimulator:
         """Take actions[k, n]; a model's episodes never end by themselves."""
         shape = (len(self._states), len(self.agents))
         chosen = array("actions", actions, "k, n", shape, np.int64)
-        self._check(chosen)
+        check_symbols("actions", "action", chosen, self.agents)
         observations, rewards = np.empty(chosen.shape, np.int16), np.empty(len(chosen))
         rollout.advance(self.world, self._seed, self._time, self._states, chosen, observations, rewards)
         self._time += 1
         return Step(observations, rewards, np.zeros(len(chosen), bool))
-
-    def _check(self, actions: NDArray[np.int64]) -> None:
-        sizes = np.array([len(agent.actions) for agent in self.agents])
-        wrong = (actions < 0) | (actions >= sizes)
-        if np.any(wrong):
-            k, n = (int(i) for i in np.argwhere(wrong)[0])
-            raise InputError(
-                f"actions: episode {k}, agent {self.agents[n].name}: expected 0 to {sizes[n] - 1}, got {actions[k, n]}"
-            )
 
     def play(
         self,
