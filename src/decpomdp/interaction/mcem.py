@@ -3,18 +3,22 @@
 After Wu, Zilberstein and Jennings (IJCAI 2013), of which only the outline was at hand: episodes are simulated with the
 controllers themselves, so the node path is *observed* and no forward-backward pass is needed. With rewards scaled to
 0..1 by the smallest and largest of the data, r~, a decision taken at step t is worth
+w_t = sum_{t' >= t} discount^t' r~_t'. Each agent's next controller is the weighted counts of its own
+decisions, agents independent of each other:
 
-  w_t = (p / p_b) sum_{t' >= t} discount^t' r~_t'
+  action'[i, a] ~ action[i, a] (mean of w over the visits of node i that chose a)^stride, transition and start likewise.
 
-where p / p_b is the ratio of the controllers' choices so far to those of the behaviour. Each agent's next controller
-is the weighted counts of its own decisions: start[i], action[i, a] and transition[i, a, o, j] are proportional to the sum of w
-over the steps that made them. The behaviour chooses next nodes with an upper-confidence bonus on visit counts,
+With stride 1 and frequencies instead of probabilities this is the sum of w, plain Monte-Carlo EM. Dividing by how often
+a decision happened to be taken removes both the sampling noise of the frequencies and the effect of exploration;
+stride > 1 is over-relaxed EM, because rewards far above the smallest make EM's own steps tiny.
 
-  argmax_j transition[i, a, o, j] + c sqrt(ln N[i, a, o] / (1 + N[i, a, o, j])),
+The behaviour takes a uniform action with probability epsilon, and with the same probability the next node with the
+highest upper confidence on visit counts N:
 
-the share of a batch that is spent on it falling with the visits, and actions epsilon-greedily.
+  argmax_j transition[i, a, o, j] + c sqrt(ln(1 + N[i, a, o]) / (1 + N[i, a, o, j])).
 """
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -25,6 +29,7 @@ from decpomdp.core.fit import Fit, Row, Watch, unwatched
 from decpomdp.core.minimal import minimised
 from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range
 from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
+from decpomdp.interaction.sbpr_starts import replays
 
 Floats = NDArray[np.float64]
 
@@ -38,12 +43,17 @@ class McemSettings:
     updates: int = 150  # iterations from one random start
     exploration: float = 0.2  # at first: share of uniform actions, and of upper-confidence moves; falls to 0
     confidence: float = 1.0  # c, the weight of the upper-confidence bonus
+    stride: float = 15.0  # over-relaxation of EM: rewards far above the smallest make its own steps tiny
     least: float = 1e-3  # share of every choice that is never given up
     learning_tail: float = 0.05  # discount^T of simulated episodes
     testing_tail: float = 1e-3  # of test episodes
     longest: int = 1000  # steps of an episode, whatever the discount
     tests: int = 1000  # test episodes of a comparison
-    patience: int = 10  # random starts without a better team until the search has converged
+    random_episodes: int = 20_000  # of which the best become starts
+    random_share: float = 0.1  # of the limits that they may use up
+    elites: int = 20  # best episodes that are played again as controllers
+    openness: float = 0.3  # share of every choice that such a start leaves open
+    patience: int = 10  # starts without a better team until the search has converged
 
     def __post_init__(self) -> None:
         for name in ("nodes", "episodes", "updates", "tests", "patience", "longest"):
@@ -66,7 +76,7 @@ def mcem(
     horizon: int | None = None,
     settings: McemSettings | None = None,
 ) -> Fit:
-    """Learn a team of controllers of fixed size by Monte-Carlo EM from random starts.
+    """Learn a team of controllers of fixed size by Monte-Carlo EM, from best episodes and random starts by turns.
 
     It stops at a limit or when several starts in a row were no better. An interrupt (Ctrl-C) returns the best team so
     far: the one with the highest mean return in test episodes.
@@ -100,9 +110,10 @@ class Mcem:
         failures = 0
         try:
             self._consider(self.best.team)
+            starts = self._starts()
             while failures < self.settings.patience:
                 self.start += 1
-                team = self._from_random()
+                team = self._learnt(next(starts))
                 better = self._consider(team.decided(), team)
                 failures = 0 if better else failures + 1
         except Finished as reason:
@@ -111,9 +122,44 @@ class Mcem:
             return "interrupted"
         return "converged"
 
-    def _from_random(self) -> Team:
-        """EM from one random start."""
-        tables = [self._random(n) for n in range(len(self.ground.simulator.agents))]
+    def _starts(self) -> Iterator[list[Tables]]:
+        """By turns one of the best episodes and a random start."""
+        agents = range(len(self.ground.simulator.agents))
+        for team in self._replayed():
+            yield [self._softened(controller) for controller in team.controllers]
+            yield [self._random(n) for n in agents]
+        while True:
+            yield [self._random(n) for n in agents]
+
+    def _replayed(self) -> list[Team]:
+        """The best episodes of up to as many steps as there are nodes, best mean return first."""
+        chosen = self.settings
+        uniform = Team.uniform(self.ground.simulator)
+        episodes = self.ground.play_some(uniform, chosen.random_episodes, chosen.nodes, chosen.random_share)
+        seed = self.ground.seed()
+        lengths = range(min(2, chosen.nodes), chosen.nodes + 1)
+        teams = [team for length in lengths for team in replays(episodes, length, chosen.elites)]
+        played = [tested(self.ground, team, chosen.episodes, self.testing, seed) for team in teams]
+        ordered = sorted(played, key=lambda one: -one.value)
+        self._consider(*(one.team for one in ordered[:4]))
+        return [one.team for one in ordered[: chosen.patience]]
+
+    def _softened(self, controller: Controller) -> Tables:
+        """A controller with some of every choice left open, filled up to the fixed size."""
+        room, share = self.settings.nodes - controller.nodes, self.settings.openness
+
+        def soft(table: Floats) -> Floats:
+            return (1 - share) * table + share / table.shape[-1]
+
+        first = np.tile(np.pad(controller.initial, (0, room)), (1 + controller.observations, 1))
+        act = np.pad(controller.action, ((0, room), (0, 0)), constant_values=1 / controller.actions)
+        move = np.zeros((self.settings.nodes, *controller.transition.shape[1:3], self.settings.nodes))
+        move[..., 0] = 1.0
+        move[: controller.nodes] = np.pad(controller.transition, ((0, 0), (0, 0), (0, 0), (0, room)))
+        return Tables(first, soft(act), soft(move))
+
+    def _learnt(self, tables: list[Tables]) -> Team:
+        """EM from one start."""
         visits = [np.zeros(table.move.shape) for table in tables]
         for number in range(self.settings.updates):
             if self.iterations is not None and self.iteration >= self.iterations:
@@ -122,7 +168,7 @@ class Mcem:
             behaviour = [self._behaviour(t, v, rate) for t, v in zip(tables, visits, strict=True)]
             played = lived(self.ground, self._team(behaviour), self.settings.episodes, self.learning)
             self.range = reward_range(played, self.range)
-            tables = [self._maximised(n, t, behaviour[n], played) for n, t in enumerate(tables)]
+            tables = [self._maximised(n, t, played) for n, t in enumerate(tables)]
             for n, seen in enumerate(visits):
                 seen += played.moves(n, seen.shape)
             self.iteration += 1
@@ -150,10 +196,10 @@ class Mcem:
             (1 - rate) * tables.move + rate * np.eye(nodes)[likeliest],
         )
 
-    def _maximised(self, n: int, tables: Tables, behaviour: Tables, played: Lived) -> Tables:
-        counts = counted(played, n, tables, behaviour, self.ground.discount, self.range)
-        least = self.settings.least
-        return Tables._make(normalised(c, old, least) for c, old in zip(counts, tables, strict=True))
+    def _maximised(self, n: int, tables: Tables, played: Lived) -> Tables:
+        values = counted(played, n, tables, self.ground.discount, self.range)
+        stride, least = self.settings.stride, self.settings.least
+        return Tables._make(normalised(old, value, stride, least) for old, value in zip(tables, values, strict=True))
 
     def _team(self, tables: list[Tables]) -> Team:
         shown = self.ground.shown

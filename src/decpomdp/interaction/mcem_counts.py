@@ -14,6 +14,9 @@ from decpomdp.rollouts.tables import players_of
 
 Floats = NDArray[np.float64]
 
+LARGEST = 3.0  # times that a probability may grow in one update
+DOUBT = 5.0  # decisions' worth of belief that all choices of a row are alike
+
 
 class Tables(NamedTuple):
     """One agent's controller."""
@@ -90,31 +93,43 @@ def worth(played: Lived, discount: float, bounds: tuple[float, float]) -> Floats
     return np.repeat(sums[played.last], played.lengths) - sums + scaled
 
 
-def counted(
-    played: Lived, n: int, tables: Tables, behaviour: Tables, discount: float, bounds: tuple[float, float]
-) -> Tables:
-    """Weighted counts of agent n's decisions, each corrected by its own ratio of controller to behaviour."""
+def counted(played: Lived, n: int, tables: Tables, discount: float, bounds: tuple[float, float]) -> Tables:
+    """Mean worth of each of agent n's decisions, relative to the mean of its row.
+
+    Times the controller's probabilities these are the expected weighted counts: what the behaviour explored too often
+    and what it happened to choose too often does not count for more.
+    """
     value = worth(played, discount, bounds)
+    usual = discount ** played.times().astype(np.float64)
     node, action = played.paths.nodes[:, n].astype(np.int64), played.paths.actions[:, n].astype(np.int64)
     starts = played.last + 1 - played.lengths
-    first = (played.paths.observations[starts, n].astype(np.int64) + 1, node[starts])
-    first_places = np.ravel_multi_index(first, tables.first.shape)
-    act_places = np.ravel_multi_index((node, action), tables.act.shape)
-    move_places = played.move_places(n, tables.move.shape)
+    after = played.onward() + 1
+    first = np.ravel_multi_index((played.paths.observations[starts, n] + 1, node[starts]), tables.first.shape)
+    act = np.ravel_multi_index((node, action), tables.act.shape)
+    move = played.move_places(n, tables.move.shape)
     return Tables(
-        _tally(first_places, value[starts], tables.first.shape),
-        _tally(act_places, value, tables.act.shape) * tables.act / behaviour.act,
-        _tally(move_places, value[played.onward() + 1], tables.move.shape)
-        * np.divide(tables.move, behaviour.move, out=np.ones_like(tables.move), where=behaviour.move > 0),
+        _relative(first, value[starts], usual[starts], tables.first),
+        _relative(act, value, usual, tables.act),
+        _relative(move, value[after], usual[after], tables.move),
     )
 
 
-def normalised(counts: Floats, before: Floats, least: float) -> Floats:
-    """Rows that sum to one, every entry at least `least` / width; a row without counts stays as it was."""
-    totals = counts.sum(axis=-1, keepdims=True)
-    shares = np.where(totals > 0, counts / np.maximum(totals, 1e-300), before)
-    return (1 - least) * shares + least / counts.shape[-1]
+def normalised(table: Floats, worth: Floats, stride: float, least: float) -> Floats:
+    """The next probabilities: over-relaxed EM, `stride` times as far (in logs) as `worth` says."""
+    moved = table * np.minimum(worth**stride, LARGEST)
+    shares = moved / np.maximum(moved.sum(axis=-1, keepdims=True), 1e-300)
+    return (1 - least) * shares + least / table.shape[-1]
+
+
+def _relative(places: NDArray[np.int64], value: Floats, usual: Floats, table: Floats) -> Floats:
+    """Mean value per decision over the mean of its row; few decisions are pulled towards that mean."""
+    total, visits = _tally(places, value, table.shape), _tally(places, usual, table.shape)
+    row = total.sum(axis=-1, keepdims=True) / np.maximum(visits.sum(axis=-1, keepdims=True), 1e-300)
+    found = (total + DOUBT * row) / (visits + DOUBT)
+    mean = (table * found).sum(axis=-1, keepdims=True)
+    return np.where(mean > 0, found / np.maximum(mean, 1e-300), 1.0)
 
 
 def _tally(places: NDArray[np.int64], weights: Floats, shape: tuple[int, ...]) -> Floats:
-    return np.bincount(places, weights, int(np.prod(shape))).reshape(shape)
+    sums: Floats = np.bincount(places, weights, int(np.prod(shape))).astype(np.float64)
+    return sums.reshape(shape)

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 
 from decpomdp.core import InputError
 from decpomdp.core.fit import Row
+from decpomdp.interaction.sbpr_step import StepSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +32,35 @@ class SbprSettings:
     random_share: float = 0.1  # of the limits that they may use up
     lengths: tuple[int, ...] = (3, 4, 5, 6, 7, 8)  # of the replayed episodes
     elites: int = 12  # best episodes of each length that are played again
-    replays: int = 2  # of them that become starts
+    generations: int = 2  # times that the best replays are varied and the best variations replayed
+    pool: int = 12  # replays that are kept
+    replays: int = 3  # of them that are starts from the beginning
     largest: int = 15  # nodes of a memory to begin with
     race: int = 75  # iterations that every start is given
     round: int = 50  # iterations of every later round, from the best team so far
     softness: float = 0.1  # share of every choice that a round leaves open at first
     openness: float = 0.3  # the same of a replayed episode, which knows nothing about its observations
+    replaying: float = 0.3  # exploration rate at which a replayed episode begins: more, and it is lost
     strength: float = 100.0  # soft counts per row of a start
     reopened: float = 0.2  # exploration rate at which a later round begins
     tests: int = 1000  # test episodes of a comparison
-    patience: int = 12  # rounds without a better team until the loop has converged
+    fresh: int = 3  # best starts that are taken up again, with other random numbers
+    patience: int = 20  # rounds without a better team until the loop has converged
 
     def __post_init__(self) -> None:
-        for name in ("batch", "window", "race", "round", "elites", "tests", "patience", "longest"):
+        for name in (
+            "batch",
+            "window",
+            "race",
+            "round",
+            "elites",
+            "replays",
+            "pool",
+            "fresh",
+            "tests",
+            "patience",
+            "longest",
+        ):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: expected a whole number of at least 1, got {getattr(self, name)}")
         for name in ("quantile", "threshold", "softness"):
@@ -52,6 +69,10 @@ class SbprSettings:
         for name in ("exploration", "cap", "step", "strength", "learning_tail", "testing_tail"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name}: expected a number above 0, got {getattr(self, name)}")
+
+    def pace(self) -> StepSettings:
+        """How far one iteration goes."""
+        return StepSettings(self.step, self.shrink, self.floor, self.carry)
 
     def row(self) -> Row:
         """For the record."""

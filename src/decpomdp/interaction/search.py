@@ -24,7 +24,7 @@ from decpomdp.interaction.machine import Plan, constant, sizes, team_of
 from decpomdp.interaction.portfolio import entries
 from decpomdp.interaction.scale import Sizes, affordable, sizes_for
 from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.trial import Verdict, trial
+from decpomdp.interaction.trial import Tally, Verdict, trial
 from decpomdp.rollouts import as_simulator
 
 SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
@@ -61,8 +61,8 @@ class Island(NamedTuple):
     """A plan that is being improved, and what is known of its value."""
 
     plan: Plan
-    value: float
-    error: float
+    score: float  # on the episodes that all plans are scored on: for choosing
+    tally: Tally  # on all its episodes: for reporting
 
 
 class Search:
@@ -75,7 +75,7 @@ class Search:
         self.horizon = horizon
         self.trace: list[Row] = []
         self.phase, self.hops, self.accepted = "begin", 0, 0
-        self.islands = [Island(constant(simulator), float("nan"), float("nan"))]  # the best one first
+        self.islands = [Island(constant(simulator), -np.inf, Tally())]  # the best one first
         crew.clock.heartbeat = self._heartbeat
 
     def run(self) -> Fit:
@@ -135,7 +135,7 @@ class Search:
             for k, result in enumerate(results):
                 if result is not None:
                     self._consider(k % len(self.islands), *result)
-            self.islands.sort(key=lambda island: -island.value)
+            self.islands.sort(key=lambda island: -island.score)
             if None in results:
                 raise Finished
 
@@ -146,10 +146,13 @@ class Search:
 
     def _consider(self, number: int, tested: Plan, kind: str, candidate: Plan, verdict: Verdict) -> None:
         self.hops += 1
-        fresh = self.islands[number].plan is tested  # the second gain of a round was measured without the first
-        if verdict.accepted and fresh:
+        island = self.islands[number]
+        if island.plan is not tested:  # the second gain of a round was measured without the first
+            return
+        self.islands[number] = island._replace(tally=island.tally.plus(verdict.old))
+        if verdict.accepted:
             self.accepted += 1
-            self.islands[number] = Island(candidate, verdict.value, verdict.spread)
+            self.islands[number] = Island(candidate, island.score + verdict.gain, verdict.new)
             self.islands[number] = self._scored(candidate)
             self._row(kind)
 
@@ -157,7 +160,7 @@ class Search:
         """Always on the same episodes, so that islands compare."""
         episodes, horizon = SCORING * self.sizes.stages.first, self.sizes.testing
         returns = self.crew.alone(lambda arena: arena.returns(plan, episodes, horizon, self.crew.seed))
-        return Island(plan, float(returns.mean()), float(returns.std() / np.sqrt(len(returns))))
+        return Island(plan, float(returns.mean()), Tally.of(returns))
 
     def _describe(self, event: str) -> Row:
         best = self.islands[0]
@@ -166,8 +169,8 @@ class Search:
             "steps": self.crew.steps,
             "phase": self.phase,
             "event": event,
-            "value": best.value,
-            "error": best.error,
+            "value": best.tally.mean,
+            "error": best.tally.error,
             "nodes": "+".join(str(size) for size in sizes(best.plan)),
             "hops": self.hops,
             "accepted": self.accepted,
@@ -193,10 +196,10 @@ def rehearse(arena: Arena, smallest: Sizes) -> None:
 
 
 def distinct(islands: list[Island]) -> list[Island]:
-    """Best first, without those of the same value to the last digit: on the same episodes that means the same play."""
+    """Best first, without those of the same score to the last digit: on the same episodes that means the same play."""
     kept: dict[float, Island] = {}
-    for island in sorted(islands, key=lambda island: -island.value):
-        kept.setdefault(island.value, island)
+    for island in sorted(islands, key=lambda island: -island.score):
+        kept.setdefault(island.score, island)
     return list(kept.values())
 
 

@@ -75,7 +75,7 @@ BEGIN = "begin"  # the memory of the root
 
 
 def families() -> Iterator[tuple[str, list[Follow]]]:
-    """Name and members of growing size, every family from small to large, cheap ones first."""
+    """Name and members, the wanted one first and then smaller ones in its place; cheap families first."""
     for size in range(1, 13):
         if size <= 5:
             yield f"window {size}", [window(width) for width in range(size, 0, -1)]
@@ -96,14 +96,15 @@ def skeletons(alphabets: list[int], largest: int) -> Iterator[tuple[str, Plan]]:
     """
     known: set[tuple[bytes, ...]] = set()
     for name, members in families():
-        plan = []
-        for observations in alphabets:
-            limit = max(largest, observations + 1)
-            built = (unfold(BEGIN, member, observations, limit) for member in members)
-            found = next((pair[1] for pair in built if pair is not None), None)
-            if found is not None:
-                plan.append(found)
+        fitting = {size: _fitting(members, size, max(largest, size + 1)) for size in set(alphabets)}
+        plan = tuple(machine for machine in (fitting[size] for size in alphabets) if machine is not None)
         key = tuple(machine.move.tobytes() for machine in plan)
         if len(plan) == len(alphabets) and key not in known:
             known.add(key)
-            yield name, tuple(plan)
+            yield name, plan
+
+
+def _fitting(members: list[Follow], observations: int, limit: int) -> Machine | None:
+    """The first member, from large to small, that takes at most `limit` nodes."""
+    built = (unfold(BEGIN, member, observations, limit) for member in members)
+    return next((pair[1] for pair in built if pair is not None), None)

@@ -17,7 +17,39 @@ from numpy.typing import NDArray
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.machine import Plan, sizes
 
-HOPE = (1.0, 0.0, -0.75, -1.5)  # standard errors granted to (or asked of) the gain at the first, second, ... look
+HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors granted to (or asked of) the gain at the first, second, ... look
+ENOUGH = 2 / 3  # of the certainty that convinces at once, after the last look: only what kept its promise gets there
+
+
+class Tally(NamedTuple):
+    """Returns, added up: every trial of a plan tells more about its value."""
+
+    episodes: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    @classmethod
+    def of(cls, returns: NDArray[np.float64]) -> "Tally":
+        """The sums of some returns."""
+        return cls(len(returns), float(returns.sum()), float(returns @ returns))
+
+    def plus(self, other: "Tally") -> "Tally":
+        """Both together."""
+        return Tally(self.episodes + other.episodes, self.total + other.total, self.squares + other.squares)
+
+    @property
+    def mean(self) -> float:
+        """The estimated value; NaN before anything was played."""
+        return self.total / self.episodes if self.episodes else float("nan")
+
+    @property
+    def error(self) -> float:
+        """Its standard error."""
+        return (
+            float(np.sqrt(max(0.0, self.squares / self.episodes - self.mean**2) / self.episodes))
+            if self.episodes
+            else self.mean
+        )
 
 
 class Verdict(NamedTuple):
@@ -26,8 +58,8 @@ class Verdict(NamedTuple):
     accepted: bool
     gain: float  # mean of candidate minus incumbent
     error: float  # its standard error
-    value: float  # mean return of the candidate
-    spread: float  # standard error of that mean
+    old: Tally  # returns of the incumbent
+    new: Tally  # returns of the candidate
 
 
 class Stages(NamedTuple):
@@ -51,7 +83,8 @@ def trial(arena: Arena, incumbent: Plan, candidate: Plan, stages: Stages, seed: 
         verdict = judge(old, new, stages, arena.repeatable)
         if verdict.accepted or hopeless(verdict, old, stages, look, smaller):
             return verdict
-    return verdict._replace(accepted=smaller and verdict.gain >= 0.0)
+    probable = verdict.gain > max(ENOUGH * stages.certain * verdict.error, needed(old, stages))
+    return verdict._replace(accepted=probable or (smaller and verdict.gain >= 0.0))
 
 
 def judge(old: NDArray[np.float64], new: NDArray[np.float64], stages: Stages, paired: bool) -> Verdict:
@@ -59,7 +92,7 @@ def judge(old: NDArray[np.float64], new: NDArray[np.float64], stages: Stages, pa
     gain, root = float((new - old).mean()), float(np.sqrt(len(new)))
     error = float((new - old).std() if paired else np.hypot(new.std(), old.std())) / root
     accepted = gain > stages.certain * error and gain > needed(old, stages)
-    return Verdict(accepted, gain, error, float(new.mean()), float(new.std()) / root)
+    return Verdict(accepted, gain, error, Tally.of(old), Tally.of(new))
 
 
 def needed(old: NDArray[np.float64], stages: Stages) -> float:

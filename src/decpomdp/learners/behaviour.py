@@ -14,7 +14,7 @@ from decpomdp.core import Episodes, InputError, Team, concatenate
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.expectation import Tables, filter_chunk
 from decpomdp.kernels.weighing import running_sums
-from decpomdp.learners.layout import Layout, lay_out
+from decpomdp.learners.layout import Layout, group_size, lay_out
 from decpomdp.learners.rows import Floats
 
 
@@ -119,7 +119,10 @@ def filtered(
         alpha, inverse = filter_piece(layout, tables, n, c)
         with np.errstate(divide="ignore"):
             logs[layout.chunks[n][c].rows, n] = -np.log(inverse) if inverse.all() else _logs(inverse)
-        return (alpha, inverse) if keep else None
+        if keep:
+            return alpha, inverse
+        layout.buffers.give(alpha)
+        return None
 
     return logs, engine.run(piece, len(layout.pieces), threads)
 
@@ -128,8 +131,8 @@ def filter_piece(layout: Layout, tables: Sequence[Tables], n: int, c: int) -> Fi
     """Filter one chunk of one agent."""
     slots = layout.chunks[n][c]
     z = tables[n].act.shape[1]
-    alpha, inverse = np.empty((len(slots.rows), z)), np.empty(len(slots.rows))
-    filter_chunk(slots, tables[n], alpha, inverse, np.empty((slots.blocks[1], z)))
+    alpha, inverse = layout.buffers.take(len(slots.rows), z), np.empty(len(slots.rows))
+    filter_chunk(slots, tables[n], alpha, inverse, np.empty((group_size(slots), z)))
     return alpha, inverse
 
 

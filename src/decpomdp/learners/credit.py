@@ -6,8 +6,8 @@ counts. Every reward r_t = (r_t - m_t) + (m_t - R_min) + R_min, with m_t the mea
   (counts with nu = discounted (r_t - m_t))  +  (counts with nu = discounted (m_t - R_min)):
 
 a *signed* part, which says what should change, and a multiple of plain visits, which says that nothing should. When
-R_min is a rare disaster the second part drowns the first, and a sweep moves by per-mille. Here the two come apart: `gain`
-counts what should change, `visit` counts visits, and the learner chooses how much of the one to add to the other.
+R_min is a rare disaster the second part drowns the first, and a sweep moves by per-mille. Here the two come apart:
+`gain` counts what should change, `visit` counts visits, and the learner chooses how much of one to add to the other.
 
 Two utilities of an episode:
   mean        its rewards; every decision is credited with what came after it

@@ -1,4 +1,4 @@
-"""Episodes in the order in which the expectation kernels visit them: chunks of episodes, blocks of time, slots."""
+"""Episodes in the order in which the expectation kernels visit them: chunks of episodes, slots."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Episodes
 from decpomdp.kernels.expectation import Slots, slot_order
+from decpomdp.learners.buffers import Buffers
 
 CHUNK_EPISODES = 1024  # enough episodes side by side that those sharing (a, o) make a matrix
 CHUNK_BYTES = 64_000_000  # of filtered node distributions in a chunk
@@ -18,6 +19,7 @@ class Layout:
 
     episodes: Episodes
     chunks: tuple[tuple[Slots, ...], ...]  # [n][chunk]
+    buffers: Buffers  # room for what the kernels compute on a chunk
 
     @property
     def pieces(self) -> list[tuple[int, int]]:
@@ -32,25 +34,28 @@ def lay_out(episodes: Episodes, nodes: int) -> Layout:
     by_length = np.argsort(-episodes.lengths, kind="stable")
     chunks = [np.sort(by_length[first : first + size]) for first in range(0, episodes.count, size)]
     agents = range(len(episodes.agents))
-    return Layout(episodes, tuple(tuple(_slots(episodes, n, chunk) for chunk in chunks) for n in agents))
+    slots = tuple(tuple(_slots(episodes, n, chunk) for chunk in chunks) for n in agents)
+    return Layout(episodes, slots, Buffers())
 
 
 def _slots(episodes: Episodes, n: int, chunk: NDArray[np.int64]) -> Slots:
     agent = episodes.agents[n]
     lengths = episodes.lengths[chunk]
-    running = len(chunk) - np.cumsum(np.bincount(lengths, minlength=lengths.max() + 1))[: lengths.max()]
-    blocks = np.concatenate([[0], np.cumsum(running)]).astype(np.int64)
-    pairs = len(agent.actions) * len(agent.observations)
-    total = int(blocks[-1])
+    total, longest = int(lengths.sum()), int(lengths.max())
     slots = Slots(
-        blocks=blocks,
-        groups=np.empty((len(blocks) - 1, pairs + 1), np.int64),
+        groups=np.empty((len(agent.actions) * len(agent.observations) + 1, longest + 1), np.int64),
         onward=np.empty(total, np.int32),
+        before=np.empty(total, np.int32),
         action=np.empty(total, np.int16),
         rows=np.empty(total, np.int64),
-        first=np.empty(blocks[1], np.int16),
+        first=np.empty(total, np.int16),
     )
     actions = np.ascontiguousarray(episodes.actions[:, n])
     observations = np.ascontiguousarray(episodes.observations[:, n])
     slot_order(actions, observations, episodes.offsets[chunk], lengths, len(agent.observations), slots)
     return slots
+
+
+def group_size(slots: Slots) -> int:
+    """Slots of the largest pair and time."""
+    return int(np.diff(slots.groups, axis=1).max())

@@ -11,7 +11,7 @@ import numpy as np
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.expectation import Tables, Tally, count_chunk
 from decpomdp.learners.behaviour import Filtered, cumulated, filter_piece, filtered
-from decpomdp.learners.layout import Layout
+from decpomdp.learners.layout import Layout, group_size
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.weighing import Steps, Weighed, weigh
 
@@ -59,11 +59,13 @@ def count(task: Task, evaluated: Evaluated) -> list[Counts]:
     def piece(number: int) -> Tally:
         n, c = pieces[number]
         alpha, inverse = evaluated.kept[number] or filter_piece(task.layout, evaluated.tables, n, c)
-        slots, tables = task.layout.chunks[n][c], evaluated.tables[n]
-        z = alpha.shape[1]
+        evaluated.kept[number] = None  # its memory is used again
+        slots, tables, buffers = task.layout.chunks[n][c], evaluated.tables[n], task.layout.buffers
         tally = Tally(np.zeros(tables.initial.shape), np.zeros(tables.act.shape), np.zeros(tables.move.shape))
-        ahead, back, outer = np.empty((slots.blocks[1], z)), np.empty((slots.blocks[1], z)), np.empty((z, z))
-        count_chunk(slots, tables, alpha, inverse, evaluated.weighed.nu, tally, ahead, back, outer)
+        carried, scratch = buffers.take(*alpha.shape), np.empty((group_size(slots), alpha.shape[1]))
+        count_chunk(slots, tables, alpha, inverse, evaluated.weighed.nu, tally, carried, scratch)
+        buffers.give(alpha)
+        buffers.give(carried)
         return tally
 
     tallies = engine.run(piece, len(pieces), task.threads)

@@ -1,0 +1,128 @@
+"""One iteration of the paper's loop: posterior, behaviour, batch, counts, next counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Team
+from decpomdp.core.fit import Row
+from decpomdp.interaction.explore import Exploration
+from decpomdp.interaction.sbpr_play import Ground
+from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.sbpr_starts import counts_of
+from decpomdp.interaction.sbpr_step import improved
+from decpomdp.interaction.sbpr_window import Seen, Window
+from decpomdp.learners import Prior, TeamPosterior
+from decpomdp.learners.behaviour import tables_of
+from decpomdp.learners.credit import Credit, mean_credit, optimistic_credit
+from decpomdp.learners.posterior import Counts, occupied_nodes, updated
+from decpomdp.learners.sweep import Evaluated, Task, count, evaluate
+from decpomdp.learners.weighing import Weighed, steps_of
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a round begins."""
+
+    team: Team
+    softness: float  # share of every choice that is left open
+    rate: float  # of exploration at first
+    optimistic: bool
+
+
+class Round(NamedTuple):
+    """What one iteration leaves to the next."""
+
+    counts: list[Counts]
+    exploration: Exploration
+    window: Window
+
+
+class Learner:
+    """Plays and learns, one iteration at a time."""
+
+    def __init__(self, ground: Ground, prior: Prior, settings: SbprSettings, horizon: int) -> None:
+        self.ground, self.settings, self.horizon = ground, settings, horizon
+        self.agents = ground.simulator.agents
+        self.priors = [prior.priors(agent) for agent in self.agents]
+
+    def begin(self, start: Start) -> Round:
+        """The counts of a start, and exploration as if nothing had been seen but that."""
+        chosen = self.settings
+        counts = counts_of(start.team, start.softness, chosen.strength, self.ground.shown)
+        exploration = Exploration.begin(chosen.exploration, [c.nodes for c in counts], start.rate)
+        return Round(counts, exploration, Window(chosen.window, chosen.cap, self.ground.threads))
+
+    def posterior(self, counts: Sequence[Counts]) -> TeamPosterior:
+        """Prior and counts together."""
+        agents = tuple(updated(*parts) for parts in zip(self.agents, self.priors, counts, strict=True))
+        simulator = self.ground.simulator
+        return TeamPosterior(agents, simulator.discount, simulator.name, self.settings.threshold)
+
+    def iterate(self, state: Round, optimism: float, drop: bool) -> tuple[Round, Row]:
+        """Collect a batch, learn from it; `optimism`: quantile of the utility, 0 for the mean; `drop` empty nodes."""
+        posterior = self.posterior(state.counts)
+        behaviour = state.exploration.behaviour(self._whole(posterior))
+        episodes = self.ground.play(behaviour, self.settings.batch, self.horizon)
+        seen = state.window.add(episodes, behaviour)
+        credit = self._credit(seen, optimism)
+        visits, gains = self._counted(seen, posterior, behaviour, credit)
+        pace = self.settings.pace()
+        pairs = zip(state.counts, visits, gains, strict=True)
+        counts = [improved(old, visited, gained, credit.spread, pace) for old, visited, gained in pairs]
+        share = episodes.count / seen.episodes.count
+        new_visits = [visited.visits.sum(axis=1) * share for visited in visits]
+        facts = self._facts(posterior, seen, state.exploration.mean_rate(new_visits))
+        after = Round(counts, state.exploration.after(new_visits), state.window)
+        return (self._dropped(after) if drop else after), facts
+
+    def _whole(self, posterior: TeamPosterior) -> Team:
+        """Posterior means on all nodes of the truncation."""
+        return Team.of(self.ground.simulator, [agent.mean(np.arange(agent.nodes)) for agent in posterior.agents])
+
+    def _credit(self, seen: Seen, optimism: float) -> Credit:
+        if optimism > 0:
+            return optimistic_credit(seen.episodes, seen.ratio, optimism)
+        return mean_credit(seen.episodes, seen.ratio)
+
+    def _counted(
+        self, seen: Seen, posterior: TeamPosterior, behaviour: Team, credit: Credit
+    ) -> tuple[list[Counts], list[Counts]]:
+        """Soft counts of visits and of gains, all episodes of the window together."""
+        # DEPARTS: node paths are inferred with the behaviour (posterior means and exploration), not with exp(E ln ...):
+        # there, what was hardly tried is nearly impossible, and exploring it would teach nothing
+        tables = tuple(tables_of(behaviour, n) for n in range(len(self.agents)))
+        task = self._task(seen)
+
+        def counted(nu: NDArray[np.float64]) -> list[Counts]:
+            weighed = Weighed(nu, 0.0, 0.0, nu[:0])
+            return count(task, Evaluated(posterior.agents, tables, weighed, 0.0, seen.kept))
+
+        return counted(credit.visit), counted(credit.gain)
+
+    def _task(self, seen: Seen) -> Task:
+        """The window as the sweep wants it; rewards count from a hair below the smallest, so that some always do."""
+        rewards, ended = seen.episodes.rewards, seen.episodes.terminated
+        lowest = min(float(rewards.min()), 0.0 if ended is not None and ended.any() else np.inf)
+        steps = steps_of(seen.episodes, seen.log_mixture, lowest - 1e-9 * max(1.0, abs(lowest)))
+        return Task(seen.layout, steps, float(seen.episodes.count), None, False, self.ground.threads)
+
+    def _dropped(self, state: Round) -> Round:
+        """Without nodes that are hardly visited."""
+        shares = [c.visits.sum(axis=1) / max(float(c.visits.sum()), 1e-300) for c in state.counts]
+        kept = [occupied_nodes(share, self.settings.threshold) for share in shares]
+        counts = [c.chosen(nodes) for c, nodes in zip(state.counts, kept, strict=True)]
+        return Round(counts, state.exploration.chosen(kept), state.window)
+
+    def _facts(self, posterior: TeamPosterior, seen: Seen, rate: float) -> Row:
+        sizes = posterior.sizes
+        return {
+            "exploration": rate,
+            "nodes": "+".join(str(size) for size in sizes),
+            "mean_nodes": float(np.mean(sizes)),
+            "bound": evaluate(self._task(seen), posterior.agents).bound,
+            "sample_size": float(seen.sample_sizes().min()),
+        }

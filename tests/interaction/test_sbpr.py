@@ -1,0 +1,206 @@
+"""The paper's loop: window, step, starts, and whole runs on models and simulators."""
+
+import numpy as np
+import pytest
+from oracles import making
+
+import decpomdp as dp
+from decpomdp.core import InputError, Team
+from decpomdp.evaluation import exact_value
+from decpomdp.interaction.sbpr import sbpr
+from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.sbpr_starts import counts_of, last_observation, memories, replays, tree
+from decpomdp.interaction.sbpr_step import StepSettings, advantage, improved, stepped
+from decpomdp.interaction.sbpr_window import Window
+from decpomdp.learners.behaviour import log_likelihood, log_mixture
+from decpomdp.learners.posterior import Counts
+from decpomdp.rollouts import collect
+
+BRIEF = SbprSettings(
+    random_episodes=1000,
+    lengths=(3, 5),
+    elites=4,
+    generations=1,
+    replays=1,
+    pool=2,
+    race=15,
+    round=10,
+    settling=5,
+    tests=100,
+    patience=2,
+)
+KEYS = {
+    *("iteration", "seconds", "steps", "exploration", "nodes"),
+    *("mean_nodes", "bound", "value", "error", "sample_size"),
+}
+
+
+@pytest.fixture
+def broadcast():
+    return dp.load("broadcast", 0.9)
+
+
+def test_the_window_weighs_by_the_mixture_of_its_behaviours():
+    rng = np.random.default_rng(0)
+    problem = making.model(rng)
+    window, teams = Window(2, 1e9, 1), [making.team(rng, problem) for _ in range(3)]
+    batches = [collect(problem, team, 4 + i, 3, seed=i) for i, team in enumerate(teams)]
+    seen = [window.add(batch, team) for batch, team in zip(batches, teams, strict=True)][-1]
+    assert seen.episodes.count == 5 + 6  # the oldest is gone
+    assert np.exp(log_likelihood(seen.episodes, teams[2]) - seen.log_mixture) == pytest.approx(seen.ratio)
+    parts = [log_likelihood(seen.episodes, team) for team in teams[1:]]
+    np.testing.assert_allclose(seen.log_mixture, np.logaddexp(*parts) - np.log(2), rtol=1e-9)
+    assert seen.ratio.max() <= 2 + 1e-9
+
+
+def test_the_window_agrees_with_the_library_mixture_for_equal_batches():
+    rng = np.random.default_rng(1)
+    problem = making.model(rng)
+    teams = [making.team(rng, problem) for _ in range(2)]
+    batches = [collect(problem, team, 5, 3, seed=i) for i, team in enumerate(teams)]
+    window = Window(5, 1e9, 1)
+    seen = [window.add(*pair) for pair in zip(batches, teams, strict=True)][-1]
+    np.testing.assert_allclose(seen.log_mixture, log_mixture(batches, teams)[1], rtol=1e-9)
+
+
+def test_a_small_step_is_the_papers_update_with_a_large_shift():
+    """To first order: share * (shift + advantage), normalised."""
+    rng = np.random.default_rng(2)
+    counts, visits, gains = rng.uniform(1, 2, (3, 4)), rng.uniform(5, 9, (3, 4)), rng.normal(size=(3, 4))
+    step = 1e-4
+    found = advantage(counts, visits, gains, 0.0)
+    after = stepped(counts, visits, step * found, 0.0)
+    share = counts / counts.sum(axis=1, keepdims=True)
+    paper = share * (1 / step + gains / visits)
+    paper /= paper.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(after / after.sum(axis=1, keepdims=True), paper, atol=1e-7)
+    np.testing.assert_allclose(after.sum(axis=1), visits.sum(axis=1))
+
+
+def test_a_step_raises_what_gained_and_keeps_unvisited_rows():
+    zero = np.zeros((1, 2))
+    counts = Counts(zero, np.full((2, 2), 50.0), np.full((2, 2, 1, 2), 50.0))
+    visits = Counts(zero, np.array([[100.0, 100.0], [0.0, 0.0]]), np.zeros((2, 2, 1, 2)))
+    gains = Counts(zero, np.array([[10.0, -10.0], [0.0, 0.0]]), np.zeros((2, 2, 1, 2)))
+    after = improved(counts, visits, gains, 1.0, StepSettings(0.5, 10.0, 0.0, 0.9))
+    assert after.visits[0, 0] / after.visits[0, 1] == pytest.approx(np.exp(2 * 0.5))
+    np.testing.assert_allclose(after.visits[1], 45.0)
+    np.testing.assert_allclose(after.moves, 45.0)
+
+
+def test_memories_remember():
+    np.testing.assert_array_equal(last_observation(2), [[1, 2]] * 3)
+    np.testing.assert_array_equal(tree(3, 2), [[1, 2], [3, 4], [5, 6], [0, 0], [0, 0], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(tree(1, 2), [[0, 0]])
+
+
+def test_memories_too_large_are_left_out():
+    model = making.model(np.random.default_rng(0), observations=(2, 5))
+    assert [team.nodes for team in memories(model, 15)] == [(3, 6), (3, 6)]
+
+
+def test_replays_are_the_best_episodes(broadcast):
+    data = collect(broadcast, Team.uniform(broadcast), 500, 3, seed=0)
+    first, second = list(replays(data, 3, 1))
+    best = data.actions[3 * data.returns().argmax() :][:3]
+    for team in (first, second):
+        assert [c.action.argmax(axis=1).tolist() for c in team.controllers] == best.T.tolist()
+    assert first.controllers[0].transition[2, 0, 0].argmax() == 0
+    assert second.controllers[0].transition[2, 0, 0].argmax() == 2
+    assert len(list(replays(data, 2, 3))) == 6
+
+
+def test_counts_say_the_team_with_its_start_first():
+    problem = making.model(np.random.default_rng(0))
+    team = making.team(np.random.default_rng(1), problem, nodes=3)
+    for counts, controller in zip(counts_of(team, 0.0, 10.0, shown=False), team.controllers, strict=True):
+        start = controller.initial.argmax()
+        np.testing.assert_allclose(counts.visits[0], 10 * controller.action[start])
+        assert not counts.firsts.any()
+
+
+def test_it_beats_the_paper_on_broadcast_within_seconds(broadcast):
+    fit = sbpr(broadcast, iterations=20, seed=1, settings=SbprSettings(elites=6, generations=0))
+    assert exact_value(broadcast, fit.team).value >= 9.20
+    assert fit.stopped == "iterations"
+    assert max(fit.team.nodes) <= 8
+    assert fit.posterior is not None
+    assert fit.decided is not None
+
+
+def test_every_row_tells_the_same_things(broadcast):
+    rows = []
+    fit = sbpr(broadcast, iterations=18, seed=0, settings=BRIEF, watch=rows.append)
+    assert tuple(rows) == fit.trace
+    assert len(rows) == 18
+    assert all(set(row) == KEYS for row in rows)
+    assert [row["iteration"] for row in rows] == list(range(1, 19))
+    rates = [row["exploration"] for row in rows[:15]]
+    assert rates[0] == pytest.approx(0.3)  # a replay comes first
+    assert rates[-1] < 0.2 * rates[0]
+    assert all(np.isfinite(row["bound"]) for row in rows)
+
+
+def test_the_result_does_not_depend_on_threads(broadcast):
+    one, two = (sbpr(broadcast, iterations=20, seed=3, settings=BRIEF, threads=n) for n in (1, 2))
+    assert one.team == two.team
+    assert [row["bound"] for row in one.trace] == [row["bound"] for row in two.trace]
+    other = sbpr(broadcast, iterations=20, seed=4, settings=BRIEF)
+    assert [row["bound"] for row in one.trace] != [row["bound"] for row in other.trace]
+
+
+def test_steps_are_never_exceeded(broadcast):
+    fit = sbpr(broadcast, steps=600_000, seed=0, settings=BRIEF)
+    assert fit.stopped in ("steps", "converged")
+    assert fit.trace[-1]["steps"] <= 600_000
+    assert sbpr(broadcast, steps=1, settings=BRIEF).stopped == "steps"
+
+
+def test_it_converges_and_respects_the_clock(broadcast):
+    assert sbpr(broadcast, settings=BRIEF).stopped == "converged"
+    assert sbpr(broadcast, time_limit=0, settings=BRIEF).stopped == "time limit"
+
+
+def test_an_interrupt_returns_the_best_so_far(broadcast):
+    def interrupt(row):
+        if row["iteration"] == 5:
+            raise KeyboardInterrupt
+
+    fit = sbpr(broadcast, settings=BRIEF, watch=interrupt)
+    assert fit.stopped == "interrupted"
+    assert exact_value(broadcast, fit.team).value > 8
+
+
+def test_a_given_behaviour_plays_first(broadcast):
+    good = sbpr(broadcast, iterations=1, seed=1, settings=BRIEF).team
+    brief = SbprSettings(random_episodes=1, elites=1, tests=50)
+    fit = sbpr(broadcast, iterations=1, settings=brief, behaviour=good)
+    assert exact_value(broadcast, fit.team).value >= 9.0
+    with pytest.raises(InputError, match="fit"):
+        sbpr(broadcast, behaviour=Team.uniform(dp.load("dectiger")))
+
+
+@pytest.mark.parametrize("agents", [2, 3, 4])
+def test_simulators_that_end_and_show_something_first(corridor, agents):
+    world = corridor(agents=agents)
+    fit = sbpr(world, iterations=30, seed=0, settings=BRIEF)
+    test = collect(world, fit.team, 300, 40, seed=9).returns()
+    assert test.mean() > 3  # going right is worth 10 less the way, chance about -8
+
+
+def test_a_first_observation_is_learned_from(echo):
+    fit = sbpr(echo, iterations=60, seed=0, settings=BRIEF)
+    assert all(controller.initial_given is not None for controller in fit.team.controllers)
+    test = collect(echo, fit.team, 2000, 15, seed=9)
+    assert test.rewards[test.times() == 0].mean() > 0.5  # chance: 1/8
+
+
+def test_bad_settings_are_refused(broadcast):
+    with pytest.raises(InputError, match="batch"):
+        SbprSettings(batch=0)
+    with pytest.raises(InputError, match="quantile"):
+        SbprSettings(quantile=1.0)
+    with pytest.raises(InputError, match="iterations"):
+        sbpr(broadcast, iterations=0)
+    with pytest.raises(InputError, match="horizon"):
+        sbpr(broadcast.with_discount(1.0))
