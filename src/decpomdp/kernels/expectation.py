@@ -103,11 +103,11 @@ def count_chunk(
             else:
                 scratch[: high - low] = 0.0
             for slot in range(low, high):
-                row, action, weight, earlier = slot - low, slots.action[slot], nu[slots.rows[slot]], slots.before[slot]
+                row, weight = slot - low, nu[slots.rows[slot]]
                 for i in range(nodes):
                     scratch[row, i] += weight  # B_t
-                for i in range(nodes):
-                    tally.visits[action, i] += alpha[slot, i] * scratch[row, i]
+            for slot in range(low, high):
+                row, action, earlier = slot - low, slots.action[slot], slots.before[slot]
                 if earlier >= 0:
                     scale = inverse[slot]
                     for i in range(nodes):
@@ -115,6 +115,10 @@ def count_chunk(
                 else:
                     for i in range(nodes):
                         tally.firsts[slots.first[slot], i] += alpha[slot, i] * scratch[row, i]
+            for slot in range(low, high):
+                row, action = slot - low, slots.action[slot]
+                for i in range(nodes):
+                    tally.visits[action, i] += alpha[slot, i] * scratch[row, i]
     for pair in range(pairs):
         low, high = slots.groups[pair, 0], slots.groups[pair, -1]
         if high > low:
