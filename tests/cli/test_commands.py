@@ -282,3 +282,12 @@ def test_a_team_with_its_actions_in_another_order_is_refused(run, tmp_path):
     code, _, err = run("evaluate", "t.json")
     assert code == 2
     assert "expected actions of agent1 listen, open-left, open-right, got open-right" in err
+
+
+@pytest.mark.parametrize("method", ["sbpr", "mcem"])
+def test_other_ways_to_learn_by_playing(run, tmp_path, method):
+    told = as_json(run, "learn", "broadcast", "--method", method, "--iterations", 3, "--out", "r", "--quiet")
+    assert told["method"] == method
+    assert dp.read_team(tmp_path / "r/team.json").problem == "broadcast"
+    code, _, err = run("learn", "broadcast", "--iterations", 3, "--out", "s")
+    assert (code, "--iterations does not belong to the method search" in err) == (2, True)

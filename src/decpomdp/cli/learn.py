@@ -20,6 +20,7 @@ SWEEPS = {
 PLAYING = {
     "seconds": "{:.0f} s",
     "phase": "{}",
+    "iteration": "iteration {}",
     "value": "value {:.4f}",
     "error": "+- {:.4f}",
     "nodes": "nodes {}",
@@ -44,10 +45,15 @@ def learn(
     as_json: words.Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
     method: Annotated[
-        str | None, typer.Option("--method", help="How to learn. [default: search]", rich_help_panel=PLAY)
+        str | None,
+        typer.Option("--method", help="search (default), sbpr (the paper's loop) or mcem.", rich_help_panel=PLAY),
     ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Joint steps to play at most.", rich_help_panel=PLAY)
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option("--iterations", min=1, help="Of sbpr and mcem, at most.", rich_help_panel=PLAY),
     ] = None,
     prior: Annotated[
         str | None,
@@ -89,7 +95,9 @@ def learn(
     Ctrl-C keeps the best so far.
     """
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
-    playing = {"method": method, "steps": steps}
+    playing = {"method": method, "steps": steps, "iterations": iterations}
+    if iterations is not None and method in (None, "search"):
+        _refuse({"iterations": iterations}, "the method search")
     reading = {"prior": prior, "begin": begin}
     settings = {
         "truncation": truncation,

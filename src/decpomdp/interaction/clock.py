@@ -4,7 +4,8 @@ Time may cut the work anywhere. Steps are shared out before a round of work begi
 a function of the seed alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from time import monotonic
 
@@ -21,6 +22,7 @@ class Clock:
     def __init__(self, limit: float | None, heartbeat: Callable[[], None] = lambda: None) -> None:
         self.begin = self.last = self.ready = monotonic()
         self.limit, self.heartbeat = limit, heartbeat
+        self.held = False
         self._lock = Lock()
 
     def seconds(self) -> float:
@@ -29,7 +31,17 @@ class Clock:
 
     def over(self) -> bool:
         """Whether the time is up."""
-        return self.limit is not None and self.seconds() >= self.limit
+        return self.limit is not None and not self.held and self.seconds() >= self.limit
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """What is done within this does not count: compiling, which only the first run on a machine has to do."""
+        self.held = True
+        try:
+            yield
+        finally:
+            self.held = False
+            self.begin = self.last = self.ready = monotonic()
 
     def left(self) -> float:
         """Seconds until the limit."""

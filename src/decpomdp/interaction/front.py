@@ -1,13 +1,13 @@
 """`learn`: whatever there is to learn from goes in, a team comes out."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Simulator, Watch, unwatched
 from decpomdp.domains.load import load
 
-METHODS = ("search",)
+METHODS = ("search", "sbpr", "mcem")
 EPISODES = ".parquet"
 
 Source = str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Episodes]
@@ -32,7 +32,8 @@ def learn(
         The name of a built-in problem, a `.dpomdp` file, a model, any `Simulator`; or recorded episodes, as objects
         or as a `.parquet` file.
     method
-        How to learn by playing: "search", the default. Episodes are learned from by variational Bayes.
+        How to learn by playing: "search" (the default), "sbpr" (the paper's loop) or "mcem" (Monte-Carlo EM with
+        three nodes). Episodes are learned from by variational Bayes.
     discount
         Use this discount instead of the problem's own (problems by name or file).
     seed
@@ -44,7 +45,7 @@ def learn(
     watch
         Called with every new row of the trace.
     options
-        What the method takes beside: see `decpomdp.interaction.search.search` and
+        What the method takes beside: see `search`, `sbpr` and `mcem` in `decpomdp.interaction` and
         `decpomdp.learners.learn_from_episodes`.
 
     Examples
@@ -62,9 +63,22 @@ def learn(
         return learn_from_episodes(given, **shared, **options)
     if method not in METHODS:
         raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
-    from decpomdp.interaction.search import search
+    return _player(method)(given, **shared, **options)
 
-    return search(given, **shared, **options)
+
+def _player(method: str) -> Callable[..., Fit]:
+    """Imported when it is wanted: each brings its kernels along."""
+    if method == "search":
+        from decpomdp.interaction.search import search
+
+        return search
+    if method == "sbpr":
+        from decpomdp.interaction.sbpr import sbpr
+
+        return sbpr
+    from decpomdp.interaction.mcem import mcem
+
+    return mcem
 
 
 def _opened(source: Source, discount: float | None) -> DecPOMDP | Simulator | Episodes | Sequence[Episodes]:

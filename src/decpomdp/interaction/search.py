@@ -9,6 +9,7 @@ between rounds in a fixed order: the result is a function of the seed and the nu
 A time limit cuts by the clock; only then can two runs differ.
 """
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import NamedTuple, NoReturn
 
@@ -104,7 +105,9 @@ class Search:
         discount = self.crew.arena.discount
         if self.crew.clock.limit is not None:
             smallest = sizes_for(self.settings, discount, self.horizon, 0.0)
-            self.crew.alone(lambda arena: rehearse(arena, smallest))
+            compiled = self.crew.arena.concurrent  # a simulator's own time is the user's and counts
+            with self.crew.clock.hold() if compiled else nullcontext():
+                self.crew.alone(lambda arena: rehearse(arena, smallest))
         steps = affordable(self.crew, self.settings, self.horizon)
         self.sizes = sizes_for(self.settings, discount, self.horizon, steps)
         self.crew.clock.prepared()
