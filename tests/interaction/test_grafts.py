@@ -38,6 +38,15 @@ def test_a_side_path_may_begin_at_the_start():
     assert grown.action.tolist() == [0, 0, 1, 2]
 
 
+def test_a_side_path_for_once_begins_at_the_start_and_is_never_entered_again():
+    played = one_episode([-1, 0, 0, 1], [0, 2, 1, 0], [1, 2, 1, 1])
+    (grown,) = grafts.graft((MACHINE,), played, 0, Window(1, 3, np.ones(1)), once=True)
+    assert grown.action.tolist() == [0, 0, 1, 0, 2, 1]
+    assert grown.move[0].tolist() == [1, 1, 3]
+    assert grown.move[3:, 0].tolist() == [4, 5, 2]
+    assert grown.move[:3].tolist() == [[1, 1, 3], *MACHINE.move[1:].tolist()]
+
+
 def test_a_first_observation_chooses_the_side_path():
     played = one_episode([1, 0], [2, 1], [1, 2])
     (grown,) = grafts.graft((MACHINE,), played, 0, Window(0, 2, np.ones(1)))

@@ -45,8 +45,12 @@ def stretch(rng: np.random.Generator, agents: int, longest: int, discount: float
     return Window(begin, min(begin + length, horizon), rates)
 
 
-def graft(plan: Plan, played: Played, number: int, window: Window) -> Plan:
-    """The plan with every agent's side path along episode `number`."""
+def graft(plan: Plan, played: Played, number: int, window: Window, once: bool = False) -> Plan:
+    """The plan with every agent's side path along episode `number`.
+
+    A side path begins where the episode left the machine's way, and is taken whenever the machine comes by there. If it
+    is to be taken `once`, it begins at the start instead: what pays in the first few steps need not pay later.
+    """
     end = min(window.end, int(played.lengths[number]))
     return tuple(
         _side_path(
@@ -54,17 +58,18 @@ def graft(plan: Plan, played: Played, number: int, window: Window) -> Plan:
             played.observations[number, :end, n].astype(np.int64),
             played.actions[number, :end, n].astype(np.int64),
             played.nodes[number, :end, n].astype(np.int64),
+            once,
         )
         for n, machine in enumerate(plan)
     )
 
 
-def _side_path(machine: Machine, seen: np.ndarray, actions: np.ndarray, nodes: np.ndarray) -> Machine:
-    """New nodes from the first to the last step at which the agent did something else than its machine says."""
+def _side_path(machine: Machine, seen: np.ndarray, actions: np.ndarray, nodes: np.ndarray, once: bool) -> Machine:
+    """New nodes from the first (or the start) to the last step at which the agent did not do as its machine says."""
     others = np.flatnonzero(actions != machine.action[nodes])
     if len(others) == 0:
         return machine
-    first, last = int(others[0]), int(others[-1])
+    first, last = 0 if once else int(others[0]), int(others[-1])
     added = np.arange(last - first + 1) + len(machine.action)
     move = np.vstack([machine.move, machine.move[nodes[first : last + 1]]])
     move[added[:-1], seen[first + 1 : last + 1]] = added[1:]

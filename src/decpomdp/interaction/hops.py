@@ -23,6 +23,7 @@ Hop = Callable[[Arena, Plan, Sizes, np.random.Generator], Plan]
 
 MEMORIES = (window(1), window(2), clock(2, 0), clock(3, 0), clock(4, 0), tree(2), tree(3))  # to multiply with
 SPLIT_SHARES = (1.0, 0.5, 0.25)  # of the nodes; fewer when all of them would be too many
+ONCE = 0.25  # of the grafts are for the beginning of an episode only
 GRAFTS = 6  # elites of one exploration that are tried
 
 
@@ -46,7 +47,7 @@ def graft(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> P
     horizon = min(stretch.end + int(rng.choice(settings.tails)), sizes.learning)
     played = arena.elites(plan, stretch, sizes.window_episodes, horizon, seed_of(rng), settings.elites)
     numbers = rng.permutation(len(played.lengths))[:GRAFTS]
-    grown = [grafts.graft(plan, played, int(number), stretch) for number in numbers]
+    grown = [grafts.graft(plan, played, int(number), stretch, once=rng.random() < ONCE) for number in numbers]
     learnt = [ascend(arena, start, sizes.short, seed_of(rng), free=True) for start in grown]
     return race(arena, learnt, sizes, seed_of(rng))
 
