@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from decpomdp.interaction import skeletons
-from decpomdp.interaction.skeletons import BEGIN, clock, tree, unfold, window
+from decpomdp.interaction.skeletons import BEGIN, clock, opening, tree, unfold, window
 
 
 def walk(machine, symbols):
@@ -52,7 +52,14 @@ def test_a_clock_goes_round():
     assert len(set(path)) == 3
 
 
-@pytest.mark.parametrize("memory", [tree(2), tree(3), window(1), clock(3, 1)])
+def test_an_opening_ends_and_does_not_come_back():
+    _, machine = unfold(BEGIN, opening(2, 0), 2, 45)
+    path = walk(machine, [0, 1, 0, 0, 1])
+    assert len(set(path[:3])) == 3
+    assert len(set(path[2:])) == 1
+
+
+@pytest.mark.parametrize("memory", [tree(2), tree(3), window(1), clock(3, 1), opening(2, 1)])
 def test_a_first_observation_counts_like_any_other(memory):
     _, machine = unfold(BEGIN, memory, 3, 45)
     starts = machine.move[0, :-1]

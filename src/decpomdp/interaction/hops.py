@@ -17,11 +17,16 @@ from decpomdp.interaction.machine import Machine, Plan
 from decpomdp.interaction.minimise import ALIKE, fold, shrink, without_least
 from decpomdp.interaction.race import race
 from decpomdp.interaction.scale import Sizes
-from decpomdp.interaction.skeletons import clock, tree, window
+from decpomdp.interaction.skeletons import clock, opening, tree, window
 
 Hop = Callable[[Arena, Plan, Sizes, np.random.Generator], Plan]
 
-MEMORIES = (window(1), window(2), clock(2, 0), clock(3, 0), clock(4, 0), tree(2), tree(3))  # to multiply with
+# What an expansion may remember besides.
+MEMORIES = (
+    *(window(1), window(2), tree(2), tree(3)),
+    *(clock(2, 0), clock(3, 0), clock(4, 0)),
+    *(opening(1, 0), opening(2, 0), opening(4, 0)),
+)
 SPLIT_SHARES = (1.0, 0.5, 0.25)  # of the nodes; fewer when all of them would be too many
 ONCE = 0.25  # of the grafts are for the beginning of an episode only
 GRAFTS = 6  # elites of one exploration that are tried

@@ -1,8 +1,8 @@
 """Generic memories: machines whose moves are given and whose actions are to be learned.
 
 Nothing is known of a problem before it is played, but what is worth remembering is nearly always one of: the last few
-observations (windows), the time within a period (clocks), or everything since the period began (trees). With such a
-memory given, every node means something from the start. With free memory all nodes begin alike, no move matters, and
+observations (windows), the time within a period (clocks) or since the start (openings), or everything since the period
+began (trees). With such a memory given, every node means something from the start. With free memory all nodes begin alike, no move matters, and
 learning settles for what can be done without memory.
 """
 
@@ -71,6 +71,17 @@ def clock(period: int, width: int) -> Follow:
     return follow
 
 
+def opening(steps: int, width: int) -> Follow:
+    """The time since the start, up to `steps`, and the last `width` observations: how an episode begins is special."""
+    recent = window(width) if width else None
+
+    def follow(memory: Memory, symbol: int | None) -> Memory:
+        hour, seen = memory if isinstance(memory, tuple) else (-1, ())
+        return min(hour + 1, steps), recent(seen, symbol) if recent else ()
+
+    return follow
+
+
 BEGIN = "begin"  # the memory of the root
 
 
@@ -84,6 +95,9 @@ def families() -> Iterator[tuple[str, list[Follow]]]:
         if size >= 2:
             yield f"clock {size}", [clock(size, 0)]
             yield f"clock {size} x 1", [clock(period, 1) for period in range(size, 0, -1)]
+        if size in (2, 4, 8):
+            yield f"opening {size}", [opening(size, 0)]
+            yield f"opening {size} x 1", [opening(steps, 1) for steps in range(size, 0, -1)]
         if 2 <= size <= 4:
             yield f"clock {size} x 2", [clock(period, 2) for period in range(size, 0, -1)]
 
