@@ -76,7 +76,7 @@ def ours(nodes, symbols, seen, start, move, emit, threads):
             result["counts"] = count(task, Evaluated(holder, laid, weighed, 0.0, kept))[0]
 
         step()
-        seconds = best_of(step, 15)
+        seconds = best_of(step, 40)
     return seconds, result
 
 
@@ -87,7 +87,7 @@ def hmmlearn_step(nodes, symbols, start, move, emit):
     model.startprob_, model.transmat_, model.emissionprob_ = start, move, emit
     data, lengths = symbols.reshape(-1, 1), [T] * K
     stats = model._do_estep(data, lengths)[0]
-    return best_of(lambda: model._do_estep(data, lengths), 5), stats
+    return best_of(lambda: model._do_estep(data, lengths), 7), stats
 
 
 def dynamax_seconds():
@@ -103,7 +103,7 @@ def dynamax_seconds():
         data = jnp.array(np.random.default_rng(0).integers(0, SYMBOLS, (K, T, 1)))
         step = jax.jit(jax.vmap(lambda episode, m=model, p=params: m.e_step(p, episode)))
         jax.block_until_ready(step(data))
-        found[nodes] = best_of(lambda s=step, d=data: jax.block_until_ready(s(d)), 5)
+        found[nodes] = best_of(lambda s=step, d=data: jax.block_until_ready(s(d)), 20)
     return found
 
 

@@ -2,8 +2,9 @@
 
 Each kind proposes what the others cannot. A graft changes all agents together over several steps. An expansion gives
 more memory, at no loss, and learns what to do with it. A mutation changes a few entries and lets learning repair the
-rest. Scattering tries many small changes without any learning, the finest tool near an optimum. Dropping takes a node
-away: what then is not worse is easier to read and to improve.
+rest. Scattering tries many small changes without any learning: the finest tool near an optimum, and the one for what
+two agents must do differently at a single moment. Dropping takes a node away: what is then not worse is easier to read
+and to improve.
 """
 
 from collections.abc import Callable
@@ -84,8 +85,12 @@ def mutate(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> 
 
 
 def scatter(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """The best of many mutants, without learning."""
-    return race(arena, [_mutant(arena, plan, rng) for _ in range(sizes.mutants)], sizes, seed_of(rng))
+    """The best of many mutants, without learning; half of the time after giving everybody the same new memory."""
+    memory = MEMORIES[int(rng.integers(len(MEMORIES)))]
+    larger = [changes.product(machine, memory, sizes.settings.skeleton_nodes) for machine in plan]
+    shared = tuple(machine for machine in larger if machine is not None)
+    source = shared if len(shared) == len(plan) and rng.random() < 0.5 else plan
+    return race(arena, [_mutant(arena, source, rng) for _ in range(sizes.mutants)], sizes, seed_of(rng))
 
 
 def drop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -112,9 +117,9 @@ def seed_of(rng: np.random.Generator) -> int:
 
 
 KINDS: dict[str, tuple[Hop, float]] = {
-    "graft": (graft, 0.5),
+    "graft": (graft, 0.45),
     "expand": (expand, 0.2),
     "mutate": (mutate, 0.1),
-    "scatter": (scatter, 0.1),
+    "scatter": (scatter, 0.15),
     "drop": (drop, 0.1),
 }

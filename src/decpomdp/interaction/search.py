@@ -1,6 +1,6 @@
 """The default method of learning by interaction: a portfolio of starts, then iterated local search.
 
-    islands = the best three of the portfolio
+    islands = the best of the portfolio, large and small
     repeat: hop from every island; accept what a paired test on fresh episodes finds better; later keep the best only
 
 It only ever plays episodes. What is returned at any moment is the best team so far, already folded and within the size
@@ -49,13 +49,13 @@ def search(
     An interrupt (Ctrl-C) returns the best team so far. `horizon`: length of the episodes, chosen from the discount when
     not given. `watch` is called with every row of the trace and at least about once a second.
     """
-    chosen = settings or SearchSettings()
-    chosen = chosen if max_nodes is None else replace(chosen, max_nodes=max_nodes)
+    tunables = settings or SearchSettings()
+    tunables = tunables if max_nodes is None else replace(tunables, max_nodes=max_nodes)
     simulator = as_simulator(problem)
     _check(simulator, time_limit, steps, horizon)
     limit = SECONDS if time_limit is None and steps is None else time_limit
     crew = Crew(simulator, Clock(limit), steps, seed, threads)
-    return Search(crew, simulator, horizon, watch, chosen).run()
+    return Search(crew, simulator, horizon, watch, tunables).run()
 
 
 class Island(NamedTuple):
@@ -121,7 +121,7 @@ class Search:
             names, works = zip(*pieces[begin : begin + self.settings.round], strict=True)
             plans = self.crew.round(len(works), lambda k, arena, rng, works=works: works[k](arena, rng))  # type: ignore[misc]
             found += [self._scored(plan) for plan in plans if plan is not None]
-            self.islands = distinct(found)[: self.settings.islands] or self.islands
+            self.islands = chosen(found, self.settings.islands) or self.islands
             self._row(f"{names[0]} .. {names[-1]}")
             if None in plans:
                 raise Finished
@@ -131,8 +131,9 @@ class Search:
     def _improve(self) -> NoReturn:
         """Phase 2: hops from every island, later from the best one only."""
         self.phase = "search"
+        begin = self.crew.progress()
         while True:
-            if self.crew.progress() > self.settings.island_share:
+            if self.crew.progress() > begin + self.settings.island_share * (1 - begin):
                 del self.islands[1:]
             results = self.crew.round(self.settings.round, self._attempt)
             for k, result in enumerate(results):
@@ -198,12 +199,21 @@ def rehearse(arena: Arena, smallest: Sizes) -> None:
     trial(arena, plan, candidate, smallest.stages, 0)
 
 
-def distinct(islands: list[Island]) -> list[Island]:
-    """Best first, without those of the same score to the last digit: on the same episodes that means the same play."""
-    kept: dict[float, Island] = {}
-    for island in sorted(islands, key=lambda island: -island.score):
-        kept.setdefault(island.score, island)
-    return list(kept.values())
+def chosen(islands: list[Island], count: int) -> list[Island]:
+    """The best one, the best of at most half its size, the best of at most half of that, ...; then whatever is good.
+
+    Large machines score well early and are hard to improve; small ones catch up. Those of the same score to the last
+    digit are left out: on the same episodes that means the same play.
+    """
+    ranked = list(
+        {island.score: island for island in sorted(islands, key=lambda i: (-i.score, -sum(sizes(i.plan))))}.values()
+    )
+    kept: list[Island] = []
+    rest: list[Island] = []
+    for island in ranked:
+        small = not kept or 2 * sum(sizes(island.plan)) <= sum(sizes(kept[-1].plan))
+        (kept if small else rest).append(island)
+    return (kept + rest)[:count]
 
 
 def _check(simulator: Simulator, time_limit: float | None, steps: int | None, horizon: int | None) -> None:

@@ -27,7 +27,7 @@ class SearchSettings:
 
     portfolio_share: float = 0.4  # of the budget, at most; small memories and short chains come first
     islands: int = 3  # plans that are improved side by side at first
-    island_share: float = 0.3  # of the budget until only the best one is improved
+    island_share: float = 0.4  # of what the portfolio leaves, until only the best one is improved
     round: int = 4  # hops from the same plans before anything is accepted: fixed, so threads change nothing
     hop_updates: int = 25  # of the core step after a hop: a quarter of the play finds nine tenths of the gain,
     hop_episodes: int = 200  # so that four hops can be tried instead of one

@@ -2,8 +2,8 @@
 
 Nothing is known of a problem before it is played, but what is worth remembering is nearly always one of: the last few
 observations (windows), the time within a period (clocks) or since the start (openings), or everything since the period
-began (trees). With such a memory given, every node means something from the start. With free memory all nodes begin alike, no move matters, and
-learning settles for what can be done without memory.
+began (trees). With such a memory given, every node means something from the start. With free memory all nodes begin
+alike, no move matters, and learning settles for what can be done without memory.
 """
 
 from collections.abc import Callable, Hashable, Iterator

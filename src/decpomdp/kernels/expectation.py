@@ -80,6 +80,13 @@ def filter_chunk(slots: Slots, tables: Tables, alpha: NDArray, inverse: NDArray,
                         alpha[there, i] = scratch[row, i] * tables.act[action, i] * scale
 
 
+@kernel
+def log_chunk(slots: Slots, inverse: NDArray[np.float64], n: int, logs: NDArray[np.float64]) -> None:
+    """logs[row, n] = ln p_t of agent n; minus infinity for an impossible action."""
+    for slot in range(len(inverse)):
+        logs[slots.rows[slot], n] = -np.log(inverse[slot]) if inverse[slot] > 0.0 else -np.inf
+
+
 @reordered
 def count_chunk(
     slots: Slots,

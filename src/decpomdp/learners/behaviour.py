@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, InputError, Team, concatenate
 from decpomdp.engines import threads as engine
-from decpomdp.kernels.expectation import Tables, filter_chunk
+from decpomdp.kernels.expectation import Tables, filter_chunk, log_chunk
 from decpomdp.kernels.weighing import running_sums
 from decpomdp.learners.layout import Layout, group_size, lay_out
 from decpomdp.learners.rows import Floats
@@ -117,8 +117,7 @@ def filtered(
     def piece(number: int) -> Filtered | None:
         n, c = layout.pieces[number]
         alpha, inverse = filter_piece(layout, tables, n, c)
-        with np.errstate(divide="ignore"):
-            logs[layout.chunks[n][c].rows, n] = -np.log(inverse) if inverse.all() else _logs(inverse)
+        log_chunk(layout.chunks[n][c], inverse, n, logs)
         if keep:
             return alpha, inverse
         layout.buffers.give(alpha)
@@ -134,8 +133,3 @@ def filter_piece(layout: Layout, tables: Sequence[Tables], n: int, c: int) -> Fi
     alpha, inverse = layout.buffers.take(len(slots.rows), z), np.empty(len(slots.rows))
     filter_chunk(slots, tables[n], alpha, inverse, np.empty((group_size(slots), z)))
     return alpha, inverse
-
-
-def _logs(inverse: Floats) -> Floats:
-    """log p from 1 / p, where 0 marks an impossible action."""
-    return np.where(inverse > 0, -np.log(np.where(inverse > 0, inverse, 1)), -np.inf)
