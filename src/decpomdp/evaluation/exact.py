@@ -76,14 +76,19 @@ class TeamOnModel:
 
 def exact_value(model: DecPOMDP, team: Team, horizon: int | None = None) -> ExactValue:
     """Value of `team` on `model` over `horizon` steps, or for ever (needs a discount below 1)."""
-    chain = TeamOnModel(model, team)
+    with engine.serial_products():
+        return _value(TeamOnModel(model, team), horizon)
+
+
+def _value(chain: TeamOnModel, horizon: int | None) -> ExactValue:
+    model = chain.model
     if horizon is not None:
         return _over(chain, whole("horizon", horizon, 0, LONGEST))
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
     with np.errstate(over="ignore", invalid="ignore"):  # `_finite` says it in words
         v, error = solve(chain)
-    rounding = 8 * np.finfo(float).eps * float(np.abs(v).max()) / (1 - model.discount)
+    rounding = 8 * float(np.finfo(float).eps) * float(np.abs(v).max()) / (1 - model.discount)
     return ExactValue(_finite(chain.at_start(v)), error + rounding, None, model.discount)
 
 

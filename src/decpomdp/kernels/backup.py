@@ -5,7 +5,7 @@ With q = (q_1, ..., q_N) the joint node, M_n[a, o][j, i] = transition_n[i, a, o,
   B v (s, q) = sum_u P(u | q) reward[u, s]
              + discount * sum_u sum_s1 transition[u, s, s1] sum_y observation[u, s1, y] (M_1 x ... x M_N v(s1, .))(q)
 
-The Kronecker product is applied one agent at a time; zeros of the model and of the controllers are skipped.
+The Kronecker product is applied one agent at a time, as matrix products; zeros of the model are skipped.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.compiled import kernel
 
 
 class SparseRows(NamedTuple):
@@ -35,28 +35,18 @@ class JointMoves(NamedTuple):
     observation_parts: NDArray[np.int64]  # [y, n]
 
 
-@inlined
-def contract(moves: JointMoves, n: int, matrix: int, left: int, right: int, v: NDArray, out: NDArray) -> None:
-    """out[l, i, r] = sum_j M_n[j, i] v[l, j, r], M_n beginning at `matrix`."""
-    size = moves.nodes[n]
-    for e in range(left * size * right):
-        out[e] = 0.0
+@kernel
+def contract(matrix: NDArray, left: int, right: int, v: NDArray, out: NDArray) -> None:
+    """out[l, i, r] = sum_j matrix[j, i] v[l, j, r], as matrix products."""
+    size = len(matrix)
+    if right == 1:
+        np.dot(v.reshape(left, size), matrix, out.reshape(left, size))
+        return
+    across = np.ascontiguousarray(matrix.T)
+    width = size * right
     for row in range(left):
-        for j in range(size):
-            source = (row * size + j) * right
-            weights = matrix + j * size
-            if right == 1:
-                value = v[source]
-                if value != 0.0:
-                    for i in range(size):
-                        out[row * size + i] += moves.table[weights + i] * value
-            else:
-                for i in range(size):
-                    weight = moves.table[weights + i]
-                    if weight != 0.0:
-                        target = (row * size + i) * right
-                        for r in range(right):
-                            out[target + r] += weight * v[source + r]
+        source, target = v[row * width : (row + 1) * width], out[row * width : (row + 1) * width]
+        np.dot(across, source.reshape(size, right), target.reshape(size, right))
 
 
 @kernel
@@ -87,7 +77,9 @@ def backup(
                     size = moves.nodes[n]
                     right //= size
                     pair = moves.action_parts[u, n] * moves.observations[n] + moves.observation_parts[y, n]
-                    contract(moves, n, moves.place[n] + pair * size * size, left, right, one, other)
+                    first_entry = moves.place[n] + pair * size * size
+                    matrix = moves.table[first_entry : first_entry + size * size].reshape(size, size)
+                    contract(matrix, left, right, one, other)
                     left *= size
                     one, other = other, one
                 for q in range(joint):
