@@ -5,10 +5,10 @@ import pytest
 from oracles import making
 
 from decpomdp.core import InputError, Step
+from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.arena_batch import BatchArena
 from decpomdp.interaction.arena_dense import DenseArena
 from decpomdp.interaction.ascent import slope_from, soften
-from decpomdp.interaction.clock import Clock, Finished
 from decpomdp.interaction.crew import arena_of
 from decpomdp.interaction.machine import Machine, constant
 from decpomdp.kernels.machines import Window

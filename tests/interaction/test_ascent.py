@@ -5,10 +5,10 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.engines.clock import Clock
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.arena_dense import DenseArena
 from decpomdp.interaction.ascent import Effort, ascend, slope_from, soften
-from decpomdp.interaction.clock import Clock
 from decpomdp.interaction.crew import arena_of
 from decpomdp.interaction.machine import constant, sizes, team_of
 from decpomdp.interaction.skeletons import skeletons

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles import making
 
-from decpomdp.interaction.clock import Clock, Finished
+from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.crew import Crew
 from decpomdp.interaction.machine import constant
 from decpomdp.rollouts import DenseSimulator

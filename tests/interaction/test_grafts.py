@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
+from decpomdp.engines.clock import Clock
 from decpomdp.interaction import grafts
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.clock import Clock
 from decpomdp.interaction.machine import Machine, constant
 from decpomdp.kernels.machines import Played, Window
 from decpomdp.rollouts import DenseSimulator

@@ -5,9 +5,9 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.engines.clock import Clock
 from decpomdp.interaction import hops
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.clock import Clock
 from decpomdp.interaction.machine import constant, pack, sizes, team_of
 from decpomdp.interaction.race import race
 from decpomdp.interaction.scale import sizes_for

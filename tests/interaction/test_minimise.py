@@ -3,9 +3,9 @@
 import numpy as np
 
 import decpomdp as dp
+from decpomdp.engines.clock import Clock
 from decpomdp.interaction.arena_dense import DenseArena
 from decpomdp.interaction.changes import product
-from decpomdp.interaction.clock import Clock
 from decpomdp.interaction.machine import Machine, sizes, team_of
 from decpomdp.interaction.minimise import fold, fold_machine, shrink, without
 from decpomdp.interaction.skeletons import clock, window

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decpomdp.interaction.clock import Clock
+from decpomdp.engines.clock import Clock
 from decpomdp.interaction.crew import Crew
 from decpomdp.interaction.scale import affordable, horizons, sizes_for
 from decpomdp.interaction.settings import SearchSettings

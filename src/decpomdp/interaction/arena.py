@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Simulator
-from decpomdp.interaction.clock import Clock, Finished
+from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.machine import Plan
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Soft, Window

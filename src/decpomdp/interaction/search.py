@@ -17,8 +17,8 @@ import numpy as np
 
 from decpomdp.core import DecPOMDP, InputError, Simulator
 from decpomdp.core.fit import Fit, Row, Watch, unwatched
+from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.clock import Clock, Finished
 from decpomdp.interaction.crew import Crew
 from decpomdp.interaction.hops import graft, hop, seed_of
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of

@@ -1,0 +1,1 @@
+"""Other worlds as simulators, and our problems as theirs: PettingZoo."""

@@ -1,0 +1,1 @@
+"""Model -> team with a value: PBVI, EM, periodic EM and FB-HSVI."""
