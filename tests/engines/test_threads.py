@@ -1,6 +1,7 @@
 """Pieces of work on threads: all done, in order, errors raised."""
 
 import threading
+import time
 
 import pytest
 
@@ -25,6 +26,29 @@ def test_an_error_is_raised():
 
     with pytest.raises(ValueError, match="piece 3"):
         threads.run(work, 5, 2)
+
+
+def test_nothing_goes_on_after_an_error():
+    going, over = threading.Event(), []
+
+    def work(piece):
+        if piece == 0:
+            going.wait(10)
+            raise ValueError("piece 0")
+        going.set()
+        time.sleep(0.05)
+        over.append(piece)
+
+    with pytest.raises(ValueError, match="piece 0"):
+        threads.run(work, 50, 2)
+    done = len(over)
+    time.sleep(0.2)
+    assert 1 <= done == len(over) < 49
+
+
+def test_work_within_work():
+    found = threads.run(lambda outer: threads.run(lambda inner: (outer, inner), 3, 2), 4, 2)
+    assert found == [[(outer, inner) for inner in range(3)] for outer in range(4)]
 
 
 def test_at_least_one_core():

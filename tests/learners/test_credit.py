@@ -21,7 +21,7 @@ def counted(data: Episodes, team: Team, nu: np.ndarray) -> list[Counts]:
     layout = lay_out(data, max(team.nodes))
     tables = tuple(tables_of(team, n) for n in range(len(team.agents)))
     logs, kept = filtered(layout, tables, keep=True)
-    steps = Steps(nu, nu, nu, 0.0, cumulated(logs, data), data.offsets)
+    steps = Steps(nu, nu, nu, 0.0, cumulated(logs, data), data.offsets, nu)
     prior = ExpectationMaximisation()
     posterior = tuple(
         updated(agent, prior.priors(agent), Counts(np.zeros((c.observations, c.nodes)), c.action, c.transition))

@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
+from threading import local
 from typing import TypeVar
 
 Result = TypeVar("Result")
+_worker = local()  # has `busy` on threads that work for somebody
 
 
 def default_threads() -> int:
@@ -15,12 +18,34 @@ def default_threads() -> int:
 
 
 def run(work: Callable[[int], Result], pieces: int, threads: int | None = None) -> list[Result]:
-    """work(0), ..., work(pieces - 1) on up to `threads` threads; results in order, the first error raised."""
+    """work(0), ..., work(pieces - 1) on up to `threads` threads; results in order, the first error raised.
+
+    Work that itself calls this does its pieces one after the other.
+    """
     count = min(pieces, default_threads() if threads is None else max(1, threads))
-    if count <= 1:
+    if count <= 1 or getattr(_worker, "busy", False):
         return [work(piece) for piece in range(pieces)]
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(work, range(pieces)))
+    pool = _pool(count, os.getpid())
+    begun = [pool.submit(work, piece) for piece in range(pieces)]
+    try:
+        return [each.result() for each in begun]
+    finally:  # an error or an interrupt: nothing may go on working behind the caller's back
+        for each in begun:
+            each.cancel()
+        wait(begun)
+
+
+@cache
+def _pool(count: int, process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: starting new ones each time costs as much as a small piece of it.
+
+    A forked process gets its own: threads do not survive a fork.
+    """
+    return ThreadPoolExecutor(count, f"decpomdp-{process}", initializer=_begin)
+
+
+def _begin() -> None:
+    _worker.busy = True
 
 
 @contextmanager

@@ -10,7 +10,9 @@ stand last, as if they had a pair of their own. A place in that order is a *slot
            visits[a, i] += alpha_t(i) B_t(i),   moves[pair, i, j] += alpha_t(i) C_{t+1}(j)   (times move, by the caller)
 
 One backward pass serves all end times at once: the cost is linear in the length of an episode, whatever the rewards.
-The products run in BLAS, which must be told to use one thread (the chunks are the parallel work).
+The products run in BLAS, which must be told to use one thread (the chunks are the parallel work). Tables of single
+precision make everything but the tally single; a step whose p_t is below the smallest normal number counts as
+impossible.
 """
 
 from typing import NamedTuple
@@ -18,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import kernel, reordered
+from decpomdp.kernels.compiled import inlined, kernel, reordered
 
 
 class Slots(NamedTuple):
@@ -35,10 +37,10 @@ class Slots(NamedTuple):
 class Tables(NamedTuple):
     """A possibly sub-normalised controller, laid out for the products."""
 
-    initial: NDArray[np.float64]  # [1 + o, i]
-    act: NDArray[np.float64]  # [a, i]
-    move: NDArray[np.float64]  # [a * O + o, i, j]
-    back: NDArray[np.float64]  # [a * O + o, j, i] the same, transposed
+    initial: NDArray[np.floating]  # [1 + o, i]
+    act: NDArray[np.floating]  # [a, i]
+    move: NDArray[np.floating]  # [a * O + o, i, j]
+    back: NDArray[np.floating]  # [a * O + o, j, i] the same, transposed
 
 
 class Tally(NamedTuple):
@@ -54,52 +56,59 @@ def filter_chunk(slots: Slots, tables: Tables, alpha: NDArray, inverse: NDArray,
     """Fill alpha[slot, i] and inverse[slot] = 1 / p_t (0 when the action is impossible)."""
     nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
     for pair in range(pairs + 1):
-        for slot in range(slots.groups[pair, 0], slots.groups[pair, 1]):
-            first, action = slots.first[slot], slots.action[slot]
-            total = 0.0
+        low, high = slots.groups[pair, 0], slots.groups[pair, 1]
+        for slot in range(low, high):
             for i in range(nodes):
-                total += tables.initial[first, i] * tables.act[action, i]
-            scale = 1.0 / total if total > 0.0 else 0.0
-            inverse[slot] = scale
-            for i in range(nodes):
-                alpha[slot, i] = tables.initial[first, i] * tables.act[action, i] * scale
+                scratch[slot - low, i] = tables.initial[slots.first[slot], i]
+            _normalise(scratch, slot - low, tables.act, slots.action[slot], alpha, inverse, slot)
     for t in range(slots.groups.shape[1] - 2):
         for pair in range(pairs):
             low, high = slots.groups[pair, t], slots.groups[pair, t + 1]
             if high > low:
                 np.dot(alpha[low:high], tables.move[pair], scratch[: high - low])
                 for slot in range(low, high):
-                    there, row = slots.onward[slot], slot - low
-                    action = slots.action[there]
-                    total = 0.0
-                    for i in range(nodes):
-                        total += scratch[row, i] * tables.act[action, i]
-                    scale = 1.0 / total if total > 0.0 else 0.0
-                    inverse[there] = scale
-                    for i in range(nodes):
-                        alpha[there, i] = scratch[row, i] * tables.act[action, i] * scale
+                    there = slots.onward[slot]
+                    _normalise(scratch, slot - low, tables.act, slots.action[there], alpha, inverse, there)
+
+
+@inlined
+def _normalise(
+    scratch: NDArray, row: int, act: NDArray, action: int, alpha: NDArray, inverse: NDArray, slot: int
+) -> None:
+    """alpha[slot] = scratch[row] * act[action] / p. A p too small for 1 / p to be a number counts as none."""
+    total = act.dtype.type(0)
+    for i in range(alpha.shape[1]):
+        total += scratch[row, i] * act[action, i]
+    possible = total >= np.finfo(act.dtype).tiny
+    scale = act.dtype.type(1) / total if possible else act.dtype.type(0)
+    inverse[slot] = scale
+    for i in range(alpha.shape[1]):
+        alpha[slot, i] = scratch[row, i] * act[action, i] * scale
 
 
 @kernel
-def log_chunk(slots: Slots, inverse: NDArray[np.float64], n: int, logs: NDArray[np.float64]) -> None:
+def log_chunk(slots: Slots, inverse: NDArray, n: int, logs: NDArray[np.float64]) -> None:
     """logs[row, n] = ln p_t of agent n; minus infinity for an impossible action."""
     for slot in range(len(inverse)):
-        logs[slots.rows[slot], n] = -np.log(inverse[slot]) if inverse[slot] > 0.0 else -np.inf
+        logs[slots.rows[slot], n] = -np.log(np.float64(inverse[slot])) if inverse[slot] > 0.0 else -np.inf
 
 
 @reordered
 def count_chunk(
     slots: Slots,
     tables: Tables,
-    alpha: NDArray[np.float64],  # [slot, i]
-    inverse: NDArray[np.float64],  # [slot]
+    alpha: NDArray,  # [slot, i]
+    inverse: NDArray,  # [slot]
     nu: NDArray[np.float64],  # [row]
     tally: Tally,  # added to
-    carried: NDArray[np.float64],  # [slot, i] room for C_{t+1}
-    scratch: NDArray[np.float64],  # [slot of a group, i]
+    carried: NDArray,  # [slot, i] room for C_{t+1}
+    scratch: NDArray,  # [slot of a group, i]
 ) -> None:
     """Add the chunk's soft counts to `tally`."""
     nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
+    weights = np.empty(len(inverse), alpha.dtype)  # [slot]
+    for slot in range(len(weights)):
+        weights[slot] = nu[slots.rows[slot]]
     for t in range(slots.groups.shape[1] - 2, -1, -1):
         for pair in range(pairs + 1):
             low, high = slots.groups[pair, t], slots.groups[pair, t + 1]
@@ -108,28 +117,34 @@ def count_chunk(
             if pair < pairs:
                 np.dot(carried[low:high], tables.back[pair], scratch[: high - low])
             else:
-                scratch[: high - low] = 0.0
+                scratch[: high - low] = 0
             for slot in range(low, high):
-                row, weight = slot - low, nu[slots.rows[slot]]
-                for i in range(nodes):
-                    scratch[row, i] += weight  # B_t
-            for slot in range(low, high):
-                row, action, earlier = slot - low, slots.action[slot], slots.before[slot]
+                row, action, earlier, weight = slot - low, slots.action[slot], slots.before[slot], weights[slot]
                 if earlier >= 0:
                     scale = inverse[slot]
                     for i in range(nodes):
-                        carried[earlier, i] = tables.act[action, i] * scratch[row, i] * scale
+                        carried[earlier, i] = tables.act[action, i] * (scratch[row, i] + weight) * scale
                 else:
                     for i in range(nodes):
-                        tally.firsts[slots.first[slot], i] += alpha[slot, i] * scratch[row, i]
-            for slot in range(low, high):
-                row, action = slot - low, slots.action[slot]
-                for i in range(nodes):
-                    tally.visits[action, i] += alpha[slot, i] * scratch[row, i]
+                        tally.firsts[slots.first[slot], i] += alpha[slot, i] * (scratch[row, i] + weight)
+    _total(slots, tables, alpha, weights, carried, tally)
+
+
+@reordered
+def _total(slots: Slots, tables: Tables, alpha: NDArray, weights: NDArray, carried: NDArray, tally: Tally) -> None:
+    """Sum over slots, pair by pair: alpha_t(i) B_t(i) = alpha_t(i) nu_t + sum_j alpha_t(i) move(i, j) C_{t+1}(j)."""
+    pairs = slots.groups.shape[0] - 1
     for pair in range(pairs):
         low, high = slots.groups[pair, 0], slots.groups[pair, -1]
         if high > low:
-            tally.moves[pair] += np.dot(alpha[low:high].T, carried[low:high])
+            moves = np.dot(alpha[low:high].T, carried[low:high])
+            here = np.dot(weights[low:high], alpha[low:high])
+            action = slots.action[low]  # that of all slots of the pair
+            tally.moves[pair] += moves
+            tally.visits[action] += here + (moves * tables.move[pair]).sum(axis=1)
+    for slot in range(slots.groups[pairs, 0], slots.groups[pairs, -1]):
+        for i in range(alpha.shape[1]):
+            tally.visits[slots.action[slot], i] += alpha[slot, i] * weights[slot]
 
 
 @kernel

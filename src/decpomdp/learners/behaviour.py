@@ -105,7 +105,7 @@ def tables_of(team: Team, n: int) -> Tables:
     )
 
 
-Filtered = tuple[NDArray[np.float64], NDArray[np.float64]]  # alpha [slot, i], 1 / p [slot]
+Filtered = tuple[NDArray[np.floating], NDArray[np.floating]]  # alpha [slot, i], 1 / p [slot]
 
 
 def filtered(
@@ -129,7 +129,7 @@ def filtered(
 def filter_piece(layout: Layout, tables: Sequence[Tables], n: int, c: int) -> Filtered:
     """Filter one chunk of one agent."""
     slots = layout.chunks[n][c]
-    z = tables[n].act.shape[1]
-    alpha, inverse = layout.buffers.take(len(slots.rows), z), np.empty(len(slots.rows))
-    filter_chunk(slots, tables[n], alpha, inverse, np.empty((group_size(slots), z)))
+    z, precision = tables[n].act.shape[1], tables[n].act.dtype
+    alpha, inverse = layout.buffers.take(len(slots.rows), z, precision), np.empty(len(slots.rows), precision)
+    filter_chunk(slots, tables[n], alpha, inverse, np.empty((group_size(slots), z), precision))
     return alpha, inverse

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from decpomdp.learners.layout import lay_out
 from decpomdp.learners.posterior import AgentPosterior, Counts, Priors, TeamPosterior, updated
 from decpomdp.learners.priors import MOST_NODES, Prior, StickBreaking
 from decpomdp.learners.sizing import larger, smaller
-from decpomdp.learners.sweep import Evaluated, Task, count, evaluate, renewed, update
+from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Imprecise, Task, count, evaluate, renewed, update
 from decpomdp.learners.weighing import steps_of
 
 RESIZE_EVERY = 5  # sweeps between proposals of another size
 GROWTH_SWEEPS = 10  # that new nodes are given before they are judged
 ROUNDING = 1e-9  # a bound may fall by this share of itself without being suspected
+PRECISIONS = {"double": DOUBLE, "single": SINGLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class LearnSettings:
     cap: float | None = None  # importance ratios above this are cut to it
     normalise: bool = False  # divide the importance ratios of each step by their mean
     estimate_behaviour: bool = False  # guess behaviour probabilities that were not recorded
+    precision: str = "double"  # of filter and count; "single" takes less time and half the memory
 
     def __post_init__(self) -> None:
         for name, value in (("evidence", self.evidence), ("cap", self.cap)):
@@ -48,6 +50,8 @@ class LearnSettings:
                 raise InputError(f"{name}: expected a number above 0, got {value}")
         for name, whole in (("truncation", self.truncation), ("sweeps", self.sweeps)):
             checks.whole(name, whole, 1, MOST_NODES if name == "truncation" else 2**31)
+        if self.precision not in PRECISIONS:
+            raise InputError(f"precision: expected {' or '.join(PRECISIONS)}, got {self.precision!r}")
         if not 0 <= self.threshold < 1:
             raise InputError(f"threshold: expected a number from 0 to 1, got {self.threshold}")
 
@@ -114,6 +118,7 @@ class _Loop:
         self, task: Task, options: LearnSettings, largest: int, began: float, limit: float | None, watch: Watch
     ) -> None:
         self.task, self.options, self.largest, self.watch = task, options, largest, watch
+        self.rounding = _rounding(task)
         self.began, self.deadline = began, None if limit is None else began + limit
         self.trace: list[Row] = []
         self.offered: set[tuple[int, ...]] = set()  # larger sizes that were tried
@@ -136,6 +141,16 @@ class _Loop:
         return "iterations"
 
     def _sweep(self, sweep: int) -> Evaluated:
+        try:
+            return self._swept(sweep)
+        except Imprecise:
+            warnings.warn("single precision does not suffice for these data: double from here", LearningWarning, 2)
+            self.task = replace(self.task, precision=DOUBLE)
+            self.rounding = _rounding(self.task)
+            self.best = evaluate(self.task, self.best.posterior)
+            return self._swept(sweep)
+
+    def _swept(self, sweep: int) -> Evaluated:
         counts = count(self.task, self.best)
         after = evaluate(self.task, update(self.best, counts))
         if sweep % RESIZE_EVERY == 0:
@@ -164,7 +179,7 @@ class _Loop:
     def _check_rise(self, before: Evaluated) -> None:
         fall = before.bound - self.best.bound
         steady = self.options.cap is None and not self.options.normalise  # otherwise the objective itself moves
-        if steady and fall > ROUNDING * max(1.0, abs(before.bound)):
+        if steady and fall > self.rounding * max(1.0, abs(before.bound)):
             sweep = len(self.trace) - 1
             warnings.warn(
                 f"the bound fell at sweep {sweep}: from {before.bound:.9g} to {self.best.bound:.9g}",
@@ -206,7 +221,14 @@ def _data(
 def _task(data: Episodes, log_behaviour: np.ndarray, options: LearnSettings, nodes: int, threads: int | None) -> Task:
     steps = steps_of(data, log_behaviour, options.floor)
     evidence = float(data.count) if options.evidence is None else options.evidence
-    return Task(lay_out(data, nodes), steps, evidence, options.cap, options.normalise, threads)
+    precision = PRECISIONS[options.precision]
+    return Task(lay_out(data, nodes), steps, evidence, options.cap, options.normalise, threads, precision)
+
+
+def _rounding(task: Task) -> float:
+    """Share of the bound by which it may fall: in single precision every step of an episode adds its own rounding."""
+    longest = len(task.steps.largest_gain)
+    return ROUNDING if task.precision == DOUBLE else 4 * float(np.finfo(SINGLE).eps) * longest
 
 
 def _beginning(data: Episodes, begin: Team | str, nodes: int, seed: int) -> list[Counts]:

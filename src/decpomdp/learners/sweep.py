@@ -11,11 +11,19 @@ import numpy as np
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.expectation import Tables, Tally, count_chunk
 from decpomdp.learners.behaviour import Filtered, cumulated, filter_piece, filtered
+from decpomdp.learners.buffers import Precision
 from decpomdp.learners.layout import Layout, group_size
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.weighing import Steps, Weighed, weigh
 
+DOUBLE: Precision = np.dtype(np.float64)
+SINGLE: Precision = np.dtype(np.float32)
+LOST = 1e-5  # share of the soft counts that single precision may lose
 KEPT_BYTES = 512_000_000  # filtered node distributions up to this size are kept for counting, else filtered again
+
+
+class Imprecise(Exception):  # noqa: N818 - the caller goes on in double
+    """Single precision does not suffice: node paths that count were too unlikely for it on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,7 @@ class Task:
     cap: float | None
     normalise: bool
     threads: int | None
+    precision: Precision = DOUBLE  # of filter and count
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +52,8 @@ class Evaluated:
 
 def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     """Expect, filter, weigh."""
-    tables = tuple(agent.expected() for agent in posterior)
-    room = sum(task.steps.gain.size * agent.nodes * 8 for agent in posterior)
+    tables = _tables(posterior, task.precision)
+    room = sum(task.steps.gain.size * agent.nodes * task.precision.itemsize for agent in posterior)
     logs, kept = filtered(task.layout, tables, room <= KEPT_BYTES, task.threads)
     weighed = weigh(task.steps, cumulated(logs, task.layout.episodes), task.cap, task.normalise)
     bound = task.evidence * weighed.log_value - sum(agent.divergence() for agent in posterior)
@@ -52,7 +61,27 @@ def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
 
 
 def count(task: Task, evaluated: Evaluated) -> list[Counts]:
-    """Soft counts of every agent: one backward pass per chunk, chunks summed in order."""
+    """Soft counts of every agent; raises Imprecise when single precision lost some of them."""
+    counts = _counted(task, evaluated)
+    if task.precision == SINGLE and not all(_complete(task, evaluated, found) for found in counts):
+        raise Imprecise
+    return counts
+
+
+def _complete(task: Task, evaluated: Evaluated, found: Counts) -> bool:
+    """Whether no weight was lost: node paths of a step weigh as much together as the rewards from there on."""
+    wanted = task.evidence / task.steps.count * float(evaluated.weighed.nu @ task.steps.steps_so_far)
+    rounding = 4 * float(np.finfo(SINGLE).eps) * len(task.steps.largest_gain)
+    return bool(abs(found.visits.sum() - wanted) <= (LOST + rounding) * wanted)
+
+
+def _tables(posterior: tuple[AgentPosterior, ...], precision: Precision) -> tuple[Tables, ...]:
+    expected = (agent.expected() for agent in posterior)
+    return tuple(Tables(*(table.astype(precision, copy=False) for table in tables)) for tables in expected)
+
+
+def _counted(task: Task, evaluated: Evaluated) -> list[Counts]:
+    """One backward pass per chunk, chunks summed in order."""
     # DEPARTS: one recursion for all end times, linear in the length; the paper's is quadratic
     pieces = task.layout.pieces
 
@@ -62,7 +91,8 @@ def count(task: Task, evaluated: Evaluated) -> list[Counts]:
         evaluated.kept[number] = None  # its memory is used again
         slots, tables, buffers = task.layout.chunks[n][c], evaluated.tables[n], task.layout.buffers
         tally = Tally(np.zeros(tables.initial.shape), np.zeros(tables.act.shape), np.zeros(tables.move.shape))
-        carried, scratch = buffers.take(*alpha.shape), np.empty((group_size(slots), alpha.shape[1]))
+        carried = buffers.take(len(alpha), alpha.shape[1], alpha.dtype)
+        scratch = np.empty((group_size(slots), alpha.shape[1]), alpha.dtype)
         count_chunk(slots, tables, alpha, inverse, evaluated.weighed.nu, tally, carried, scratch)
         buffers.give(alpha)
         buffers.give(carried)

@@ -26,6 +26,7 @@ class Steps:
     floor: float  # the reward that counts as nothing
     log_behaviour: Floats  # [r] log probability of the actions so far
     offsets: NDArray[np.int64]  # [k + 1]
+    steps_so_far: Floats  # [r] this one included
 
     @property
     def count(self) -> int:
@@ -69,7 +70,8 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
         )
     largest_gain = np.zeros(int(times.max()) + 1)
     np.maximum.at(largest_gain, times, gain)
-    return Steps(gain, largest_gain, discounts * episodes.rewards, base, log_behaviour, episodes.offsets)
+    discounted = discounts * episodes.rewards
+    return Steps(gain, largest_gain, discounted, base, log_behaviour, episodes.offsets, times + 1.0)
 
 
 def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: bool = False) -> Weighed:
