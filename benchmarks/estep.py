@@ -42,9 +42,9 @@ def ours(nodes, symbols, seen, start, move, emit, threads, precision="double"):
     """(seconds of one step, counts) of our expectation step."""
     from decpomdp.core import Agent, Episodes
     from decpomdp.engines.threads import serial_products
+    from decpomdp.filtering.filter import filtered
+    from decpomdp.filtering.layout import lay_out
     from decpomdp.kernels.expectation import Tables
-    from decpomdp.learners.behaviour import filtered
-    from decpomdp.learners.layout import lay_out
     from decpomdp.learners.learn import PRECISIONS
     from decpomdp.learners.posterior import AgentPosterior, Counts
     from decpomdp.learners.sweep import Evaluated, Task, count, cumulated

@@ -18,8 +18,8 @@ import numpy as np
 
 from decpomdp.core import Agent, Episodes
 from decpomdp.engines.threads import serial_products
+from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import Fixed, behaviour
-from decpomdp.learners.layout import lay_out
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sweep import Task, count, evaluate
 from decpomdp.learners.weighing import steps_of

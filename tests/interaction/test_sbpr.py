@@ -7,12 +7,13 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.core import InputError, Team
 from decpomdp.evaluation import exact_value
+from decpomdp.filtering.filter import log_likelihood
 from decpomdp.interaction.sbpr import sbpr
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import counts_of, last_observation, memories, replays, tree
 from decpomdp.interaction.sbpr_step import StepSettings, advantage, improved, stepped
 from decpomdp.interaction.sbpr_window import Window
-from decpomdp.learners.behaviour import log_likelihood, log_mixture
+from decpomdp.learners.behaviour import log_mixture
 from decpomdp.learners.posterior import Counts
 from decpomdp.rollouts import collect
 

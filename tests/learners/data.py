@@ -3,8 +3,8 @@
 import numpy as np
 
 from decpomdp.core import Agent, Episodes
+from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import behaviour
-from decpomdp.learners.layout import lay_out
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sticks import Sticks
 from decpomdp.learners.sweep import Task

@@ -7,9 +7,9 @@ from oracles import making
 
 from decpomdp.core import Episodes, Team
 from decpomdp.evaluation import exact_value
-from decpomdp.learners.behaviour import cumulated, filtered, tables_of
+from decpomdp.filtering.filter import cumulated, filtered, tables_of
+from decpomdp.filtering.layout import lay_out
 from decpomdp.learners.credit import mean_credit, normalised, optimistic_credit, weighted_quantile
-from decpomdp.learners.layout import lay_out
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.priors import ExpectationMaximisation
 from decpomdp.learners.sweep import Evaluated, Task, count

@@ -9,6 +9,7 @@ from learners import data
 import decpomdp as dp
 from decpomdp.core import Agent, Episodes, InputError, Team
 from decpomdp.core.errors import LearningWarning
+from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners import (
     ExpectationMaximisation,
     Fixed,
@@ -18,7 +19,7 @@ from decpomdp.learners import (
     learn_from_episodes,
     prior_named,
 )
-from decpomdp.learners.behaviour import estimated, log_behaviour, log_likelihood, log_mixture
+from decpomdp.learners.behaviour import estimated, log_behaviour, log_mixture
 from decpomdp.learners.weighing import steps_of, weigh
 
 quiet = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -85,7 +86,7 @@ def test_good_data_give_a_good_team():
 @quiet
 @pytest.mark.parametrize("prior", ["stick-breaking", "dp", "fixed:4", "em:4"])
 def test_the_same_for_any_number_of_threads(prior, monkeypatch):
-    monkeypatch.setattr("decpomdp.learners.layout.CHUNK_EPISODES", 64)
+    monkeypatch.setattr("decpomdp.filtering.layout.CHUNK_EPISODES", 64)
     _, episodes = logged(count=300)
     settings = LearnSettings(truncation=6, sweeps=12)
     fits = [

@@ -5,8 +5,8 @@ import pytest
 from learners import data
 from oracles import sweeps
 
+from decpomdp.filtering.filter import filtered
 from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process
-from decpomdp.learners.behaviour import filtered
 from decpomdp.learners.sweep import count, evaluate, update
 
 EXACT = 1e-10
@@ -85,7 +85,7 @@ def test_the_bound_test_can_fail():
 def test_one_chunk_is_many(monkeypatch, size):
     episodes, work, posterior = setting("stick-breaking", 2, True)
     whole = count(work, evaluate(work, posterior))
-    monkeypatch.setattr("decpomdp.learners.layout.CHUNK_EPISODES", size)
+    monkeypatch.setattr("decpomdp.filtering.layout.CHUNK_EPISODES", size)
     cut = data.task(episodes)
     assert len(cut.layout.pieces) > len(work.layout.pieces)
     for one, many in zip(whole, count(cut, evaluate(cut, posterior)), strict=True):

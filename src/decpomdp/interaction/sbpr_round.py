@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Team
 from decpomdp.core.fit import Row
+from decpomdp.filtering.filter import tables_of
 from decpomdp.interaction.explore import Exploration
 from decpomdp.interaction.sbpr_play import Ground
 from decpomdp.interaction.sbpr_settings import SbprSettings
@@ -16,7 +17,6 @@ from decpomdp.interaction.sbpr_starts import counts_of
 from decpomdp.interaction.sbpr_step import improved
 from decpomdp.interaction.sbpr_window import Seen, Window
 from decpomdp.learners import Prior, TeamPosterior
-from decpomdp.learners.behaviour import tables_of
 from decpomdp.learners.credit import Credit, mean_credit, optimistic_credit
 from decpomdp.learners.posterior import Counts, occupied_nodes, updated
 from decpomdp.learners.sweep import Evaluated, Task, count, evaluate

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from decpomdp.core import Episodes, Team, concatenate
-from decpomdp.learners.behaviour import Filtered, cumulated, filtered, tables_of
-from decpomdp.learners.layout import Layout, lay_out
+from decpomdp.filtering.filter import Filtered, cumulated, filtered, tables_of
+from decpomdp.filtering.layout import Layout, lay_out
 from decpomdp.learners.rows import Floats
 
 

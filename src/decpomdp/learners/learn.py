@@ -11,8 +11,8 @@ from decpomdp.core import Agent, Episodes, Fit, InputError, Row, Team, Watch, ch
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.minimal import minimised
 from decpomdp.engines.threads import serial_products
+from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import behaviour, start
-from decpomdp.learners.layout import lay_out
 from decpomdp.learners.posterior import AgentPosterior, Counts, Priors, TeamPosterior, updated
 from decpomdp.learners.priors import MOST_NODES, Prior, StickBreaking
 from decpomdp.learners.sizing import larger, smaller

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.engines import threads as engine
+from decpomdp.filtering.buffers import Precision
+from decpomdp.filtering.filter import Filtered, cumulated, filter_piece, filtered
+from decpomdp.filtering.layout import Layout, group_size
 from decpomdp.kernels.expectation import Tables, Tally, count_chunk
-from decpomdp.learners.behaviour import Filtered, cumulated, filter_piece, filtered
-from decpomdp.learners.buffers import Precision
-from decpomdp.learners.layout import Layout, group_size
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.weighing import Steps, Weighed, weigh
 
@@ -76,8 +76,10 @@ def _complete(task: Task, evaluated: Evaluated, found: Counts) -> bool:
 
 
 def _tables(posterior: tuple[AgentPosterior, ...], precision: Precision) -> tuple[Tables, ...]:
-    expected = (agent.expected() for agent in posterior)
-    return tuple(Tables(*(table.astype(precision, copy=False) for table in tables)) for tables in expected)
+    def laid(tables: Tables) -> Tables:
+        return tables if precision == DOUBLE else Tables(*(table.astype(np.float32) for table in tables))
+
+    return tuple(laid(agent.expected()) for agent in posterior)
 
 
 def _counted(task: Task, evaluated: Evaluated) -> list[Counts]:

@@ -71,7 +71,7 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     largest_gain = np.zeros(int(times.max()) + 1)
     np.maximum.at(largest_gain, times, gain)
     discounted = discounts * episodes.rewards
-    return Steps(gain, largest_gain, discounted, base, log_behaviour, episodes.offsets, times + 1.0)
+    return Steps(gain, largest_gain, discounted, base, log_behaviour, episodes.offsets, 1 + times.astype(np.float64))
 
 
 def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: bool = False) -> Weighed:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes
+from decpomdp.filtering.buffers import Buffers
 from decpomdp.kernels.expectation import Slots, slot_order
-from decpomdp.learners.buffers import Buffers
 
 CHUNK_EPISODES = 1024  # enough episodes side by side that those sharing (a, o) make a matrix
 CHUNK_BYTES = 64_000_000  # of filtered node distributions in a chunk
@@ -34,11 +34,12 @@ def lay_out(episodes: Episodes, nodes: int) -> Layout:
     by_length = np.argsort(-episodes.lengths, kind="stable")
     chunks = [np.sort(by_length[first : first + size]) for first in range(0, episodes.count, size)]
     agents = range(len(episodes.agents))
-    slots = tuple(tuple(_slots(episodes, n, chunk) for chunk in chunks) for n in agents)
+    slots = tuple(tuple(slots_of(episodes, n, chunk) for chunk in chunks) for n in agents)
     return Layout(episodes, slots, Buffers())
 
 
-def _slots(episodes: Episodes, n: int, chunk: NDArray[np.int64]) -> Slots:
+def slots_of(episodes: Episodes, n: int, chunk: NDArray[np.int64]) -> Slots:
+    """The steps of agent n in the episodes numbered in `chunk`."""
     agent = episodes.agents[n]
     lengths = episodes.lengths[chunk]
     total, longest = int(lengths.sum()), int(lengths.max())

@@ -1,0 +1,1 @@
+"""Episodes + controllers -> how likely was what was done, and in which nodes."""

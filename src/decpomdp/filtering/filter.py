@@ -1,0 +1,77 @@
+"""Filter: the probability of every action given the agent's own history, whatever the hidden node.
+
+One forward pass per agent and chunk of episodes (`kernels.expectation`). Learners go on from the filtered node
+distributions; whoever only wants the probabilities takes `log_likelihood`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Episodes, Team
+from decpomdp.engines import threads as engine
+from decpomdp.filtering.layout import Layout, group_size, lay_out
+from decpomdp.kernels.expectation import Tables, filter_chunk, log_chunk
+from decpomdp.kernels.weighing import running_sums
+
+Floats = NDArray[np.float64]
+
+
+def cumulated(values: Floats, episodes: Episodes) -> Floats:
+    """[r]: values[r, n] summed over agents and along each episode."""
+    out = np.empty(episodes.steps)
+    running_sums(values, episodes.offsets, out)
+    return out
+
+
+def log_likelihood(episodes: Episodes, team: Team, threads: int | None = None) -> Floats:
+    """[r]: log probability that `team` takes all actions so far, given its agents' observations."""
+    layout = lay_out(episodes, max(team.nodes))
+    tables = [tables_of(team, n) for n in range(len(team.agents))]
+    with engine.serial_products():
+        logs, _ = filtered(layout, tables, False, threads)
+    return cumulated(logs, episodes)
+
+
+def tables_of(team: Team, n: int) -> Tables:
+    """A team's controller as the filter wants it."""
+    controller = team.controllers[n]
+    z, symbols = controller.nodes, controller.observations
+    initial = np.tile(controller.initial, (1 + symbols, 1))
+    if controller.initial_given is not None:
+        initial[1:] = controller.initial_given
+    move = np.ascontiguousarray(controller.transition.transpose(1, 2, 0, 3).reshape(-1, z, z))
+    return Tables(
+        initial, np.ascontiguousarray(controller.action.T), move, np.ascontiguousarray(move.transpose(0, 2, 1))
+    )
+
+
+Filtered = tuple[NDArray[np.floating], NDArray[np.floating]]  # alpha [slot, i], 1 / p [slot]
+
+
+def filtered(
+    layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
+) -> tuple[Floats, list[Filtered | None]]:
+    """Filter: log p(a_t | h_t) of every row and agent; the filtered chunks too when `keep`."""
+    logs = np.empty((layout.episodes.steps, len(tables)))
+
+    def piece(number: int) -> Filtered | None:
+        n, c = layout.pieces[number]
+        alpha, inverse = filter_piece(layout, tables, n, c)
+        log_chunk(layout.chunks[n][c], inverse, n, logs)
+        if keep:
+            return alpha, inverse
+        layout.buffers.give(alpha)
+        return None
+
+    return logs, engine.run(piece, len(layout.pieces), threads)
+
+
+def filter_piece(layout: Layout, tables: Sequence[Tables], n: int, c: int) -> Filtered:
+    """Filter one chunk of one agent."""
+    slots = layout.chunks[n][c]
+    z, precision = tables[n].act.shape[1], tables[n].act.dtype
+    alpha, inverse = layout.buffers.take(len(slots.rows), z, precision), np.empty(len(slots.rows), precision)
+    filter_chunk(slots, tables[n], alpha, inverse, np.empty((group_size(slots), z), precision))
+    return alpha, inverse
