@@ -30,14 +30,15 @@ def test_every_kind_gives_a_team(actions, kind):
     model, arena, plan = setting(actions)
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        result = hops.settle(arena, hops.KINDS[kind][0](arena, plan, SMALL, rng), SMALL, rng)
+        result = hops.settle(arena, hops.KINDS[kind].hop(arena, plan, SMALL, rng), SMALL, rng)
         assert max(sizes(result)) <= 4
         assert team_of(result, model, False).nodes == sizes(result)
         assert pack(result, model).move.max() <= 4
 
 
 def test_kinds_are_a_distribution():
-    assert sum(share for _, share in hops.KINDS.values()) == pytest.approx(1.0)
+    assert sum(kind.early for kind in hops.KINDS.values()) == pytest.approx(1.0)
+    assert sum(kind.late for kind in hops.KINDS.values()) == pytest.approx(1.0)
 
 
 def test_dropping_takes_one_node_away():

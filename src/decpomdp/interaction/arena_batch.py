@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, InputError
+from decpomdp.core.agent import check_symbols
 from decpomdp.interaction.arena import BATCH, Arena, unexplored
 from decpomdp.interaction.machine import Plan, pack
 from decpomdp.interaction.played import best, join, room, take
@@ -90,14 +91,7 @@ class BatchArena(Arena):
     def _checked(self, shown: NDArray[np.integer], running: NDArray[np.bool_]) -> NDArray[np.int16]:
         """Observations within the alphabets; finished episodes see symbol 0, which nobody uses."""
         seen = np.where(running[:, None], np.asarray(shown, np.int64), 0)
-        sizes = np.array([len(agent.observations) for agent in self.agents])
-        wrong = (seen < 0) | (seen >= sizes)
-        if np.any(wrong):
-            k, n = (int(i) for i in np.argwhere(wrong)[0])
-            raise InputError(
-                f"simulator {self.name}: episode {k}, agent {self.agents[n].name}: expected an observation "
-                f"from 0 to {sizes[n] - 1}, got {seen[k, n]}"
-            )
+        check_symbols(f"simulator {self.name}", "observation", seen, self.agents)
         return seen.astype(np.int16)
 
 

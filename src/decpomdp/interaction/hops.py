@@ -4,10 +4,11 @@ Each kind proposes what the others cannot. A graft changes all agents together o
 more memory, at no loss, and learns what to do with it. A mutation changes a few entries and lets learning repair the
 rest. Scattering tries many small changes without any learning: the finest tool near an optimum, and the one for what
 two agents must do differently at a single moment. Dropping takes a node away: what is then not worse is easier to read
-and to improve.
+and to improve. Coarse tools are for the beginning, fine ones for the end.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,11 +34,12 @@ ONCE = 0.25  # of the grafts are for the beginning of an episode only
 GRAFTS = 6  # elites of one exploration that are tried
 
 
-def hop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> tuple[str, Plan]:
-    """Name and result of one hop of a random kind, within the size cap."""
+def hop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator, progress: float) -> tuple[str, Plan]:
+    """Name and result of one hop of a random kind, within the size cap; `progress`: how far the search is, 0 to 1."""
     names = list(KINDS)
-    name = names[int(rng.choice(len(names), p=[KINDS[kind][1] for kind in names]))]
-    return name, settle(arena, KINDS[name][0](arena, plan, sizes, rng), sizes, rng)
+    shares = [(1 - progress) * KINDS[kind].early + progress * KINDS[kind].late for kind in names]
+    name = names[int(rng.choice(len(names), p=shares))]
+    return name, settle(arena, KINDS[name].hop(arena, plan, sizes, rng), sizes, rng)
 
 
 def settle(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -116,10 +118,18 @@ def seed_of(rng: np.random.Generator) -> int:
     return int(rng.integers(1 << 62))
 
 
-KINDS: dict[str, tuple[Hop, float]] = {
-    "graft": (graft, 0.45),
-    "expand": (expand, 0.2),
-    "mutate": (mutate, 0.1),
-    "scatter": (scatter, 0.15),
-    "drop": (drop, 0.1),
+class Kind(NamedTuple):
+    """A kind of hop, and its share of all hops at the beginning and at the end of the search."""
+
+    hop: Hop
+    early: float
+    late: float
+
+
+KINDS = {
+    "graft": Kind(graft, 0.6, 0.4),
+    "expand": Kind(expand, 0.25, 0.2),
+    "mutate": Kind(mutate, 0.1, 0.1),
+    "scatter": Kind(scatter, 0.03, 0.2),
+    "drop": Kind(drop, 0.02, 0.1),
 }

@@ -5,7 +5,7 @@ user may wait ten seconds or ten minutes. The portfolio should take about a fift
 step costs at most 1/120 of the steps that are expected, and everything else shrinks in the same proportion.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -95,4 +95,23 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
         stages=Stages(
             first, int(min(settings.stages, affordable_looks)), testing, settings.certain, settings.smallest_gain
         ),
+    )
+
+
+def tiny(sizes: Sizes) -> Sizes:
+    """Sizes for a rehearsal, with which everything is compiled and next to nothing is played."""
+    brief = {"updates": 1, "episodes": 2, "horizon": 2}
+    return replace(
+        sizes,
+        learning=2,
+        testing=2,
+        full=sizes.full._replace(**brief),
+        short=sizes.short._replace(**brief),
+        bold=sizes.bold._replace(**brief),
+        chain_episodes=2,
+        window_episodes=2,
+        fold_episodes=2,
+        race_episodes=2,
+        mutants=2,
+        stages=sizes.stages._replace(first=2, looks=1, horizon=2),
     )

@@ -9,7 +9,6 @@ between rounds in a fixed order: the result is a function of the seed and the nu
 A time limit cuts by the clock; only then can two runs differ.
 """
 
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import NamedTuple, NoReturn
 
@@ -23,9 +22,9 @@ from decpomdp.interaction.crew import Crew
 from decpomdp.interaction.hops import graft, hop, seed_of
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of
 from decpomdp.interaction.portfolio import entries
-from decpomdp.interaction.scale import Sizes, affordable, sizes_for
+from decpomdp.interaction.scale import Sizes, affordable, sizes_for, tiny
 from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.trial import Tally, Verdict, trial
+from decpomdp.interaction.trial import Tally, Verdict, eager, trial
 from decpomdp.rollouts import as_simulator
 
 SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
@@ -74,8 +73,10 @@ class Search:
     ) -> None:
         self.crew, self.simulator, self.watch, self.settings = crew, simulator, watch, settings
         self.horizon = horizon
+        self.round = settings.round if crew.arena.concurrent else 1  # one worker need not wait for others
         self.trace: list[Row] = []
         self.phase, self.hops, self.accepted = "begin", 0, 0
+        self.progress = 0.0  # of the search that follows the portfolio, when the round began
         self.islands = [Island(constant(simulator), -np.inf, Tally())]  # the best one first
         crew.clock.heartbeat = self._heartbeat
 
@@ -104,9 +105,8 @@ class Search:
         """Find out how large everything may be. A rehearsal first: what is not compiled yet would seem slow."""
         discount = self.crew.arena.discount
         if self.crew.clock.limit is not None:
-            smallest = sizes_for(self.settings, discount, self.horizon, 0.0)
-            compiled = self.crew.arena.concurrent  # a simulator's own time is the user's and counts
-            with self.crew.clock.hold() if compiled else nullcontext():
+            smallest = tiny(sizes_for(self.settings, discount, self.horizon, 0.0))
+            with self.crew.clock.hold():
                 self.crew.alone(lambda arena: rehearse(arena, smallest))
         steps = affordable(self.crew, self.settings, self.horizon)
         self.sizes = sizes_for(self.settings, discount, self.horizon, steps)
@@ -117,8 +117,8 @@ class Search:
         self.phase = "portfolio"
         pieces = entries(self.crew.arena, self.sizes)
         found: list[Island] = []
-        for begin in range(0, len(pieces), self.settings.round):
-            names, works = zip(*pieces[begin : begin + self.settings.round], strict=True)
+        for begin in range(0, len(pieces), self.round):
+            names, works = zip(*pieces[begin : begin + self.round], strict=True)
             plans = self.crew.round(len(works), lambda k, arena, rng, works=works: works[k](arena, rng))  # type: ignore[misc]
             found += [self._scored(plan) for plan in plans if plan is not None]
             self.islands = chosen(found, self.settings.islands) or self.islands
@@ -133,9 +133,10 @@ class Search:
         self.phase = "search"
         begin = self.crew.progress()
         while True:
-            if self.crew.progress() > begin + self.settings.island_share * (1 - begin):
+            self.progress = min(1.0, (self.crew.progress() - begin) / max(1e-9, 1 - begin))
+            if self.progress > self.settings.island_share:
                 del self.islands[1:]
-            results = self.crew.round(self.settings.round, self._attempt)
+            results = self.crew.round(self.round, self._attempt)
             for k, result in enumerate(results):
                 if result is not None:
                     self._consider(k % len(self.islands), *result)
@@ -145,8 +146,9 @@ class Search:
 
     def _attempt(self, k: int, arena: Arena, rng: np.random.Generator) -> tuple[Plan, str, Plan, Verdict]:
         plan = self.islands[k % len(self.islands)].plan
-        kind, candidate = hop(arena, plan, self.sizes, rng)
-        return plan, kind, candidate, trial(arena, plan, candidate, self.sizes.stages, seed_of(rng))
+        kind, candidate = hop(arena, plan, self.sizes, rng, self.progress)
+        stages = eager(self.sizes.stages, self.progress)
+        return plan, kind, candidate, trial(arena, plan, candidate, stages, seed_of(rng))
 
     def _consider(self, number: int, tested: Plan, kind: str, candidate: Plan, verdict: Verdict) -> None:
         self.hops += 1

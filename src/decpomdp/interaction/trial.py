@@ -18,6 +18,7 @@ from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.machine import Plan, sizes
 
 HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors granted to (or asked of) the gain at the first, second, ... look
+EARLY = 3  # looks that a trial at the very beginning goes without; none in the last third of the search
 ENOUGH = 2 / 3  # of the certainty that convinces at once, after the last look: only what kept its promise gets there
 
 
@@ -70,6 +71,11 @@ class Stages(NamedTuple):
     horizon: int
     certain: float  # standard errors above zero that convince
     smallest: float  # standard deviations of a return that a gain must have
+
+
+def eager(stages: Stages, progress: float) -> Stages:
+    """The trials of an early search: small gains are not worth the many episodes it takes to see them, not yet."""
+    return stages._replace(looks=max(1, stages.looks - int(EARLY * (1 - progress))))
 
 
 def trial(arena: Arena, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> Verdict:
