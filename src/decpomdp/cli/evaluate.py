@@ -1,11 +1,15 @@
 """`decpomdp evaluate`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from decpomdp.cli import words
+
+if TYPE_CHECKING:
+    from decpomdp.core import Team
+    from decpomdp.evaluation import OffPolicyValue
 
 
 def evaluate(
@@ -17,22 +21,48 @@ def evaluate(
     test_episodes: Annotated[
         int | None, typer.Option("--test-episodes", min=2, help="Estimate from this many episodes instead.")
     ] = None,
+    logged: Annotated[
+        Path | None,
+        typer.Option("--episodes", metavar="FILE", help="Estimate from these logged episodes (Parquet) instead."),
+    ] = None,
+    reward_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            "--reward-range",
+            metavar="LOW HIGH",
+            help="With --episodes: what rewards are possible, for the guaranteed interval. Default: those in the file.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option("--confidence", help="With --episodes: of the intervals. Default: 0.95.")
+    ] = None,
     seed: words.Seed = 0,
     discount: Annotated[
-        float | None, typer.Option("--discount", help="Use this discount instead of the team's own.")
+        float | None,
+        typer.Option("--discount", help="Use this discount instead of the team's own (with --episodes: the file's)."),
     ] = None,
     as_json: words.Json = False,
 ) -> None:
-    """Compute the exact expected discounted reward of a team, or estimate it from test episodes."""
+    """Compute the exact expected discounted reward of a team, or estimate it from test or logged episodes."""
     from decpomdp.core import InputError
     from decpomdp.domains.load import load
     from decpomdp.evaluation import exact_value, sampled_value
     from decpomdp.io.team import read_team
+    from decpomdp.planners.centralised import PREFIX
+    from decpomdp.planners.front import played_by
 
     team = read_team(team_file)
+    if logged is not None:
+        if problem is not None or test_episodes is not None:
+            raise InputError("--episodes: expected neither --problem nor --test-episodes beside it")
+        _evaluate_logged(team, team_file, logged, horizon, reward_range, confidence, seed, discount, as_json)
+        return
+    if reward_range is not None or confidence is not None:
+        raise InputError("--reward-range, --confidence: expected --episodes beside them")
     if problem is None and not team.problem:
         raise InputError(f"{team_file} names no problem; say which with --problem")
-    model = load(problem or team.problem, team.discount if discount is None else discount)
+    named = (problem or team.problem).removeprefix(PREFIX)  # a centralised team plays the problem with one agent
+    model = played_by(load(named, team.discount if discount is None else discount), team)
     shared = {"problem": model.name, "discount": model.discount, "nodes": list(team.nodes), "team": str(team_file)}
     span = "for ever" if horizon is None else f"over {horizon} steps"
     if test_episodes is None:
@@ -56,3 +86,61 @@ def evaluate(
         )
     nodes = ", ".join(f"{agent.name} {count}" for agent, count in zip(team.agents, team.nodes, strict=True))
     words.tell(result, as_json, [line, f"on {model.name}; nodes: {nodes}"])
+
+
+def _evaluate_logged(
+    team: "Team",
+    team_file: Path,
+    logged: Path,
+    horizon: int | None,
+    reward_range: tuple[float, float] | None,
+    confidence: float | None,
+    seed: int,
+    discount: float | None,
+    as_json: bool,
+) -> None:
+    from dataclasses import asdict
+
+    from decpomdp.evaluation import offpolicy_value
+    from decpomdp.io.episodes import read_episodes
+
+    level = 0.95 if confidence is None else confidence
+    told = offpolicy_value(read_episodes(logged), team, horizon, reward_range, level, seed=seed, discount=discount)
+    result: dict[str, Any] = {
+        "value": told.self_normalised.value,
+        "method": "off-policy",
+        **asdict(told),
+        "sample_size": told.sample_size,
+        "seed": seed,
+        "nodes": list(team.nodes),
+        "team": str(team_file),
+        "logged": str(logged),
+    }
+    words.tell(result, as_json, _lines(told, logged))
+    for warning in told.warnings:
+        words.note(f"warning: {warning}")
+
+
+def _lines(told: "OffPolicyValue", logged: Path) -> list[str]:
+    """What the data say, for people."""
+    percent = f"{100 * told.confidence:g} %"
+    rows = (
+        ("self-normalised", told.self_normalised),
+        ("per-decision", told.per_decision),
+        ("ordinary", told.ordinary),
+    )
+    low, high = told.reward_range
+    assumed = ", the range of the file's own rewards" if told.range_from_data else ""
+    return [
+        f"value over {told.horizon} steps from {told.episodes} episodes of {logged} (discount {told.discount:g})",
+        *(f"  {name:16} {row.value:.4f}   bootstrap {percent}: {row.low:.4f} to {row.high:.4f}" for name, row in rows),
+        f"  {'guaranteed':16} {told.guaranteed[0]:.4f} to {told.guaranteed[1]:.4f} with {percent}, "
+        f"if all rewards are within {low:g} and {high:g}{assumed}",
+        f"  effective sample size {told.sample_size:.1f} of {told.episodes}; by step: {_sizes(told.sample_sizes)}",
+    ]
+
+
+def _sizes(sizes: tuple[float, ...], shown: int = 12) -> str:
+    """Every step's, or an even choice of them."""
+    picks = sorted({round(i * (len(sizes) - 1) / max(1, shown - 1)) for i in range(shown)})
+    return " ".join(f"{t}:{sizes[t]:.4g}" for t in picks)

@@ -1,0 +1,160 @@
+"""`decpomdp data info`, `decpomdp data validate` and `decpomdp data convert`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from decpomdp.cli import words
+
+if TYPE_CHECKING:
+    from decpomdp.core import Agent, Episodes
+
+    Given = tuple[str, float | None, tuple[Agent, ...] | None, str | None, dict[str, str]]
+
+app = typer.Typer(help="Look at, check and convert logged episodes.", no_args_is_help=True)
+
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Episodes (.parquet), a long table (.csv, .parquet) or a Minari folder.")
+]
+Kind = Annotated[
+    str | None, typer.Option("--from", help="What the file is: episodes, long or minari. Default: found out.")
+]
+Discount = Annotated[float | None, typer.Option("--discount", help="Of data that do not say it (long, minari).")]
+Like = Annotated[
+    str | None,
+    typer.Option(
+        "--like",
+        help="Take agents, labels and discount of a long table from this: a problem, a .dpomdp file, a team.json or an "
+        "episodes file.",
+    ),
+]
+Column = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="OURS=THEIRS", help="What a column of a long table is called; may be repeated."),
+]
+
+
+@app.command()
+def info(
+    file: File,
+    kind: Kind = None,
+    discount: Discount = None,
+    like: Like = None,
+    column: Column = None,
+    as_json: words.Json = False,
+) -> None:
+    """Show what is in logged episodes: agents, counts, returns, and how far they can support another team."""
+    from decpomdp.cli.data_words import data_in_words
+    from decpomdp.evaluation.logged import facts_of
+
+    episodes, assumed = _read(file, kind, discount, like, column)
+    result: dict[str, Any] = {"file": str(file), "discount_assumed": assumed, **facts_of(episodes)}
+    words.tell(result, as_json, data_in_words(result))
+
+
+@app.command()
+def validate(
+    file: File, kind: Kind = None, discount: Discount = None, like: Like = None, column: Column = None
+) -> None:
+    """Check everything in a file of logged episodes; say OK, or what is wrong in which row and column."""
+    from decpomdp.io.complaints import checked
+
+    episodes, problems = checked(file, *_given(file, kind, discount, like, column)[0])
+    for problem in problems:
+        words.fail(problem)
+    if episodes is None:
+        raise typer.Exit(2)
+    words.tell({}, False, [f"OK: {file}: {episodes.count} episodes, {episodes.steps} steps, {_names(episodes)}"])
+
+
+@app.command()
+def convert(
+    source: File,
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help="A new file: .csv for a long table, .parquet for episodes.")
+    ],
+    kind: Kind = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="What to write: episodes or long. Default: by the name of OUT.")
+    ] = None,
+    discount: Discount = None,
+    like: Like = None,
+    column: Column = None,
+) -> None:
+    """Convert logged episodes: long tables and Minari datasets to episodes, episodes to long tables."""
+    from decpomdp.core import InputError
+    from decpomdp.io.episodes import write_episodes
+    from decpomdp.io.tables import write_table
+
+    wanted = to or _kind_by_name(target)
+    if wanted not in ("episodes", "long"):
+        raise InputError(f"--to: expected episodes or long, got {wanted!r}")
+    if wanted == "episodes" and target.suffix.lower() == ".csv":
+        raise InputError(f"--to: expected long for {target}; episodes are Parquet files")
+    episodes, assumed = _read(source, kind, discount, like, column)
+    if assumed and wanted == "episodes":
+        raise InputError(f"{source} does not say the discount; say it with --discount or --like")
+    (write_episodes if wanted == "episodes" else write_table)(episodes, target)
+    words.tell(
+        {}, False, [f"{episodes.count} episodes, {episodes.steps} steps, {_names(episodes)}: written to {target}"]
+    )
+
+
+def _kind_by_name(target: Path) -> str:
+    from decpomdp.core import InputError
+
+    kinds = {".csv": "long", ".parquet": "episodes"}
+    if target.suffix.lower() not in kinds:
+        raise InputError(f"{target}: expected a name that ends in .csv or .parquet (or say --to)")
+    return kinds[target.suffix.lower()]
+
+
+def _read(
+    file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
+) -> tuple["Episodes", bool]:
+    """The episodes, and whether a discount of 1 had to be assumed because nobody says one."""
+    from decpomdp.io.logged import read_logged
+
+    given, assumed = _given(file, kind, discount, like, column)
+    return read_logged(file, *given), assumed
+
+
+def _given(
+    file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
+) -> tuple["Given", bool]:
+    """What a reader is told beside the file, and whether a discount of 1 is among it that nobody said."""
+    from decpomdp.io.logged import kind_of
+
+    found = kind or kind_of(file)
+    agents, factor, name = (None, None, None) if like is None else _likeness(like)
+    said = factor if discount is None else discount
+    assumed = said is None and found != "episodes"
+    return (found, 1.0 if assumed else said, agents, name, _columns(column)), assumed
+
+
+def _likeness(like: str) -> tuple[tuple["Agent", ...], float, str]:
+    """Agents, discount and name of whatever says who acts: a team, an episodes file, a problem."""
+    from decpomdp.domains.load import load
+    from decpomdp.io.episodes import read_episodes
+    from decpomdp.io.team import read_team
+
+    if like.lower().endswith(".json"):
+        team = read_team(like)
+        return team.agents, team.discount, team.problem
+    found = read_episodes(like) if like.lower().endswith(".parquet") else load(like)
+    return found.agents, found.discount, found.name
+
+
+def _columns(given: list[str] | None) -> dict[str, str]:
+    from decpomdp.core import InputError
+
+    pairs = [text.partition("=") for text in given or ()]
+    for ours, sign, theirs in pairs:
+        if not (ours and sign and theirs):
+            raise InputError(f"--column: expected OURS=THEIRS, such as observation=obs, got {ours + sign + theirs!r}")
+    return {ours: theirs for ours, _, theirs in pairs}
+
+
+def _names(episodes: "Episodes") -> str:
+    return f"agents {', '.join(agent.name for agent in episodes.agents)}"

@@ -1,0 +1,83 @@
+"""What is in logged episodes, and how far they can support a judgement about another team.
+
+An episode speaks for another team only as long as that team would have done the same. A team that always does the same
+in the same situation agrees with a behaviour's action with the probability with which the behaviour took it, so after t
+steps about K exp(mean over episodes of ln of the product of those probabilities) of K episodes still speak for it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import NO_OBSERVATION, Episodes, InputError
+from decpomdp.kernels.weighing import running_sums
+
+ENOUGH = 10.0  # episodes that must speak for a team
+
+
+def facts_of(episodes: Episodes) -> dict[str, Any]:
+    """Numbers for people and programs: counts, lengths, rewards, returns, probabilities."""
+    returns, ended = episodes.returns(), np.asarray(episodes.terminated)
+    if not np.all(np.isfinite(returns)):
+        raise InputError("returns: the rewards are too large to be added up in floating point")
+    error = float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None
+    return {
+        "name": episodes.name,
+        "episodes": episodes.count,
+        "steps": episodes.steps,
+        "lengths": _spread(episodes.lengths),
+        "terminated": int(ended.sum()),
+        "truncated": int((~ended).sum()),
+        "discount": episodes.discount,
+        "returns": {**_spread(returns), "standard_error": error},
+        "rewards": _spread(episodes.rewards),
+        "agents": [_agent(episodes, n) for n in range(len(episodes.agents))],
+        "joint_actions": {
+            "seen": len(np.unique(episodes.actions, axis=0)),
+            "possible": int(np.prod([len(agent.actions) for agent in episodes.agents], dtype=object)),
+        },
+        "behaviour": _behaviour(episodes),
+        "facts": dict(episodes.facts),
+    }
+
+
+def _spread(values: NDArray) -> dict[str, float]:
+    kind = int if values.dtype.kind in "iu" else float
+    return {"mean": float(values.mean()), "min": kind(values.min()), "max": kind(values.max())}
+
+
+def _agent(episodes: Episodes, n: int) -> dict[str, Any]:
+    """Name and alphabets of one agent with how often every label occurs."""
+    agent, seen = episodes.agents[n], episodes.observations[:, n]
+    actions = np.bincount(episodes.actions[:, n], minlength=len(agent.actions))
+    observations = np.bincount(seen[seen != NO_OBSERVATION], minlength=len(agent.observations))
+    return {
+        "name": agent.name,
+        "actions": dict(zip(agent.actions, actions.tolist(), strict=True)),
+        "observations": dict(zip(agent.observations, observations.tolist(), strict=True)),
+        "nothing_seen": int((seen == NO_OBSERVATION).sum()),  # before the first action
+    }
+
+
+def _behaviour(episodes: Episodes) -> dict[str, Any]:
+    """Whether the behaviour's probabilities are known, and how far they reach."""
+    known = ~np.isnan(episodes.behaviour)
+    given = episodes.behaviour[known]
+    return {
+        "known": int(known.sum()),
+        "of": int(known.size),
+        "min": float(given.min()) if given.size else None,
+        "max": float(given.max()) if given.size else None,
+        "supported_steps": _supported(episodes) if known.all() else None,
+    }
+
+
+def _supported(episodes: Episodes) -> int:
+    """Steps over which at least ENOUGH episodes are expected to speak for a team that always does the same."""
+    logs = np.empty(episodes.steps)
+    running_sums(np.log(episodes.behaviour, dtype=np.float64), episodes.offsets, logs)
+    steps = np.arange(int(episodes.lengths.max()))
+    last = np.minimum(steps, episodes.lengths[:, None] - 1)  # [k, t] an episode that is over goes on speaking
+    speaking = episodes.count * np.exp(logs[episodes.offsets[:-1, None] + last].mean(axis=0))  # [t]
+    return int(np.argmax(np.append(speaking, 0.0) < ENOUGH))

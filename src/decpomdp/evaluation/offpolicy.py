@@ -1,0 +1,189 @@
+"""What is a team worth, judged from episodes that another behaviour left? Off-policy evaluation.
+
+    told = offpolicy_value(episodes, team)
+    told.self_normalised.value, told.guaranteed, told.warnings
+
+Estimated is the expected discounted reward over the episodes' own horizon: the first `horizon` steps, by default as
+many as the longest episode has. What would come after it is not in the data and counts as nothing. An episode that is
+shorter is over: it earns 0 from then on.
+
+The guaranteed interval holds with the asked confidence for any number of episodes, whatever the ratios, provided that
+the episodes are independent, the recorded probabilities are those of the behaviour and every reward lies in
+[low, high]. With W_t the ratio, d the discount and A = sum_t d^t, two sums are non-negative:
+
+  X = sum_t d^t W_t (r_t - low),   Y = sum_t d^t W_t (high - r_t),   E X <= value - low A,   E Y <= high A - value.
+
+(Equal when the behaviour may take all actions that the team may; when it does not, the missing part only makes them
+smaller.) Lower bounds of both means, each with half of the risk, give low A + X' <= value <= high A - Y'.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from decpomdp.core import Episodes, InputError, Team
+from decpomdp.core.checks import array, whole
+from decpomdp.core.minimal import minimised
+from decpomdp.core.model import checked_discount
+from decpomdp.engines import threads as engine
+from decpomdp.evaluation.offpolicy_estimates import LARGEST, NAMES, Weighted, weighted
+from decpomdp.evaluation.offpolicy_intervals import bootstrap, mean_at_least
+from decpomdp.evaluation.offpolicy_ratios import log_ratios
+
+ENOUGH = 10.0  # effective episodes below which an estimate is not to be relied on
+FEWEST = 0.99  # a mean ratio below this is worth a word,
+ERRORS = 5.0  # if it is this many standard errors below 1: ratios are skewed, so a few are not unusual
+HUGE = 1e280  # so that even their sum is finite
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number and its bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class OffPolicyValue:
+    """What logged episodes say about a team."""
+
+    ordinary: Estimate
+    per_decision: Estimate
+    self_normalised: Estimate
+    guaranteed: tuple[float, float]
+    confidence: float  # of all intervals
+    sample_sizes: tuple[float, ...]  # [t] effective number of episodes at every step
+    mean_ratios: tuple[float, ...]  # [t] 1 in expectation if the behaviour may take all that the team may
+    reward_range: tuple[float, float]  # what the guarantee assumes
+    range_from_data: bool  # whether that is merely what was seen
+    episodes: int
+    horizon: int
+    discount: float
+    warnings: tuple[str, ...]  # why the answer is not to be relied on; empty: nothing speaks against it
+
+    @property
+    def sample_size(self) -> float:
+        """Effective number of episodes: the smallest of all steps."""
+        return min(self.sample_sizes)
+
+
+def offpolicy_value(
+    episodes: Episodes,
+    team: Team,
+    horizon: int | None = None,
+    reward_range: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    discount: float | None = None,
+    threads: int | None = None,
+) -> OffPolicyValue:
+    """Importance-sampling estimates of the value of `team` with bootstrap and guaranteed intervals.
+
+    `seed` fixes the bootstrap's draws. Without `reward_range` the smallest and largest reward of the data are taken.
+    Needs about 40 bytes per episode and step.
+    """
+    longest = int(episodes.lengths.max())
+    steps = longest if horizon is None else whole("horizon", horizon, 1, longest)
+    factor = episodes.discount if discount is None else checked_discount(discount)
+    draws = whole("resamples", resamples, 100, 10**7)
+    key = whole("seed", seed, 0, 2**64 - 1)
+    _check_confidence(confidence)
+    if episodes.count < 2:
+        raise InputError("episodes: expected at least 2 to estimate a value with an interval, got 1")
+    span = _range(episodes, steps, reward_range)
+    logs = log_ratios(episodes, team, threads)
+    with engine.serial_products(), np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+        shares = weighted(episodes, logs, steps, factor)
+        ends, values = bootstrap(shares, draws, confidence, key)
+    if not (np.all(np.isfinite(ends)) and np.all(np.isfinite(values))):
+        raise InputError("value: the rewards are too large to be added up in floating point")
+    ratios, sizes = shares.ratios, shares.sample_sizes()
+    found = {
+        name: Estimate(float(value), *map(float, end)) for name, value, end in zip(NAMES, values, ends, strict=True)
+    }
+    return OffPolicyValue(
+        **found,
+        guaranteed=_guaranteed(shares, ratios, span, factor, 1 - confidence),
+        confidence=confidence,
+        sample_sizes=tuple(sizes.tolist()),
+        mean_ratios=tuple(ratios.mean(axis=0).tolist()),
+        reward_range=span,
+        range_from_data=reward_range is None,
+        episodes=episodes.count,
+        horizon=steps,
+        discount=factor,
+        warnings=_warnings(episodes, team, shares, ratios, sizes),
+    )
+
+
+def _check_confidence(confidence: float) -> None:
+    if isinstance(confidence, bool | str) or not 0 < confidence < 1:
+        raise InputError(f"confidence: expected a number between 0 and 1, got {confidence}")
+
+
+def _range(episodes: Episodes, horizon: int, given: tuple[float, float] | None) -> tuple[float, float]:
+    """The rewards' range; 0 belongs to it when an episode is shorter than the horizon."""
+    seen = episodes.rewards[episodes.times() < horizon]
+    least, most = float(seen.min()), float(seen.max())
+    low, high = (least, most) if given is None else array("reward range", given, "end", (2,), np.float64).tolist()
+    if low > high:
+        raise InputError(f"reward range: expected the smaller one first, got {low} and {high}")
+    if least < low or most > high:
+        raise InputError(
+            f"reward range: expected the data's rewards, {least:g} to {most:g}, inside, got {low} to {high}"
+        )
+    return (min(low, 0.0), max(high, 0.0)) if int(episodes.lengths.min()) < horizon else (low, high)
+
+
+def _guaranteed(
+    shares: Weighted, ratios: np.ndarray, span: tuple[float, float], discount: float, risk: float
+) -> tuple[float, float]:
+    discounts = discount ** np.arange(ratios.shape[1], dtype=np.float64)
+    low, high = span[0] * discounts, span[1] * discounts  # [t]
+    with np.errstate(over="ignore"):  # cutting a value keeps a lower bound of its mean valid
+        over = np.minimum((ratios * np.maximum(shares.rewards - low, 0.0)).sum(axis=1), HUGE)
+        under = np.minimum((ratios * np.maximum(high - shares.rewards, 0.0)).sum(axis=1), HUGE)
+    above, below = mean_at_least(over, risk / 2), mean_at_least(under, risk / 2)
+    least, most = float(low.sum()), float(high.sum())
+    return max(least, min(least + above, most)), min(most, max(most - below, least))
+
+
+def _warnings(
+    episodes: Episodes, team: Team, shares: Weighted, ratios: np.ndarray, sizes: np.ndarray
+) -> tuple[str, ...]:
+    said = [*_never_taken(episodes, team)]
+    if not shares.scaled[:, -1].any():
+        said.append("no episode of the data is possible under the team: the estimates mean nothing")
+    elif sizes.min() < ENOUGH:
+        t = int(sizes.argmin())
+        said.append(
+            f"the effective sample size falls to {sizes[t]:.3g} of {episodes.count} episodes at step {t}: "
+            f"do not rely on the estimates; collect more episodes, or closer to the team"
+        )
+    means, errors = ratios.mean(axis=0), ratios.std(axis=0) / np.sqrt(episodes.count)
+    missing = (means < FEWEST) & (means + ERRORS * errors < 1)
+    if missing.any():
+        t = int(missing.argmax())
+        said.append(
+            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: the team takes actions that the "
+            f"behaviour never or hardly ever takes there"
+        )
+    if (shares.top >= LARGEST).any():
+        said.append(f"some ratios are beyond exp({LARGEST:g}) and were cut: the horizon is too long for these data")
+    return tuple(said)
+
+
+def _never_taken(episodes: Episodes, team: Team) -> list[str]:
+    """Actions that a reachable node of the team may take and that the data never show."""
+    said = []
+    for n, (agent, controller) in enumerate(zip(episodes.agents, minimised(team).controllers, strict=True)):
+        counts = np.bincount(episodes.actions[:, n], minlength=len(agent.actions))
+        unseen = [agent.actions[a] for a in np.flatnonzero((counts == 0) & (controller.action.max(axis=0) > 0))]
+        if unseen:
+            said.append(
+                f"{agent.name} may take {', '.join(unseen)}, which the data never show: the estimates leave it out"
+            )
+    return said

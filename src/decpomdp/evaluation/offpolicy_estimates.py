@@ -1,0 +1,79 @@
+"""Three importance-sampling estimates of a team's value, all as sums over episodes.
+
+With w_t the ratio of the actions up to t, w the ratio of the whole episode, r_t the reward and d the discount:
+
+  ordinary         mean over episodes of  w sum_t d^t r_t                      unbiased, the largest variance
+  per-decision     mean over episodes of  sum_t d^t w_t r_t                    unbiased: later actions cannot matter
+  self-normalised  sum_t d^t (sum over episodes of w_t r_t) / (sum of w_t)     a small bias, the smallest variance
+
+(Precup, Sutton, Singh 2000.) An episode that is over earns 0 from then on and keeps its last ratio. Sums over episodes
+also serve the bootstrap and the jackknife: an episode counts as often as `counts` says.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Episodes
+
+Floats = NDArray[np.float64]
+
+NAMES = ("ordinary", "per_decision", "self_normalised")
+LARGEST = 600.0  # in logs: ratios beyond it are cut, so that sums stay finite; no data can support them anyway
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """Every episode's share in the estimates, for the first `horizon` steps."""
+
+    rewards: Floats  # [k, t] discounted; 0 after the end
+    scaled: Floats  # [k, t] ratio divided by the largest of the step
+    top: Floats  # [t] the largest ratio of the step, in logs; 0 when none is possible
+    gains: Floats  # [k, t] scaled ratio times reward
+    shares: Floats  # [k, 2] what every episode adds to the ordinary and to the per-decision estimate
+
+    @property
+    def ratios(self) -> Floats:
+        """[k, t]"""
+        return self.scaled * np.exp(self.top)
+
+    def sample_sizes(self) -> Floats:
+        """[t]: effective number of episodes, (sum w)^2 / sum w^2."""
+        squares = (self.scaled**2).sum(axis=0)
+        return np.where(squares > 0, self.scaled.sum(axis=0) ** 2 / np.maximum(squares, 1e-300), 0.0)
+
+    def estimates(self, counts: Floats) -> Floats:
+        """[b, 3]: the estimates in the order of NAMES when episode k counts counts[b, k] times."""
+        means = counts @ self.shares / counts.sum(axis=1, keepdims=True)
+        normal = _ratio(counts @ self.gains, counts @ self.scaled).sum(axis=1, keepdims=True)
+        return np.concatenate([means, normal], axis=1)
+
+    def without_one(self) -> Floats:
+        """[k, 3]: the estimates with episode k left out (the jackknife)."""
+        means = (self.shares.sum(axis=0) - self.shares) / (len(self.shares) - 1)
+        gains, weights = self.gains.sum(axis=0) - self.gains, self.scaled.sum(axis=0) - self.scaled
+        normal = _ratio(gains, weights).sum(axis=1, keepdims=True)
+        return np.concatenate([means, normal], axis=1)
+
+
+def weighted(episodes: Episodes, log_ratios: Floats, horizon: int, discount: float) -> Weighted:
+    """Lay ratios and rewards out by episode and step."""
+    times, steps = episodes.times(), np.arange(horizon)
+    kept = times < horizon
+    k, t = np.repeat(np.arange(episodes.count), episodes.lengths)[kept], times[kept]
+    rewards = np.zeros((episodes.count, horizon))
+    rewards[k, t] = episodes.rewards[kept] * discount ** t.astype(np.float64)
+    last = np.minimum(steps, episodes.lengths[:, None] - 1)  # [k, t] the step whose ratio an episode has at t
+    logs = np.minimum(log_ratios[episodes.offsets[:-1, None] + last], LARGEST)
+    top = logs.max(axis=0)
+    top = np.where(np.isfinite(top), top, 0.0)
+    scaled = np.exp(logs - top)
+    gains = scaled * rewards
+    shares = np.stack([scaled[:, -1] * np.exp(top[-1]) * rewards.sum(axis=1), gains @ np.exp(top)], axis=1)
+    return Weighted(rewards, scaled, top, gains, shares)
+
+
+def _ratio(gains: Floats, weights: Floats) -> Floats:
+    """Gains per weight; 0 where there is no weight (left over by rounding at most)."""
+    return np.where(weights > 1e-13, gains / np.maximum(weights, 1e-300), 0.0)

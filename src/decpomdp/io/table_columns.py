@@ -1,0 +1,176 @@
+"""The columns of a long table, each checked as it becomes an array; nothing loops over rows in Python.
+
+Cells of a CSV file are texts; those of a Parquet file have types. Both end as the same arrays. A cell that does not fit
+is refused with its place: `row 17, column action: expected ..., got 'jump'`. Rows are counted from 0 in the order of
+the file, the header of a CSV file not counted.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import FormatError
+from decpomdp.io.files import FilePath, words
+from decpomdp.io.table_files import load_table
+
+TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+
+
+class Cells(NamedTuple):
+    """A column of labels: the distinct ones in the order of their first appearance, and which of them each row has."""
+
+    labels: list[str]
+    codes: NDArray[np.int64]  # [row] -1: empty
+
+
+class LongColumns(NamedTuple):
+    """An Arrow table with the columns of a long table, under the names that the file gives them."""
+
+    source: str
+    table: Any
+    names: dict[str, str]  # our name -> the file's
+
+    @classmethod
+    def load(cls, path: FilePath, columns: Mapping[str, str]) -> "LongColumns":
+        """The table in the file at `path`; `columns` says which of its columns is which, where names differ."""
+        import pyarrow as pa
+
+        source = os.fspath(path)
+        try:
+            table, names = load_table(source, columns)
+            table.validate(full=True)
+        except FormatError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+            raise FormatError(source, None, f"cannot be read as a table: {words(error)}") from None
+        if not len(table):
+            raise FormatError(source, None, "expected at least one row, got none")
+        return cls(source, table, names)
+
+    def has(self, name: str) -> bool:
+        """Whether the file has this column, one of the optional ones."""
+        return name in self.names
+
+    def labels(self, name: str, empty: bool = False) -> Cells:
+        """Texts or whole numbers, as texts; `empty` cells are allowed or refused."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self._column(name)
+        if pa.types.is_floating(column.type):  # what a whole number becomes beside an empty cell in some tools
+            column = self._whole(column, name)
+        if not (pa.types.is_integer(column.type) or _is_text(column.type)):
+            self.refuse_type(name, "labels or whole numbers", column.type)
+        coded = pc.dictionary_encode(column.cast(pa.large_string()))
+        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if not empty:
+            self.refuse(codes < 0, name, "a label or a whole number")
+        return Cells(coded.dictionary.to_pylist(), codes)
+
+    def numbers(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """[row] finite numbers, and [row] which cells are empty."""
+        import pyarrow as pa
+
+        column = self._column(name)
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _is_text(column.type)):
+            self.refuse_type(name, "numbers", column.type)
+        missing = _nulls(column)
+        values = self._cast(column, pa.float64(), name, "a number").fill_null(0.0).to_numpy(zero_copy_only=False)
+        self.refuse(~np.isfinite(values), name, "a finite number")
+        return values, missing
+
+    def times(self, name: str) -> NDArray[np.int64]:
+        """[row] whole numbers from 0."""
+        import pyarrow as pa
+
+        column = self._column(name)
+        if pa.types.is_floating(column.type):
+            column = self._whole(column, name)
+        if not (pa.types.is_integer(column.type) or _is_text(column.type)):
+            self.refuse_type(name, "whole numbers", column.type)
+        self.refuse(_nulls(column), name, "a whole number from 0")
+        values = self._cast(column, pa.int64(), name, "a whole number").to_numpy(zero_copy_only=False)
+        self.refuse(values < 0, name, "a whole number from 0")
+        return values
+
+    def flags(self, name: str) -> NDArray[np.bool_]:
+        """[row] truth values: true or false, 1 or 0."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self._column(name)
+        if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or _is_text(column.type)):
+            self.refuse_type(name, "truth values", column.type)
+        coded = pc.dictionary_encode(pc.utf8_lower(column.cast(pa.large_string())))
+        known = np.array([TRUTHS.get(text) is not None for text in coded.dictionary.to_pylist()] + [False])
+        truths = np.array([TRUTHS.get(text, False) for text in coded.dictionary.to_pylist()] + [False])
+        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        self.refuse(~known[codes], name, "true or false")
+        return truths[codes]
+
+    def refuse(self, wrong: NDArray[np.bool_], name: str, expected: str) -> None:
+        """Raise FormatError for the first row that is `wrong`."""
+        if np.any(wrong):
+            self.refuse_row(int(np.argmax(wrong)), name, expected)
+
+    def refuse_row(self, row: int, name: str, expected: str, got: str | None = None) -> NoReturn:
+        """Raise FormatError for this row and column; what was found is looked up unless given."""
+        if got is None:
+            cell = self.table[self.names[name]][row].as_py()
+            got = "nothing" if cell is None else repr(cell)[:80]
+        raise FormatError(self.source, None, f"row {row}, column {self.names[name]}: expected {expected}, got {got}")
+
+    def refuse_type(self, name: str, expected: str, kind: Any) -> NoReturn:
+        """Raise FormatError for a column of another type."""
+        raise FormatError(self.source, None, f"column {self.names[name]}: expected {expected}, got {kind}")
+
+    def _column(self, name: str) -> Any:
+        import pyarrow as pa
+
+        column = self.table[self.names[name]].combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # what some versions make of no chunks, or of very long texts
+            column = pa.concat_arrays(column.chunks)
+        return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+    def _whole(self, column: Any, name: str) -> Any:
+        import pyarrow as pa
+
+        values = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+        self.refuse(~(np.abs(values) < 2**53) | (values != np.rint(values)), name, "a label or a whole number")
+        return pa.array(np.rint(values).astype(np.int64), mask=_nulls(column))
+
+    def _cast(self, column: Any, kind: Any, name: str, expected: str) -> Any:
+        import pyarrow as pa
+
+        try:
+            return column.cast(kind)
+        except pa.ArrowInvalid:
+            self.refuse_row(_first_bad(column, kind), name, expected)
+
+
+def _first_bad(column: Any, kind: Any) -> int:
+    """The first row whose cell cannot become a `kind`, by halving."""
+    import pyarrow as pa
+
+    low, high = 0, len(column)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            column.slice(low, middle - low).cast(kind)
+            low = middle
+        except pa.ArrowInvalid:
+            high = middle
+    return low
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
+
+
+def _nulls(column: Any) -> NDArray[np.bool_]:
+    return column.is_null().to_numpy(zero_copy_only=False)

@@ -1,0 +1,82 @@
+"""Long tables as files: which columns there are, and what is in them, not yet looked at."""
+
+import csv
+from collections.abc import Mapping
+from typing import Any
+
+from decpomdp.core import FormatError, InputError
+
+NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
+OPTIONAL = ("action_prob", "terminated", "truncated")
+
+
+def is_csv(source: str) -> bool:
+    """Whether a file of this name is CSV; every other one is Parquet."""
+    return source.lower().endswith(".csv")
+
+
+def load_table(source: str, columns: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
+    """An Arrow table (of texts, if CSV), and the file's names of its columns by ours."""
+    return (_csv if is_csv(source) else _parquet)(source, _wanted(columns))
+
+
+def _wanted(columns: Mapping[str, str]) -> dict[str, str]:
+    for name in columns:
+        if name not in (*NEEDED, *OPTIONAL):
+            raise InputError(f"columns: expected names among {', '.join((*NEEDED, *OPTIONAL))}, got {name!r}")
+    return {name: columns.get(name, name) for name in (*NEEDED, *OPTIONAL)}
+
+
+def _present(source: str, wanted: dict[str, str], found: list[str]) -> dict[str, str]:
+    """The wanted columns that are there; the needed ones have to be, each once."""
+    for name, called in wanted.items():
+        if found.count(called) > 1 or (name in NEEDED and called not in found):
+            got = f"{found.count(called)} of that name" if called in found else f"only {', '.join(map(repr, found))}"
+            raise FormatError(source, None, f"column {called}: expected one, got {got[:300]}")
+    return {name: called for name, called in wanted.items() if called in found}
+
+
+def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    with open(source, newline="", encoding="utf-8-sig") as file:
+        try:
+            header = next(csv.reader(file), [])
+        except csv.Error as error:
+            raise FormatError(source, 1, f"expected the names of columns, got {error}") from None
+    names = _present(source, wanted, header)
+
+    bad: list[Any] = []
+
+    def refuse(row: Any) -> str:  # Arrow cannot carry an exception of ours
+        bad.append(row)
+        return "error"
+
+    options = {
+        "read_options": arrow.ReadOptions(use_threads=False),  # only then are bad rows numbered
+        "parse_options": arrow.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
+        "convert_options": arrow.ConvertOptions(
+            column_types=dict.fromkeys(names.values(), pa.large_string()),
+            include_columns=list(names.values()),
+            strings_can_be_null=True,
+            null_values=[""],
+        ),
+    }
+    try:
+        return arrow.read_csv(source, **options), names
+    except pa.ArrowInvalid:
+        if not bad:
+            raise
+        row = bad[0]
+        got = f"expected {row.expected_columns} cells, one per column, got {row.actual_columns}"
+        raise FormatError(source, None, f"row {row.number - 2}: {got}") from None  # the header is Arrow's row 1
+
+
+def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pa.OSFile(source, "rb") as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+        names = _present(source, wanted, parquet.schema_arrow.names)
+        return parquet.read(columns=list(names.values())), names

@@ -1,0 +1,234 @@
+"""`decpomdp data info|validate|convert`."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import decpomdp as dp
+from decpomdp.cli.main import code_of
+from decpomdp.io.tables import write_table
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        code = code_of(["data", *(str(argument) for argument in arguments)])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def tiger(tmp_path):
+    """200 random episodes of four steps, as our file and as long tables."""
+    model = dp.load("dectiger")
+    episodes = dp.collect(model, dp.Team.uniform(model), 200, 4, seed=1)
+    dp.write_episodes(episodes, tmp_path / "e.parquet")
+    write_table(episodes, tmp_path / "long.csv")
+    write_table(episodes, tmp_path / "long.parquet")
+    return episodes
+
+
+def test_info_in_json(run, tiger):
+    code, out, err = run("info", "e.parquet", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert (told["name"], told["episodes"], told["steps"], told["discount"]) == ("dectiger", 200, 800, 0.9)
+    assert told["returns"]["mean"] == pytest.approx(tiger.returns().mean())
+    assert told["returns"]["min"] == tiger.returns().min()
+    assert told["rewards"]["max"] == tiger.rewards.max()
+    agent = told["agents"][1]
+    assert agent["actions"] == {
+        label: int((tiger.actions[:, 1] == a).sum()) for a, label in enumerate(tiger.agents[1].actions)
+    }
+    assert sum(agent["observations"].values()) == 600
+    assert agent["nothing_seen"] == 200
+    assert told["behaviour"] == {
+        "known": 1600,
+        "of": 1600,
+        "min": pytest.approx(1 / 3),
+        "max": pytest.approx(1 / 3),
+        "supported_steps": 1,
+    }
+    assert told["joint_actions"] == {"seen": 9, "possible": 9}
+    assert told["truncated"] == 200
+
+
+def test_info_in_words(run, tiger):
+    code, out, _ = run("info", "e.parquet")
+    assert code == 0
+    assert "dectiger: 200 episodes, 800 steps, 2 agents, discount 0.9" in out
+    assert "behaviour probabilities: known, 0.3333 to 0.3333" in out
+    assert "supported for about 1 steps (10 of 200 episodes)" in out  # 200 / 9 = 22 after one, 2.5 after two
+    assert "nothing before the first action: 200" in out
+    code, out, _ = run("info", "long.csv")
+    assert code == 0
+    assert "discount 1 (assumed: the file does not say)" in out
+    assert "imported from: long.csv" in out
+
+
+def test_info_says_what_is_unknown_and_what_never_occurs(run, tiger, tmp_path):
+    listening = dp.Controller.deterministic([0], [[0, 0]], 3)
+    episodes = dp.collect(dp.load("dectiger"), dp.Team.of(tiger, [listening] * 2), 5, 3)
+    dp.write_episodes(replace(episodes, behaviour=np.full((15, 2), np.nan)), tmp_path / "u.parquet")
+    out = run("info", "u.parquet")[1]
+    assert "never: open-left open-right" in out
+    assert "behaviour probabilities: unknown" in out
+    some = np.ones((15, 2))
+    some[3, 1] = np.nan
+    dp.write_episodes(replace(episodes, behaviour=some), tmp_path / "u.parquet")
+    assert "known for 29 of 30 actions" in run("info", "u.parquet")[1]
+
+
+@pytest.mark.parametrize("file", ["long.csv", "long.parquet"])
+def test_info_of_a_long_table_like_its_problem(run, tiger, file):
+    told = json.loads(run("info", file, "--like", "dectiger", "--json")[1])
+    ours = json.loads(run("info", "e.parquet", "--json")[1])
+    for key in ("file", "facts"):
+        told.pop(key), ours.pop(key)
+    assert told == ours
+
+
+@pytest.mark.parametrize("file", ["e.parquet", "long.csv", "long.parquet"])
+def test_validate_says_ok(run, tiger, file):
+    code, out, _ = run("validate", file)
+    assert (code, out) == (0, f"OK: {file}: 200 episodes, 800 steps, agents agent1, agent2\n")
+
+
+def test_validate_names_row_and_column(run, tiger, tmp_path):
+    table = pq.read_table("e.parquet")
+    actions = table["action"].to_pylist()
+    actions[17] = [0, 5]
+    at = table.schema.get_field_index("action")
+    bad = table.set_column(at, table.schema.field(at), pa.array(actions, pa.list_(pa.int16(), 2)))
+    pq.write_table(bad, "bad.parquet")
+    code, out, err = run("validate", "bad.parquet")
+    assert (code, out) == (2, "")
+    assert err == "error: bad.parquet: row 17, column action, agent agent2: expected a number from 0 to 2, got 5\n"
+    lines = (tmp_path / "long.csv").read_text().splitlines()
+    lines[21] = lines[21].replace("listen", "jump").replace("open-left", "jump").replace("open-right", "jump")
+    (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n")
+    code, _, err = run("validate", "bad.csv", "--like", "e.parquet")
+    assert code == 2
+    assert "row 20, column action: expected an action of agent1 (listen, open-left, open-right), got 'jump'" in err
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "e.parquet").read_bytes()[:-100])
+    code, _, err = run("validate", "cut.parquet")
+    assert code == 2
+    assert "cannot be read as Parquet" in err
+    assert err.count("\n") == 1
+
+
+def test_validate_names_a_problem_of_every_column(run, tiger, tmp_path):
+    table = pq.read_table("e.parquet")
+    rewards = table["reward"].to_pylist()
+    rewards[5] = float("inf")
+    times = table["t"].to_pylist()
+    times[9] = 7
+    bad = table.set_column(5, table.schema.field(5), pa.array(rewards))
+    bad = bad.set_column(1, bad.schema.field(1), pa.array(times, pa.int32()))
+    pq.write_table(bad, "bad.parquet")
+    code, _, err = run("validate", "bad.parquet")
+    assert code == 2
+    assert err.splitlines() == [
+        "error: bad.parquet: row 9, column t: expected 0, 1, 2, ... within an episode, got 7",
+        "error: bad.parquet: row 5, column reward: expected a finite number, got inf",
+    ]
+    lines = [line.split(",") for line in (tmp_path / "long.csv").read_text().splitlines()]
+    lines[3][1], lines[8][5], lines[9][7] = "soon", "much", "perhaps"
+    (tmp_path / "bad.csv").write_text("\n".join(",".join(line) for line in lines) + "\n")
+    code, _, err = run("validate", "bad.csv")
+    assert code == 2
+    assert err.splitlines() == [
+        "error: bad.csv: row 2, column t: expected a whole number, got 'soon'",
+        "error: bad.csv: row 7, column reward: expected a number, got 'much'",
+        "error: bad.csv: row 8, column terminated: expected true or false, got 'perhaps'",
+    ]
+
+
+def test_convert_there_and_back(run, tiger, tmp_path):
+    dp.write_team(dp.Team.uniform(dp.load("dectiger")), tmp_path / "team.json")
+    assert run("convert", "e.parquet", "a.csv")[0] == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "long.csv").read_bytes()
+    for like in ("dectiger", "team.json", "e.parquet"):
+        code, out, _ = run("convert", "a.csv", "b.parquet", "--like", like)
+        assert code == 0
+        assert "200 episodes, 800 steps" in out
+        again = dp.read_episodes("b.parquet")
+        assert replace(again, facts={}) == replace(tiger, facts={})
+    assert run("convert", "e.parquet", "c.parquet", "--to", "long")[0] == 0
+    assert run("convert", "c.parquet", "d.parquet", "--discount", 0.9)[0] == 0
+    assert dp.read_episodes("d.parquet").rewards.tolist() == tiger.rewards.tolist()
+    assert run("convert", "c.parquet", "d.csv")[0] == 0  # a long table needs no discount
+    assert run("convert", "a.csv", "e2.parquet", "--like", "dectiger", "--discount", 0.5)[0] == 0
+    assert dp.read_episodes("e2.parquet").discount == 0.5
+
+
+def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
+    text = (tmp_path / "long.csv").read_text().replace("observation", "obs", 1).replace('"t"', '"step"', 1)
+    (tmp_path / "other.csv").write_text(text)
+    options = ("--column", "observation=obs", "--column", "t=step", "--like", "dectiger")
+    assert run("convert", "other.csv", "o.parquet", *options)[0] == 0
+    assert replace(dp.read_episodes("o.parquet"), facts={}) == replace(tiger, facts={})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("convert", "long.csv", "x.parquet"), "does not say the discount; say it with --discount or --like"),
+        (("convert", "e.parquet", "x.txt"), "expected a name that ends in .csv or .parquet"),
+        (("convert", "e.parquet", "x.csv", "--to", "episodes"), "episodes are Parquet files"),
+        (("convert", "e.parquet", "x.csv", "--to", "table"), "--to: expected episodes or long, got 'table'"),
+        (("convert", "e.parquet", "none/x.csv"), "the folder none does not exist"),
+        (("info", "e.parquet", "--discount", 0.5), "says its own discount"),
+        (("info", "e.parquet", "--like", "dectiger"), "says its own discount"),
+        (("info", "e.parquet", "--from", "table"), "kind of data: expected one of episodes, long, minari"),
+        (("info", "long.csv", "--column", "obs"), "--column: expected OURS=THEIRS"),
+        (("info", "long.csv", "--column", "t=when"), "column when: expected one, got only"),
+        (("info", "long.csv", "--like", "nothing"), "nothing"),
+        (("validate", "none.parquet"), "cannot be read"),
+        (("validate", "none.csv"), "No such file"),
+        (("validate", "."), "expected the folder of a Minari dataset"),
+        (("validate", "long.csv", "--from", "episodes"), "cannot be read as Parquet"),
+    ],
+)
+def test_mistakes_are_one_line(run, tiger, tmp_path, arguments, word):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert word in err
+    assert err.count("\n") == 1
+    assert not [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(("x.", "."))]
+
+
+def test_minari_is_converted(run, tmp_path, monkeypatch):
+    import minari
+    from gymnasium import spaces
+    from minari.data_collector.episode_buffer import EpisodeBuffer
+
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "sets"))
+    buffer = EpisodeBuffer(
+        observations=np.array([0, 1, 2]),
+        actions=np.array([1, 0]),
+        rewards=[1.0, 2.0],
+        terminations=[False, False],
+        truncations=[False, True],
+    )
+    with pytest.warns(UserWarning, match="env_spec|eval_env|is set to None"):
+        minari.create_dataset_from_buffers(
+            "mine-v0",
+            [buffer],
+            observation_space=spaces.Discrete(3),
+            action_space=spaces.Discrete(2),
+            data_format="arrow",
+        )
+    assert run("convert", "sets/mine-v0", "m.parquet", "--discount", 0.9)[0] == 0
+    read = dp.read_episodes("m.parquet")
+    assert read.observations.tolist() == [[0], [1]]
+    assert read.name == "mine-v0"
+    assert "unknown" in run("info", "sets/mine-v0")[1]

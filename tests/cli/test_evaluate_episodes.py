@@ -1,0 +1,84 @@
+"""`decpomdp evaluate TEAM.json --episodes FILE`."""
+
+import json
+
+import pytest
+
+import decpomdp as dp
+from decpomdp.cli.main import code_of
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        code = code_of([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A team for the recycling problem, and what a more random one left."""
+    model = dp.load("recycling")
+    listen = dp.Controller.deterministic([0, 1], [[0, 1], [0, 1]], 3)
+    team = dp.Team.of(model, [listen, listen]).exploring(0.6)
+    dp.write_team(team, tmp_path / "team.json")
+    dp.write_episodes(dp.collect(model, team.exploring(0.5), 300, 3, seed=1), tmp_path / "e.parquet")
+    return dp.exact_value(model, team, 3).value
+
+
+def test_value_from_logged_episodes(run, files):
+    code, out, err = run("evaluate", "team.json", "--episodes", "e.parquet", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert told["method"] == "off-policy"
+    assert told["guaranteed"][0] < files < told["guaranteed"][1]
+    assert told["value"] == told["self_normalised"]["value"]
+    assert told["self_normalised"]["low"] < told["value"] < told["self_normalised"]["high"]
+    assert (told["horizon"], len(told["sample_sizes"]), told["range_from_data"]) == (3, 3, True)
+    expected = dp.offpolicy_value(dp.read_episodes("e.parquet"), dp.read_team("team.json"))
+    assert told["per_decision"]["value"] == expected.per_decision.value
+
+
+def test_words_for_people(run, files):
+    options = ("--reward-range", -10, 10, "--confidence", 0.8, "--horizon", 2, "--discount", 0.5)
+    code, out, _ = run("evaluate", "team.json", "--episodes", "e.parquet", *options)
+    assert code == 0
+    assert "value over 2 steps from 300 episodes of e.parquet" in out
+    assert "(discount 0.5)" in out
+    assert "bootstrap 80 %" in out
+    assert "if all rewards are within -10 and 10\n" in out
+    assert "effective sample size" in out
+
+
+def test_warnings_go_beside_the_result(run, files, tmp_path):
+    model = dp.load("recycling")
+    sure = dp.Controller.deterministic([2], [[0, 0]], 3)
+    dp.write_team(dp.Team.of(model, [sure, sure]), tmp_path / "far.json")
+    code, out, err = run("evaluate", "far.json", "--episodes", "e.parquet", "--json")
+    assert code == 0
+    assert json.loads(out)["warnings"]
+    assert err.startswith("warning: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--episodes", "e.parquet", "--problem", "recycling"), "expected neither --problem nor --test-episodes"),
+        (("--episodes", "e.parquet", "--test-episodes", 10), "expected neither --problem nor --test-episodes"),
+        (("--confidence", 0.9), "expected --episodes beside them"),
+        (("--episodes", "e.parquet", "--confidence", 1.5), "confidence: expected a number between 0 and 1"),
+        (("--episodes", "e.parquet", "--reward-range", 1, 2), "reward range: expected the data's rewards"),
+        (("--episodes", "e.parquet", "--horizon", 9), "horizon: expected a whole number from 1 to 3"),
+        (("--episodes", "none.parquet"), "cannot be read"),
+    ],
+)
+def test_mistakes_are_one_line(run, files, options, word):
+    code, _, err = run("evaluate", "team.json", *options)
+    assert code == 2
+    assert word in err
+    assert err.count("\n") == 1

@@ -1,0 +1,312 @@
+"""Off-policy evaluation: against enumeration, against exact values over many data sets, and what it warns of."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oracles import importance, making
+
+import decpomdp as dp
+from decpomdp.core import Agent, Controller, Episodes, InputError, Team
+from decpomdp.evaluation import exact_value, offpolicy_value
+from decpomdp.evaluation.offpolicy_intervals import corrected, log_wealth, mean_at_least
+from decpomdp.evaluation.offpolicy_ratios import log_ratios
+
+
+def pieces(episodes):
+    """Episodes one by one, as the oracle wants them."""
+    for first, last in zip(episodes.offsets, episodes.offsets[1:], strict=False):
+        part = slice(first, last)
+        yield (
+            episodes.actions[part],
+            episodes.observations[part],
+            episodes.behaviour[part],
+            episodes.rewards[part],
+        )
+
+
+def mixed_lengths(rng, first=False):
+    """Logged episodes of different lengths, some with a first observation, and a team that plays the same alphabet."""
+    model = making.model(rng, 2, (2, 3), (2, 2), 0.8)
+    team = making.team(rng, model, (2, 3), first=first)
+    lengths = rng.integers(1, 5, 12)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    observations = rng.integers(0, 2, (offsets[-1], 2))
+    observations[offsets[:-1]] = rng.integers(-1, 2, (12, 2))
+    actions = np.stack([rng.integers(0, 2, offsets[-1]), rng.integers(0, 3, offsets[-1])], axis=1)
+    behaviour = rng.uniform(0.1, 0.9, actions.shape).astype(np.float32)
+    rewards = rng.normal(size=offsets[-1])
+    return Episodes(model.agents, offsets, observations, actions, behaviour, rewards, 0.8), team
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("horizon", [1, 3, 4])
+def test_estimates_equal_the_book(first, horizon):
+    episodes, team = mixed_lengths(np.random.default_rng(1), first)
+    told = offpolicy_value(episodes, team, horizon, resamples=100)
+    ordinary, decision, normal, sizes = importance.estimates(team, list(pieces(episodes)), 0.8, horizon)
+    assert told.ordinary.value == pytest.approx(ordinary, rel=1e-9)
+    assert told.per_decision.value == pytest.approx(decision, rel=1e-9)
+    assert told.self_normalised.value == pytest.approx(normal, rel=1e-9)
+    assert told.sample_sizes == pytest.approx(sizes, rel=1e-9)
+    assert told.sample_size == pytest.approx(min(sizes))
+
+
+def test_the_book_sees_a_changed_probability():
+    episodes, team = mixed_lengths(np.random.default_rng(1))
+    changed = replace(episodes, behaviour=np.minimum(episodes.behaviour * np.float32(1.001), 1))
+    values = importance.estimates(team, list(pieces(changed)), 0.8, 4)
+    assert offpolicy_value(episodes, team, 4, resamples=100).ordinary.value != pytest.approx(values[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_expectations_over_all_trajectories_are_the_exact_value(sparse):
+    rng = np.random.default_rng(3)
+    model = making.model(rng, 2, (2, 2), (2, 1), 0.9)
+    behaviour, team = making.team(rng, model, 2), making.team(rng, model, 2, sparse=sparse)
+    value = exact_value(model, team, 3).value
+    assert importance.expected(model, behaviour, team, 3) == pytest.approx([value, value, 1.0], rel=1e-9)
+
+
+def test_ratios_are_one_for_the_behaviour_itself_and_the_same_for_any_threads():
+    model = dp.load("dectiger")
+    team = making.team(np.random.default_rng(0), model, 3)
+    logged = dp.collect(model, team, 1500, 6, seed=1)
+    assert log_ratios(logged, team) == pytest.approx(0, abs=1e-5)  # recorded with 24 bits
+    other = making.team(np.random.default_rng(1), model, 4)
+    assert np.array_equal(log_ratios(logged, other, threads=1), log_ratios(logged, other, threads=3))
+    one, again = (offpolicy_value(logged, other, seed=5, resamples=200, threads=n) for n in (1, 2))
+    assert one == again
+    assert one != offpolicy_value(logged, other, seed=6, resamples=200)
+
+
+def mild():
+    """A tiny model, a behaviour and a team that are not far apart."""
+    rng = np.random.default_rng(11)
+    model = making.model(rng, 2, (2, 2), (2, 2), 0.9)
+    team = making.team(rng, model, 2)
+    return model, team.exploring(0.5), team
+
+
+@pytest.fixture(scope="module")
+def many():
+    """200 data sets of 150 episodes: what is said about each, the exact value, and the range of the model's rewards."""
+    model, behaviour, team = mild()
+    span = (float(model.reward.min()), float(model.reward.max()))
+    logged = dp.collect(model, behaviour, 200 * 150, 3, seed=4)
+    sets = [part_of(logged, 150 * i, 150 * (i + 1)) for i in range(200)]
+    told = [offpolicy_value(part, team, reward_range=span, confidence=0.9, resamples=400) for part in sets]
+    return told, exact_value(model, team, 3).value
+
+
+def part_of(episodes, first, last):
+    """Episodes first to last."""
+    rows = slice(episodes.offsets[first], episodes.offsets[last])
+    return Episodes(
+        episodes.agents,
+        episodes.offsets[first : last + 1] - episodes.offsets[first],
+        episodes.observations[rows],
+        episodes.actions[rows],
+        episodes.behaviour[rows],
+        episodes.rewards[rows],
+        episodes.discount,
+    )
+
+
+def test_estimates_are_unbiased_over_many_data_sets(many):
+    told, value = many
+    for name in ("ordinary", "per_decision"):
+        values = np.array([getattr(one, name).value for one in told])
+        assert abs(values.mean() - value) < 4 * values.std() / np.sqrt(len(values))
+    normal = np.array([one.self_normalised.value for one in told])
+    decision = np.array([one.per_decision.value for one in told])
+    ordinary = np.array([one.ordinary.value for one in told])
+    assert abs(normal.mean() - value) < 0.1 * normal.std()
+    assert decision.std() < ordinary.std()
+
+
+def test_the_guaranteed_interval_covers_at_least_as_often_as_it_says(many):
+    told, value = many
+    covered = [one.guaranteed[0] <= value <= one.guaranteed[1] for one in told]
+    assert np.mean(covered) >= 0.9
+    widths = [one.guaranteed[1] - one.guaranteed[0] for one in told]
+    trivial = (told[0].reward_range[1] - told[0].reward_range[0]) * (1 + 0.9 + 0.81)
+    assert np.median(widths) < 0.5 * trivial  # and it says something
+
+
+def test_the_bootstrap_covers_about_as_often_as_it_says(many):
+    told, value = many
+    for name in ("ordinary", "per_decision", "self_normalised"):
+        covered = [getattr(one, name).low <= value <= getattr(one, name).high for one in told]
+        assert abs(np.mean(covered) - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 200)  # four standard errors of 200 data sets
+
+
+def test_the_guarantee_survives_missing_support():
+    """The behaviour never takes what the team always does after a sight: the interval stays right, with a warning."""
+    rng = np.random.default_rng(2)
+    model = making.model(rng, 2, (2, 2), (2, 2), 0.9)
+    never = np.array([[1.0, 0.0]])
+    one_action = Controller(np.ones(1), never, np.ones((1, 2, 2, 1)))
+    uniform = Controller.uniform(2, 2)
+    logged = dp.collect(model, Team.of(model, [one_action, uniform]), 2000, 3, seed=1)
+    span = (float(model.reward.min()), float(model.reward.max()))
+    team = Team.uniform(model)
+    told = offpolicy_value(logged, team, reward_range=span)
+    value = exact_value(model, team, 3).value
+    assert told.guaranteed[0] <= value <= told.guaranteed[1]
+    assert told.mean_ratios == pytest.approx([0.5, 0.25, 0.125], abs=0.01)
+    assert any("agent1 may take a1, which the data never show" in said for said in told.warnings)
+    assert any("from step 0 the ratios average 0.5 where 1 is expected" in said for said in told.warnings)
+
+
+def test_missing_support_after_some_sights_only_is_noticed():
+    agents = (Agent("a", ["l", "r"], ["x", "y"]),)
+    rng = np.random.default_rng(0)
+    seen = rng.integers(0, 2, (500, 1))
+    actions = np.where(seen == 0, 0, rng.integers(0, 2, (500, 1)))  # r is never taken after x
+    behaviour = np.where(seen == 0, 1.0, 0.5)
+    logged = Episodes(agents, np.arange(501), seen, actions, behaviour, rng.random(500), 0.9)
+    told = offpolicy_value(logged, Team.uniform(logged))
+    assert [said.partition(":")[0] for said in told.warnings] == [
+        f"from step 0 the ratios average {told.mean_ratios[0]:.3g} where 1 is expected"
+    ]
+
+
+def test_a_team_far_from_the_data_is_called_so():
+    model = dp.load("dectiger")
+    logged = dp.collect(model, Team.uniform(model), 500, 2, seed=1)
+    listen = Controller.deterministic([0], [[0, 0]], 3)
+    told = offpolicy_value(logged, Team.of(model, [listen, listen]))
+    assert told.sample_size < 10
+    assert any("effective sample size falls to" in said for said in told.warnings)
+    assert told.guaranteed[0] <= -2 * 1.9 <= told.guaranteed[1]
+    far = offpolicy_value(logged, Team.of(model, [Controller.deterministic([1], [[0, 0]], 3)] * 2))
+    assert any("falls to" in said or "no episode" in said for said in far.warnings)
+
+
+def test_impossible_episodes_leave_the_trivial_interval():
+    model = dp.load("dectiger")
+    listen, left = (Controller.deterministic([a], [[0, 0]], 3) for a in (0, 1))
+    logged = dp.collect(model, Team.of(model, [listen, listen]), 50, 2, seed=1)
+    told = offpolicy_value(logged, Team.of(model, [left, left]), reward_range=(-101, 20))
+    assert told.guaranteed == pytest.approx((-101 * 1.9, 20 * 1.9))
+    assert told.sample_size == 0
+    assert any("no episode of the data is possible" in said for said in told.warnings)
+
+
+def test_own_data_need_no_warning_and_agree_with_the_mean():
+    model, behaviour, _ = mild()
+    logged = dp.collect(model, behaviour, 400, 3, seed=2)
+    told = offpolicy_value(logged, behaviour)
+    assert told.warnings == ()
+    assert told.sample_sizes == pytest.approx([400] * 3, rel=1e-6)
+    for name in ("ordinary", "per_decision", "self_normalised"):
+        assert getattr(told, name).value == pytest.approx(logged.returns().mean(), rel=1e-5)
+
+
+def test_very_long_episodes_stay_finite():
+    model = dp.load("dectiger")
+    listen = Controller.deterministic([0], [[0, 0]], 3).exploring(1e-9)
+    logged = dp.collect(model, Team.of(model, [listen, listen]).exploring(0.999), 20, 2000, seed=1)
+    told = offpolicy_value(logged, Team.of(model, [listen, listen]), resamples=100)
+    assert np.isfinite([told.ordinary.high, told.per_decision.high, told.self_normalised.high]).all()
+    reverse = offpolicy_value(
+        dp.collect(model, Team.of(model, [listen, listen]), 20, 2000, seed=1), Team.uniform(model)
+    )
+    assert np.isfinite(reverse.ordinary.value)
+    assert told.warnings
+
+
+@pytest.mark.parametrize(("size", "refused"), [(1e150, False), (1e308, True)])
+def test_huge_rewards_are_added_up_or_refused(size, refused):
+    model, behaviour, team = mild()
+    logged = dp.collect(model, behaviour, 50, 3, seed=1)
+    huge = replace(logged, rewards=np.sign(logged.rewards) * size)
+    if refused:
+        with pytest.raises(InputError, match="too large to be added up"):
+            offpolicy_value(huge, team)
+    else:
+        assert np.isfinite(offpolicy_value(huge, team).guaranteed).all()
+
+
+def test_shorter_episodes_earn_nothing_after_their_end():
+    """Ended episodes with rewards of 1: the range must hold the 0 that follows, the value is the mean length."""
+    agents = (Agent("a", ["x", "y"], ["o"]),)
+    lengths = np.array([1, 2, 3, 2, 1, 3] * 50)
+    rows = int(lengths.sum())
+    logged = Episodes(
+        agents,
+        np.concatenate([[0], np.cumsum(lengths)]),
+        np.zeros((rows, 1), int),
+        np.zeros((rows, 1), int),
+        np.full((rows, 1), 0.5),
+        np.ones(rows),
+        1.0,
+        np.ones(len(lengths), bool),
+    )
+    told = offpolicy_value(logged, Team.uniform(logged))
+    assert told.reward_range == (0, 1)
+    assert told.self_normalised.value == pytest.approx(2)
+    assert told.guaranteed[0] < 2 < told.guaranteed[1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({"horizon": 4}, "horizon: expected a whole number from 1 to 3"),
+        ({"confidence": 1.0}, "confidence: expected a number between 0 and 1"),
+        ({"reward_range": (0.0, 0.1)}, "reward range: expected the data's rewards"),
+        ({"reward_range": (1.0, -1.0)}, "reward range: expected the smaller one first"),
+        ({"reward_range": (0.0, float("inf"))}, "reward range.* is inf, expected a finite number"),
+        ({"reward_range": (0.0,)}, "reward range.*: expected shape"),
+        ({"discount": 2}, "discount: expected a number from 0 to 1"),
+        ({"resamples": 3}, "resamples: expected a whole number"),
+    ],
+)
+def test_mistakes_are_named(changed, word):
+    model, behaviour, team = mild()
+    with pytest.raises(InputError, match=word):
+        offpolicy_value(dp.collect(model, behaviour, 5, 3), team, **changed)
+
+
+def test_unknown_probabilities_and_single_episodes_are_refused():
+    model, behaviour, team = mild()
+    logged = dp.collect(model, behaviour, 5, 3)
+    unknown = np.array(logged.behaviour)
+    unknown[4, 1] = np.nan
+    with pytest.raises(InputError, match="episode 1, step 1, agent agent2: expected the probability"):
+        offpolicy_value(replace(logged, behaviour=unknown), team)
+    with pytest.raises(InputError, match="expected at least 2"):
+        offpolicy_value(dp.collect(model, behaviour, 1, 3), team)
+    with pytest.raises(InputError, match="team does not fit"):
+        offpolicy_value(logged, Team.uniform(dp.load("dectiger")))
+
+
+def test_wealth_falls_in_m_and_the_bound_is_where_it_meets_the_risk():
+    values = np.random.default_rng(0).lognormal(size=300)
+    wealth = [log_wealth(values, m) for m in np.linspace(0.1, 3, 40)]
+    assert np.all(np.diff(wealth) < 0)
+    bound = mean_at_least(values, 0.05)
+    assert log_wealth(values, bound) == pytest.approx(np.log(20), abs=1e-6)
+    assert 0 < bound < values.mean()
+    assert mean_at_least(np.full(1000, 2.0), 0.05) == pytest.approx(2.0, rel=0.02)
+    assert mean_at_least(np.zeros(10), 0.05) == 0
+
+
+@pytest.mark.parametrize("tail", [0.001, 0.1])
+def test_the_bound_holds_for_rare_large_values(tail):
+    """Values that are 0 but for a rare large one: the case that breaks bootstrap intervals."""
+    rng = np.random.default_rng(1)
+    sets = (rng.random((400, 100)) < tail) / tail  # mean 1
+    assert np.mean([mean_at_least(values, 0.1) > 1 for values in sets]) <= 0.1
+
+
+def test_corrected_interval_of_a_skewed_mean_leans_to_the_long_tail():
+    rng = np.random.default_rng(0)
+    values = rng.exponential(size=40)
+    again = rng.choice(values, (4000, 40)).mean(axis=1)
+    without = (values.sum() - values) / 39
+    low, high = corrected(again, float(values.mean()), without, 0.9)
+    plain = np.quantile(again, [0.05, 0.95])
+    assert low > plain[0]
+    assert high > plain[1]
