@@ -1,0 +1,111 @@
+"""From whatever an environment shows to the numbered symbols that a controller reads.
+
+A discretiser is a number of symbols (or their labels) and a function from a raw observation to one of them. The
+function sees one agent's own observation and nothing else: what it is not told, the agent does not know.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from decpomdp.core import NO_OBSERVATION, InputError
+from decpomdp.core.agent import labels, numbered
+from decpomdp.core.checks import array, whole
+
+MOST = 2**15 - 1  # symbols that episodes can record
+
+
+@dataclass(frozen=True, slots=True)
+class Discretiser:
+    """`symbols` (how many, or their labels) and `read`: raw observation -> symbol; None: nothing is seen yet.
+
+    >>> side = Discretiser(("left", "right"), lambda position: int(position > 0))
+    >>> side.symbol("robot", -0.3), side.symbol("robot", 2.0)
+    (0, 1)
+    """
+
+    symbols: int | tuple[str, ...]
+    read: Callable[[Any], int | None]
+
+    def __post_init__(self) -> None:
+        if not callable(self.read):
+            raise InputError(f"discretiser: expected a function to read with, got {type(self.read).__name__}")
+        if isinstance(self.symbols, int | np.integer):
+            object.__setattr__(self, "symbols", whole("symbols of the discretiser", self.symbols, 1, MOST))
+        else:
+            object.__setattr__(self, "symbols", labels("symbols of the discretiser", self.symbols))
+
+    @classmethod
+    def binned(cls, edges: Sequence[Sequence[float]]) -> "Discretiser":
+        """For arrays of numbers: entry i falls into one of len(edges[i]) + 1 bins; no edges: it is not looked at.
+
+        >>> cart = Discretiser.binned([[], [], [-0.1, 0.0, 0.1], [0.0]])  # CartPole: angle and its speed
+        >>> cart.count, cart.symbol("cart", np.array([1.0, 0.5, 0.05, -2.0]))
+        (8, 4)
+        """
+        cuts = [array(f"edges[{i}]", part, "edge", (None,), np.float64) for i, part in enumerate(edges) if len(part)]
+        places = [i for i, part in enumerate(edges) if len(part)]
+        for i, cut in zip(places, cuts, strict=True):
+            if np.any(np.diff(cut) <= 0):
+                raise InputError(f"edges[{i}]: expected increasing numbers, got {list(cut)}")
+        sizes = [len(cut) + 1 for cut in cuts]
+
+        def read(observation: Any) -> int:
+            values = np.ravel(observation)
+            if len(values) != len(edges):
+                raise InputError(
+                    f"observation: expected {len(edges)} numbers, one per list of edges, got {len(values)}"
+                )
+            symbol = 0
+            for i, cut, size in zip(places, cuts, sizes, strict=True):
+                symbol = symbol * size + int(np.searchsorted(cut, values[i], side="right"))
+            return symbol
+
+        return cls(tuple(_named(places, cuts)), read)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the symbols; numbers when there are none."""
+        return numbered(self.symbols) if isinstance(self.symbols, int) else self.symbols
+
+    @property
+    def count(self) -> int:
+        """How many symbols there are."""
+        return self.symbols if isinstance(self.symbols, int) else len(self.symbols)
+
+    def symbol(self, agent: str, observation: Any) -> int:
+        """What `agent` sees, as a number; NO_OBSERVATION for nothing."""
+        found = self.read(observation)
+        if found is None:
+            return NO_OBSERVATION
+        return whole(f"agent {agent}: what the discretiser returned", found, 0, self.count - 1)
+
+
+Discretise = Discretiser | Mapping[str, Discretiser] | None
+
+
+def given_for(agent: str, discretise: Discretise) -> Discretiser | None:
+    """The user's discretiser for `agent`: one for all, or one by name."""
+    if discretise is None or isinstance(discretise, Discretiser):
+        return discretise
+    if not isinstance(discretise, Mapping):
+        raise InputError(
+            f"discretise: expected a Discretiser or a mapping from agents, got {type(discretise).__name__}"
+        )
+    found = discretise.get(agent)
+    if found is not None and not isinstance(found, Discretiser):
+        raise InputError(f"discretise[{agent!r}]: expected a Discretiser, got {type(found).__name__}")
+    return found
+
+
+def _named(places: list[int], cuts: list[Any]) -> list[str]:
+    """Labels such as "[2] < -0.1, [3] >= 0"."""
+    ranges = []
+    for i, cut in zip(places, cuts, strict=True):
+        ends = [f"{edge:.6g}" for edge in cut]
+        middle = [f"{low} <= [{i}] < {high}" for low, high in pairwise(ends)]
+        ranges.append([f"[{i}] < {ends[0]}", *middle, f"[{i}] >= {ends[-1]}"])
+    return [", ".join(parts) or "anything" for parts in product(*ranges)]

@@ -1,0 +1,127 @@
+"""Our problems as PettingZoo environments.
+
+Agent n has Discrete(actions) and Discrete(observations + 1): the last symbol means "nothing has been seen", which is
+what a model shows before the first action; numbers of real observations are those of the model. Every agent is paid
+the team's whole reward. The episode ends when the simulator ends it, and is cut off at the horizon.
+"""
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from decpomdp.core import InputError, Simulator
+from decpomdp.core.checks import whole
+from decpomdp.environments.discretiser import Discretiser
+from decpomdp.rollouts.dense import DenseSimulator
+
+RENDER_MODES = (None, "ansi")
+
+
+class ProblemEnv(ParallelEnv):  # type: ignore[misc]
+    """A simulator, one episode at a time, in PettingZoo's words."""
+
+    def __init__(
+        self, simulator: Simulator, horizon: int | None, seed: int | None, render_mode: str | None = None
+    ) -> None:
+        if render_mode not in RENDER_MODES:
+            raise InputError(f'render_mode: expected None or "ansi", got {render_mode!r}')
+        self.simulator, self.horizon, self.render_mode = simulator, horizon, render_mode
+        self.metadata = {"name": simulator.name, "render_modes": ["ansi"], "is_parallelizable": True}
+        self.possible_agents = [agent.name for agent in simulator.agents]
+        self.agents: list[str] = []
+        self._members = {agent.name: agent for agent in simulator.agents}
+        self._actions = {agent.name: Discrete(len(agent.actions)) for agent in simulator.agents}
+        self._observations = {agent.name: Discrete(len(agent.observations) + 1) for agent in simulator.agents}
+        self._random = np.random.default_rng(_seed(seed))
+        self._time = 0
+        self._words = "not started"
+
+    def observation_space(self, agent: str) -> Discrete:
+        """What an agent may see; the last symbol: nothing."""
+        return self._observations[agent]
+
+    def action_space(self, agent: str) -> Discrete:
+        """What an agent may do."""
+        return self._actions[agent]
+
+    def discretiser(self, agent: str) -> Discretiser:
+        """The problem's own observations, for those who learn here: the last symbol is none of them."""
+        names = self._members[agent].observations
+        return Discretiser(names, lambda seen: None if seen == len(names) else seen)
+
+    def action_names(self, agent: str) -> tuple[str, ...]:
+        """The problem's own names of the actions."""
+        return self._members[agent].actions
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, int], dict[str, dict]]:
+        """Start an episode; the same `seed` and the same actions give the same episode. There are no options."""
+        if seed is not None:
+            self._random = np.random.default_rng(_seed(seed))
+        chosen = int(self._random.integers(2**63)) if seed is None else int(seed)
+        shown = self.simulator.reset(1, chosen)
+        self.agents, self._time = list(self.possible_agents), 0
+        nothing = [len(agent.observations) for agent in self.simulator.agents]
+        seen = nothing if shown is None else [int(symbol) for symbol in np.asarray(shown)[0]]
+        self._words = f"{self.simulator.name}, step 0{self._hidden()}"
+        return dict(zip(self.agents, seen, strict=True)), {name: {} for name in self.agents}
+
+    def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
+        """Everybody acts; observations, rewards, ended, cut off, infos by agent."""
+        if not self.agents:
+            return {}, {}, {}, {}, {}
+        names, chosen = self.agents, [self._checked(name, actions) for name in self.agents]
+        result = self.simulator.step(np.array([chosen]))
+        self._time += 1
+        reward, ended = float(result.rewards[0]), bool(result.ended[0])
+        cut = not ended and self.horizon is not None and self._time >= self.horizon
+        seen = [int(symbol) for symbol in result.observations[0]]
+        if self.render_mode is not None:
+            self._words = self._in_words(chosen, seen, reward)
+        if ended or cut:
+            self.agents = []
+        observations = dict(zip(names, seen, strict=True))
+        return (
+            observations,
+            dict.fromkeys(names, reward),
+            dict.fromkeys(names, ended),
+            dict.fromkeys(names, cut),
+            {name: {} for name in names},
+        )
+
+    def render(self) -> str | None:
+        """The last step in words, hidden state included; None without a render mode."""
+        return self._words if self.render_mode == "ansi" else None
+
+    def state(self) -> NDArray[np.int64]:
+        """[1]: the number of the hidden state of a model, for those who learn centrally."""
+        if not isinstance(self.simulator, DenseSimulator):
+            raise InputError(f"state: expected a model, got the simulator {self.simulator.name}, which hides its state")
+        return self.simulator.states
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _checked(self, name: str, actions: dict[str, int]) -> int:
+        if name not in actions:
+            raise InputError(f"actions: expected one of agent {name}, got none")
+        return whole(f"action of {name}", actions[name], 0, len(self._members[name].actions) - 1)
+
+    def _in_words(self, chosen: list[int], seen: list[int], reward: float) -> str:
+        lines = [f"{self.simulator.name}, step {self._time}: reward {reward:g}{self._hidden()}"]
+        for agent, action, symbol in zip(self.simulator.agents, chosen, seen, strict=True):
+            lines.append(f"  {agent.name}: {agent.actions[action]}, then saw {agent.observations[symbol]}")
+        return "\n".join(lines)
+
+    def _hidden(self) -> str:
+        if not isinstance(self.simulator, DenseSimulator):
+            return ""
+        return f", state {self.simulator.model.states[int(self.simulator.states[0])]}"
+
+
+def _seed(seed: int | None) -> int | None:
+    return None if seed is None else whole("seed", seed, 0, 2**64 - 1)

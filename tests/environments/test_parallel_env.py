@@ -1,0 +1,138 @@
+"""Our problems as PettingZoo environments: its own conformance tests, and the same episodes as ours."""
+
+import warnings
+
+import numpy as np
+import pytest
+from oracles import making
+
+import decpomdp as dp
+from decpomdp.core import InputError
+
+with warnings.catch_warnings():  # the tests of PettingZoo import games by a name that it deprecates itself
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from pettingzoo.test import parallel_api_test, parallel_seed_test
+    from pettingzoo.utils.conversions import parallel_to_aec
+
+
+@pytest.mark.parametrize("name", ["dectiger", "boxpushing"])
+@pytest.mark.parametrize("horizon", [None, 7])
+def test_pettingzoo_finds_nothing_wrong(name, horizon, capsys):
+    parallel_api_test(dp.parallel_env(name, horizon=horizon), num_cycles=60)
+    assert "Passed" in capsys.readouterr().out
+    parallel_seed_test(lambda: dp.parallel_env(name, horizon=horizon), num_cycles=30)
+
+
+def test_agents_with_different_alphabets_and_three_of_them():
+    model = making.model(np.random.default_rng(0), 3, (2, 3, 1), (1, 4, 2))
+    env = dp.parallel_env(model, horizon=5)
+    parallel_api_test(env, num_cycles=20)
+    assert [env.action_space(name).n for name in env.possible_agents] == [2, 3, 1]
+    assert [env.observation_space(name).n for name in env.possible_agents] == [2, 5, 3]
+
+
+def trace(env, seed, steps=30):
+    shown, _ = env.reset(seed=seed)
+    rng = np.random.default_rng(1)
+    lines = [tuple(shown.values())]
+    for _ in range(steps):
+        actions = {name: int(rng.integers(env.action_space(name).n)) for name in env.agents}
+        seen, rewards, *_ = env.step(actions)
+        lines.append((*seen.values(), *rewards.values()))
+    return lines
+
+
+def test_every_seed_fixes_an_episode_zero_too():
+    env = dp.parallel_env("dectiger")
+    assert trace(env, 0) == trace(env, 0) == trace(dp.parallel_env("dectiger", seed=99), 0)
+    assert trace(env, 0) != trace(env, 1)
+
+
+def test_the_seed_of_the_environment_fixes_the_episodes_of_resets_without_one():
+    one, other = dp.parallel_env("dectiger", seed=0), dp.parallel_env("dectiger", seed=0)
+    assert trace(one, None) == trace(other, None)
+    again = trace(one, None)
+    assert again == trace(other, None)
+    one.reset(seed=0)
+    assert trace(one, None) != trace(one, None)  # the episodes of one environment differ from each other
+
+
+def test_nothing_is_seen_at_first_and_everybody_is_paid_the_team_reward():
+    env = dp.parallel_env("dectiger", horizon=2)
+    shown, infos = env.reset(seed=0)
+    assert shown == {"agent1": 2, "agent2": 2}
+    assert infos == {"agent1": {}, "agent2": {}}
+    seen, rewards, ended, cut, _ = env.step({"agent1": 0, "agent2": 0})
+    assert set(seen.values()) <= {0, 1}
+    assert rewards == {"agent1": -2.0, "agent2": -2.0}
+    assert not any(ended.values())
+    assert not any(cut.values())
+    *_, ended, cut, _ = env.step({"agent1": 0, "agent2": 0})
+    assert not any(ended.values())
+    assert all(cut.values())
+    assert env.agents == []
+    assert env.step({}) == ({}, {}, {}, {}, {})
+
+
+def test_words_and_state():
+    env = dp.parallel_env("dectiger", render_mode="ansi")
+    env.reset(seed=0)
+    assert env.render() == f"dectiger, step 0, state {dp.load('dectiger').states[env.state()[0]]}"
+    env.step({"agent1": 0, "agent2": 2})
+    first, second, third = env.render().splitlines()
+    assert first.startswith("dectiger, step 1: reward ")
+    assert second.startswith("  agent1: listen, then saw hear-")
+    assert third.startswith("  agent2: open-right, then saw hear-")
+    quiet = dp.parallel_env("dectiger")
+    quiet.reset(seed=0)
+    assert quiet.render() is None
+
+
+class Countdown:
+    """Three steps; the agent sees how many are left."""
+
+    name, discount, repeatable = "countdown", 0.5, True
+    agents = (dp.Agent("x", ("wait",), ("0", "1", "2", "3")),)
+
+    def reset(self, episodes, seed):
+        self.left = 3
+        return np.full((episodes, 1), 3)
+
+    def step(self, actions):
+        self.left -= 1
+        return dp.Step(np.full((1, 1), self.left), np.ones(1), np.array([self.left == 0]))
+
+
+def test_a_simulator_with_first_observations_and_an_end():
+    env = dp.parallel_env(Countdown())
+    parallel_api_test(env, num_cycles=10)
+    assert env.reset()[0] == {"x": 3}
+    assert [env.step({"x": 0})[2]["x"] for _ in range(3)] == [False, False, True]
+    with pytest.raises(InputError, match="countdown, which hides its state"):
+        env.state()
+
+
+def test_it_can_be_turned_into_an_environment_of_turns():
+    env = parallel_to_aec(dp.parallel_env("dectiger", horizon=3))
+    env.reset(seed=0)
+    turns = 0
+    for _ in env.agent_iter():
+        _, _, ended, cut, _ = env.last()
+        env.step(None if ended or cut else 0)
+        turns += 1
+    assert turns == 8  # three rounds of two, and everybody leaves
+
+
+def test_mistakes_are_named():
+    env = dp.parallel_env("dectiger")
+    env.reset()
+    with pytest.raises(InputError, match="expected one of agent agent2, got none"):
+        env.step({"agent1": 0})
+    with pytest.raises(InputError, match="action of agent2: expected a whole number from 0 to 2, got 3"):
+        env.step({"agent1": 0, "agent2": 3})
+    with pytest.raises(InputError, match='render_mode: expected None or "ansi"'):
+        dp.parallel_env("dectiger", render_mode="human")
+    with pytest.raises(InputError, match="horizon"):
+        dp.parallel_env("dectiger", horizon=0)
+    with pytest.raises(InputError, match="seed"):
+        env.reset(seed=-1)
