@@ -28,8 +28,18 @@ if TYPE_CHECKING:
     from decpomdp.core.minimal import minimised
     from decpomdp.domains import names
     from decpomdp.domains.load import load
-    from decpomdp.evaluation import ExactValue, SampledValue, evaluate, exact_value, sampled_value
+    from decpomdp.environments import Discretiser, PettingZooSimulator, from_pettingzoo, parallel_env, play
+    from decpomdp.evaluation import (
+        ExactValue,
+        OffPolicyValue,
+        SampledValue,
+        evaluate,
+        exact_value,
+        offpolicy_value,
+        sampled_value,
+    )
     from decpomdp.interaction.front import learn
+    from decpomdp.interaction.readout import read_out
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import read_episodes, write_episodes
     from decpomdp.io.team import read_controller, read_team, write_controller, write_team
@@ -43,7 +53,9 @@ if TYPE_CHECKING:
         dirichlet_process,
         prior_named,
     )
+    from decpomdp.planners.front import plan
     from decpomdp.rollouts import DenseSimulator, collect, stream
+    from decpomdp.rollouts.runner import TeamRunner
 
 __version__ = "0.1.0"
 
@@ -69,14 +81,31 @@ _HOME = {
     ),
     "names": "decpomdp.domains",
     "load": "decpomdp.domains.load",
-    **dict.fromkeys(("ExactValue", "SampledValue", "evaluate", "exact_value", "sampled_value"), "decpomdp.evaluation"),
+    **dict.fromkeys(
+        (
+            "ExactValue",
+            "OffPolicyValue",
+            "SampledValue",
+            "evaluate",
+            "exact_value",
+            "offpolicy_value",
+            "sampled_value",
+        ),
+        "decpomdp.evaluation",
+    ),
     "read_dpomdp": "decpomdp.io.dpomdp",
     "write_dpomdp": "decpomdp.io.dpomdp",
     "read_episodes": "decpomdp.io.episodes",
     "write_episodes": "decpomdp.io.episodes",
     **dict.fromkeys(("read_controller", "read_team", "write_controller", "write_team"), "decpomdp.io.team"),
     **dict.fromkeys(("DenseSimulator", "collect", "stream"), "decpomdp.rollouts"),
+    "TeamRunner": "decpomdp.rollouts.runner",
+    **dict.fromkeys(
+        ("Discretiser", "PettingZooSimulator", "from_pettingzoo", "parallel_env", "play"), "decpomdp.environments"
+    ),
     "learn": "decpomdp.interaction.front",
+    "read_out": "decpomdp.interaction.readout",
+    "plan": "decpomdp.planners.front",
     "minimised": "decpomdp.core.minimal",
     **dict.fromkeys(
         (
@@ -100,6 +129,7 @@ __all__ = [
     "Controller",
     "DecPOMDP",
     "DenseSimulator",
+    "Discretiser",
     "Episodes",
     "ExactValue",
     "ExpectationMaximisation",
@@ -108,6 +138,8 @@ __all__ = [
     "FormatError",
     "InputError",
     "LearnSettings",
+    "OffPolicyValue",
+    "PettingZooSimulator",
     "Row",
     "SampledValue",
     "Simulator",
@@ -115,20 +147,27 @@ __all__ = [
     "StickBreaking",
     "Team",
     "TeamPosterior",
+    "TeamRunner",
     "__version__",
     "collect",
     "concatenate",
     "dirichlet_process",
     "evaluate",
     "exact_value",
+    "from_pettingzoo",
     "learn",
     "load",
     "minimised",
     "names",
+    "offpolicy_value",
+    "parallel_env",
+    "plan",
+    "play",
     "prior_named",
     "read_controller",
     "read_dpomdp",
     "read_episodes",
+    "read_out",
     "read_team",
     "sampled_value",
     "stream",

@@ -1,14 +1,12 @@
 """`decpomdp learn`."""
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import words
-
-if TYPE_CHECKING:
-    from decpomdp.core import Fit
+from decpomdp.cli import runs, words
 
 SWEEPS = {
     "sweep": "sweep {}",
@@ -35,7 +33,7 @@ def learn(
     source: Annotated[
         str, typer.Argument(metavar="PROBLEM|EPISODES.parquet", help=words.PROBLEM + " Or recorded episodes.")
     ],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the run: team.json, trace.parquet, run.json.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the run: team.json, report.html, ...")],
     seed: words.Seed = 0,
     discount: words.Discount = None,
     time_limit: Annotated[
@@ -85,6 +83,10 @@ def learn(
     normalise: Annotated[
         bool | None, typer.Option("--normalise", help="Self-normalise importance ratios.", rich_help_panel=DATA)
     ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option("--precision", help="double (default) or single: faster, half the memory.", rich_help_panel=DATA),
+    ] = None,
     estimate_behaviour: Annotated[
         bool | None,
         typer.Option("--estimate-behaviour", help="Guess unknown action probabilities.", rich_help_panel=DATA),
@@ -97,7 +99,7 @@ def learn(
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
     playing = {"method": method, "steps": steps, "iterations": iterations}
     if iterations is not None and method in (None, "search"):
-        _refuse({"iterations": iterations}, "the method search")
+        runs.refuse({"iterations": iterations}, "the method search")
     reading = {"prior": prior, "begin": begin}
     settings = {
         "truncation": truncation,
@@ -107,26 +109,15 @@ def learn(
         "cap": cap,
         "normalise": normalise,
         "estimate_behaviour": estimate_behaviour,
+        "precision": precision,
     }
     if source.endswith(".parquet"):
-        _refuse(playing, "learning from episodes")
-        result = _from_episodes(source, out, discount, _given(reading), _given(settings), shared, quiet)
+        runs.refuse(playing, "learning from episodes")
+        result = _from_episodes(source, out, discount, runs.given(reading), runs.given(settings), shared, quiet)
     else:
-        _refuse({**reading, **settings}, "learning by playing")
-        result = _by_playing(source, out, discount, {**_given(playing), **shared}, quiet)
-    words.tell(result, as_json, _lines(result, out))
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _refuse(options: dict[str, Any], what: str) -> None:
-    """An option that would do nothing is a mistake."""
-    from decpomdp.core import InputError
-
-    for name in _given(options):
-        raise InputError(f"--{name.replace('_', '-')} does not belong to {what}")
+        runs.refuse({**reading, **settings}, "learning by playing")
+        result = _by_playing(source, out, discount, {**runs.given(playing), **shared}, quiet)
+    words.tell(result, as_json, _lines(result))
 
 
 def _from_episodes(
@@ -142,9 +133,11 @@ def _from_episodes(
 
     from decpomdp.cli.progress import Progress
     from decpomdp.io.episodes import read_episodes
-    from decpomdp.io.runs import new_run, write_run
+    from decpomdp.io.logs import RunLog
+    from decpomdp.io.runs import new_run
     from decpomdp.io.team import read_team
     from decpomdp.learners import LearnSettings, learn_from_episodes, prior_named
+    from decpomdp.report.keep import keep_run
 
     believed, settings = prior_named(reading.get("prior", "stick-breaking")), LearnSettings(**options)
     episodes = read_episodes(source)
@@ -152,8 +145,9 @@ def _from_episodes(
         episodes = replace(episodes, discount=discount)
     begin = reading.get("begin", "best")
     first = begin if begin in ("best", "random") else read_team(begin)
-    with new_run(out) as folder:
-        with Progress(SWEEPS, quiet) as watch:
+    with new_run(out) as folder, RunLog(sys.argv[1:]) as log:
+        with Progress(SWEEPS, quiet) as shown:
+            watch = log.watching(shown, SWEEPS)
             fit = learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared)
         last = fit.trace[-1]
         facts = {
@@ -166,23 +160,32 @@ def _from_episodes(
             "sweeps": last["sweep"],
             "seed": shared["seed"],
         }
-        write_run(folder, fit, facts, {} if fit.decided is None else {"team-decided.json": fit.decided})
-    return _told(facts, fit, out)
+        keep_run(folder, fit, facts, episodes, log)
+    return runs.told(facts, fit, out)
 
 
 def _by_playing(source: str, out: Path, discount: float | None, options: dict[str, Any], quiet: bool) -> dict[str, Any]:
+    from contextlib import suppress
+
     from decpomdp.cli.progress import Progress
+    from decpomdp.core import InputError
     from decpomdp.domains.load import load
     from decpomdp.evaluation import exact_value
     from decpomdp.interaction.front import learn as learn_front
-    from decpomdp.io.runs import new_run, write_run
+    from decpomdp.interaction.readout import read_out
+    from decpomdp.io.logs import RunLog
+    from decpomdp.io.runs import new_run
+    from decpomdp.learners import BayesFit
+    from decpomdp.report.keep import keep_run
 
     model = load(source, discount)
-    with new_run(out) as folder:
-        with Progress(PLAYING, quiet) as watch:
-            fit = learn_front(model, watch=watch, **options)
+    with new_run(out) as folder, RunLog(sys.argv[1:]) as log:
+        with Progress(PLAYING, quiet) as shown:
+            fit = learn_front(model, watch=log.watching(shown, PLAYING), **options)
+        with suppress(InputError):  # rewards that never vary leave nothing to be sure of
+            fit = read_out(model, fit, seed=options["seed"], threads=options["threads"])
         exact = exact_value(model, fit.team)
-        facts = {
+        facts: dict[str, Any] = {
             "source": source,
             "problem": model.name,
             "digest": model.digest(),
@@ -192,20 +195,17 @@ def _by_playing(source: str, out: Path, discount: float | None, options: dict[st
             "value": {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"},
             "seed": options["seed"],
         }
-        write_run(folder, fit, facts)
-    return _told(facts, fit, out)
+        if isinstance(fit, BayesFit) and fit.posterior is not None:
+            facts["posterior_nodes"] = list(fit.posterior.sizes)
+        keep_run(folder, fit, facts, model, log)
+    return runs.told(facts, fit, out)
 
 
-def _told(facts: dict[str, Any], fit: "Fit", out: Path) -> dict[str, Any]:
-    return {**facts, "stopped": fit.stopped, "seconds": fit.seconds, "nodes": list(fit.team.nodes), "out": str(out)}
-
-
-def _lines(result: dict[str, Any], folder: Path) -> list[str]:
-    nodes = "+".join(str(count) for count in result["nodes"])
-    lines = [
-        f"value {result['value']['value']:.6g} ({result['value']['method']}), nodes {nodes}, "
-        f"{result['seconds']:.1f} s, stopped: {result['stopped']}"
-    ]
-    if "sample_size" in result:
-        lines.append(f"bound {result['bound']:.6g}, smallest effective sample size {result['sample_size']:.1f}")
-    return [*lines, f"written to {folder}"]
+def _lines(result: dict[str, Any]) -> list[str]:
+    if "posterior_nodes" in result:
+        sizes = "+".join(str(size) for size in result["posterior_nodes"])
+        return runs.lines(result, [f"nodes that fresh episodes support (stick-breaking posterior): {sizes}"])
+    if "sample_size" not in result:
+        return runs.lines(result, [])
+    more = f"bound {result['bound']:.6g}, smallest effective sample size {result['sample_size']:.1f}"
+    return runs.lines(result, [more])

@@ -9,7 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import benchmark, evaluate, learn, problems, show, simulate, words
+from decpomdp.cli import (
+    benchmark,
+    data,
+    evaluate,
+    export,
+    learn,
+    list_runs,
+    plan,
+    problems,
+    report,
+    show,
+    simulate,
+    words,
+)
 
 app = typer.Typer(
     name="decpomdp",
@@ -21,10 +34,15 @@ app = typer.Typer(
 app.command("list")(problems.list_problems)
 app.command("info")(problems.info)
 app.command("learn")(learn.learn)
+app.command("plan")(plan.plan)
 app.command("simulate")(simulate.simulate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("show")(show.show)
+app.command("export")(export.export)
+app.command("report")(report.report)
+app.command("runs")(list_runs.list_runs)
 app.command("benchmark")(benchmark.benchmark)
+app.add_typer(data.app, name="data")
 
 
 # what the command-line library raises for a mistake in the arguments; it ships its own copy of click, or uses click's

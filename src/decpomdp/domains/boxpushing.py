@@ -41,6 +41,7 @@ CELLS = (1, 2, 3, 4)
 HEADINGS = "NESW"
 STEPS = {"E": 1, "W": -1}
 START = "s1E4W"
+GRID = (4, 3)  # columns and rows, for drawings: the goal, the boxes, the robots
 
 SUCCESS = 0.9
 STEP_COST = -0.1
@@ -157,3 +158,20 @@ def _turned_or_moved(pose: Pose, action: str, met: str | None) -> Pose:
         return Pose(pose.cell + STEPS[pose.heading], pose.heading)
     turn = {"turnLeft": -1, "turnRight": 1}.get(action, 0)
     return Pose(pose.cell, HEADINGS[(HEADINGS.index(pose.heading) + turn) % 4])
+
+
+def things(state: int) -> list[dict[str, object]]:
+    """What stands where, for drawings; in a goal state the robots are nowhere."""
+    goal = GOALS[state] if state < len(GOALS) else ""
+    moved = {"left": ("leftBoxAtGoal", "bothSmallAtGoal"), "right": ("rightBoxAtGoal", "bothSmallAtGoal")}
+    shown: list[dict[str, object]] = [
+        {"kind": "zone", "column": 0, "row": 0, "width": 4, "label": "goal"},
+        {"kind": "box", "column": 0, "row": int(goal not in moved["left"]), "width": 1, "label": "small"},
+        {"kind": "box", "column": 1, "row": int(goal != "largeBoxAtGoal"), "width": 2, "label": "large"},
+        {"kind": "box", "column": 3, "row": int(goal not in moved["right"]), "width": 1, "label": "small"},
+    ]
+    poses = () if goal else list(_all_poses())[state - len(GOALS)]
+    return shown + [
+        {"kind": "agent", "column": pose.cell - 1, "row": 2, "turn": 90 * HEADINGS.index(pose.heading), "label": n + 1}
+        for n, pose in enumerate(poses)
+    ]

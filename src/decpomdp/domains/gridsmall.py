@@ -28,6 +28,7 @@ DIRECTIONS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}  
 ACTIONS = (*DIRECTIONS, "stay")
 OBSERVATIONS = ("nnnnnynnn", "nnnynnnnn")  # left column, right column
 CELLS = 4
+GRID = (2, 2)  # columns and rows, for drawings
 
 WANTED = 0.6  # chance to go where the robot wants to
 STRAY = 0.1  # chance of each other direction, and of not moving
@@ -63,3 +64,9 @@ def _beside(cell: int, direction: str) -> int:
         min(max(place + step, 0), 1) for place, step in zip(divmod(cell, 2), DIRECTIONS[direction], strict=True)
     )
     return 2 * row + column
+
+
+def things(state: int) -> list[dict[str, object]]:
+    """What stands where, for drawings."""
+    places = [divmod(cell, 2) for cell in divmod(state, CELLS)]
+    return [{"kind": "agent", "column": column, "row": row, "label": n + 1} for n, (row, column) in enumerate(places)]

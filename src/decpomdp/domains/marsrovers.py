@@ -44,6 +44,7 @@ OBSERVATIONS = (
 MASKS = 2**SITES
 ALL_DONE = MASKS - 1
 DRILL_SITES = (0, 3)
+GRID = (2, 2)  # columns and rows, for drawings
 
 SUCCESS = 0.9
 MOVE_COST = -0.1
@@ -143,3 +144,16 @@ def _reward_apart(pair: Pair, done: tuple[bool, bool]) -> float:
     if pair[0] == "drill" and not any(done):
         return 0.0  # as published; the shares would give -20
     return _share(pair[0], done[0]) + _share(pair[0], done[1])
+
+
+def things(state: int) -> list[dict[str, object]]:
+    """What stands where, for drawings."""
+    place, mask = divmod(state, MASKS)
+    places = [divmod(site, 2) for site in range(SITES)]  # column, row
+    sites: list[dict[str, object]] = [
+        {"kind": "site", "column": column, "row": row, "label": "drill" if k in DRILL_SITES else "sample"}
+        for k, (column, row) in enumerate(places)
+    ]
+    done = [{**site, "done": _done(k, mask)} for k, site in enumerate(sites)]
+    rovers = [places[site] for site in divmod(place, SITES)]
+    return done + [{"kind": "agent", "column": c, "row": r, "label": n + 1} for n, (c, r) in enumerate(rovers)]

@@ -3,6 +3,8 @@
 team.json      the team
 trace.parquet  one row per iteration
 run.json       settings, seed, versions, problem, why it stopped, the value and how it was computed
+log.txt        the command, progress now and then, warnings
+report.html    all of it to look at (made by the room `report`)
 """
 
 import json
@@ -10,15 +12,90 @@ import os
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from decpomdp.core import Fit, InputError, Row, Team
-from decpomdp.io.files import in_words, replacing, write_bytes
-from decpomdp.io.team import write_team
+import msgspec
+
+from decpomdp.core import Fit, FormatError, InputError, Row, Team
+from decpomdp.io.files import from_json, in_words, read_bytes, replacing, words, write_bytes
+from decpomdp.io.team import read_team, write_team
 
 RUN_FORMAT = "decpomdp-run/1"
-TEAM, TRACE, RUN = "team.json", "trace.parquet", "run.json"
+TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
+LIMIT = 64 * 2**20  # bytes of a run.json; a larger one is a mistake
+
+
+class ValueRecord(msgspec.Struct):
+    """A value and how it was computed."""
+
+    value: float | None = None
+    method: str = ""
+    error: float | None = None  # proved bound of the error
+    standard_error: float | None = None
+
+
+class NodeBelief(msgspec.Struct, omit_defaults=True):
+    """What is believed about one node: intervals are those of teams drawn from the posterior."""
+
+    node: int
+    visits: float  # share of the data
+    actions: list[tuple[int, float, float, float]]  # action, mean, low, high
+    time: tuple[float, float, float] | None = None  # share of time: low, median, high
+
+
+class AgentBelief(msgspec.Struct):
+    """What is believed about one agent's controller."""
+
+    same_nodes: bool  # whether the nodes are those of the team, in the same order
+    nodes: list[NodeBelief]
+
+
+class Belief(msgspec.Struct):
+    """A posterior in a few numbers."""
+
+    draws: int
+    level: float  # what share of the draws an interval holds
+    agents: list[AgentBelief]
+
+
+class RunRecord(msgspec.Struct):
+    """What run.json says. Commands may say more; what is not known here is left alone."""
+
+    format: str
+    stopped: str
+    seconds: float
+    nodes: list[int]
+    problem: str = ""
+    source: str = ""
+    method: str = ""
+    digest: str = ""
+    discount: float | None = None
+    seed: int | None = None
+    steps: float | None = None
+    value: ValueRecord | None = None
+    upper_bound: float | None = None
+    bound: float | None = None
+    sample_size: float | None = None
+    posterior: Belief | None = None
+    settings: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run, read back."""
+
+    folder: Path
+    record: RunRecord
+    team: Team
+    trace: Mapping[str, list[Any]]  # column -> one value per row
+
+    @property
+    def name(self) -> str:
+        """What people call it: the folder's own name."""
+        return self.folder.resolve().name
 
 
 @contextmanager
@@ -42,12 +119,20 @@ def new_run(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
-def write_run(folder: Path, fit: Fit, facts: Mapping[str, Any], other_teams: Mapping[str, Team] | None = None) -> None:
+def write_run(
+    folder: Path,
+    fit: Fit,
+    facts: Mapping[str, Any],
+    other_teams: Mapping[str, Team] | None = None,
+    log: str = "",
+) -> None:
     """Fill a run folder; `facts` is what the command knows beside (problem, value, command line)."""
     write_team(fit.team, folder / TEAM)
     for name, team in (other_teams or {}).items():
         write_team(team, folder / name)
     write_trace(fit.trace, folder / TRACE)
+    if log:
+        write_bytes(folder / LOG, log.encode(errors="backslashreplace"))
     told = {
         "format": RUN_FORMAT,
         **facts,
@@ -68,6 +153,45 @@ def write_trace(trace: tuple[Row, ...], path: Path) -> None:
     columns = {key: [_plain(row[key]) for row in trace] for key in (trace[0] if trace else ())}
     with replacing(path) as part:
         pq.write_table(pa.table(columns), part, compression="zstd")
+
+
+def read_run(path: str | os.PathLike[str]) -> Run:
+    """The run in a folder; FormatError says what is wrong with it."""
+    folder = Path(path)
+    if not (folder / RUN).is_file():
+        raise InputError(f"{folder}: expected the folder of a run, with a {RUN}, got none")
+    record = read_record(folder / RUN)
+    return Run(folder, record, read_team(folder / TEAM), read_trace(folder / TRACE))
+
+
+def read_record(path: Path) -> RunRecord:
+    """What a run.json says."""
+    data, source = read_bytes(path, LIMIT), os.fspath(path)
+    from_json(data, dict, source, RUN_FORMAT)  # refuses what is not JSON or not ours, but knows no whole numbers
+    try:
+        return msgspec.json.decode(data, type=RunRecord)
+    except msgspec.DecodeError as error:
+        raise FormatError(source, None, words(error).replace("`", "").replace(" - at $.", " at ")) from None
+
+
+def read_trace(path: Path) -> dict[str, list[Any]]:
+    """A trace by columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        columns: dict[str, list[Any]] = pq.read_table(path).to_pydict()
+    except (OSError, pa.ArrowException) as error:
+        raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
+    return columns
+
+
+def find_runs(path: str | os.PathLike[str]) -> list[Path]:
+    """All run folders at or below a folder, by name."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a folder, got {'a file' if folder.exists() else 'none'}")
+    return sorted(found.parent for found in folder.rglob(RUN))
 
 
 def versions() -> dict[str, str]:

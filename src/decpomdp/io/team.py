@@ -63,12 +63,17 @@ def read_team(path: FilePath) -> Team:
 
 def write_controller(team: Team, agent_name: str, path: FilePath) -> None:
     """Write the controller of one agent of the team to `path`."""
+    write_bytes(path, controller_to_json(team, agent_name))
+
+
+def controller_to_json(team: Team, agent_name: str) -> bytes:
+    """The content of the file of one agent's controller."""
     names = [agent.name for agent in team.agents]
     if agent_name not in names:
         raise InputError(f"agent: expected one of {', '.join(names)}, got {agent_name!r}")
     place = names.index(agent_name)
     record = _record(team.agents[place], team.controllers[place])
-    write_bytes(path, _bytes(_ControllerRecord(CONTROLLER_FORMAT, team.problem, team.discount, record)))
+    return _bytes(_ControllerRecord(CONTROLLER_FORMAT, team.problem, team.discount, record))
 
 
 def read_controller(path: FilePath) -> Team:

@@ -1,0 +1,39 @@
+"""`decpomdp export`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from decpomdp.cli import words
+
+
+def export(
+    team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to take the agent from.")],
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="Which agent; may be left out when there is only one.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="json, python (one module), c (one C99 file), dot (Graphviz) or svg.")
+    ] = "json",
+    out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of printing.")] = None,
+    as_json: words.Json = False,
+) -> None:
+    """Write one agent's controller as a program, a graph or a table that needs nothing else."""
+    from decpomdp.io.files import write_bytes
+    from decpomdp.io.team import read_team
+    from decpomdp.report.export import exported, place_of
+
+    team = read_team(team_file)
+    text = exported(team, agent, form)
+    place = place_of(team, agent)
+    name, nodes = team.agents[place].name, team.nodes[place]
+    if out is None and not as_json:
+        sys.stdout.write(text)
+        return
+    if out is not None:
+        write_bytes(out, text.encode())
+    result = {"agent": name, "nodes": nodes, "format": form, "out": None if out is None else str(out)}
+    told = result if out is not None else {**result, "text": text}
+    words.tell(told, as_json, [f"{name} ({nodes} node{'s' if nodes > 1 else ''}) as {form}, written to {out}"])

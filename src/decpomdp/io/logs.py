@@ -1,0 +1,62 @@
+"""What was said during a run: the command, progress now and then, warnings. It becomes the run folder's log.txt."""
+
+import shlex
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+from decpomdp.core import Row, Watch
+
+EVERY = 5.0  # seconds between lines of progress
+
+
+class RunLog:
+    """A context manager: warnings are noted while it is open, and still shown as before."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.lines: list[str] = []
+        self.shown = time.monotonic()
+        self.last = ""
+        self.say(shlex.join(["decpomdp", *command]))
+
+    def say(self, line: str) -> None:
+        """Note a line, with the time of day."""
+        self.lines.append(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {' '.join(line.split())}")
+
+    def watching(self, watch: Watch, columns: Mapping[str, str]) -> Watch:
+        """A watch that passes rows on and notes some of them: `columns` says how, key -> format."""
+
+        def both(row: Row) -> None:
+            watch(row)
+            said = (words.format(row[key]) for key, words in columns.items() if row.get(key) is not None)
+            self.last = "  ".join(said)
+            if time.monotonic() - self.shown >= EVERY:
+                self._note_progress()
+
+        return both
+
+    def text(self, last: str) -> str:
+        """Everything: what was said, the latest progress, and a last line."""
+        self._note_progress()
+        self.say(last)
+        return "\n".join(self.lines) + "\n"
+
+    def __enter__(self) -> Self:
+        self._show = warnings.showwarning
+        warnings.showwarning = self._warned
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        warnings.showwarning = self._show
+
+    def _warned(self, message: Warning | str, *place: Any, **more: Any) -> None:
+        self.say(f"warning: {message}")
+        self._show(message, *place, **more)
+
+    def _note_progress(self) -> None:
+        if self.last:
+            self.say(self.last)
+        self.last, self.shown = "", time.monotonic()

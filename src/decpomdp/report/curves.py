@@ -1,0 +1,121 @@
+"""Learning curves: every number of a trace against what it took: steps, sweeps, iterations or seconds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from decpomdp.report.chart import Floats, Line, chart, range_of
+from decpomdp.report.markup import Markup, tag
+
+Trace = Mapping[str, Sequence[object]]
+
+AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
+TITLES = {
+    "value": "Value",
+    "lower": "Proved bounds of the best value",
+    "gap": "Gap between the bounds",
+    "bound": "Lower bound of the evidence",
+    "nodes": "Nodes per agent",
+    "exploration": "Exploration rate",
+    "sample_size": "Effective sample size",
+    "accepted": "Changes accepted",
+}
+TOGETHER = {"lower": ("lower", "upper")}  # drawn in one chart
+SPREAD = {"value": "error"}  # a column that says how uncertain another is
+BESIDE = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # shown in others, or of no help to people
+
+FEW = 4  # agents whose nodes are drawn apart
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Whose trace it is."""
+
+    name: str
+    trace: Trace
+    agents: tuple[str, ...]
+
+
+def curves(sources: Sequence[Source]) -> Markup | None:
+    """All charts of one trace, or of several laid over each other; None: nothing to draw."""
+    axes = [axis for axis in AXES if all(_rises(source.trace, axis) for source in sources)]
+    keys = _keys(sources)
+    drawn = [_figure(sources, key, axis) for axis in axes for key in keys]
+    if not any(drawn):
+        return None
+    choice = None
+    if len(axes) > 1:
+        buttons = [
+            tag(
+                "button", AXES[axis], type="button", data_axis=axis, aria_pressed="true" if axis == axes[0] else "false"
+            )
+            for axis in axes
+        ]
+        choice = tag("p", tag("span", "against"), *buttons, class_="choice", role="group", aria_label="Horizontal axis")
+    return tag("div", choice, tag("div", *drawn, class_="charts"), class_="curves", data_axis=axes[0])
+
+
+def column(trace: Trace, key: str) -> Floats:
+    """A column as numbers; what is none becomes NaN."""
+    return np.array([np.nan if not isinstance(v, int | float) else float(v) for v in trace.get(key, ())])
+
+
+def _rises(trace: Trace, axis: str) -> bool:
+    values = column(trace, axis)
+    return len(values) > 1 and bool(np.all(np.diff(values) >= 0)) and values[-1] > values[0]
+
+
+def _keys(sources: Sequence[Source]) -> list[str]:
+    """What to draw: the well-known columns first, then all others that hold numbers."""
+    shared = [key for key in sources[0].trace if all(key in source.trace for source in sources)]
+    known = [key for key in TITLES if key in shared and _says_more(sources, key)]
+    if len(sources) > 1:
+        return known
+    others = [key for key in shared if key not in (*TITLES, *AXES, *BESIDE)]
+    return known + [key for key in others if np.isfinite(column(sources[0].trace, key)).any()]
+
+
+def _says_more(sources: Sequence[Source], key: str) -> bool:
+    """A lower bound without an upper one is the value."""
+    upper = [column(source.trace, "upper") for source in sources]
+    return key != "lower" or "value" not in sources[0].trace or any(np.isfinite(values).any() for values in upper)
+
+
+def _figure(sources: Sequence[Source], key: str, axis: str) -> Markup | None:
+    several = len(sources) > 1
+    lines = [line for source in sources for line in _lines(source, key, axis, several)]
+    lines = [line for line in lines if np.isfinite(line.y).sum() > 1]
+    if not lines or (not several and all(np.ptp(line.y[np.isfinite(line.y)]) == 0 for line in lines)):
+        return None
+    title = TITLES.get(key, key.replace("_", " ").capitalize())
+    names = [
+        tag("span", tag("i", class_=f"c{place % 8}"), line.name) for place, line in enumerate(lines) if len(lines) > 1
+    ]
+    y0, y1, cut = range_of(lines)
+    caption = tag("figcaption", tag("b", title), *names, tag("span", cut) if cut else None)
+    return tag("figure", caption, chart(lines, title, AXES[axis], (y0, y1)), data_axis=axis)
+
+
+def _lines(source: Source, key: str, axis: str, several: bool) -> list[Line]:
+    x = column(source.trace, axis)
+    if key == "nodes":
+        return _node_lines(source, x, several)
+    keys = TOGETHER.get(key, (key,))
+    spread = column(source.trace, SPREAD.get(key, ""))
+    error = spread if len(spread) == len(x) and not several else None
+    names = [source.name if several else "" if len(keys) == 1 else part for part in keys if part in source.trace]
+    columns = [column(source.trace, part) for part in keys if part in source.trace]
+    return [Line(name, x, y, error) for name, y in zip(names, columns, strict=True)]
+
+
+def _node_lines(source: Source, x: Floats, several: bool) -> list[Line]:
+    """Sizes are written 3+4, or [3, 4]: one curve per agent, or the mean of many."""
+    cells = source.trace["nodes"]
+    rows = [[str(n) for n in cell] if isinstance(cell, list | tuple) else str(cell).split("+") for cell in cells]
+    if any(not part.isdigit() for row in rows for part in row) or len({len(row) for row in rows}) != 1:
+        return []
+    sizes = np.array(rows, dtype=float)  # [row, n]
+    if several or sizes.shape[1] > FEW or sizes.shape[1] != len(source.agents):
+        return [Line(source.name if several else "", x, sizes.mean(axis=1))]
+    return [Line(name, x, sizes[:, n]) for n, name in enumerate(source.agents)]

@@ -1,0 +1,58 @@
+"""The plain parts of the page: what a run says about itself."""
+
+from pathlib import Path
+from typing import Any
+
+from decpomdp.io.runs import LOG, RunRecord
+from decpomdp.report.markup import Markup, tag
+from decpomdp.report.ticks import said
+
+LOG_BYTES = 40_000  # of a log's end
+
+
+def facts(record: RunRecord) -> Markup:
+    """The tiles at the top."""
+    value = record.value
+    told: list[tuple[str, str, str]] = []
+    if value is not None and value.value is not None:
+        spread = f" \u00b1 {value.standard_error:.3g}" if value.standard_error else ""
+        told.append(("value", f"{value.value:.5g}{spread}", value.method))
+    if record.upper_bound is not None:
+        told.append(("upper bound", f"{record.upper_bound:.5g}", "of the value of any team"))
+    told.append(("nodes", " + ".join(map(str, record.nodes)), "one controller per agent"))
+    told.append(("time", f"{record.seconds:.3g} s", f"stopped: {record.stopped}"))
+    if record.steps is not None:
+        short = f"{record.steps:,.0f}" if record.steps < 1e6 else said(record.steps, record.steps / 1000)
+        told.append(("played", short, f"{record.steps:,.0f} joint steps"))
+    if record.sample_size is not None:
+        told.append(("support", f"{record.sample_size:.1f}", "smallest effective sample size"))
+    if record.seed is not None:
+        told.append(("seed", str(record.seed), "fixes every random choice"))
+    if record.discount is not None:
+        told.append(("discount", f"{record.discount:g}", "per step"))
+    tiles = [tag("div", tag("dt", a), tag("dd", tag("b", b), tag("small", c))) for a, b, c in told]
+    return tag("dl", *tiles, class_="facts")
+
+
+def settings(record: RunRecord) -> Markup:
+    """How the run was asked for, and what computed it."""
+    rows = [(key.replace("_", " "), _said(value)) for key, value in record.settings.items()]
+    rows += list(record.versions.items()) + ([("problem digest", record.digest)] if record.digest else [])
+    lines = [tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in rows]
+    table = tag("div", tag("table", tag("tbody", *lines), class_="settings"), class_="wide")
+    return tag("details", tag("summary", "Settings and versions"), table)
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "\u2013"
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def log(folder: Path) -> Markup | None:
+    """What was said during the run; not every command keeps it."""
+    try:
+        lines = (folder / LOG).read_bytes()[-LOG_BYTES:].decode(errors="replace")
+    except OSError:
+        return None
+    return tag("details", tag("summary", "Log"), tag("pre", lines))

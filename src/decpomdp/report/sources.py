@@ -1,0 +1,59 @@
+"""What a run was learned from, found again: the model it played, or the episodes it read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from decpomdp.core import DecPOMDP, Episodes, InputError
+from decpomdp.domains.load import load
+from decpomdp.io.episodes import read_episodes
+from decpomdp.io.runs import Run
+
+EPISODES = ".parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A run to show, with what there is to play it on."""
+
+    run: Run
+    model: DecPOMDP | None = None
+    episodes: Episodes | None = None
+    missing: str = ""  # why there is neither
+
+    @property
+    def seed(self) -> int:
+        """Of everything that is drawn for the page."""
+        return self.run.record.seed or 0
+
+
+def shown(run: Run, problem: str | None = None) -> Shown:
+    """The run with the model that `problem` names, or with what it was learned from, if that is still there."""
+    record = run.record
+    if problem is not None:
+        return Shown(run, _played(run, load(problem, record.discount)))
+    try:
+        if record.source.endswith(EPISODES):
+            episodes = read_episodes(record.source)
+            run.team.check_fits(episodes)
+            return Shown(run, episodes=episodes)
+        model = load(record.source or record.problem, record.discount)
+        if record.digest and model.digest() != record.digest:
+            return Shown(run, missing=f"{record.source} is not the same problem any more")
+        return Shown(run, _played(run, model))
+    except InputError as error:
+        return Shown(run, missing=_in_words(record.source, error))
+
+
+def _played(run: Run, model: DecPOMDP) -> DecPOMDP:
+    """What the team plays: the model or, for a team of one that stands for all, the centralised one."""
+    from decpomdp.planners.front import played_by
+
+    played = played_by(model, run.team)
+    run.team.check_fits(played)
+    return played
+
+
+def _in_words(source: str, error: InputError) -> str:
+    if source and not Path(source).exists():
+        return f"{source} is not there any more"
+    return str(error)

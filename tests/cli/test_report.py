@@ -1,0 +1,113 @@
+"""`decpomdp learn` leaves a page behind; `decpomdp report` makes it again, or one of several runs."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import decpomdp as dp
+from decpomdp.cli.main import code_of
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        code = code_of([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two short runs by playing, one from episodes; all by the program itself."""
+    place = tmp_path_factory.mktemp("runs")
+    for arguments in (
+        ["learn", "gridsmall", "--steps", "400000", "--seed", "3", "--out", "one"],
+        ["learn", "gridsmall", "--steps", "400000", "--seed", "3", "--threads", "1", "--out", "again"],
+        ["simulate", "broadcast", "--episodes", "80", "--horizon", "5", "--out", "e.parquet"],
+        ["learn", "e.parquet", "--sweeps", "5", "--truncation", "4", "--cap", "5", "--out", "logged"],
+    ):
+        command = [sys.executable, "-m", "decpomdp.cli.main", *arguments]
+        subprocess.run(command, cwd=place, check=True, capture_output=True)
+    return place
+
+
+def copied(folder, tmp_path, *names):
+    for name in names:
+        (shutil.copytree if (folder / name).is_dir() else shutil.copy)(folder / name, tmp_path / name)
+
+
+def test_a_run_folder_is_complete_and_repeatable(folder):
+    assert {path.name for path in (folder / "one").iterdir()} == {
+        "team.json", "trace.parquet", "run.json", "log.txt", "report.html",
+    }  # fmt: skip
+    assert (folder / "one/team.json").read_bytes() == (folder / "again/team.json").read_bytes()
+    log = (folder / "one/log.txt").read_text().splitlines()
+    assert log[0].endswith("decpomdp learn gridsmall --steps 400000 --seed 3 --out one")
+    assert "value" in log[-2]
+    assert "stopped: steps" in log[-1]
+    record = json.loads((folder / "one/run.json").read_text())
+    assert record["digest"] == dp.load("gridsmall").digest()
+    page = (folder / "one/report.html").read_text()
+    assert "The team, played on the model." in page
+    assert len(page) < 500_000
+
+
+def test_learning_from_episodes_keeps_its_posterior(folder):
+    record = json.loads((folder / "logged/run.json").read_text())
+    assert {len(agent["nodes"]) for agent in record["posterior"]["agents"]} <= set(range(1, 5))
+    assert (folder / "logged/team-decided.json").exists()
+    assert "How sure is the learner?" in (folder / "logged/report.html").read_text()
+
+
+def test_the_page_is_made_again(run, folder, tmp_path):
+    copied(folder, tmp_path, "one")
+    before = (tmp_path / "one/report.html").read_bytes()
+    (tmp_path / "one/report.html").unlink()
+    code, out, err = run("report", "one")
+    assert (code, out, err) == (0, "written to one/report.html\n", "")
+    assert (tmp_path / "one/report.html").read_bytes() == before
+    code, out, _ = run("report", "one", "--out", "page.html", "--json")
+    assert code == 0
+    assert json.loads(out) == {"page": "page.html", "runs": ["one"], "bytes": len(before)}
+
+
+def test_several_runs_need_a_place(run, folder, tmp_path):
+    copied(folder, tmp_path, "one", "again", "logged", "e.parquet")
+    code, _, err = run("report", "one", "again")
+    assert code == 2
+    assert "--out PAGE.html" in err
+    assert run("report", "one", "again", "logged", "--out", "all.html")[0] == 0
+    assert "3 runs compared" in (tmp_path / "all.html").read_text()
+
+
+def test_episodes_that_are_gone_are_said_so(run, folder, tmp_path):
+    copied(folder, tmp_path, "logged")
+    code, _, err = run("report", "logged")
+    assert code == 0
+    assert err == "logged: without replay, for e.parquet is not there any more\n"
+    code, _, err = run("report", "logged", "--problem", "broadcast")
+    assert (code, err) == (0, "")
+    assert "The team, played on the model." in (tmp_path / "logged/report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["report"], "Missing argument"),
+        (["report", "nowhere"], "nowhere: expected the folder of a run"),
+        (["report", "one", "--out", "no/such/page.html"], "cannot write no/such/page.html"),
+        (["report", "one", "--problem", "dectiger"], "does not fit problem dectiger"),
+    ],
+)
+def test_mistakes_are_one_line(run, folder, tmp_path, arguments, words):
+    copied(folder, tmp_path, "one")
+    code, out, err = run(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert words in err

@@ -1,0 +1,127 @@
+"""Curves: round ticks, nothing of a long trace lost, all columns that say something."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from decpomdp.report.curves import Source, curves
+from decpomdp.report.ticks import around, said, step_for, thinned, ticks
+
+
+def figures(*traces, names=("a", "b")):
+    sources = [Source(name, trace, ("agent1", "agent2")) for name, trace in zip(names, traces, strict=False)]
+    drawn = curves(sources)
+    return [] if drawn is None else ElementTree.fromstring(drawn).findall(".//figure")
+
+
+def titles(found, axis):
+    return [figure.find("figcaption/b").text for figure in found if figure.get("data-axis") == axis]
+
+
+def test_ticks_are_round_and_inside():
+    for low, high in ((-3.2, 9.6), (0, 1e-7), (1e6, 3e7), (-2, -1.999), (0, 0.3)):
+        found = ticks(low, high, step_for(high - low, 5))
+        assert 3 <= len(found) <= 12
+        assert all(low - 1e-9 * (high - low) <= tick <= high + 1e-9 * (high - low) for tick in found)
+        mantissa = step_for(high - low, 5) / 10 ** np.floor(np.log10(step_for(high - low, 5)) + 1e-9)
+        assert min(abs(mantissa - m) for m in (1, 2, 5)) < 1e-6
+
+
+def test_numbers_on_an_axis():
+    assert said(0.0, 1e6) == "0"
+    assert said(-2.5e7, 5e6) == "-25M"
+    assert said(15000.0, 5000.0) == "15k"
+    assert said(-0.5, 0.5) == "-0.5"
+
+
+def test_thinning_keeps_ends_and_extremes():
+    rng = np.random.default_rng(0)
+    x, y = np.arange(20000.0), rng.normal(size=20000)
+    y[777], y[12345] = 50.0, -60.0
+    thin_x, thin_y = thinned(x, y, 100)
+    assert len(thin_x) <= 400
+    assert (thin_x[0], thin_x[-1]) == (0.0, 19999.0)
+    assert (max(thin_y), min(thin_y)) == (50.0, -60.0)
+    assert all(y[int(a)] == b for a, b in zip(thin_x, thin_y, strict=True))
+    assert thin_x == sorted(thin_x)
+
+
+def test_thinning_leaves_out_what_is_not_known():
+    assert thinned(np.array([0.0, 1, 2, 3]), np.array([np.nan, 1, np.inf, 3]), 10) == ([1.0, 3.0], [1.0, 3.0])
+
+
+def test_a_constant_has_a_range():
+    low, high = around([3.0, 3.0])
+    assert low < 3 < high
+    assert around([0.0])[0] < 0 < around([0.0])[1]
+
+
+def test_the_columns_of_a_search():
+    trace = {
+        "seconds": [0.0, 1.0, 2.0], "steps": [0, 10, 20], "phase": ["a", "b", "c"], "value": [float("nan"), 1.0, 2.0],
+        "error": [float("nan"), 0.5, 0.2], "nodes": ["1+1", "2+3", "2+2"], "hops": [0, 1, 2],
+    }  # fmt: skip
+    found = figures(trace)
+    assert titles(found, "steps") == titles(found, "seconds") == ["Value", "Nodes per agent"]
+    assert [path.get("class") for path in found[0].iter("path")] == ["band c0", "curve c0"]
+    assert [path.get("data-name") for path in found[1].iter("path")] == ["agent1", "agent2"]
+
+
+def test_the_columns_of_planners_and_of_others():
+    trace = {
+        "iteration": [1, 2, 3], "lower": [0.0, 1.0, 1.5], "upper": [9.0, 5.0, 2.0], "gap": [9.0, 4.0, 0.5],
+        "nodes": [[1, 1], [2, 2], [2, 3]], "points_kept": [3, 4, 5], "words": ["x", "y", "z"],
+    }  # fmt: skip
+    found = figures(trace)
+    assert titles(found, "iteration") == [
+        "Proved bounds of the best value",
+        "Gap between the bounds",
+        "Nodes per agent",
+        "Points kept",
+    ]
+    assert [path.get("data-name") for path in found[0].iter("path")] == ["lower", "upper"]
+
+
+def test_a_lower_bound_alone_is_the_value():
+    trace = {"seconds": [1.0, 2.0], "value": [1.0, 2.0], "lower": [1.0, 2.0], "upper": [None, None]}
+    assert titles(figures(trace), "seconds") == ["Value"]
+
+
+def test_counts_have_whole_ticks_and_are_never_cut():
+    figure = figures({"sweep": list(range(50)), "nodes": ["50+50", *["3+4"] * 48, "3+3"]})[0]
+    _, _, low, high = map(float, figure.find("svg").get("data-range").split())
+    assert low < 3 < 50 < high
+    flat = figures({"sweep": [0, 1, 2], "nodes": ["3+3", "3+2", "3+3"]})[0]
+    assert [text.text for text in flat.findall("svg/g[@class='grid']/text")][:2] == ["2", "3"]
+
+
+def test_a_far_beginning_is_cut_off_and_told():
+    bound = [-1e6, *np.linspace(90, 100, 60)]
+    figure = figures({"sweep": list(range(61)), "bound": bound})[0]
+    assert [span.text for span in figure.findall("figcaption/span")] == ["begins at -1.00M"]
+    _, _, low, high = map(float, figure.find("svg").get("data-range").split())
+    assert 80 < low < 90 < 100 < high < 110
+
+
+def test_several_runs_in_one_chart():
+    one = {"steps": [0, 5, 9], "value": [1.0, 2.0, 3.0], "bound": [1.0, 2.0, 3.0]}
+    other = {"steps": [0, 8], "value": [5.0, 5.0]}
+    found = figures(one, other)
+    assert titles(found, "steps") == ["Value"]
+    assert [path.get("data-name") for path in found[0].iter("path")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("trace", [{}, {"steps": [5], "value": [1.0]}, {"steps": [0, 1], "value": [None, None]}])
+def test_nothing_to_draw(trace):
+    assert figures(trace) == []
+
+
+def test_long_traces_stay_small():
+    rows = 50_000
+    rng = np.random.default_rng(1)
+    trace = {"steps": list(range(rows)), "value": rng.normal(size=rows).tolist(), "error": [0.1] * rows}
+    drawn = curves([Source("", trace, ("x",))])
+    assert len(drawn) < 40_000
+    assert not re.search("nan|inf", drawn)

@@ -1,0 +1,176 @@
+"""Graphs: every node is there, words are right, nothing lies on anything else."""
+
+from itertools import combinations
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from dectiger_horizon3 import controller
+
+import decpomdp as dp
+from decpomdp.report.graph import MOST_NODES, _Drawing, graph_of
+from decpomdp.report.layers import Wire, depths, laid_out
+from decpomdp.report.links import boxes_of, links_of
+from decpomdp.report.rows import APART
+from decpomdp.report.use import use_on_model, use_unknown
+
+AGENT = dp.Agent("x", ("wait", "go"), ("dark", "light", "fog"))
+
+
+def graph(agent, made, use=None):
+    return graph_of(agent, made, use or unknown(agent, made), "g")
+
+
+def unknown(agent, made):
+    return use_unknown(dp.Team((agent,), (made,), 0.9))[0]
+
+
+def random_controller(seed, nodes, observations=3):
+    rng = np.random.default_rng(seed)
+    return dp.Controller.deterministic(rng.integers(2, size=nodes), rng.integers(nodes, size=(nodes, observations)), 2)
+
+
+def links(made, agent=AGENT, use=None):
+    return {(link.source, link.goal): link for link in links_of(agent, made, use or unknown(agent, made))}
+
+
+def test_moves_to_one_node_are_one_link():
+    made = dp.Controller.deterministic([0, 1], [[1, 0, 1], [0, 0, 0]], 2)
+    found = links(made)
+    assert found[0, 1].words == ("dark", "fog")
+    assert found[0, 0].words == ("light",)
+    assert found[1, 0].words == ("any",)
+    assert found[0, 1].share == pytest.approx(2 / 3)
+    assert set(found) == {(0, 1), (0, 0), (1, 0)}
+
+
+def test_chances_are_said_and_rare_moves_are_marked():
+    rows = [[[0.3, 0.7], [1.0, 0.0], [0.99, 0.01]]] * 2
+    found = links(dp.Controller([1.0, 0.0], [[1.0, 0.0]] * 2, [rows, rows]))
+    assert found[0, 1].words == ("dark 70%", "fog 1.0%")
+    assert found[0, 0].words == ("dark 30%", "light", "fog 99%")
+    table = np.zeros((2, 2, 3, 2))
+    table[..., 0], table[..., 1] = 0.99, 0.01
+    rare = links(dp.Controller([1.0, 0.0], [[1.0, 0.0]] * 2, table))
+    assert rare[0, 1].rare
+    assert not rare[0, 0].rare
+
+
+def test_observations_that_never_come_are_left_out_of_the_words():
+    model = dp.load("boxpushing")
+    forward = dp.Controller.deterministic([3, 3], [[1, 0, 0, 0, 0], [0, 1, 1, 1, 1]], 4)  # stays: always the same view
+    team = dp.Team.of(model, [forward] * 2)
+    found = links(forward, team.agents[0], use_on_model(model, team)[0])
+    assert found[0, 1].words == ("emptyField",)
+    assert found[0, 1].share == 1
+    assert found[0, 0].rare  # on wall, otherAgent ...: none of them is ever seen
+
+
+def test_many_words_are_counted_and_long_ones_cut():
+    agent = dp.Agent("x", ("a" * 50,), tuple(f"observation-number-{o}" for o in range(9)))
+    made = dp.Controller.deterministic([0, 0], [[1] * 8 + [0], [0] * 9], 1)
+    found = links(made, agent)
+    assert found[0, 1].words[2] == "+6 more"
+    assert "observation-number-7" in found[0, 1].told
+    assert max(len(line) for line in found[0, 1].words) <= 24
+    box = boxes_of(agent, made, unknown(agent, made))[0]
+    assert box.words == ("a" * 23 + "\u2026",)
+    assert "a" * 50 in box.told
+
+
+def test_starts():
+    sure = boxes_of(AGENT, random_controller(0, 3), unknown(AGENT, random_controller(0, 3)))
+    assert [box.start for box in sure] == ["start", None, None]
+    given = dp.Controller([1.0, 0.0], [[1.0, 0.0]] * 2, np.full((2, 2, 3, 2), 0.5), [[1, 0], [1, 0], [0, 1]])
+    assert [box.start for box in boxes_of(AGENT, given, unknown(AGENT, given))] == [
+        "start on dark, light",
+        "start on fog",
+    ]
+    drawn = dp.Controller([0.25, 0.75], [[1.0, 0.0]] * 2, np.full((2, 2, 3, 2), 0.5))
+    assert [box.start for box in boxes_of(AGENT, drawn, unknown(AGENT, drawn))] == ["start 25%", "start 75%"]
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 7, 30, MOST_NODES])
+def test_every_node_is_drawn_in_well_formed_svg(nodes):
+    drawn = graph(AGENT, random_controller(nodes, nodes)).drawn
+    tree = ElementTree.fromstring(drawn)
+    found = [int(group.get("data-node")) for group in tree.iter("g") if group.get("class") == "node"]
+    assert found == list(range(nodes))
+    assert "nan" not in drawn
+
+
+def test_a_large_controller_is_not_drawn():
+    assert graph(AGENT, random_controller(1, MOST_NODES + 1)) is None
+
+
+def test_labels_cannot_become_markup():
+    nasty = "</text></svg><script>alert(1)</script>"
+    agent = dp.Agent(nasty, (nasty, "b"), (nasty + "1", nasty + "2"))
+    made = dp.Controller([0.5, 0.5], [[0.5, 0.5]] * 2, np.full((2, 2, 2, 2), 0.5))
+    drawn = graph(agent, made).drawn
+    assert "<script" not in drawn
+    names = {element.tag for element in ElementTree.fromstring(drawn).iter()}
+    assert names == {"svg", "defs", "marker", "path", "g", "title", "rect", "text", "tspan"}
+
+
+def boxes_in(drawing):
+    """(left, top, right, bottom) of every node and every label."""
+    found = []
+    for thing in drawing.things:
+        if thing.height == 0:
+            continue
+        middle = drawing.tops[thing.rank] + drawing.heights[thing.rank] / 2
+        found.append(
+            (thing.x - thing.left, middle - thing.height / 2, thing.x + thing.right, middle + thing.height / 2)
+        )
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nodes_and_words_do_not_overlap(seed):
+    made = random_controller(seed, 3 + seed)
+    use = unknown(AGENT, made)
+    drawing = _Drawing(boxes_of(AGENT, made, use), links_of(AGENT, made, use), "g")
+    for (a, b, c, d), (e, f, g, h) in combinations(boxes_in(drawing), 2):
+        assert c <= e + 1e-6 or g <= a + 1e-6 or d <= f + 1e-6 or h <= b + 1e-6
+
+
+def test_curves_keep_clear_of_nodes():
+    """Every wire that crosses a row of nodes does so upright, beside the nodes of that row."""
+    crossed = 0
+    for seed in range(6):
+        made = random_controller(seed, 9)
+        use = unknown(AGENT, made)
+        drawing = _Drawing(boxes_of(AGENT, made, use), links_of(AGENT, made, use), "g")
+        bends = [thing for chain in drawing.layout.chains for thing in chain if drawing.things[thing].rank % 2 == 0]
+        crossed += len(bends)
+        for own in (drawing.things[bend] for bend in bends):
+            for other in drawing.things[:9]:
+                apart = own.x <= other.x - other.left - APART / 2 or own.x >= other.x + other.right + APART / 2
+                assert apart or other.rank != own.rank
+    assert crossed > 10
+
+
+def test_drawings_are_repeatable():
+    made = random_controller(5, 15)
+    assert graph(AGENT, made).drawn == graph(AGENT, made).drawn
+
+
+def test_depths_are_distances_and_all_nodes_have_one():
+    assert depths(5, [1], [(1, 0), (0, 2), (2, 1), (3, 4)]) == [1, 0, 2, 0, 1]
+
+
+def test_a_long_wire_is_straight():
+    box = (40.0, 40.0, 40.0)
+    wires = [Wire(i, i + 1, 30.0, 14.0) for i in range(4)] + [Wire(4, 0, 30.0, 14.0)]
+    layout = laid_out([box] * 5, range(5), wires)
+    assert len({layout.things[thing].x for thing in layout.chains[4]}) == 1
+
+
+def test_the_graph_of_a_known_team():
+    model = dp.load("dectiger")
+    team = dp.Team.of(model, [controller()] * 2)
+    drawn = graph_of(model.agents[0], controller(), use_on_model(model, team)[0], "g").drawn
+    texts = ["".join(element.itertext()) for element in ElementTree.fromstring(drawn).iter("text")]
+    assert texts.count("listen") == 4
+    assert {"open-left", "open-right", "start", "hear-left", "hear-right"} <= set(texts)

@@ -1,0 +1,168 @@
+"""The page as a file: whole, harmless, small, the same every time."""
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from dectiger_horizon3 import controller
+
+import decpomdp as dp
+from decpomdp.core import InputError
+from decpomdp.report.page import page, write_page
+from decpomdp.report.sources import Shown, shown
+from report.making import NASTY, kept, nasty_model
+
+VOID = {"br", "col", "input", "link", "meta"}
+
+
+class Elements(HTMLParser):
+    """All elements, each checked to be closed in order."""
+
+    def __init__(self, content):
+        super().__init__(convert_charrefs=True)
+        self.open, self.found, self.words = [], [], []
+        self.feed(content)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    def tags(self, name):
+        return [attributes for tag, attributes in self.found if tag == name]
+
+
+@pytest.fixture(scope="module")
+def tiger_page(tiger):
+    return (tiger.folder / "report.html").read_text()
+
+
+def test_a_run_has_its_page(tiger_page):
+    found = Elements(tiger_page)
+    assert [attributes["id"] for attributes in found.tags("section")] == [
+        "controllers",
+        "replay",
+        "curves",
+        "details",
+    ]
+    words = " ".join(found.words)
+    for said in ("dectiger", "13.449", "exact, from the model, after learning", "39,000", "stopped: steps", "listen"):
+        assert said in words
+    nodes = [attributes["data-node"] for attributes in found.tags("g") if attributes.get("class") == "node"]
+    assert nodes == [str(i) for i in range(6)] * 2
+
+
+def test_it_stands_alone_and_is_small(tiger_page):
+    found = Elements(tiger_page)
+    assert len(tiger_page) < 150_000
+    for _, attributes in found.found:
+        assert not {"src", "onclick", "onload"} & set(attributes)
+        assert attributes.get("href", "#").startswith("#")
+    style = re.search(r"<style>(.*?)</style>", tiger_page, re.S).group(1)
+    assert "url(" not in style
+    assert "@import" not in style
+    assert set(re.findall(r"https?://[^\"' )]*", tiger_page)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_only_our_script_may_run(tiger_page):
+    script = re.search(r"<script>(.*?)</script>", tiger_page, re.S).group(1)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = next(a["content"] for a in Elements(tiger_page).tags("meta") if "http-equiv" in a)
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+
+
+def test_making_it_again_gives_the_same_bytes(tiger, tiger_page):
+    assert page([shown(tiger)]) == tiger_page
+
+
+def test_labels_can_do_no_harm(tmp_path):
+    model = nasty_model()
+    team = dp.Team.of(model, [controller()] * 2)
+    run = kept(tmp_path / "<img src=x onerror=alert(2)>", model, team, method=NASTY)
+    content = page([Shown(run, model)])
+    found = Elements(content)
+    assert found.tags("img") == []
+    assert len(found.tags("script")) == 2
+    assert not any(name.startswith("on") for _, attributes in found.found for name in attributes)
+    both = page([Shown(run, model), Shown(run, model)])
+    assert Elements(both).tags("img") == []
+    assert len(Elements(both).tags("script")) == 1
+
+
+def test_without_its_source_the_page_says_so(tiger):
+    gone = replace(tiger, record=type(tiger.record)(**{**fields(tiger.record), "source": "gone.dpomdp"}))
+    found = shown(gone)
+    assert found.missing == "gone.dpomdp is not there any more"
+    words = " ".join(Elements(page([found])).words)
+    assert "Nothing to replay: gone.dpomdp is not there any more." in words
+    assert "How long each is used is not known" in words
+
+
+def test_another_problem_under_the_same_name_is_noticed(tiger):
+    other = replace(tiger, record=type(tiger.record)(**{**fields(tiger.record), "digest": "0" * 64}))
+    assert shown(other).missing == "dectiger is not the same problem any more"
+
+
+def fields(record):
+    return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+def test_learned_from_episodes(logged):
+    content = (logged.folder / "report.html").read_text()
+    words = " ".join(Elements(content).words)
+    assert "there is no model to play the learned team on" in words
+    assert "How sure is the learner?" in words
+    assert "Effective sample size" in words
+    assert page([shown(logged)]) == content
+    assert "The team, played on the model." in page([shown(logged, "broadcast")])
+    with pytest.raises(InputError, match="does not fit problem dectiger"):
+        shown(logged, "dectiger")
+
+
+def test_several_runs_on_one_page(tiger, logged, tmp_path):
+    target = write_page([shown(tiger), shown(logged)], tmp_path / "both.html")
+    found = Elements(target.read_text())
+    assert "2 runs compared" in found.words
+    assert len(found.tags("svg")) >= 4
+    ids = [attributes["id"] for _, attributes in found.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    legends = [a for tag, a in found.found if tag == "path" and (a.get("class") or "").startswith("curve")]
+    assert {a["data-name"] for a in legends} == {"tiger", "run"}
+
+
+def test_a_large_team_is_told_in_words(tmp_path):
+    model = dp.load("broadcast")
+    rng = np.random.default_rng(0)
+    large = dp.Controller.deterministic(rng.integers(2, size=70), rng.integers(70, size=(70, 2)), 2)
+    run = kept(tmp_path / "large", model, dp.Team.of(model, [large, dp.Controller.uniform(2, 2)]))
+    found = Elements(page([shown(run)]))
+    words = " ".join(found.words)
+    assert "More than 50 nodes: told in words alone." in words
+    assert "node 69: " in words
+
+
+def test_a_run_without_a_trace(tmp_path):
+    model = dp.load("broadcast")
+    run = kept(tmp_path / "short", model, dp.Team.uniform(model), trace=())
+    assert "The trace has nothing to draw." in page([shown(run)])
+
+
+def test_three_agents_and_no_discount(tmp_path):
+    agent = dp.Agent("x", ("a", "b"), ("c",))
+    agents = tuple(replace(agent, name=name) for name in "xyz")
+    ones = np.ones((8, 1, 1))
+    model = dp.DecPOMDP(agents, ("only",), [1.0], ones, ones, np.arange(8.0)[:, None], 0.0, "three")
+    run = kept(tmp_path / "three", model, dp.Team.uniform(model))
+    found = Elements(page([Shown(run, model)]))
+    assert len([a for a in found.tags("article") if a["class"] == "card"]) == 3
