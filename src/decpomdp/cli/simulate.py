@@ -1,20 +1,34 @@
 """`decpomdp simulate`."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from decpomdp.cli import words
 
+if TYPE_CHECKING:
+    from decpomdp.core import DecPOMDP, Episodes
+
+PBVI = "pbvi"  # the joint policy of the centralised problem
+BELIEFS = 500  # of its plan: no time limit, so that the episodes are a function of the seed
+
 
 def simulate(
     problem: Annotated[str, typer.Argument(help=words.PROBLEM)],
-    policy: Annotated[str, typer.Option("--policy", help="`random`, or the path of a team.json.")] = "random",
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy",
+            help="`random`, the path of a team.json, or `pbvi`: plan as if one agent saw and did everything.",
+        ),
+    ] = "random",
     episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many episodes to play.")] = 1000,
     horizon: Annotated[int, typer.Option("--horizon", min=1, help="Steps per episode.")] = 50,
     explore: Annotated[
-        float, typer.Option("--explore", min=0, max=1, help="Probability of a uniformly random action in every node.")
+        float,
+        typer.Option("--explore", min=0, max=1, help="Probability that an agent acts uniformly at random instead."),
     ] = 0.0,
     seed: words.Seed = 0,
     discount: words.Discount = None,
@@ -24,15 +38,12 @@ def simulate(
     """Play a policy and record what each agent saw and did, with which probability, and the rewards."""
     import numpy as np
 
-    from decpomdp.cli.policy import team_for
     from decpomdp.core import InputError
     from decpomdp.domains.load import load
     from decpomdp.io.episodes import EpisodeWriter
-    from decpomdp.rollouts import stream
 
     model = load(problem, discount)
-    team = team_for(policy, model)
-    pieces = stream(model, team.exploring(explore) if explore else team, episodes, horizon, seed)
+    pieces = _pieces(model, policy, explore, episodes, horizon, seed)
     facts = {"policy": policy, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
     returns = []
     if out is None:
@@ -64,3 +75,20 @@ def simulate(
         f"mean discounted return {every.mean():.4f}{spread}",
     ]
     words.tell(result, as_json, lines if out is None else [*lines, f"written to {out}"])
+
+
+def _pieces(
+    model: "DecPOMDP", policy: str, explore: float, episodes: int, horizon: int, seed: int
+) -> "Iterator[Episodes]":
+    """The episodes, a bounded number at a time."""
+    if policy == PBVI:
+        from decpomdp.planners.pbvi import pbvi
+        from decpomdp.planners.semi_random import semi_random_stream
+
+        planned = pbvi(model, beliefs=BELIEFS, seed=seed).policy
+        return semi_random_stream(model, planned, 1 - explore, episodes=episodes, steps=horizon, seed=seed)
+    from decpomdp.cli.policy import team_for
+    from decpomdp.rollouts import stream
+
+    team = team_for(policy, model)
+    return stream(model, team.exploring(explore) if explore else team, episodes, horizon, seed)

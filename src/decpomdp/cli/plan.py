@@ -1,0 +1,101 @@
+"""`decpomdp plan`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from decpomdp.cli import runs, words
+
+if TYPE_CHECKING:
+    from decpomdp.core import DecPOMDP, Fit, Row
+
+PLANNING = {
+    "seconds": "{:.0f} s",
+    "phase": "{}",
+    "iteration": "iteration {}",
+    "lower": "lower bound {:.4f}",
+    "upper": "upper bound {:.4f}",
+    "gap": "gap {:.4g}",
+    "size": "nodes {}",
+    "points": "points {}",
+}
+
+
+def plan(
+    problem: Annotated[str, typer.Argument(help=words.PROBLEM)],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Folder for the run: team.json, report.html, run.json, ..."),
+    ],
+    method: Annotated[
+        str, typer.Option("--method", help="fb-hsvi, periem, em, or pbvi (one agent that sees and does everything).")
+    ] = "fb-hsvi",
+    seed: words.Seed = 0,
+    discount: words.Discount = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", min=0, help="Seconds; the best so far is kept.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="Gap between the bounds to stop at (fb-hsvi, pbvi).")
+    ] = None,
+    horizon: Annotated[
+        int | None, typer.Option("--horizon", min=1, help="Steps; for ever when left out (fb-hsvi).")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, help="Of every controller (em, periem); at most (pbvi).")
+    ] = None,
+    as_json: words.Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
+) -> None:
+    """Plan a team for a problem from its model.
+
+    Ctrl-C keeps the best so far.
+    """
+    from decpomdp.cli.progress import Progress
+    from decpomdp.io.logs import RunLog
+    from decpomdp.io.runs import new_run
+    from decpomdp.planners.front import opened, own_options, planner_named, played_by
+    from decpomdp.planners.front import plan as plan_front
+    from decpomdp.report.keep import keep_run
+
+    wanted = {"epsilon": epsilon, "horizon": horizon, "nodes": nodes}
+    known = own_options(planner_named(method))
+    runs.refuse({name: value for name, value in wanted.items() if name not in known}, f"the method {method}")
+    shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
+    model = opened(problem, discount)
+    with new_run(out) as folder, RunLog(sys.argv[1:]) as log:
+        with Progress(PLANNING, quiet) as show:
+            watch = log.watching(show, PLANNING)
+            fit = plan_front(model, method, watch=lambda row: watch(_shown(row)), **shared, **runs.given(wanted))
+        facts = {"source": problem, "method": method, "seed": seed, **_facts(model, fit, horizon)}
+        keep_run(folder, fit, facts, played_by(model, fit.team), log)
+    result = runs.told(facts, fit, out)
+    upper = result.get("upper_bound")
+    words.tell(result, as_json, runs.lines(result, [] if upper is None else [f"upper bound {upper:.6g}"]))
+
+
+def _shown(row: "Row") -> "Row":
+    nodes = row.get("nodes")
+    return {**row, "size": "+".join(str(n) for n in nodes) if isinstance(nodes, tuple) else nodes}
+
+
+def _facts(model: "DecPOMDP", fit: "Fit", horizon: int | None) -> dict[str, Any]:
+    """What can be said about the team: its value is computed anew, whatever the planner thought of it."""
+    from decpomdp.evaluation import exact_value
+    from decpomdp.planners.front import played_by
+
+    played = played_by(model, fit.team)
+    exact = exact_value(played, fit.team, horizon)
+    span = "" if horizon is None else f", over {horizon} steps"
+    facts: dict[str, Any] = {
+        "problem": played.name,
+        "digest": model.digest(),
+        "discount": model.discount,
+        "horizon": horizon,
+        "value": {"value": exact.value, "error": exact.error, "method": f"exact, from the model{span}"},
+    }
+    upper = fit.trace[-1].get("upper") if fit.trace else None
+    return facts if upper is None else {**facts, "upper_bound": upper}

@@ -1,0 +1,306 @@
+"""Beliefs of a partially observable model, and the two bounds on their value.
+
+A belief is a list of states with their weights; weights need not sum to one, because everything here is linear in
+them. After joint action u, `foresee` sorts what may follow by joint observation y:
+
+  ahead(s1) = sum_s b(s) transition[u, s, s1]        successor_y(s1) = ahead(s1) observation[u, s1, y]
+
+Lower bound: max_i b . vector_i. Upper bound: the smaller of the informed bound max_u b . informed_u and the sawtooth
+
+  sum_s b(s) corner(s) + min_p drop_p min_{s in p} b(s) / b_p(s),     drop_p = value_p - sum_s b_p(s) corner(s) <= 0
+
+over the points p whose states are all in b; points hang in a chain at their first state, so that few are looked at.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.backup import SparseRows
+from decpomdp.kernels.compiled import kernel
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+TINY = 1e-30  # states less likely than this are dropped from a belief: products of smaller numbers would vanish
+
+
+class Dynamics(NamedTuple):
+    """A model with its zeros left out."""
+
+    transition: SparseRows  # row u * S + s, column s1
+    observation: SparseRows  # row u * S + s1, column y
+    reward: Floats  # [u, s]
+    discount: float
+    symbols: int  # joint observations
+    widest: int  # most (s1, y) pairs of a joint action
+
+
+class Points(NamedTuple):
+    """The upper bound."""
+
+    offsets: Whole  # [p + 1]
+    states: Whole  # [entry] ascending within a point
+    weights: Floats  # [entry] sum to one within a point
+    drop: Floats  # [p]
+    head: Whole  # [s] first point of the chain of state s; -1: none
+    following: Whole  # [p] next point of the chain; -1: none
+    corner: Floats  # [s]
+    informed: Floats  # [s, u]
+
+
+class Scratch(NamedTuple):
+    """Room to work in."""
+
+    ahead: Floats  # [s] zero between uses
+    touched: Whole  # [s]
+    count: Whole  # [y] zero between uses
+    seen: Whole  # [y] the joint observations that may follow, in order of discovery
+    first: Whole  # [k + 1] entries of the k-th of them
+    states: Whole  # [entry]
+    weights: Floats  # [entry]
+    dense: Floats  # [s] zero between uses
+
+
+@kernel
+def scratch_for(states: int, symbols: int, widest: int) -> Scratch:
+    """Room for one worker."""
+    return Scratch(
+        np.zeros(states),
+        np.empty(states, np.int64),
+        np.zeros(symbols, np.int64),
+        np.empty(symbols, np.int64),
+        np.zeros(symbols + 1, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest),
+        np.zeros(states),
+    )
+
+
+@kernel
+def foresee(dynamics: Dynamics, u: int, states: Whole, weights: Floats, room: Scratch) -> int:
+    """Sort what may follow u by joint observation; returns how many of them there are."""
+    transition, observation = dynamics.transition, dynamics.observation
+    base = u * dynamics.reward.shape[1]
+    touched = 0
+    for k in range(len(states)):
+        row = base + states[k]
+        for e in range(transition.offsets[row], transition.offsets[row + 1]):
+            s1 = transition.columns[e]
+            if room.ahead[s1] == 0.0:
+                room.touched[touched] = s1
+                touched += 1
+            room.ahead[s1] += weights[k] * transition.values[e]
+    seen = 0
+    for k in range(touched):
+        row = base + room.touched[k]
+        for e in range(observation.offsets[row], observation.offsets[row + 1]):
+            y = observation.columns[e]
+            if room.count[y] == 0:
+                room.seen[seen] = y
+                seen += 1
+            room.count[y] += 1
+    room.first[0] = 0
+    for k in range(seen):
+        room.first[k + 1] = room.first[k] + room.count[room.seen[k]]
+        room.count[room.seen[k]] = room.first[k]  # from here on: where the next entry goes
+    for k in range(touched):
+        s1 = room.touched[k]
+        for e in range(observation.offsets[base + s1], observation.offsets[base + s1 + 1]):
+            place = room.count[observation.columns[e]]
+            room.states[place] = s1
+            room.weights[place] = room.ahead[s1] * observation.values[e]
+            room.count[observation.columns[e]] += 1
+        room.ahead[s1] = 0.0
+    for k in range(seen):
+        room.count[room.seen[k]] = 0
+    return seen
+
+
+@kernel
+def best_vector(
+    vectors: Floats, count: int, states: Whole, weights: Floats, slack: float, scores: Floats
+) -> tuple[int, float]:
+    """The vector with the highest value, and that value; the first one that is at most `slack` (of the mass) worse."""
+    scores[:count] = 0.0
+    mass = 0.0
+    for k in range(len(states)):
+        row, weight = vectors[states[k]], weights[k]
+        mass += weight
+        for i in range(count):
+            scores[i] += weight * row[i]
+    best = 0
+    for i in range(1, count):
+        if scores[i] > scores[best]:
+            best = i
+    enough = scores[best] - slack * mass
+    for i in range(best):
+        if scores[i] >= enough:
+            return i, scores[i]
+    return best, scores[best]
+
+
+@kernel
+def upper_bound(points: Points, states: Whole, weights: Floats, dense: Floats) -> float:
+    """The upper bound of a belief."""
+    base = 0.0
+    for k in range(len(states)):
+        dense[states[k]] = weights[k]
+        base += weights[k] * points.corner[states[k]]
+    deepest = 0.0
+    for k in range(len(states)):
+        p = points.head[states[k]]
+        while p >= 0:
+            ratio = np.inf
+            for e in range(points.offsets[p], points.offsets[p + 1]):
+                ratio = min(ratio, dense[points.states[e]] / points.weights[e])
+                if points.drop[p] * ratio >= deepest:
+                    break
+            deepest = min(deepest, points.drop[p] * ratio)
+            p = points.following[p]
+    for k in range(len(states)):
+        dense[states[k]] = 0.0
+    informed = -np.inf
+    for u in range(points.informed.shape[1]):
+        total = 0.0
+        for k in range(len(states)):
+            total += weights[k] * points.informed[states[k], u]
+        informed = max(informed, total)
+    return min(informed, base + deepest)
+
+
+@kernel
+def upper_values(
+    dynamics: Dynamics, points: Points, states: Whole, weights: Floats, room: Scratch, out: Floats
+) -> None:
+    """out[u]: the upper bound of taking u first."""
+    for u in range(len(out)):
+        earned, following = 0.0, 0.0
+        for k in range(len(states)):
+            earned += weights[k] * dynamics.reward[u, states[k]]
+        for k in range(foresee(dynamics, u, states, weights, room)):
+            part = slice(room.first[k], room.first[k + 1])
+            following += upper_bound(points, room.states[part], room.weights[part], room.dense)
+        out[u] = earned + dynamics.discount * following
+
+
+@kernel
+def hang(points: Points) -> None:
+    """Chain the points at their first states."""
+    points.head[:] = -1
+    for p in range(len(points.drop)):
+        first = points.states[points.offsets[p]]
+        points.following[p] = points.head[first]
+        points.head[first] = p
+
+
+@kernel
+def point_values(points: Points, begin: int, out: Floats) -> None:
+    """out[p]: the upper bound at every point from `begin` on."""
+    dense = np.zeros(len(points.corner))
+    for p in range(begin, len(out)):
+        part = slice(points.offsets[p], points.offsets[p + 1])
+        out[p] = upper_bound(points, points.states[part], points.weights[part], dense)
+
+
+@kernel
+def best_vectors(
+    vectors: Floats, count: int, offsets: Whole, states: Whole, weights: Floats, index: Whole, value: Floats
+) -> None:
+    """index[p], value[p]: the best vector of every belief."""
+    scores = np.empty(count)
+    for p in range(len(index)):
+        part = slice(offsets[p], offsets[p + 1])
+        index[p], value[p] = best_vector(vectors, count, states[part], weights[part], 0.0, scores)
+
+
+@kernel
+def toward(
+    dynamics: Dynamics,
+    vectors: Floats,
+    count: int,
+    points: Points,
+    states: Whole,
+    weights: Floats,
+    target: float,
+    out_states: Whole,
+    out_weights: Floats,
+) -> tuple[int, float]:
+    """The successor by which the bounds are furthest apart, under the action that the upper bound prefers.
+
+    Returns its number of states and how much its gap, times its probability, exceeds `target`.
+    """
+    room = scratch_for(dynamics.reward.shape[1], dynamics.symbols, dynamics.widest)
+    values, scores = np.empty(dynamics.reward.shape[0]), np.empty(count)
+    upper_values(dynamics, points, states, weights, room, values)
+    seen = foresee(dynamics, np.argmax(values), states, weights, room)
+    chosen, widest = np.int64(0), -np.inf
+    for k in range(seen):
+        part = slice(room.first[k], room.first[k + 1])
+        mass = room.weights[part].sum()
+        upper = upper_bound(points, room.states[part], room.weights[part], room.dense)
+        _, lower = best_vector(vectors, count, room.states[part], room.weights[part], 0.0, scores)
+        if upper - lower - mass * target > widest:
+            chosen, widest = k, upper - lower - mass * target
+    return successor(room, chosen, out_states, out_weights), widest
+
+
+@kernel
+def successor(room: Scratch, k: int, out_states: Whole, out_weights: Floats) -> int:
+    """The k-th foreseen successor as a belief that sums to one; returns its number of states."""
+    mass, kept, size = 0.0, 0.0, 0
+    for e in range(room.first[k], room.first[k + 1]):
+        mass += room.weights[e]
+    for e in range(room.first[k], room.first[k + 1]):
+        if room.weights[e] > TINY * mass:
+            out_states[size], out_weights[size] = room.states[e], room.weights[e]
+            kept += room.weights[e]
+            size += 1
+    for e in range(size):
+        out_weights[e] /= kept
+    return size
+
+
+@kernel
+def furthest(
+    dynamics: Dynamics, points: Points, p: int, chances: Floats, out_states: Whole, out_weights: Floats
+) -> tuple[int, float]:
+    """Of one random successor of point p for every action, the one furthest from all points in the 1-norm.
+
+    Returns its number of states and that distance. chances[u] in [0, 1) draws the joint observation after u.
+    """
+    room = scratch_for(dynamics.reward.shape[1], dynamics.symbols, dynamics.widest)
+    own = slice(points.offsets[p], points.offsets[p + 1])
+    states, weights = np.empty(len(out_states), np.int64), np.empty(len(out_states))
+    size, distance = 0, -1.0
+    for u in range(len(chances)):
+        seen = foresee(dynamics, u, points.states[own], points.weights[own], room)
+        left, k = chances[u], 0
+        while k < seen - 1:
+            left -= room.weights[room.first[k] : room.first[k + 1]].sum()
+            if left < 0.0:
+                break
+            k += 1
+        length = successor(room, k, states, weights)
+        away = nearest(points, states[:length], weights[:length], room.dense)
+        if away > distance:
+            size, distance = length, away
+            out_states[:length], out_weights[:length] = states[:length], weights[:length]
+    return size, distance
+
+
+@kernel
+def nearest(points: Points, states: Whole, weights: Floats, dense: Floats) -> float:
+    """Distance in the 1-norm from a belief to the nearest point."""
+    for k in range(len(states)):
+        dense[states[k]] = weights[k]
+    closest = 0.0  # the largest overlap: |b - p| = 2 - 2 sum_s min(b(s), p(s))
+    for p in range(len(points.drop)):
+        overlap = 0.0
+        for e in range(points.offsets[p], points.offsets[p + 1]):
+            overlap += min(dense[points.states[e]], points.weights[e])
+        closest = max(closest, overlap)
+    for k in range(len(states)):
+        dense[states[k]] = 0.0
+    return 2.0 - 2.0 * closest

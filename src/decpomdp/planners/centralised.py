@@ -1,0 +1,40 @@
+"""The centralised problem: one agent that sees all joint observations and takes the joint actions.
+
+Its value bounds what any team can do, because a team's agents each see a part of what this agent sees.
+"""
+
+from collections.abc import Iterable
+from itertools import product
+
+from decpomdp.core import Agent, DecPOMDP
+from decpomdp.core.agent import numbered
+
+NAME = "all"  # of the one agent
+PREFIX = "centralised "  # of the problem's name
+
+
+def centralised(model: DecPOMDP) -> DecPOMDP:
+    """The same dynamics and rewards with one agent; its labels are the agents' labels joined by "+".
+
+    >>> from decpomdp.domains.load import load
+    >>> centralised(load("dectiger")).agents[0].actions[:3]
+    ('listen+listen', 'listen+open-left', 'listen+open-right')
+    """
+    actions = _joined(agent.actions for agent in model.agents)
+    observations = _joined(agent.observations for agent in model.agents)
+    return DecPOMDP(
+        agents=(Agent(NAME, actions, observations),),
+        states=model.states,
+        start=model.start,
+        transition=model.transition,
+        observation=model.observation,
+        reward=model.reward,
+        discount=model.discount,
+        name=PREFIX + model.name,
+    )
+
+
+def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Labels of all combinations, the last part fastest; numbers where joining would make two of them the same."""
+    joint = tuple("+".join(labels) for labels in product(*parts))
+    return joint if len(set(joint)) == len(joint) else numbered(len(joint))

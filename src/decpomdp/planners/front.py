@@ -1,0 +1,110 @@
+"""`plan`: a model goes in, a team with a proved value comes out."""
+
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from decpomdp.core import DecPOMDP, Fit, InputError, Team, Watch, unwatched
+from decpomdp.domains.load import load
+
+METHODS = ("fb-hsvi", "periem", "em", "pbvi")
+
+Problem = str | os.PathLike[str] | DecPOMDP
+
+
+def plan(
+    problem: Problem,
+    method: str = "fb-hsvi",
+    *,
+    discount: float | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    watch: Watch = unwatched,
+    **options: Any,
+) -> Fit:
+    """Plan a team for a problem whose model is known.
+
+    Parameters
+    ----------
+    problem
+        The name of a built-in problem, a `.dpomdp` file, or a model.
+    method
+        "fb-hsvi" (heuristic search with bounds), "periem" (periodic controllers), "em" (expectation maximisation), or
+        "pbvi": one agent that sees and does everything. Its team is for `centralised(problem)`, and its upper bound
+        holds for every team.
+    discount
+        Use this discount instead of the problem's own.
+    seed
+        Fixes every random choice.
+    time_limit
+        Seconds after which the best team so far is returned.
+    threads
+        How many threads to use; all cores by default. The result does not depend on it.
+    watch
+        Called with every new row of the trace.
+    options
+        What the method takes beside: see `fb_hsvi`, `periem`, `em` and `pbvi` in `decpomdp.planners`.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> fit = dp.plan("dectiger", "pbvi")
+    >>> fit.stopped
+    'converged'
+    >>> round(dp.evaluate(fit.team, played_by(dp.load("dectiger"), fit.team)).value, 3)
+    59.817
+    """
+    planner = planner_named(method)
+    unknown = sorted(set(options) - set(own_options(planner)))
+    if unknown:
+        raise InputError(
+            f"{method}: expected options among {', '.join(own_options(planner)) or 'none'}, got {', '.join(unknown)}"
+        )
+    model = opened(problem, discount)
+    return planner(model, seed=seed, time_limit=time_limit, threads=threads, watch=watch, **options)
+
+
+def opened(problem: Problem, discount: float | None) -> DecPOMDP:
+    """The model that `problem` names or is."""
+    if isinstance(problem, DecPOMDP):
+        return problem if discount is None else problem.with_discount(discount)
+    if isinstance(problem, str | os.PathLike):
+        return load(problem, discount)
+    raise InputError(f"problem: expected a name, a .dpomdp file or a DecPOMDP, got {type(problem).__name__}")
+
+
+def planner_named(method: str) -> Callable[..., Fit]:
+    """Imported when it is wanted: each brings its kernels along."""
+    if method == "fb-hsvi":
+        from decpomdp.planners.fb_hsvi import fb_hsvi
+
+        return fb_hsvi
+    if method == "periem":
+        from decpomdp.planners.periodic import periem
+
+        return periem
+    if method == "em":
+        from decpomdp.planners.em import em
+
+        return em
+    if method == "pbvi":
+        from decpomdp.planners.pbvi import pbvi
+
+        return pbvi
+    raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+
+
+def own_options(planner: Callable[..., Fit]) -> tuple[str, ...]:
+    """What a planner takes beside what all take."""
+    shared = {"seed", "time_limit", "threads", "watch"}
+    given = inspect.signature(planner).parameters.values()
+    return tuple(each.name for each in given if each.kind is each.KEYWORD_ONLY and each.name not in shared)
+
+
+def played_by(model: DecPOMDP, team: Team) -> DecPOMDP:
+    """What `team` plays: the model, or the centralised one if one agent is to do what several do in the model."""
+    from decpomdp.planners.centralised import centralised
+
+    return centralised(model) if len(team.agents) == 1 < len(model.agents) else model

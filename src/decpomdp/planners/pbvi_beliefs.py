@@ -1,0 +1,94 @@
+"""The belief set: beliefs that can be reached from the start, laid end to end, each with its depth."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import DecPOMDP
+from decpomdp.kernels.backup import SparseRows
+from decpomdp.kernels.beliefs import Dynamics
+
+DIGITS = 10  # beliefs that agree to this many decimals are one
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+class BeliefSet:
+    """Grows only. The first belief is the start."""
+
+    def __init__(self, start: Floats) -> None:
+        self.offsets: Whole = np.zeros(1, np.int64)  # [p + 1]
+        self.states: Whole = np.zeros(0, np.int64)  # [entry]
+        self.weights: Floats = np.zeros(0)  # [entry]
+        self.depth: Whole = np.zeros(0, np.int64)  # [p] steps from the start by which it was found
+        self._place: dict[bytes, int] = {}
+        support = np.flatnonzero(start)
+        self.add([(support, start[support])], [0])
+
+    @property
+    def count(self) -> int:
+        """How many beliefs there are."""
+        return len(self.depth)
+
+    def place(self, states: Whole, weights: Floats) -> int | None:
+        """Where a belief is, None when it is new."""
+        return self._place.get(key_of(states, weights))
+
+    def add(self, beliefs: list[tuple[Whole, Floats]], depths: list[int]) -> list[int]:
+        """Add what is new; returns the place of every one of `beliefs`."""
+        places: list[int] = []
+        fresh: list[tuple[Whole, Floats, int]] = []
+        for (states, weights), depth in zip(beliefs, depths, strict=True):
+            order = np.argsort(states)
+            key = key_of(states, weights)
+            if key not in self._place:
+                self._place[key] = self.count + len(fresh)
+                fresh.append((states[order], weights[order], depth))
+            places.append(self._place[key])
+        if fresh:
+            sizes = np.cumsum([len(states) for states, _, _ in fresh])
+            self.offsets = np.concatenate([self.offsets, self.offsets[-1] + sizes])
+            self.states = np.concatenate([self.states, *(states for states, _, _ in fresh)])
+            self.weights = np.concatenate([self.weights, *(weights for _, weights, _ in fresh)])
+            self.depth = np.concatenate([self.depth, [depth for _, _, depth in fresh]])
+        return places
+
+    def belief(self, place: int) -> tuple[Whole, Floats]:
+        """States and weights of one belief."""
+        part = slice(self.offsets[place], self.offsets[place + 1])
+        return self.states[part], self.weights[part]
+
+    def layers(self) -> list[Whole]:
+        """Places of the beliefs, deepest first, those of one depth together."""
+        return [np.flatnonzero(self.depth == depth) for depth in np.unique(self.depth)[::-1]]
+
+
+def key_of(states: Whole, weights: Floats) -> bytes:
+    """Equal for beliefs that agree to DIGITS decimals, whatever the order of their states."""
+    rounded = np.round(weights, DIGITS) + 0.0
+    order = np.argsort(states)
+    kept = order[rounded[order] > 0]
+    return np.ascontiguousarray(states[kept], np.int64).tobytes() + rounded[kept].tobytes()
+
+
+def dynamics_of(model: DecPOMDP) -> Dynamics:
+    """A model with its zeros left out."""
+    observation = sparse_rows(model.observation)
+    states = len(model.states)
+    entries = np.diff(observation.offsets[::states])
+    return Dynamics(
+        transition=sparse_rows(model.transition),
+        observation=observation,
+        reward=model.reward,
+        discount=model.discount,
+        symbols=model.joint_observations,
+        widest=int(entries.max()),
+    )
+
+
+def sparse_rows(table: Floats) -> SparseRows:
+    """The positive entries of a table, row by row."""
+    rows = table.reshape(-1, table.shape[-1])
+    where, columns = np.nonzero(rows)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(rows)))])
+    return SparseRows(offsets.astype(np.int64), columns.astype(np.int64), rows[where, columns])

@@ -1,0 +1,111 @@
+"""The semi-random behaviour: data from a team that half-heartedly follows a planner.
+
+At every step a policy on joint beliefs names a joint action. Each agent, on its own, does its part with the given
+probability and otherwise acts uniformly. The belief takes in what was really done and seen.
+
+This behaviour is not decentralised: what agent n does depends on everything that all agents did and saw. Recorded is
+p(a_n | joint history). Given the joint history the agents choose independently, so the product of the recorded
+probabilities is exactly the probability of the joint action, and ratios of a team's joint probability to it are
+unbiased importance weights. Weights that use one agent's factors alone, or probabilities estimated from an agent's
+own history, are not: its action also tells what the others saw.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from decpomdp.core import DecPOMDP, Episodes, InputError, concatenate
+from decpomdp.core.checks import freeze, whole
+from decpomdp.engines import threads as engine
+from decpomdp.kernels.rollout import Paths
+from decpomdp.kernels.semi_random import Leader, wander
+from decpomdp.planners.pbvi import AlphaPolicy
+from decpomdp.planners.pbvi_beliefs import dynamics_of
+from decpomdp.rollouts.collection import LONGEST
+from decpomdp.rollouts.dense import empty_paths, key_of
+from decpomdp.rollouts.tables import world_of
+
+CHUNK = 1_000_000  # agent-steps held at a time
+PIECE = 512  # joint steps that one thread plays at a time, about
+
+
+def semi_random(
+    model: DecPOMDP,
+    policy: AlphaPolicy,
+    probability: float,
+    *,
+    episodes: int,
+    steps: int,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Episodes:
+    """Episodes in which every agent follows `policy` with `probability`; they depend on the seed, not on `threads`."""
+    pieces = semi_random_stream(model, policy, probability, episodes=episodes, steps=steps, seed=seed, threads=threads)
+    return concatenate(list(pieces))
+
+
+def semi_random_stream(
+    model: DecPOMDP,
+    policy: AlphaPolicy,
+    probability: float,
+    *,
+    episodes: int,
+    steps: int,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Iterator[Episodes]:
+    """The same episodes, in pieces of bounded size."""
+    count, length = whole("episodes", episodes, 1, 2**53), whole("steps", steps, 1, LONGEST)
+    key = key_of(whole("seed", seed, 0, 2**64 - 1))
+    world, dynamics, leader = world_of(model), dynamics_of(model), _leader(model, policy, probability)
+    facts = {"behaviour": f"semi-random: a joint policy followed with probability {leader.follow:g}, else uniform"}
+
+    def chunk(first: int, size: int) -> Episodes:
+        paths = empty_paths(size * length, len(model.agents), behaviour=True)
+        per = max(1, PIECE // length)
+
+        def piece(number: int) -> None:
+            begin, end = number * per, min(size, (number + 1) * per)
+            part = Paths._make(field[begin * length : end * length] for field in paths)
+            wander(world, dynamics, leader, key, first + begin, end - begin, length, part)
+
+        engine.run(piece, -(-size // per), threads)
+        return _episodes(model, paths, length, facts)
+
+    size = max(1, CHUNK // (length * len(model.agents)))
+    return (chunk(first, min(size, count - first)) for first in range(0, count, size))
+
+
+def _leader(model: DecPOMDP, policy: AlphaPolicy, probability: float) -> Leader:
+    if not 0 <= probability <= 1:
+        raise InputError(f"probability: expected a number from 0 to 1, got {probability}")
+    states, least, most = policy.vectors.shape[1], int(policy.actions.min()), int(policy.actions.max())
+    if states != len(model.states) or least < 0 or most >= model.joint_actions:
+        raise InputError(
+            f"policy: expected vectors over {len(model.states)} states and actions from 0 to "
+            f"{model.joint_actions - 1}, got {states} states and an action {least if least < 0 else most}"
+        )
+    support = np.flatnonzero(model.start)
+    return Leader(
+        vectors=np.ascontiguousarray(policy.vectors.T),
+        actions=policy.actions,
+        parts=model.action_table(),
+        sizes=np.array([len(agent.actions) for agent in model.agents]),
+        start=support,
+        chance=model.start[support],
+        follow=float(probability),
+    )
+
+
+def _episodes(model: DecPOMDP, paths: Paths, length: int, facts: dict[str, str]) -> Episodes:
+    return Episodes(
+        agents=model.agents,
+        offsets=np.arange(0, len(paths.rewards) + 1, length),
+        observations=freeze(paths.observations),
+        actions=freeze(paths.actions),
+        behaviour=freeze(np.minimum(paths.behaviour, np.float32(1))),
+        rewards=freeze(paths.rewards),
+        discount=model.discount,
+        name=model.name,
+        facts=facts,
+    )

@@ -1,0 +1,135 @@
+"""`decpomdp plan`, and `decpomdp simulate --policy pbvi`."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+import decpomdp as dp
+from decpomdp.cli.main import code_of
+from decpomdp.planners.centralised import centralised
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        code = code_of([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def as_json(run, *arguments):
+    code, out, err = run(*arguments, "--json", "--quiet")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_a_run_folder(run, tmp_path):
+    told = as_json(run, "plan", "dectiger", "--method", "pbvi", "--epsilon", 0.05, "--seed", 2, "--out", "r")
+    team, model = dp.read_team(tmp_path / "r/team.json"), dp.load("dectiger")
+    assert told["value"]["value"] == dp.exact_value(centralised(model), team).value
+    assert told["value"]["method"] == "exact, from the model"
+    assert told["value"]["value"] <= told["upper_bound"] <= told["value"]["value"] + 0.05
+    record = json.loads((tmp_path / "r/run.json").read_text())
+    assert record["digest"] == model.digest()
+    assert (record["method"], record["problem"], record["seed"]) == ("pbvi", "centralised dectiger", 2)
+    assert (record["stopped"], record["settings"]["epsilon"]) == ("converged", 0.05)
+    assert record["upper_bound"] == told["upper_bound"]
+    trace = pq.read_table(tmp_path / "r/trace.parquet").to_pydict()
+    assert trace["upper"] == sorted(trace["upper"], reverse=True)
+    assert trace["lower"] == sorted(trace["lower"])
+
+
+def test_in_words(run):
+    code, out, err = run("plan", "broadcast", "--method", "pbvi", "--out", "r")
+    assert code == 0
+    assert "(exact, from the model), nodes" in out
+    assert "upper bound 9.2" in out
+    assert "written to r" in out
+    assert "iteration 0  lower bound 9.1000  upper bound 9.3840" in err  # agent 1 sends for ever
+    assert "nodes 1" in err
+    assert run("plan", "broadcast", "--method", "pbvi", "--out", "s", "--quiet")[2] == ""
+
+
+def test_the_same_again(run, tmp_path):
+    for folder in ("r", "s"):
+        as_json(run, "plan", "broadcast", "--method", "pbvi", "--nodes", 5, "--threads", len(folder), "--out", folder)
+    assert (tmp_path / "r/team.json").read_bytes() == (tmp_path / "s/team.json").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi"])
+def test_other_methods(run, tmp_path, method):
+    told = as_json(run, "plan", "broadcast", "--method", method, "--time-limit", 2, "--out", "r")
+    team = dp.read_team(tmp_path / "r/team.json")
+    assert told["value"]["value"] == dp.exact_value(dp.load("broadcast"), team).value
+    assert told["value"]["value"] > 8
+    assert told.get("upper_bound", 10) >= told["value"]["value"]
+
+
+def test_a_finite_horizon(run):
+    told = as_json(run, "plan", "dectiger", "--horizon", 3, "--discount", 1, "--time-limit", 20, "--out", "r")
+    assert told["value"]["value"] == pytest.approx(5.190812, abs=1e-4)
+    assert told["value"]["method"] == "exact, from the model, over 3 steps"
+
+
+def test_an_interrupt_keeps_the_best_so_far(tmp_path):
+    command = [sys.executable, "-m", "decpomdp.cli.main", "plan", "gridsmall", "--method", "pbvi", "--epsilon", "1e-9"]
+    process = subprocess.Popen(
+        [*command, "--out", "r", "--json"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    process.stderr.readline()  # the first line of progress: planning has begun
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    told = json.loads(out)
+    assert told["stopped"] == "interrupted"
+    assert told["value"]["value"] > 6.9
+    assert dp.read_team(tmp_path / "r/team.json").problem == "centralised gridsmall"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nobody"], "expected one of dectiger"),
+        (["dectiger", "--method", "magic"], "method: expected one of fb-hsvi, periem, em, pbvi, got 'magic'"),
+        (["dectiger", "--method", "pbvi", "--horizon", "3"], "--horizon does not belong to the method pbvi"),
+        (["dectiger", "--method", "em", "--epsilon", "1"], "--epsilon does not belong to the method em"),
+        (["dectiger", "--method", "pbvi", "--epsilon", "0"], "epsilon: expected a number above 0"),
+        (["dectiger", "--method", "pbvi", "--discount", "1"], "expected a discount below 1"),
+    ],
+)
+def test_a_mistake_is_one_line_and_code_two(run, tmp_path, arguments, words):
+    code, out, err = run("plan", *arguments, "--out", "r")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_contents_is_refused(run, tmp_path):
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r/mine.txt").write_text("mine")
+    code, _, err = run("plan", "dectiger", "--method", "pbvi", "--out", "r")
+    assert code == 2
+    assert "expected a new or empty folder" in err
+
+
+def test_semi_random_data(run, tmp_path):
+    arguments = ["simulate", "broadcast", "--policy", "pbvi", "--explore", 0.7, "--episodes", 60, "--horizon", 9]
+    code, out, _ = run(*arguments, "--out", "e.parquet", "--json")
+    assert code == 0
+    episodes = dp.read_episodes(tmp_path / "e.parquet")
+    assert sorted(set(episodes.behaviour.ravel().round(5).tolist())) == pytest.approx([0.35, 0.65])
+    assert episodes.returns().mean() == pytest.approx(json.loads(out)["mean_return"])
+    assert (episodes.facts["policy"], episodes.facts["explore"]) == ("pbvi", "0.7")
+    run(*arguments, "--out", "f.parquet")
+    assert dp.read_episodes(tmp_path / "f.parquet") == episodes

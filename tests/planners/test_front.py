@@ -1,0 +1,48 @@
+"""`plan`: problems by name, file or model; methods by name."""
+
+import pytest
+
+import decpomdp as dp
+from decpomdp.planners.front import METHODS, own_options, plan, planner_named, played_by
+
+
+def test_a_problem_is_a_name_a_file_or_a_model(tmp_path):
+    model = dp.load("broadcast")
+    dp.write_dpomdp(model, tmp_path / "my.dpomdp")
+    teams = [plan(problem, "pbvi").team for problem in ("broadcast", tmp_path / "my.dpomdp", model)]
+    assert teams[0].controllers == teams[1].controllers == teams[2].controllers
+    assert [team.problem for team in teams] == ["centralised broadcast", "centralised my", "centralised broadcast"]
+
+
+def test_another_discount():
+    by_name, by_model = (plan(problem, "pbvi", discount=0.5) for problem in ("recycling", dp.load("recycling")))
+    assert by_name.team.discount == by_model.team.discount == 0.5
+    assert by_name.lower == by_model.lower < 10
+
+
+def test_options_go_to_the_method():
+    fit = dp.plan("broadcast", "pbvi", epsilon=0.1, seed=3, threads=1)
+    assert (fit.settings["epsilon"], fit.settings["seed"]) == (0.1, 3)
+
+
+def test_what_a_team_plays():
+    model = dp.load("broadcast")
+    assert played_by(model, dp.Team.uniform(model)) is model
+    team = plan(model, "pbvi").team
+    assert dp.evaluate(team, played_by(model, team)).value > 9.26
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_there_and_takes_its_options(method):
+    assert own_options(planner_named(method))
+    with pytest.raises(dp.InputError, match=f"{method}: expected options among .*, got magic"):
+        plan("broadcast", method, magic=1)
+
+
+def test_mistakes():
+    with pytest.raises(dp.InputError, match="method: expected one of fb-hsvi, periem, em, pbvi, got 'magic'"):
+        plan("broadcast", "magic")
+    with pytest.raises(dp.InputError, match="did you mean broadcast"):
+        plan("brodcast", "pbvi")
+    with pytest.raises(dp.InputError, match=r"problem: expected a name, a \.dpomdp file or a DecPOMDP, got int"):
+        plan(3, "pbvi")

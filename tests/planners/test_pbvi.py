@@ -1,0 +1,190 @@
+"""PBVI: bounds that hold on problems solved by brute force and on those of the literature."""
+
+import numpy as np
+import pytest
+from oracles import beliefs as oracle
+from oracles import making
+from oracles.values import value_of_paths
+
+import decpomdp as dp
+from decpomdp.core import unwatched
+from decpomdp.engines.clock import Clock
+from decpomdp.kernels.beliefs import upper_bound
+from decpomdp.planners.centralised import centralised
+from decpomdp.planners.pbvi import Pbvi, pbvi
+
+HORIZON = 7
+
+
+def tables(model):
+    return model.transition, model.observation, model.reward, model.discount
+
+
+def tiny(seed, discount=0.35, **sizes):
+    sizes = {"states": 3, "actions": (2, 1), "observations": (1, 2), "sparse": bool(seed % 2)} | sizes
+    return making.model(np.random.default_rng(seed), discount=discount, **sizes)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_optimum_lies_between_the_bounds(seed):
+    model = tiny(seed)
+    fit = pbvi(model, epsilon=1e-3)
+    least, most = oracle.between(model.start, *tables(model), HORIZON)
+    assert fit.stopped == "converged"
+    assert fit.upper - fit.lower <= 1e-3
+    assert fit.lower <= most
+    assert fit.upper >= least
+    assert dp.exact_value(centralised(model), fit.team).value == pytest.approx(fit.lower, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_bounds_hold_at_every_belief(seed):
+    model = tiny(seed)
+    run = Pbvi(model, (1e-3, 200, 50), 0, 1, Clock(None), unwatched)
+    run.run()
+    rng = np.random.default_rng(seed)
+    for belief in [np.eye(3)[seed % 3], *making.rows(rng, 3, 3)]:
+        least, most = oracle.between(belief, *tables(model), HORIZON)
+        assert (run.policy.vectors @ belief).max() <= most
+        states = np.flatnonzero(belief)
+        assert upper_bound(run.bounds.points, states, belief[states], np.zeros(3)) >= least
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"actions": (2, 1, 2), "observations": (1, 2, 1)}, {"actions": (3,), "observations": (2,)}]
+)
+def test_any_number_of_agents(sizes):
+    model = tiny(5, **sizes)
+    fit = pbvi(model, epsilon=1e-3)
+    least, most = oracle.between(model.start, *tables(model), 5)
+    assert fit.upper - fit.lower <= 1e-3
+    assert least - 1e-9 <= fit.upper
+    assert fit.lower <= most + 1e-9
+
+
+def test_the_bracket_is_narrow_enough_to_catch_a_wrong_bound():
+    model = tiny(0)
+    least, most = oracle.between(model.start, *tables(model), HORIZON)
+    fit = pbvi(model, epsilon=1e-3)
+    assert fit.upper - 0.02 < least
+    assert fit.lower + 0.02 > most
+
+
+def test_the_value_of_the_graph_is_that_of_all_its_paths():
+    model = tiny(2, discount=0.1)
+    team = pbvi(model, epsilon=1e-3).team
+    one = centralised(model)
+    arrays = (one.start, one.transition, one.observation, one.reward, one.discount)
+    value = value_of_paths(*arrays, making.tables(team), 5)
+    assert dp.exact_value(one, team).value == pytest.approx(value, abs=2e-5 * np.abs(model.reward).max())
+
+
+@pytest.mark.parametrize(
+    ("problem", "best", "informed", "options"),
+    [
+        ("dectiger", 13.4486, 84.22, {}),
+        ("broadcast", 9.27, 9.385, {}),
+        ("recycling", 31.929, 33.85, {}),
+        ("gridsmall", 7.0, 8.52, {"beliefs": 100}),
+        ("boxpushing", 224.83, 231.42, {}),
+        ("marsrovers", 26.94, 29.17, {}),
+    ],
+)
+def test_problems_of_the_literature(problem, best, informed, options):
+    """Above the best decentralised value known, below the fast informed bound."""
+    model = dp.load(problem)
+    fit = pbvi(model, **options)
+    value = dp.exact_value(centralised(model), fit.team).value
+    assert best <= value <= fit.upper <= informed
+    assert value == pytest.approx(fit.lower, abs=1e-6)
+    assert fit.trace[0]["upper"] == pytest.approx(informed, rel=2e-3)
+    if not options:
+        assert fit.stopped == "converged"
+        assert fit.upper - value <= 0.01
+
+
+def test_the_trace():
+    seen = []
+    fit = pbvi(dp.load("gridsmall"), beliefs=120, watch=seen.append)
+    assert all(row in seen for row in fit.trace)
+    assert all(list(row) == list(fit.trace[0]) for row in seen)
+    assert {"seconds", "iteration", "lower", "upper", "gap", "nodes", "points"} <= set(fit.trace[0])
+    for before, later in zip(fit.trace, fit.trace[1:], strict=False):
+        assert later["lower"] >= before["lower"]
+        assert later["upper"] <= before["upper"]
+    assert fit.trace[-1]["points"] == 120
+    assert fit.trace[-1]["nodes"] == fit.team.nodes
+    assert fit.stopped == "beliefs"
+
+
+def test_the_same_for_any_number_of_threads():
+    model = dp.load("gridsmall")
+    one, three = (pbvi(model, beliefs=150, seed=3, threads=threads) for threads in (1, 3))
+    assert one.team == three.team
+    assert np.array_equal(one.policy.vectors, three.policy.vectors)
+    assert [{**row, "seconds": 0} for row in one.trace] == [{**row, "seconds": 0} for row in three.trace]
+
+
+def test_few_nodes():
+    model = dp.load("broadcast")
+    full, small = pbvi(model), pbvi(model, nodes=4)
+    assert small.team.nodes[0] <= 4 < full.team.nodes[0]
+    assert 9.26 <= dp.exact_value(centralised(model), small.team).value <= full.upper
+
+
+def test_no_time_still_gives_a_team():
+    model = dp.load("marsrovers")
+    fit = pbvi(model, time_limit=0)
+    assert fit.stopped == "time limit"
+    assert len(fit.trace) == 1
+    assert fit.team.nodes == (1,)
+    assert fit.lower <= 29.16 <= fit.upper
+    assert dp.exact_value(centralised(model), fit.team).value == pytest.approx(fit.lower, abs=1e-6)
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    def watch(row):
+        if row["iteration"] == 2:
+            raise KeyboardInterrupt
+
+    fit = pbvi(dp.load("gridsmall"), watch=watch)
+    assert fit.stopped == "interrupted"
+    assert fit.trace[-1]["iteration"] == 2
+    assert fit.lower > 6.9
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"epsilon": 0}, "epsilon: expected a number above 0, got 0"),
+        ({"beliefs": 0}, "beliefs: expected a whole number"),
+        ({"nodes": 0}, "nodes: expected a whole number"),
+        ({"time_limit": -1}, "time_limit: expected"),
+        ({"seed": -1}, "seed: expected"),
+    ],
+)
+def test_mistakes(options, words):
+    with pytest.raises(dp.InputError, match=words):
+        pbvi(dp.load("dectiger"), **options)
+
+
+def test_problems_without_an_infinite_horizon():
+    with pytest.raises(dp.InputError, match="expected a discount below 1"):
+        pbvi(dp.load("dectiger", 1.0))
+    model = dp.load("dectiger")
+    huge = dp.DecPOMDP(
+        model.agents, model.states, model.start, model.transition, model.observation, model.reward * 1e306, 0.9
+    )
+    with pytest.raises(dp.InputError, match="too large"):
+        pbvi(huge)
+
+
+def test_no_discount_at_all():
+    model = dp.load("recycling", 0.0)
+    fit = pbvi(model)
+    assert fit.lower == pytest.approx(float((model.reward @ model.start).max()))
+
+
+def test_one_agent_and_one_state():
+    model = making.model(np.random.default_rng(0), states=1, actions=(3,), observations=(1,))
+    assert pbvi(model).lower == pytest.approx(model.reward.max() / 0.1, abs=1e-6)
