@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 SHELL := /bin/bash
 
-.PHONY: help demo test lint unit test-slow bench setup clean
+.PHONY: help demo test lint unit browser test-slow bench setup clean
 
 help:
 	@echo "make demo       set up and run the main job"
@@ -42,7 +42,12 @@ lint: $(READY)
 	@echo "== import directions"
 	@$(BIN)/lint-imports
 
-unit: $(READY)
+# the page is looked at in a real browser: without one, those tests are skipped and say so
+browser:
+	@command -v chromium >/dev/null || { echo "== installing chromium"; apt-get install -y -qq chromium >/dev/null 2>&1 || \
+	  sudo -n apt-get install -y -qq chromium >/dev/null 2>&1 || echo "no chromium: browser tests will be skipped"; }
+
+unit: $(READY) browser
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n 2 -m "not slow"
 
