@@ -20,7 +20,9 @@ from decpomdp.rollouts import DenseSimulator
 def test_it_gets_better(actions, free):
     model = making.model(np.random.default_rng(len(actions)), 3, actions, actions[::-1])
     arena = DenseArena(DenseSimulator(model), Clock(None))
-    start = dict(skeletons([len(agent.observations) for agent in model.agents], 20))["window 1"]
+    start = {found.name: found.plan for found in skeletons([len(agent.observations) for agent in model.agents], 20)}[
+        "window 1"
+    ]
     after = ascend(arena, start, Effort(40, 200, 20, 0.1, 0.0), 1, free=free)
     before, reached = (exact_value(model, team_of(plan, model, False)).value for plan in (start, after))
     random = exact_value(model, dp.Team.uniform(model)).value
@@ -33,7 +35,7 @@ def test_it_gets_better(actions, free):
 def test_a_given_memory_makes_dectiger_easy():
     model = dp.load("dectiger")
     arena = DenseArena(DenseSimulator(model), Clock(None))
-    tree = dict(skeletons([2, 2], 45))["tree 3"]
+    tree = {found.name: found.plan for found in skeletons([2, 2], 45)}["tree 3"]
     plan = ascend(arena, tree, Effort(120, 400, 44, 0.1, 0.0), 1, free=False)
     assert exact_value(model, team_of(plan, model, False)).value == pytest.approx(13.4486, abs=1e-3)
 
@@ -41,7 +43,7 @@ def test_a_given_memory_makes_dectiger_easy():
 def test_the_start_has_the_confidence_that_was_asked_for():
     model = making.model(np.random.default_rng(0), 3, (2, 4), (3, 2))
     arena = DenseArena(DenseSimulator(model), Clock(None))
-    start = dict(skeletons([3, 2], 20))["window 1"]
+    start = {found.name: found.plan for found in skeletons([3, 2], 20)}["window 1"]
     slope = slope_from(start, arena, True, 0.9)
     soften(slope, 0.0)
     played = arena.sample(slope.soft, 5000, 2, 1)

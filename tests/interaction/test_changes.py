@@ -67,3 +67,15 @@ def test_mutants_differ_in_one_entry_and_stay_closed():
         assert sum(differing) <= 1
         kinds.add((grown, *(int(d) for d in differing)))
     assert kinds >= {(0, 1, 0), (0, 0, 1), (1, 0, 1)}
+
+
+@pytest.mark.parametrize("period", [2, 5])
+def test_hours_are_the_time_since_the_start(period):
+    machine = Machine(np.array([0, 0, 1]), np.array([[1, 2, 1], [1, 2, 1], [2, 1, 1]]))
+    larger = changes.product(machine, clock(period, 0), 50)
+    hours = changes.hours(larger, period)
+    rng = np.random.default_rng(0)
+    node = larger.move[0, -1]
+    for t in range(30):
+        assert hours[node] == t % period
+        node = larger.move[node, rng.integers(2)]

@@ -20,7 +20,9 @@ SMALL = sizes_for(SearchSettings(max_nodes=4), 0.9, None, 1e6)
 
 def setting(actions):
     model = making.model(np.random.default_rng(1), 3, actions, actions[::-1])
-    plan = dict(skeletons([len(agent.observations) for agent in model.agents], 20))["window 1"]
+    plan = {found.name: found.plan for found in skeletons([len(agent.observations) for agent in model.agents], 20)}[
+        "window 1"
+    ]
     return model, DenseArena(DenseSimulator(model), Clock(None)), plan
 
 
@@ -52,3 +54,19 @@ def test_a_race_is_won_by_the_best():
     arena = DenseArena(DenseSimulator(model), Clock(None))
     plans = [constant(arena, [a, b]) for a in range(3) for b in range(3)]  # listen, listen is by far the best
     assert race(arena, plans[::-1], SMALL, 1) is plans[0]
+
+
+def test_a_moment_that_pays_only_together_is_found():
+    """Broadcast: always sending is worth 9.1; letting the other send once every ten steps is worth more than that."""
+    model = dp.load("broadcast")
+    arena = DenseArena(DenseSimulator(model), Clock(None))
+    both = {found.name: found.plan for found in skeletons([2, 2], 20)}["clock 10"]
+    send, wait = (next(a for a in range(2) if label in model.agents[0].actions[a]) for label in ("send", "wait"))
+    plan = tuple(
+        machine._replace(action=np.full_like(machine.action, action))
+        for machine, action in zip(both, (send, wait), strict=True)
+    )
+    found = hops.rescheduled(arena, plan, 10, SMALL, np.random.default_rng(0))
+    values = [dp.evaluate(team_of(each, model, False), model).value for each in (plan, found)]
+    assert values[0] == pytest.approx(9.1)
+    assert values[1] > 9.15

@@ -41,3 +41,8 @@ def test_time_is_worth_what_the_simulator_can_play_in_it(corridor):
     assert 1e4 < found < 5e8
     assert affordable(Crew(simulator, Clock(5.0), 100_000, 0, 2), SETTINGS, 10) == 100_000
     assert affordable(Crew(simulator, Clock(None), 1234, 0, 2), SETTINGS, 10) == 1234
+
+
+def test_who_waits_longer_may_get_more_nodes():
+    assert [sizes_for(SETTINGS, 0.9, None, steps).max_nodes for steps in (1e6, 2e9, 1e10)] == [12, 12, 24]
+    assert sizes_for(SearchSettings(max_nodes=7), 0.9, None, 1e10).max_nodes == 7

@@ -110,7 +110,7 @@ def test_an_interrupt_gives_the_best_so_far():
     [
         ({"steps": 0}, "steps: expected a number of at least 1, got 0"),
         ({"time_limit": -1}, "time_limit: expected a number of at least 0, got -1"),
-        ({"max_nodes": 0}, "max_nodes: expected a whole number of at least 1, got 0"),
+        ({"max_nodes": 0}, "max_nodes: expected a whole number from 1 to 1000, got 0"),
         ({"horizon": 0}, "horizon: expected a number of at least 1, got 0"),
     ],
 )

@@ -70,11 +70,18 @@ def test_a_first_observation_counts_like_any_other(memory):
 @pytest.mark.parametrize("alphabets", [[2, 2], [2, 5], [8, 8], [1], [3, 1, 60]])
 def test_every_agent_gets_a_memory_that_fits(alphabets):
     plans = list(skeletons.skeletons(alphabets, 45))
-    keys = {tuple(machine.move.tobytes() for machine in plan) for _, plan in plans}
+    keys = {tuple(machine.move.tobytes() for machine in plan) for _, plan, _ in plans}
     assert len(keys) == len(plans) > 5
-    for _, plan in plans:
+    for _, plan, _ in plans:
         for observations, machine in zip(alphabets, plan, strict=True):
             assert machine.observations == observations
             assert machine.nodes <= max(45, observations + 1)
             assert machine.move.min() >= 1
             assert machine.move.max() <= machine.nodes
+
+
+def test_clocks_alone_know_their_period():
+    found = {memory.name: memory for memory in skeletons.skeletons([2, 3], 45, 15)}
+    assert [name for name, memory in found.items() if memory.period is not None] == [f"clock {p}" for p in range(2, 16)]
+    for memory in (found["clock 4"], found["clock 15"]):
+        assert all(machine.nodes == memory.period for machine in memory.plan)

@@ -43,6 +43,17 @@ def _acting(machine: Machine, built: tuple[list[Memory], Machine] | None) -> Mac
     return Machine(machine.action[[ROOT, *nodes]], larger.move)
 
 
+def hours(machine: Machine, period: int) -> np.ndarray:
+    """[i]: steps since the start, modulo `period`, at which a machine that keeps such a clock is in node i."""
+    found = np.full(len(machine.action), -1)
+    reached, hour = {int(node) for node in machine.move[ROOT]}, 0
+    while any(found[node] < 0 for node in reached):
+        found[list(reached)] = hour
+        reached = {int(node) for node in machine.move[list(reached)].ravel()}
+        hour = (hour + 1) % period
+    return found
+
+
 def mutate(machine: Machine, actions: int, rng: np.random.Generator) -> Machine:
     """One random entry replaced: an action, where an edge leads, or an edge to a new node that acts differently."""
     action, move = machine.action.copy(), machine.move.copy()

@@ -3,8 +3,9 @@
 Each kind proposes what the others cannot. A graft changes all agents together over several steps. An expansion gives
 more memory, at no loss, and learns what to do with it. A mutation changes a few entries and lets learning repair the
 rest. Scattering tries many small changes without any learning: the finest tool near an optimum, and the one for what
-two agents must do differently at a single moment. Dropping takes a node away: what is then not worse is easier to read
-and to improve. Coarse tools are for the beginning, fine ones for the end.
+two agents must do differently at a single moment. A moment changes what all agents do at one hour of a clock. Dropping
+takes a node away: what is then not worse is easier to read and to improve. Coarse tools are for the beginning, fine
+ones for the end.
 """
 
 from collections.abc import Callable
@@ -31,6 +32,7 @@ MEMORIES = (
 )
 SPLIT_SHARES = (1.0, 0.5, 0.25)  # of the nodes; fewer when all of them would be too many
 ONCE = 0.25  # of the grafts are for the beginning of an episode only
+SCHEDULE_NODES = 200  # of a machine times a clock, before it is folded
 GRAFTS = 6  # elites of one exploration that are tried
 
 
@@ -45,7 +47,7 @@ def hop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator, progre
 def settle(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """The plan folded, and cut down to the size cap if need be."""
     folded = fold(plan, arena.visits(plan, sizes.fold_episodes, sizes.testing, seed_of(rng)))
-    return shrink(arena, folded, sizes.settings.max_nodes, sizes.race_episodes, sizes.learning, seed_of(rng))
+    return shrink(arena, folded, sizes.max_nodes, sizes.race_episodes, sizes.learning, seed_of(rng))
 
 
 def graft(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -95,6 +97,32 @@ def scatter(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) ->
     return race(arena, [_mutant(arena, source, rng) for _ in range(sizes.mutants)], sizes, seed_of(rng))
 
 
+def moment(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
+    """Everybody keeps the same clock, and does something else at one hour of it."""
+    period = int(rng.integers(2, sizes.max_nodes + 1))
+    larger = [changes.product(machine, clock(period, 0), SCHEDULE_NODES) for machine in plan]
+    shared = tuple(machine for machine in larger if machine is not None)
+    return rescheduled(arena, shared, period, sizes, rng) if len(shared) == len(plan) else plan
+
+
+def rescheduled(arena: Arena, plan: Plan, period: int, sizes: Sizes, rng: np.random.Generator) -> Plan:
+    """The best of many plans that differ from `plan`, which keeps a clock, in what all agents do at one hour."""
+    when = [changes.hours(machine, period) for machine in plan]
+    shape = (period, *(len(agent.actions) for agent in arena.agents))
+    if np.prod(shape, dtype=np.float64) <= 2 * sizes.mutants:
+        choices = np.indices(shape).reshape(len(shape), -1).T  # all there are
+    else:
+        choices = rng.integers(shape, size=(sizes.mutants, len(shape)))
+    others = [
+        tuple(
+            machine._replace(action=np.where(when[n] == hour, chosen[n], machine.action))
+            for n, machine in enumerate(plan)
+        )
+        for hour, *chosen in choices
+    ]
+    return race(arena, [plan, *others], sizes, seed_of(rng))
+
+
 def drop(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """One of the rarer nodes less."""
     larger = [n for n, machine in enumerate(plan) if machine.nodes > 1]
@@ -130,6 +158,7 @@ KINDS = {
     "graft": Kind(graft, 0.6, 0.4),
     "expand": Kind(expand, 0.25, 0.2),
     "mutate": Kind(mutate, 0.1, 0.1),
-    "scatter": Kind(scatter, 0.03, 0.2),
+    "scatter": Kind(scatter, 0.03, 0.17),
+    "moment": Kind(moment, 0.0, 0.03),
     "drop": Kind(drop, 0.02, 0.1),
 }

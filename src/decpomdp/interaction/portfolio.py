@@ -12,10 +12,10 @@ import numpy as np
 from decpomdp.interaction import grafts
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.ascent import ascend
-from decpomdp.interaction.hops import seed_of, settle
+from decpomdp.interaction.hops import rescheduled, seed_of, settle
 from decpomdp.interaction.machine import Plan
 from decpomdp.interaction.scale import Sizes
-from decpomdp.interaction.skeletons import skeletons
+from decpomdp.interaction.skeletons import Skeleton, skeletons
 
 Entry = Callable[[Arena, np.random.Generator], Plan]
 
@@ -23,15 +23,23 @@ Entry = Callable[[Arena, np.random.Generator], Plan]
 def entries(arena: Arena, sizes: Sizes) -> list[tuple[str, Entry]]:
     """Name and work of every entry: memories and chains by turns, small ones first."""
     alphabets = [len(agent.observations) for agent in arena.agents]
-    fixed = [(name, _fixed(plan, sizes)) for name, plan in skeletons(alphabets, sizes.settings.skeleton_nodes)]
+    memories = skeletons(alphabets, sizes.settings.skeleton_nodes, sizes.max_nodes)
+    fixed = [(memory.name, _fixed(memory, sizes)) for memory in memories]
     chains = [(f"chain {length}", _chain(length, sizes)) for length in sizes.settings.chain_lengths]
     turns = max(len(fixed), len(chains))
     return [part[turn] for turn in range(turns) for part in (fixed, chains) if turn < len(part)]
 
 
-def _fixed(plan: Plan, sizes: Sizes) -> Entry:
+def _fixed(memory: Skeleton, sizes: Sizes) -> Entry:
+    """A memory that is given. With nothing but a clock, gradients do not find what pays only when all agents change at
+    the same hour: a race does.
+    """
+
     def work(arena: Arena, rng: np.random.Generator) -> Plan:
-        return _learnt(arena, plan, sizes, rng, free=False)
+        plan = ascend(arena, memory.plan, sizes.full._replace(confidence=0.0), seed_of(rng), free=False)
+        if memory.period is not None:
+            plan = rescheduled(arena, plan, memory.period, sizes, rng)
+        return settle(arena, plan, sizes, rng)
 
     return work
 
@@ -39,12 +47,6 @@ def _fixed(plan: Plan, sizes: Sizes) -> Entry:
 def _chain(length: int, sizes: Sizes) -> Entry:
     def work(arena: Arena, rng: np.random.Generator) -> Plan:
         start = grafts.chain(arena, min(length, sizes.learning), sizes.chain_episodes, seed_of(rng))
-        return _learnt(arena, start, sizes, rng, free=True)
+        return settle(arena, ascend(arena, start, sizes.full, seed_of(rng), free=True), sizes, rng)
 
     return work
-
-
-def _learnt(arena: Arena, start: Plan, sizes: Sizes, rng: np.random.Generator, *, free: bool) -> Plan:
-    effort = sizes.full if free else sizes.full._replace(confidence=0.0)
-    plan = ascend(arena, start, effort, seed_of(rng), free=free)
-    return settle(arena, plan, sizes, rng)

@@ -18,6 +18,9 @@ from decpomdp.interaction.trial import Stages
 PROBE = 0.02  # share of the time after which the speed is not measured any further
 LAST = 1 / 50  # of all steps, for the last look of a test
 SHARE = 1 / 120  # of all steps, for one full core step
+FEW_NODES = 12  # per agent: controllers are to be read by people
+MANY_NODES = 24  # for who waits long enough that the last thousandth of the value matters
+LONG = 3e9  # steps from which on that is so: some minutes of a compiled model
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class Sizes:
     """Numbers of episodes, updates and steps for one search."""
 
     settings: SearchSettings
+    max_nodes: int  # per agent in the result
     learning: int  # horizon of learning episodes
     testing: int  # horizon of test episodes
     full: Effort  # of a core step in the portfolio
@@ -82,6 +86,7 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
     affordable_looks = 1 + np.log(max(1.0, steps * LAST / (first * testing))) / np.log(4)
     return Sizes(
         settings=settings,
+        max_nodes=settings.max_nodes or (MANY_NODES if steps >= LONG else FEW_NODES),
         learning=learning,
         testing=testing,
         full=Effort(updates, episodes, learning, settings.exploration, settings.confidence),

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from decpomdp.core import InputError
+from decpomdp.core.checks import whole
 from decpomdp.core.fit import Row
 
 
@@ -10,7 +10,7 @@ from decpomdp.core.fit import Row
 class SearchSettings:
     """Sizes are upper ends: small budgets and slow simulators scale them down (see `scale.py`)."""
 
-    max_nodes: int = 12  # per agent in the result: controllers are to be read by people
+    max_nodes: int | None = None  # per agent in the result; None: by what can be afforded (see `scale.py`)
     learning_tail: float = 1e-2  # discount^T of learning episodes: the far future hardly moves a gradient ...
     testing_tail: float = 1e-3  # ... but decides between nearly equal teams
     longest: int = 1000  # steps of an episode, whatever the discount
@@ -45,8 +45,8 @@ class SearchSettings:
     smallest_gain: float = 1e-4  # standard deviations of a return: less is not worth a bigger machine
 
     def __post_init__(self) -> None:
-        if self.max_nodes < 1:
-            raise InputError(f"max_nodes: expected a whole number of at least 1, got {self.max_nodes}")
+        if self.max_nodes is not None:
+            whole("max_nodes", self.max_nodes, 1, 1000)
 
     def row(self) -> Row:
         """For the record."""

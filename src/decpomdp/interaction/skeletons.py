@@ -7,6 +7,7 @@ alike, no move matters, and learning settles for what can be done without memory
 """
 
 from collections.abc import Callable, Hashable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,37 +86,50 @@ def opening(steps: int, width: int) -> Follow:
 BEGIN = "begin"  # the memory of the root
 
 
-def families() -> Iterator[tuple[str, list[Follow]]]:
-    """Name and members, the wanted one first and then smaller ones in its place; cheap families first."""
+def families(longest: int) -> Iterator[tuple[str, list[Follow], int | None]]:
+    """Name, members (the wanted one first, then smaller ones in its place), period of a clock alone; cheap ones first.
+
+    Clocks of up to `longest` steps: what is seen cannot say when something that fills slowly is full, the time can.
+    """
     for size in range(1, 13):
         if size <= 5:
-            yield f"window {size}", [window(width) for width in range(size, 0, -1)]
+            yield f"window {size}", [window(width) for width in range(size, 0, -1)], None
         if size <= 8:
-            yield f"tree {size}", [tree(depth) for depth in range(size, 0, -1)]
+            yield f"tree {size}", [tree(depth) for depth in range(size, 0, -1)], None
         if size >= 2:
-            yield f"clock {size}", [clock(size, 0)]
-            yield f"clock {size} x 1", [clock(period, 1) for period in range(size, 0, -1)]
+            yield f"clock {size}", [clock(size, 0)], size
+            yield f"clock {size} x 1", [clock(period, 1) for period in range(size, 0, -1)], None
         if size in (2, 4, 8):
-            yield f"opening {size}", [opening(size, 0)]
-            yield f"opening {size} x 1", [opening(steps, 1) for steps in range(size, 0, -1)]
+            yield f"opening {size}", [opening(size, 0)], None
+            yield f"opening {size} x 1", [opening(steps, 1) for steps in range(size, 0, -1)], None
         if 2 <= size <= 4:
-            yield f"clock {size} x 2", [clock(period, 2) for period in range(size, 0, -1)]
+            yield f"clock {size} x 2", [clock(period, 2) for period in range(size, 0, -1)], None
+    for size in range(13, longest + 1):
+        yield f"clock {size}", [clock(size, 0)], size
 
 
-def skeletons(alphabets: list[int], largest: int) -> Iterator[tuple[str, Plan]]:
+class Skeleton(NamedTuple):
+    """A memory for every agent, with actions to be learned."""
+
+    name: str
+    plan: Plan
+    period: int | None  # of a clock that keeps nothing else
+
+
+def skeletons(alphabets: list[int], largest: int, longest: int = 12) -> Iterator[Skeleton]:
     """Memories for agents with these numbers of observations, each at most max(largest, |O| + 1) nodes.
 
     An agent whose alphabet makes a memory too large gets the largest member of the family that fits it. What is no
     different from an earlier one for any agent is left out.
     """
     known: set[tuple[bytes, ...]] = set()
-    for name, members in families():
+    for name, members, period in families(longest):
         fitting = {size: _fitting(members, size, max(largest, size + 1)) for size in set(alphabets)}
         plan = tuple(machine for machine in (fitting[size] for size in alphabets) if machine is not None)
         key = tuple(machine.move.tobytes() for machine in plan)
         if len(plan) == len(alphabets) and key not in known:
             known.add(key)
-            yield name, plan
+            yield Skeleton(name, plan, period)
 
 
 def _fitting(members: list[Follow], observations: int, limit: int) -> Machine | None:
