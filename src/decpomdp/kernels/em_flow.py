@@ -1,0 +1,131 @@
+"""The flow of a team through a dense model: occupancy one step on, and what every move is worth.
+
+With M_n[a, o][j, i] = transition_n[i, a, o, j] * action_n[i, a] as in `backup`, F[s, q] an occupancy now and V[s, q]
+the value one step on, A_u(s1, q) = sum_s transition[u, s, s1] F(s, q):
+
+  forward:  F'(s1, q1) = discount * sum_u sum_y observation[u, s1, y] (M_1^T x ... x M_N^T A_u(s1, .))(q1)
+  moves_n[a, o, j, i] = discount * M_n[a, o][j, i] * sum over u, y with parts a, o of agent n, s1, the others' nodes:
+                        observation[u, s1, y] A_u(s1, q) (M without n applied to V(s1, .))(j in the place of i)
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.backup import JointMoves, SparseRows, contract
+from decpomdp.kernels.compiled import inlined, kernel
+
+
+@inlined
+def arriving(transition: SparseRows, u: int, f: NDArray, out: NDArray) -> None:
+    """out[s1, q] = sum_s transition[u, s, s1] f[s, q]."""
+    states, joint = f.shape
+    out[:] = 0.0
+    for s in range(states):
+        row = u * states + s
+        for e in range(transition.offsets[row], transition.offsets[row + 1]):
+            s1, weight = transition.columns[e], transition.values[e]
+            for q in range(joint):
+                out[s1, q] += weight * f[s, q]
+
+
+@inlined
+def matrix_of(moves: JointMoves, n: int, u: int, y: int) -> NDArray:
+    """M_n[a, o] as [j, i]."""
+    size = moves.nodes[n]
+    pair = moves.action_parts[u, n] * moves.observations[n] + moves.observation_parts[y, n]
+    first = moves.place[n] + pair * size * size
+    return moves.table[first : first + size * size].reshape(size, size)
+
+
+@kernel
+def forward(
+    transition: SparseRows,  # row u * S + s, column s1
+    observation: SparseRows,  # row u * S + s1, column y
+    moves: JointMoves,
+    discount: float,
+    f: NDArray[np.float64],  # [s, q]
+    out: NDArray[np.float64],  # [s1, q1] added to
+) -> None:
+    """Add the occupancy one step on."""
+    states, joint = f.shape
+    arrived = np.empty((states, joint))
+    one, other = np.empty(joint), np.empty(joint)
+    for u in range(len(moves.action_parts)):
+        arriving(transition, u, f, arrived)
+        for s1 in range(states):
+            row = u * states + s1
+            if not np.any(arrived[s1]):
+                continue
+            for e in range(observation.offsets[row], observation.offsets[row + 1]):
+                y, weight = observation.columns[e], discount * observation.values[e]
+                one[:] = arrived[s1]
+                left, right = 1, joint
+                for n in range(len(moves.nodes)):
+                    size = moves.nodes[n]
+                    right //= size
+                    contract(np.ascontiguousarray(matrix_of(moves, n, u, y).T), left, right, one, other)
+                    left *= size
+                    one, other = other, one
+                for q in range(joint):
+                    out[s1, q] += weight * one[q]
+
+
+@kernel
+def count_moves(
+    transition: SparseRows,
+    observation: SparseRows,
+    moves: JointMoves,
+    discount: float,
+    f: NDArray[np.float64],  # [s, q] now
+    v: NDArray[np.float64],  # [s1, q1] one step on
+    out: NDArray[np.float64],  # flat like moves.table: agent n from place[n], [a, o, j, i]; added to
+) -> None:
+    """Add what every move of every agent is worth, weighted by how often it is made."""
+    states, joint = f.shape
+    agents = len(moves.nodes)
+    arrived = np.empty((states, joint))
+    one, other = np.empty(joint), np.empty(joint)
+    for u in range(len(moves.action_parts)):
+        arriving(transition, u, f, arrived)
+        for s1 in range(states):
+            row = u * states + s1
+            if not np.any(arrived[s1]):
+                continue
+            for e in range(observation.offsets[row], observation.offsets[row + 1]):
+                y, weight = observation.columns[e], discount * observation.values[e]
+                for n in range(agents):
+                    one[:] = v[s1]
+                    left, right = 1, joint
+                    for k in range(agents):
+                        size = moves.nodes[k]
+                        right //= size
+                        if k != n:
+                            contract(matrix_of(moves, k, u, y), left, right, one, other)
+                            one, other = other, one
+                        left *= size
+                    add_pairs(moves, n, u, y, weight, arrived[s1], one, out)
+
+
+@kernel
+def add_pairs(
+    moves: JointMoves, n: int, u: int, y: int, weight: float, now: NDArray, then: NDArray, out: NDArray
+) -> None:
+    """out_n[a, o, j, i] += weight M_n[j, i] sum over the others' nodes of now[.. i ..] then[.. j ..]."""
+    size = moves.nodes[n]
+    right = 1
+    for k in range(n + 1, len(moves.nodes)):
+        right *= moves.nodes[k]
+    left = len(now) // (size * right)
+    pair = moves.action_parts[u, n] * moves.observations[n] + moves.observation_parts[y, n]
+    first = moves.place[n] + pair * size * size
+    for j in range(size):
+        for i in range(size):
+            entry = first + j * size + i
+            if moves.table[entry] == 0.0:
+                continue
+            total = 0.0
+            for before in range(left):
+                row_i, row_j = (before * size + i) * right, (before * size + j) * right
+                for after in range(right):
+                    total += now[row_i + after] * then[row_j + after]
+            out[entry] += weight * moves.table[entry] * total

@@ -1,0 +1,189 @@
+"""The chain that a team with layered nodes makes of a model, and its two Bellman equations.
+
+A layered controller has M layers of w nodes. Layer m moves only to layer m + 1, the last to the first; with one layer
+it is any controller. A team is in the same layer all over, so the chain is over (layer, state, joint node of a layer):
+for 100 states and two agents of 4 nodes in 10 layers 16,000 places, not 160,000. With r~ the shifted rewards,
+
+  V_m = r~_m + discount P_m V_{m+1},    F_{m+1} = discount P_m^T F_m  (+ the start, in layer 0).
+
+Once round the layers is a contraction by discount^M. Its fixed point in layer 0 is found by a Krylov method (BiCGSTAB)
+that starts from the last answer, and polished by plain rounds.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Controller, DecPOMDP, Team
+from decpomdp.evaluation.exact import TeamOnModel
+from decpomdp.kernels.backup import JointMoves, SparseRows, backup
+from decpomdp.kernels.em_flow import forward
+
+Floats = NDArray[np.float64]
+
+ROUNDING = 1e-12  # of the largest entry: the precision asked for
+CORRECTIONS = 3  # Krylov solves
+POLISHES = 5000  # plain rounds after them, at most
+
+
+class Tables(NamedTuple):
+    """One agent's controller in layers."""
+
+    initial: Floats  # [i] in layer 0
+    action: Floats  # [m, i, a]
+    move: Floats  # [m, i, a, o, j] j in layer m + 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Layers, and nodes of a layer."""
+        layers, width, _ = self.action.shape
+        return layers, width
+
+
+class World(NamedTuple):
+    """A model as the kernels want it, rewards shifted to be at least 0."""
+
+    model: DecPOMDP
+    transition: SparseRows
+    observation: SparseRows
+    reward: Floats  # [u, s] shifted
+    base: float  # value of the shift: what is added to a shifted value
+
+    @classmethod
+    def of(cls, model: DecPOMDP) -> "World":
+        """Prepare `model`."""
+        least = float(model.reward.min())
+        any_team = TeamOnModel(model, Team.uniform(model))  # for its sparse tables
+        shifted = model.reward - least
+        return cls(model, any_team.transition, any_team.observation, shifted, least / (1 - model.discount))
+
+
+class Chain:
+    """A team of layered controllers on a model."""
+
+    def __init__(self, world: World, team: Sequence[Tables]) -> None:
+        self.world, self.team = world, team
+        self.layers = team[0].shape[0]
+        self.shape = (len(world.model.states), math.prod(tables.shape[1] for tables in team))
+        self.moves = [joint_moves(world.model, team, m) for m in range(self.layers)]
+        self.acts = [joint_rows([tables.action[m] for tables in team]) for m in range(self.layers)]  # [m][q, u]
+        self.expected = [np.ascontiguousarray((acts @ world.reward).T) for acts in self.acts]  # [m][s, q]
+        self.first = np.outer(world.model.start, joint_rows([tables.initial[None] for tables in team])[0])
+
+    def values(self, begin: Floats | None = None) -> Floats:
+        """V[m, s, q] of the shifted rewards; `begin`: a guess of V[0]."""
+        wanted = ROUNDING * max(float(max(np.abs(e).max() for e in self.expected)), 1e-300)
+        v = np.empty((self.layers + 1, *self.shape))
+        v[-1] = fixed_point(lambda x, whole: self._back(x, whole, v), self.shape, wanted, begin)
+        self._back(v[-1], True, v)
+        return v[:-1]
+
+    def occupancies(self, begin: Floats | None = None) -> Floats:
+        """F[m, s, q], discounted visits from the start; `begin`: a guess of F[0]."""
+        f = np.empty((self.layers, *self.shape))
+        wanted = ROUNDING / (1 - self.world.model.discount)
+        f[0] = fixed_point(lambda x, whole: self._forth(x, whole, f), self.shape, wanted, begin)
+        self._forth(f[0].copy(), True, f)
+        return f
+
+    def value(self, v: Floats) -> float:
+        """The unshifted value from the start."""
+        return float(np.sum(self.first * v[0])) + self.world.base
+
+    def _back(self, x: Floats, rewards: bool, v: Floats) -> Floats:
+        """Once round from the last layer to the first; fills v[m]."""
+        world, following = self.world, x
+        actions = world.model.joint_actions
+        for m in reversed(range(self.layers)):
+            out = self.expected[m].copy() if rewards else np.zeros(self.shape)
+            tables = (world.transition, world.observation, self.moves[m])
+            backup(*tables, 0, actions, world.model.discount, following, out)
+            v[m] = following = out
+        return following
+
+    def _forth(self, x: Floats, start: bool, f: Floats) -> Floats:
+        """Once round from the first layer to the last and back to the first; fills f[m]."""
+        world, now = self.world, x
+        for m in range(self.layers):
+            f[m] = now
+            out = self.first.copy() if start and m == self.layers - 1 else np.zeros(self.shape)
+            forward(world.transition, world.observation, self.moves[m], world.model.discount, now, out)
+            now = out
+        return now
+
+
+def fixed_point(
+    apply: Callable[[Floats, bool], Floats], shape: tuple[int, int], wanted: float, begin: Floats | None
+) -> Floats:
+    """x with x = apply(x, True), where apply(x, False) is its linear part; to a residual of `wanted` if it can be."""
+    from scipy.sparse.linalg import LinearOperator, bicgstab
+
+    def left_over(flat: Floats) -> Floats:
+        return flat - apply(flat.reshape(shape), False).ravel()
+
+    size = math.prod(shape)
+    operator = LinearOperator((size, size), matvec=left_over, dtype=np.float64)
+    x = np.zeros(shape) if begin is None or begin.shape != shape else begin
+    last = np.inf
+    for correct in [True] * CORRECTIONS + [False] * POLISHES:
+        following = apply(x, True)
+        gap = following - x
+        residual = float(np.abs(gap).max())
+        if residual <= wanted or (not correct and residual >= last):  # as asked for, or as rounding allows
+            return following
+        x, last = following, residual
+        if correct:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a breakdown is noticed below
+                flat, _ = bicgstab(operator, apply(gap, False).ravel(), rtol=1e-12, atol=0.3 * wanted, maxiter=200)
+            candidate = following + flat.reshape(shape)
+            if np.all(np.isfinite(flat)) and np.abs(apply(candidate, True) - candidate).max() < residual:
+                x = candidate
+    return x
+
+
+def joint_rows(tables: Sequence[Floats]) -> Floats:
+    """[row of all, column of all]: the Kronecker product, row-major over agents."""
+    joint: Floats = np.ones((1, 1))
+    for table in tables:
+        joint = np.kron(joint, table).astype(np.float64)
+    return joint
+
+
+def joint_moves(model: DecPOMDP, team: Sequence[Tables], m: int) -> JointMoves:
+    """All agents' moves from layer m, as `kernels.backup` wants them."""
+    tables = [
+        np.ascontiguousarray((t.move[m] * t.action[m][:, :, None, None]).transpose(1, 2, 3, 0)).ravel() for t in team
+    ]
+    return JointMoves(
+        nodes=np.array([t.shape[1] for t in team], np.int64),
+        observations=np.array([t.move.shape[3] for t in team], np.int64),
+        table=np.concatenate(tables),
+        place=np.concatenate([[0], np.cumsum([len(table) for table in tables])[:-1]]).astype(np.int64),
+        action_parts=model.action_table(),
+        observation_parts=model.observation_table(),
+    )
+
+
+def one_layer(team: Team) -> list[Tables]:
+    """A team as layered controllers of one layer."""
+    return [Tables(c.initial, c.action[None], c.transition[None]) for c in team.controllers]
+
+
+def flattened(model: DecPOMDP, team: Sequence[Tables]) -> Team:
+    """Layered controllers as a team; node i of layer m is node m * w + i."""
+    return Team.of(model, [_controller(tables) for tables in team])
+
+
+def _controller(tables: Tables) -> Controller:
+    layers, width, actions, observations, _ = tables.move.shape
+    nodes = layers * width
+    initial = np.zeros(nodes)
+    initial[:width] = tables.initial
+    transition = np.zeros((layers, width, actions, observations, layers, width))
+    for m in range(layers):
+        transition[m, :, :, :, (m + 1) % layers] = tables.move[m]
+    shape = (nodes, actions, observations, nodes)
+    return Controller(initial, tables.action.reshape(nodes, actions), transition.reshape(shape))

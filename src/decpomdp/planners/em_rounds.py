@@ -1,0 +1,61 @@
+"""Many climbs side by side on the machine's threads: restarts of a local search, best kept.
+
+A fixed number of climbs is under way at a time. In a round each goes on for a short stretch on its own; then, in
+their order, they tell what they found, and those that are over make room. Neither the number of threads nor how long
+a stretch takes changes what is found; only a time limit cuts by the clock. An interrupt waits for the stretch under
+way and keeps everything told before it.
+"""
+
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+from decpomdp.engines import threads as engine
+from decpomdp.engines.clock import Clock
+
+ABREAST = 4  # climbs under way at a time
+
+
+class Climbing(Protocol):
+    """A search that can be taken a stretch at a time."""
+
+    def advance(self) -> bool:
+        """Go on for a stretch, ending early when the time is up; whether the climb is over."""
+        ...
+
+
+Climb = TypeVar("Climb", bound=Climbing)
+
+
+class Rounds(Generic[Climb]):
+    """Climbs number 0, 1, ... `count` - 1, or without end when that is None."""
+
+    def __init__(self, make: Callable[[int], Climb], tell: Callable[[Climb], None], count: int | None) -> None:
+        self.make, self.tell, self.count = make, tell, count
+        self.made = 0
+        self.under_way: list[Climb] = []
+
+    def run(self, clock: Clock, threads: int | None, rehearse: Callable[[], object] | None = None) -> str:
+        """Until all climbs are over or the time is up; says which: "converged", "time limit", "interrupted".
+
+        `rehearse` compiles what is needed; the time begins to count after it.
+        """
+        try:
+            if rehearse is not None:
+                with clock.hold():
+                    rehearse()
+            while self._fill():
+                over = engine.run(lambda k: self.under_way[k].advance(), len(self.under_way), threads)
+                for climb in self.under_way:
+                    self.tell(climb)
+                self.under_way = [climb for climb, done in zip(self.under_way, over, strict=True) if not done]
+                if clock.over():
+                    return "time limit"
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "converged"
+
+    def _fill(self) -> bool:
+        while len(self.under_way) < ABREAST and (self.count is None or self.made < self.count):
+            self.under_way.append(self.make(self.made))
+            self.made += 1
+        return bool(self.under_way)

@@ -1,0 +1,177 @@
+"""Deterministic layered plans: made at random, from others, and turned into teams. The model as the kernels want it.
+
+A plan that is *larger* than another and worth the same is a start with more freedom: more layers by unrolling the
+period, more nodes that nobody reaches yet.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Controller, DecPOMDP, Team
+from decpomdp.kernels.periodic import Game, Joint, Plan, Room
+from decpomdp.planners.em_chain import Tables
+
+ROUNDS = 1000  # of value iteration for the guide
+CLOSE = 1e-6  # relative change at which it stops
+
+
+def strides_of(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Row-major strides: the last agent changes fastest."""
+    return np.array([math.prod(sizes[n + 1 :]) for n in range(len(sizes))], np.int64)
+
+
+def game_of(model: DecPOMDP) -> Game:
+    """The possible outcomes of every (u, s), in one list."""
+    states, actions = len(model.states), [len(agent.actions) for agent in model.agents]
+    rows, arrivals, seen, chances = [], [], [], []
+    for u in range(model.joint_actions):
+        s, s1 = np.nonzero(model.transition[u])
+        entry, y = np.nonzero(model.observation[u][s1])
+        rows.append(u * states + s[entry])
+        arrivals.append(s1[entry])
+        seen.append(y)
+        chances.append(model.transition[u][s, s1][entry] * model.observation[u][s1[entry], y])
+    counts = np.bincount(np.concatenate(rows), minlength=model.joint_actions * states)
+    return Game(
+        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        states=np.concatenate(arrivals).astype(np.int64),
+        seen=np.concatenate(seen).astype(np.int64),
+        chances=model.discount * np.concatenate(chances),
+        reward=np.array(model.reward),
+        start=np.array(model.start),
+        actions=np.array(actions, np.int64),
+        observations=np.array([len(agent.observations) for agent in model.agents], np.int64),
+        action_strides=strides_of(actions),
+        observation_parts=model.observation_table(),
+        discount=model.discount,
+    )
+
+
+def guide_of(model: DecPOMDP) -> NDArray[np.int64]:
+    """[s]: the best joint action for ever if everybody knew the state, by value iteration."""
+    v = np.zeros(len(model.states))
+    for _ in range(ROUNDS):
+        worth = model.reward + model.discount * (model.transition @ v)  # [u, s]
+        change, v = float(np.abs(worth.max(axis=0) - v).max()), worth.max(axis=0)
+        if change <= CLOSE * max(1e-300, float(np.abs(v).max())):
+            break
+    return worth.argmax(axis=0).astype(np.int64)
+
+
+def random_plan(game: Game, layers: int, widths: Sequence[int], rng: np.random.Generator) -> Plan:
+    """Every choice drawn uniformly."""
+    plan = _empty(layers, widths, int(game.observations.max()))
+    for n, width in enumerate(widths):
+        plan.act[n, :, :width] = rng.integers(game.actions[n], size=(layers, width))
+        plan.move[n, :, :width] = rng.integers(width, size=(layers, width, plan.move.shape[3]))
+    return plan
+
+
+def enlarged(game: Game, plan: Plan, times: int, more: int, rng: np.random.Generator) -> Plan:
+    """The same behaviour with `times` as many layers and `more` nodes in each, random ones that nobody reaches."""
+    layers = plan.act.shape[1]
+    larger = random_plan(game, layers * times, [int(width) + more for width in plan.widths], rng)
+    for n, width in enumerate(plan.widths):
+        larger.act[n, :, :width] = np.tile(plan.act[n, :, :width], (times, 1))
+        larger.move[n, :, :width] = np.tile(plan.move[n, :, :width], (times, 1, 1))
+    larger.first[:] = plan.first
+    return larger
+
+
+def copied(plan: Plan) -> Plan:
+    """A plan that can be changed without changing this one."""
+    return plan._replace(act=plan.act.copy(), move=plan.move.copy(), first=plan.first.copy())
+
+
+def room_for(game: Game, plan: Plan) -> Room:
+    """Memory for a climb from `plan`."""
+    layers, width = plan.act.shape[1:]
+    states, joint = len(game.start), math.prod(int(w) for w in plan.widths)
+    actions, observations = int(game.actions.max()), int(game.observations.max())
+    whole = (layers, states, joint)
+    moves = Joint(np.zeros((layers, joint), np.int64), np.zeros((layers, joint, len(game.observation_parts)), np.int64))
+    return Room(
+        joint=moves,
+        v=np.zeros(whole),
+        trial=np.zeros(whole),
+        f=np.zeros(whole),
+        mark=np.zeros(whole, np.bool_),
+        places=np.zeros(math.prod(whole), np.int64),
+        wave=np.zeros((2, math.prod(whole))),
+        belief=np.zeros((states, joint)),
+        direct=np.zeros((width, actions)),
+        score=np.zeros((width, actions, observations, width)),
+        act=np.zeros(width, np.int64),
+        move=np.zeros((width, observations), np.int64),
+    )
+
+
+def team_of(model: DecPOMDP, plan: Plan) -> Team:
+    """The plan, closed, as a team; node i of layer m is node m * w + i."""
+    layers = plan.act.shape[1]
+    controllers = []
+    for n, agent in enumerate(model.agents):
+        width, symbols = int(plan.widths[n]), len(agent.observations)
+        base = (np.arange(layers) + 1) % layers * width  # first node of the next layer
+        moves = plan.move[n, :, :width, :symbols] + base[:, None, None]
+        table = moves.reshape(layers * width, symbols)
+        chosen = plan.act[n, :, :width].ravel()
+        controllers.append(
+            Controller.deterministic(chosen.tolist(), table.tolist(), len(agent.actions), int(plan.first[n]))
+        )
+    return Team.of(model, controllers)
+
+
+def softened(model: DecPOMDP, plan: Plan, share: float) -> list[Tables]:
+    """The plan as stochastic tables: `share` of every row is left open."""
+
+    def soft(chosen: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+        return (1 - share) * np.eye(size)[chosen] + share / size
+
+    tables = []
+    for n, agent in enumerate(model.agents):
+        width, actions, symbols = int(plan.widths[n]), len(agent.actions), len(agent.observations)
+        move = soft(plan.move[n, :, :width, :symbols], width)[:, :, None]  # [m, i, 1, o, j]
+        shape = (*move.shape[:2], actions, symbols, width)
+        tables.append(
+            Tables(
+                soft(plan.first[n], width),
+                soft(plan.act[n, :, :width], actions),
+                np.ascontiguousarray(np.broadcast_to(move, shape)),
+            )
+        )
+    return tables
+
+
+def trimmed(plan: Plan, mark: NDArray[np.bool_]) -> Plan:
+    """The plan without nodes that are never reached, by mark[m, s, q]; a layer is as wide as the widest needs."""
+    layers = plan.act.shape[1]
+    kept = []  # [n][m] reached nodes
+    for n in range(len(plan.widths)):
+        parts = np.arange(mark.shape[2]) // plan.strides[n] % plan.widths[n]
+        kept.append([np.unique(parts[mark[m].any(axis=0)]) for m in range(layers)])
+    widths = [max(1, *(len(nodes) for nodes in own)) for own in kept]
+    smaller = _empty(layers, widths, plan.move.shape[3])
+    for n, own in enumerate(kept):
+        for m, nodes in enumerate(own):
+            number = np.zeros(int(plan.widths[n]), np.int64)
+            after = own[(m + 1) % layers]
+            number[after] = np.arange(len(after))
+            smaller.act[n, m, : len(nodes)] = plan.act[n, m, nodes]
+            smaller.move[n, m, : len(nodes)] = number[plan.move[n, m, nodes]]
+        smaller.first[n] = int(np.searchsorted(own[0], plan.first[n]))
+    return smaller
+
+
+def _empty(layers: int, widths: Sequence[int], symbols: int) -> Plan:
+    shape = (len(widths), layers, max(widths))
+    return Plan(
+        np.zeros(shape, np.int64),
+        np.zeros((*shape, symbols), np.int64),
+        np.zeros(len(widths), np.int64),
+        np.array(widths, np.int64),
+        strides_of(widths),
+    )

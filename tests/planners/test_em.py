@@ -1,0 +1,213 @@
+"""EM for planning against dense algebra and brute force over controllers; monotone at every step."""
+
+import itertools
+
+import numpy as np
+import pytest
+from oracles import deterministic_controllers, em_by_algebra, making
+
+import decpomdp as dp
+from decpomdp.core import Controller, InputError, Team
+from decpomdp.evaluation import exact_value
+from decpomdp.planners.em import EmClimb, em, random_team
+from decpomdp.planners.em_chain import Chain, Tables, World, flattened, one_layer
+from decpomdp.planners.em_step import Counts, begun, counted, iterated, moved
+
+SHAPES = [
+    ((2,), (3,), (2,)),
+    ((2, 3), (2, 1), (2, 3)),
+    ((2, 1, 3), (1, 2, 2), (2, 1, 2)),
+]
+
+
+def made(actions, observations, nodes, seed=0, sparse=False):
+    rng = np.random.default_rng(seed)
+    model = making.model(rng, 2, actions, observations, 0.8, sparse)
+    return model, making.team(rng, model, nodes, sparse)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("actions", "observations", "nodes"), SHAPES)
+def test_occupancy_and_value_equal_dense_algebra(actions, observations, nodes, sparse):
+    model, team = made(actions, observations, nodes, sparse=sparse)
+    f, v, _ = em_by_algebra.occupancy_and_value(model, making.tables(team))
+    chain = Chain(World.of(model), one_layer(team))
+    assert chain.occupancies()[0] == pytest.approx(f, abs=1e-10)
+    assert chain.values()[0] == pytest.approx(v, abs=1e-9)
+    assert chain.value(chain.values()) == pytest.approx(exact_value(model, team).value, abs=1e-9)
+    assert chain.values(v + 0.1)[0] == pytest.approx(v, abs=1e-9)  # from any guess
+    assert chain.occupancies(f + 0.1)[0] == pytest.approx(f, abs=1e-10)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("actions", "observations", "nodes"), SHAPES)
+def test_one_step_equals_dense_algebra(actions, observations, nodes, sparse):
+    model, team = made(actions, observations, nodes, sparse=sparse)
+    wanted = em_by_algebra.step(model, making.tables(team))
+    chain = Chain(World.of(model), one_layer(team))
+    counts = counted(chain, chain.occupancies(), chain.values())
+    for old, count, (initial, action, move) in zip(chain.team, counts, wanted, strict=True):
+        new = moved(old, count, 1.0)
+        assert new.initial == pytest.approx(initial, abs=1e-9)
+        assert new.action[0] == pytest.approx(action, abs=1e-9)
+        assert new.move[0] == pytest.approx(move, abs=1e-9)
+    assert em_by_algebra.value(model, wanted) > em_by_algebra.value(model, making.tables(team))
+
+
+def test_the_oracle_sees_a_wrong_step():
+    model, team = made((2, 2), (2, 2), (2, 2))
+    wanted = em_by_algebra.step(model, making.tables(team))
+    assert not np.allclose(wanted[0][1], team.controllers[0].action, atol=1e-4)
+
+
+def assert_rises(values):
+    for before, after in itertools.pairwise(values):
+        assert after >= before - 1e-9 * max(1.0, abs(before)), (before, after)
+
+
+def test_a_fall_would_be_noticed():
+    with pytest.raises(AssertionError):
+        assert_rises([1.0, 2.0, 1.99])
+
+
+@pytest.mark.parametrize("stride", [1.0, 1024.0])
+@pytest.mark.parametrize(("actions", "observations", "nodes"), SHAPES)
+def test_the_exact_value_never_falls(actions, observations, nodes, stride):
+    model, team = made(actions, observations, nodes, seed=3)
+    world = World.of(model)
+    state, values = begun(world, one_layer(team)), []
+    for _ in range(15):
+        values.append(exact_value(model, flattened(model, state.team)).value)
+        assert values[-1] == pytest.approx(state.value, abs=1e-8)
+        state = iterated(world, state, stride)
+    assert_rises(values)
+    assert values[-1] > values[0]
+
+
+@pytest.mark.parametrize(("problem", "steps"), [("dectiger", 20), ("recycling", 20), ("boxpushing", 4)])
+def test_the_exact_value_never_falls_on_real_problems(problem, steps):
+    model = dp.load(problem)
+    fit = em(model, nodes=(2, 3), iterations=steps, restarts=1, seed=1)
+    values = [row["value"] for row in fit.trace if row["phase"] == "em"]
+    assert len(values) == steps + 1
+    assert_rises(values)
+    assert fit.trace[-1]["value"] == exact_value(model, fit.team).value
+    assert fit.trace[-1]["value"] == pytest.approx(max(values), abs=1e-7)
+
+
+def layered(rng, model, layers, widths):
+    return [
+        Tables(
+            making.rows(rng, w),
+            making.rows(rng, layers, w, len(agent.actions)),
+            making.rows(rng, layers, w, len(agent.actions), len(agent.observations), w),
+        )
+        for w, agent in zip(widths, model.agents, strict=True)
+    ]
+
+
+def test_a_layered_step_is_the_step_of_the_flat_team():
+    rng = np.random.default_rng(2)
+    model = making.model(rng, 2, (2, 3), (2, 1), 0.8)
+    team = layered(rng, model, 2, (2, 1))
+    flat = flattened(model, team)
+    assert flat.nodes == (4, 2)
+    world = World.of(model)
+    chain = Chain(world, team)
+    assert chain.value(chain.values()) == pytest.approx(exact_value(model, flat).value, abs=1e-9)
+    counts = counted(chain, chain.occupancies(), chain.values())
+    new = flattened(model, [moved(old, count, 1.0) for old, count in zip(team, counts, strict=True)])
+    wanted = em_by_algebra.step(model, making.tables(flat))
+    for controller, (initial, action, move) in zip(new.controllers, wanted, strict=True):
+        assert controller.initial == pytest.approx(initial, abs=1e-9)
+        assert controller.action == pytest.approx(action, abs=1e-9)
+        assert controller.transition == pytest.approx(move, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_reaches_the_best_deterministic_controllers_of_tiny_problems(seed):
+    rng = np.random.default_rng(seed)
+    model = making.model(rng, 2, (2, 2), (2, 1), 0.7)
+    highest, team = deterministic_controllers.best(model, (2, 1))
+    assert exact_value(model, team).value == pytest.approx(highest, abs=1e-9)
+    fit = em(model, nodes=(2, 1), restarts=8, seed=seed, iterations=300)
+    assert fit.trace[-1]["value"] >= highest - 1e-3
+
+
+def test_seed_fixes_the_result_and_threads_do_not_change_it():
+    model = dp.load("recycling")
+    fits = [em(model, nodes=2, iterations=12, restarts=5, seed=4, threads=t) for t in (1, 2)]
+    assert fits[0].team == fits[1].team
+    assert [r["value"] for r in fits[0].trace] == [r["value"] for r in fits[1].trace]
+    assert em(model, nodes=2, iterations=12, restarts=5, seed=5).team != fits[0].team
+
+
+def test_starts_from_a_given_team():
+    model = dp.load("dectiger")
+    listening = Team.of(model, [Controller.deterministic([0], [[0, 0]], 3)] * 2)
+    fit = em(model, begin=listening, iterations=30)
+    assert fit.trace[-1]["value"] == pytest.approx(-20, abs=1e-9)  # what has probability 0 keeps it
+    assert fit.team.nodes == (1, 1)
+    assert em(model, begin=Team.uniform(model), iterations=0).trace[-1]["value"] == pytest.approx(
+        exact_value(model, Team.uniform(model)).value
+    )
+
+
+def test_stops_for_the_reason_it_says():
+    model = dp.load("broadcast")
+    assert em(model, nodes=1, restarts=2, iterations=5000).stopped == "converged"
+    assert em(model, restarts=1, iterations=1).stopped == "iterations"
+    fit = em(model, restarts=2**31, iterations=2**31, time_limit=0.3)
+    assert fit.stopped == "time limit"
+    assert fit.seconds < 5
+    assert {tuple(row) for row in fit.trace} == {("seconds", "iteration", "phase", "value", "lower", "upper", "nodes")}
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    model = dp.load("recycling")
+    seen = []
+
+    def watch(row):
+        seen.append(row)
+        if len(seen) == 20:
+            raise KeyboardInterrupt
+
+    fit = em(model, restarts=10, watch=watch)
+    assert fit.stopped == "interrupted"
+    assert fit.trace[-1]["value"] >= max(row["value"] for row in seen[:20]) - 1e-9
+
+
+def test_rounding_below_nothing_is_nothing():
+    old = Tables(np.array([0.5, 0.5]), np.full((1, 2, 2), 0.5), np.full((1, 2, 2, 1, 2), 0.5))
+    counts = Counts(np.array([1.0, -1e-17]), np.full((1, 2, 2), 1.0), np.full((1, 2, 2, 1, 2), 0.0))
+    new = moved(old, counts, 1.5)
+    assert new.initial.tolist() == [1.0, 0.0]
+    assert np.array_equal(new.move, old.move)  # never counted: stays
+
+
+def test_no_iteration_is_a_random_team():
+    model = dp.load("dectiger")
+    world = World.of(model)
+    start = random_team(model, (2, 2), np.random.default_rng(0))
+    climb = EmClimb(world, start, 0, 1e-7, 1.0, dp.engines.clock.Clock(None))
+    assert climb.advance()
+    assert climb.values == [pytest.approx(exact_value(model, flattened(model, start)).value)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nodes": 0}, "nodes: expected a whole number"),
+        ({"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
+        ({"restarts": 0}, "restarts: expected"),
+        ({"time_limit": -1}, "time_limit: expected seconds above 0, got -1"),
+    ],
+)
+def test_bad_settings_are_named(change, message):
+    with pytest.raises(InputError, match=message):
+        em(dp.load("dectiger"), **change)
+
+
+def test_a_discount_of_one_is_refused():
+    with pytest.raises(InputError, match="discount below 1, got 1"):
+        em(dp.load("dectiger", discount=1.0))

@@ -1,0 +1,338 @@
+"""Periodic plans against the exact evaluator, dense algebra and brute force; monotone at every sweep."""
+
+import itertools
+
+import numpy as np
+import pytest
+from oracles import deterministic_controllers, em_by_algebra, making
+
+import decpomdp as dp
+from decpomdp.core import InputError
+from decpomdp.engines.clock import Clock
+from decpomdp.evaluation import exact_value
+from decpomdp.kernels.periodic import fill_joint, reach, worth
+from decpomdp.kernels.periodic_climb import sweeps
+from decpomdp.kernels.periodic_kick import kick
+from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
+from decpomdp.planners.em_chain import flattened
+from decpomdp.planners.periodic import periem
+from decpomdp.planners.periodic_plan import (
+    copied,
+    enlarged,
+    game_of,
+    guide_of,
+    random_plan,
+    room_for,
+    softened,
+    team_of,
+    trimmed,
+)
+from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
+
+MARGIN = 1e-9
+SHAPES = [
+    ((2,), (3,), (2,), 3),
+    ((2, 3), (2, 1), (2, 3), 2),
+    ((3, 2), (2, 2), (2, 2), 1),
+    ((2, 1, 3), (1, 2, 2), (2, 1, 2), 2),
+]
+
+
+def made(actions, observations, widths, layers, seed=0, discount=0.8):
+    rng = np.random.default_rng(seed)
+    model = making.model(rng, 3, actions, observations, discount, sparse=True)
+    game = game_of(model)
+    plan = random_plan(game, layers, widths, rng)
+    return model, game, plan, settled(game, plan, True)
+
+
+def settled(game, plan, closed):
+    """The plan's memory with values and occupancies solved."""
+    room = room_for(game, plan)
+    for m in range(len(room.v)):
+        fill_joint(game, plan, m, room.joint)
+    places = room.places[: reach(game, plan, room.joint, closed, room.mark, room.places)]
+    assert values(game, plan, room.joint, closed, -np.inf, 1e-12, places, room.v)
+    occupancies(game, plan, room.joint, closed, 1e-13, places, room.wave, room.f)
+    return room
+
+
+@pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
+def test_values_and_occupancies_equal_dense_algebra(actions, observations, widths, layers):
+    model, game, plan, room = made(actions, observations, widths, layers)
+    team = team_of(model, plan)
+    assert at_start(game, plan, room.v) == pytest.approx(exact_value(model, team).value, abs=1e-9)
+    f, v, _ = em_by_algebra.occupancy_and_value(model, making.tables(team))
+    base = model.reward.min() / (1 - model.discount)
+    for m in range(layers):
+        for q, parts in enumerate(itertools.product(*(range(w) for w in widths))):
+            flat = np.ravel_multi_index([m * w + i for w, i in zip(widths, parts, strict=True)], team.nodes)
+            assert room.f[m, :, q] == pytest.approx(f[:, flat], abs=1e-9)
+            met = room.mark[m, :, q]
+            assert np.array_equal(met, f[:, flat] > 1e-13)
+            assert room.v[m, met, q] == pytest.approx(v[met, flat] + base, abs=1e-9)
+
+
+@pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
+def test_an_open_plan_has_the_value_of_its_horizon(actions, observations, widths, layers):
+    model, game, plan, _ = made(actions, observations, widths, layers)
+    room = settled(game, plan, False)
+    assert at_start(game, plan, room.v) == pytest.approx(
+        exact_value(model, team_of(model, plan), layers).value, abs=1e-10
+    )
+
+
+@pytest.mark.parametrize("agent", [0, 1])
+def test_what_a_choice_is_worth_is_what_it_changes(agent):
+    model, game, plan, _ = made((2, 3), (2, 1), (2, 2), 3)
+    room = settled(game, plan, False)
+    value = at_start(game, plan, room.v)
+    worth(game, plan, room.joint, 1, agent, room.f[1], room.v[2], room.direct, room.score)
+
+    def total(i, a, moves):
+        return room.direct[i, a] + sum(room.score[i, a, o, j] for o, j in enumerate(moves))
+
+    symbols = len(model.agents[agent].observations)
+    for i, a in itertools.product(range(2), range(len(model.agents[agent].actions))):
+        for moves in itertools.product(range(2), repeat=symbols):
+            other = copied(plan)
+            other.act[agent, 1, i] = a
+            other.move[agent, 1, i, :symbols] = moves
+            gain = total(i, a, moves) - total(i, plan.act[agent, 1, i], plan.move[agent, 1, i, :symbols])
+            assert exact_value(model, team_of(model, other), 3).value == pytest.approx(value + gain, abs=1e-9)
+
+
+def test_a_target_out_of_reach_is_refused_and_one_within_reach_is_not():
+    _, game, plan, room = made((2, 3), (2, 1), (2, 3), 2)
+    value = at_start(game, plan, room.v)
+    places = room.places[: int(room.mark.sum())]
+    for shift, accepted in ((-1e-6, True), (1e-6, False)):
+        fresh = np.zeros_like(room.v)
+        assert values(game, plan, room.joint, True, value + shift, 1e-10, places, fresh) is accepted
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
+def test_no_sweep_lowers_the_exact_value(actions, observations, widths, layers, seed, closed):
+    model, game, plan, room = made(actions, observations, widths, layers, seed)
+    horizon = None if closed else layers
+    before = exact_value(model, team_of(model, plan), horizon).value
+    for number in range(6):
+        told = sweeps(game, plan, room, closed, 1, 1, -np.inf, MARGIN, np.uint64(number))
+        after = exact_value(model, team_of(model, plan), horizon).value
+        assert told == pytest.approx(after, abs=1e-8)
+        assert after >= before - 1e-8
+        before = after
+
+
+@pytest.mark.parametrize(
+    ("problem", "layers", "width"), [("dectiger", 3, 3), ("recycling", 2, 3), ("boxpushing", 3, 3)]
+)
+def test_no_sweep_lowers_the_exact_value_on_real_problems(problem, layers, width):
+    model = dp.load(problem)
+    game, rng = game_of(model), np.random.default_rng(0)
+    plan = random_plan(game, layers, (width, width), rng)
+    room, values_seen = room_for(game, plan), []
+    for number in range(8):
+        told = sweeps(game, plan, room, True, 1, 1, -np.inf, 1e-7, np.uint64(number))
+        values_seen.append(exact_value(model, team_of(model, plan)).value)
+        assert told == pytest.approx(values_seen[-1], abs=1e-5)
+    assert all(after >= before - 1e-6 for before, after in itertools.pairwise(values_seen))
+    assert values_seen[-1] > values_seen[0]
+
+
+def test_a_kick_changes_the_plan_and_stays_within_it():
+    model, game, plan, room = made((2, 3), (2, 1), (2, 3), 2)
+    guide = guide_of(model)
+    different = 0
+    for seed in range(50):
+        other = copied(plan)
+        kick(game, other, room, guide, 3, np.uint64(seed))
+        different += not np.array_equal(other.act, plan.act)
+        team_of(model, other)  # refuses nodes and actions that do not exist
+    assert different > 20
+
+
+def test_the_guide_is_the_best_action_when_the_state_is_known():
+    model = making.model(np.random.default_rng(1), 3, (2, 2), (1, 1), 0.7)
+    guide = guide_of(model)
+    found = []
+    for policy in itertools.product(range(4), repeat=3):
+        chain = np.array([model.transition[u, s] for s, u in enumerate(policy)])
+        earned = np.array([model.reward[u, s] for s, u in enumerate(policy)])
+        found.append((model.start @ np.linalg.solve(np.eye(3) - 0.7 * chain, earned), policy))
+    assert tuple(guide) == max(found)[1]
+
+
+@pytest.mark.parametrize(("times", "more"), [(1, 1), (2, 0), (3, 2)])
+def test_a_larger_plan_is_worth_the_same(times, more):
+    model, game, plan, room = made((2, 3), (2, 1), (2, 3), 2)
+    larger = enlarged(game, plan, times, more, np.random.default_rng(0))
+    team = team_of(model, larger)
+    assert team.nodes == (2 * times * (2 + more), 2 * times * (3 + more))
+    assert exact_value(model, team).value == pytest.approx(at_start(game, plan, room.v), abs=1e-9)
+
+
+@pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
+def test_trimming_and_softening(actions, observations, widths, layers):
+    model, game, plan, room = made(actions, observations, widths, layers)
+    larger = enlarged(game, plan, 1, 2, np.random.default_rng(0))
+    smaller = trimmed(larger, settled(game, larger, True).mark)
+    value = at_start(game, plan, room.v)
+    assert np.all(smaller.widths <= plan.widths)
+    assert exact_value(model, team_of(model, smaller)).value == pytest.approx(value, abs=1e-9)
+    assert exact_value(model, flattened(model, softened(model, smaller, 0.0))).value == pytest.approx(value, abs=1e-9)
+    soft = flattened(model, softened(model, smaller, 0.1))
+    assert all((c.action > 0).all() for c in soft.controllers)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_finds_the_best_deterministic_controllers_of_tiny_problems(seed):
+    model = making.model(np.random.default_rng(seed), 2, (2, 2), (2, 1), 0.8)
+    highest, _ = deterministic_controllers.best(model, (2, 2))
+    fit = periem(model, layers=1, width=2, restarts=6, seed=seed)
+    assert fit.settings["peri"] == pytest.approx(highest, abs=1e-6)
+    assert fit.trace[-1]["value"] >= highest - 1e-6
+
+
+QUICK = PeriodicSettings(patience=15, em_iterations=20)
+
+
+def test_both_values_are_told_and_the_better_team_returned():
+    model = dp.load("dectiger")
+    fit = periem(model, layers=3, width=4, restarts=4, seed=0)
+    assert fit.stopped == "converged"
+    assert fit.trace[-1]["value"] == exact_value(model, fit.team).value
+    assert fit.trace[-1]["value"] == pytest.approx(max(fit.settings["peri"], fit.settings["periem"]), abs=1e-6)
+    assert fit.settings["peri"] == pytest.approx(13.448554, abs=1e-5)  # the horizon-3 optimum, for ever
+    assert fit.settings["periem"] > 9.42
+    assert {tuple(row) for row in fit.trace} == {("seconds", "iteration", "phase", "value", "lower", "upper", "nodes")}
+    assert {row["phase"] for row in fit.trace} == {"peri", "periem", "result"}
+    assert fit.team.nodes == (6, 6)  # minimal
+
+
+def test_reaches_the_best_known_value_of_recycling():
+    fit = periem(dp.load("recycling"), restarts=4, seed=1, settings=QUICK)
+    assert fit.trace[-1]["value"] == pytest.approx(31.92913, abs=1e-4)
+
+
+def test_beats_the_published_value_of_box_pushing():
+    fit = periem(dp.load("boxpushing"), layers=1, width=5, restarts=4, seed=0, settings=PeriodicSettings(patience=40))
+    assert fit.trace[-1]["value"] > 148.7
+
+
+def test_seed_fixes_the_result_and_threads_do_not_change_it():
+    model = dp.load("broadcast")
+    fits = [periem(model, restarts=14, seed=3, threads=t, settings=QUICK) for t in (1, 2)]
+    assert fits[0].team == fits[1].team
+    assert [row["value"] for row in fits[0].trace] == [row["value"] for row in fits[1].trace]
+
+
+def test_three_agents_with_different_alphabets():
+    model = making.model(np.random.default_rng(5), 3, (2, 3, 2), (2, 1, 3), 0.8)
+    fit = periem(model, width=(2, 1, 2), restarts=3, seed=0, settings=QUICK)
+    assert fit.trace[-1]["value"] == pytest.approx(exact_value(model, fit.team).value)
+    assert fit.trace[-1]["value"] > exact_value(model, dp.Team.uniform(model)).value
+
+
+def test_later_climbs_go_on_from_the_best_or_start_afresh():
+    model = dp.load("broadcast")
+    search = Search(game_of(model), guide_of(model), None, None, 0, Clock(None), QUICK)
+    for number in range(len(search.sizes)):
+        climb = search.climb(number)
+        assert climb.fresh
+        climb.advance()
+        search.tell(climb)
+    odd, even = (search.climb(number) for number in (2 * len(search.sizes) + 1, 2 * len(search.sizes)))
+    assert even.fresh
+    assert not odd.fresh
+    odd.advance()
+    assert odd.value >= min(value for value, _ in search.best.values())
+
+
+def test_a_plan_that_earns_nothing_ends_its_sweeps():
+    _, game, plan, room = made((2, 2), (2, 2), (2, 2), 1, discount=0.9)
+    silent = game._replace(reward=np.zeros_like(game.reward))
+    room.v[:] = 5.0  # decays to the smallest floats there are, and must not be followed down to them
+    spread(silent, room.joint, room.v)
+    assert sweeps(silent, plan, room, True, 3, 1, -np.inf, MARGIN, np.uint64(0)) == pytest.approx(0, abs=1e-7)
+
+
+def test_a_discount_near_one_ends():
+    model, game, plan, room = made((2, 2), (2, 2), (2, 2), 2, discount=0.9999)
+    margin = 1e-9 * np.abs(model.reward).max() / 1e-4
+    told = sweeps(game, plan, room, True, 2, 1, -np.inf, margin, np.uint64(0))
+    assert told == pytest.approx(exact_value(model, team_of(model, plan)).value, rel=1e-6)
+
+
+def test_plans_do_not_grow_for_ever():
+    game, guide = game_of(dp.load("broadcast")), guide_of(dp.load("broadcast"))
+    search, rng = Search(game, guide, None, None, 0, Clock(None), QUICK), np.random.default_rng(0)
+    plan = random_plan(game, 1, (2, 2), rng)
+    for _ in range(200):
+        plan = search._continued(plan, rng)
+    assert 4 < plan.act.shape[1] <= 16
+    assert 8 < max(plan.widths) <= 12
+
+
+def test_fixed_sizes_are_kept_and_large_ones_left_out():
+    game, guide = game_of(dp.load("dectiger")), guide_of(dp.load("dectiger"))
+    fixed = Search(game, guide, 4, (2, 3), 0, Clock(None), QUICK)
+    assert fixed.sizes == [(4, (2, 3))]
+    model = making.model(np.random.default_rng(0), 2, (2,) * 8, (1,) * 8)
+    many = Search(game_of(model), guide_of(model), None, None, 0, Clock(None), QUICK)
+    assert many.sizes
+    assert all(layers * np.prod(widths) * 3 <= 3_000_000 for layers, widths in many.sizes)
+
+
+def test_a_climb_never_loses():
+    model = dp.load("recycling")
+    search = Search(game_of(model), guide_of(model), None, None, 0, Clock(None), QUICK)
+    climb, told = PeriodicClimb(search, (2, (2, 2)), None, [0]), []
+    while not climb.advance():
+        told.append(climb.value)
+        assert climb.value == pytest.approx(exact_value(model, team_of(model, climb.plan)).value, abs=1e-5)
+    assert told == sorted(told)
+
+
+def test_time_limit_and_interrupt_keep_the_best():
+    model = dp.load("recycling")
+    fit = periem(model, time_limit=1.0)
+    assert fit.stopped == "time limit"
+    assert fit.seconds < 6
+    assert fit.trace[-1]["value"] > 28
+    seen = []
+
+    def watch(row):
+        seen.append(row)
+        raise KeyboardInterrupt
+
+    fit = periem(model, watch=lambda row: watch(row) if not seen else None)
+    assert fit.stopped == "interrupted"
+    assert fit.trace[-1]["value"] == pytest.approx(seen[0]["value"], abs=1e-6)
+    assert fit.settings["periem"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"layers": 0}, "layers: expected a whole number"),
+        ({"width": (2, 2, 2)}, "width: expected one number for each of 2 agents, got 3"),
+        ({"restarts": 0}, "restarts: expected"),
+        ({"time_limit": 0}, "time_limit: expected seconds above 0, got 0"),
+        ({"layers": 5000, "width": 1000}, "layers and width: expected at most"),
+    ],
+)
+def test_bad_settings_are_named(change, message):
+    with pytest.raises(InputError, match=message):
+        periem(dp.load("dectiger"), **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"patience": 0}, "patience: expected a whole number"), ({"openness": 1.0}, "openness: expected")],
+)
+def test_bad_tunables_are_named(change, message):
+    with pytest.raises(InputError, match=message):
+        PeriodicSettings(**change)
