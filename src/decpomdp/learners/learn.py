@@ -14,7 +14,7 @@ from decpomdp.engines.threads import serial_products
 from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import behaviour, start
 from decpomdp.learners.posterior import AgentPosterior, Counts, Priors, TeamPosterior, updated
-from decpomdp.learners.priors import MOST_NODES, Prior, StickBreaking
+from decpomdp.learners.priors import MOST_NODES, Prior, StickBreaking, prior_named
 from decpomdp.learners.sizing import larger, smaller
 from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Imprecise, Task, count, evaluate, renewed, update
 from decpomdp.learners.weighing import steps_of
@@ -27,7 +27,37 @@ PRECISIONS = {"double": DOUBLE, "single": SINGLE}
 
 @dataclass(frozen=True, slots=True)
 class LearnSettings:
-    """How to learn from episodes. The defaults are explained, with measurements, in docs/formulas.md."""
+    """How to learn from episodes. The defaults are explained, with measurements, in docs/formulas.md.
+
+    Attributes
+    ----------
+    evidence
+        How many episodes' worth the data count; None: as many as there are. The paper's 1 collapses into one node.
+    truncation
+        Nodes to begin with, where the size is to be inferred.
+    threshold
+        Share of visits above which a node counts as occupied.
+    sweeps
+        At most.
+    tolerance
+        Converged when the bound rises by less than this share of itself.
+    floor
+        The reward that counts as nothing; None: the smallest in the data.
+    cap
+        Importance ratios above this are cut to it; None: none are.
+    normalise
+        Divide the importance ratios of each step by their mean.
+    estimate_behaviour
+        Guess behaviour probabilities that were not recorded.
+    precision
+        Of filter and count: "double", or "single", which takes less time and half the memory.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.LearnSettings(cap=5.0, truncation=10).sweeps
+    500
+    """
 
     # DEPARTS: the paper has kappa = 1, with which everything collapses into one node (docs/formulas.md, section 4)
     evidence: float | None = None  # kappa: how many episodes' worth the data count; None: as many as there are
@@ -58,7 +88,28 @@ class LearnSettings:
 
 @dataclass(frozen=True, slots=True)
 class BayesFit(Fit):
-    """A fit with its posterior. `team` is the posterior mean, `decided` always takes the likeliest choice."""
+    """A fit with its posterior.
+
+    Attributes
+    ----------
+    team
+        The posterior mean: stochastic where the data leave doubts.
+    decided
+        The team that always takes the likeliest choice.
+    posterior
+        What is believed about the controllers.
+    trace, stopped, seconds, settings
+        As in `Fit`; the trace has the bound, the sizes and the effective sample size of every sweep.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("broadcast")
+    >>> episodes = dp.collect(model, dp.Team.uniform(model), 500, 5, seed=1)
+    >>> fit = dp.learn(episodes, settings=dp.LearnSettings(cap=5.0, truncation=5, sweeps=20))
+    >>> len(fit.decided.controllers), fit.trace[-1]["sample_size"] > 10
+    (2, True)
+    """
 
     posterior: TeamPosterior | None = None
     decided: Team | None = None
@@ -66,7 +117,7 @@ class BayesFit(Fit):
 
 def learn_from_episodes(
     episodes: Episodes | Sequence[Episodes],
-    prior: Prior | None = None,
+    prior: Prior | str | None = None,
     begin: Team | str = "best",
     *,
     behaviours: Sequence[Team] | None = None,
@@ -78,11 +129,12 @@ def learn_from_episodes(
 ) -> BayesFit:
     """Learn a team from episodes alone.
 
-    `begin`: "best" (the best episodes), "random", or a team. Several batches of episodes may be given, and with
+    `prior`: a prior or its name ("stick-breaking", "dp", "fixed:5", "em:3"). `begin`: "best" (the best episodes), "random", or a team. Several batches of episodes may be given, and with
     `behaviours` the team that collected each, so that ratios are taken to their mixture. Interrupting (Ctrl-C) returns
     the best so far.
     """
-    began, chosen, options = time.monotonic(), prior or StickBreaking(), settings or LearnSettings()
+    began, options = time.monotonic(), settings or LearnSettings()
+    chosen = prior_named(prior) if isinstance(prior, str) else prior or StickBreaking()
     data, log_behaviour = _data(episodes, behaviours, options)
     with serial_products():
         task = _task(data, log_behaviour, options, chosen.nodes or options.truncation, threads)

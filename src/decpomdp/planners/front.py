@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from decpomdp.core import DecPOMDP, Fit, InputError, Team, Watch, unwatched
-from decpomdp.domains.load import load
+from decpomdp.domains.load import load_model
 
 METHODS = ("fb-hsvi", "periem", "em", "pbvi")
 
@@ -71,7 +71,7 @@ def opened(problem: Problem, discount: float | None) -> DecPOMDP:
     if isinstance(problem, DecPOMDP):
         return problem if discount is None else problem.with_discount(discount)
     if isinstance(problem, str | os.PathLike):
-        return load(problem, discount)
+        return load_model(problem, discount)
     raise InputError(f"problem: expected a name, a .dpomdp file or a DecPOMDP, got {type(problem).__name__}")
 
 

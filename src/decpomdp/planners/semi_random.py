@@ -18,11 +18,11 @@ from decpomdp.core import DecPOMDP, Episodes, InputError, concatenate
 from decpomdp.core.checks import freeze, whole
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.rollout import Paths
+from decpomdp.kernels.room import empty_paths, key_of
 from decpomdp.kernels.semi_random import Leader, wander
 from decpomdp.planners.pbvi import AlphaPolicy
 from decpomdp.planners.pbvi_beliefs import dynamics_of
 from decpomdp.rollouts.collection import LONGEST
-from decpomdp.rollouts.dense import empty_paths, key_of
 from decpomdp.rollouts.tables import world_of
 
 CHUNK = 1_000_000  # agent-steps held at a time

@@ -1,0 +1,186 @@
+"""Loops over a layered policy graph: values backwards, and what every change of a node would be worth.
+
+Layer t has nodes numbered per agent; a joint node q is row-major over agents. values[s, q] is what follows when the
+state is s and the agents are in joint node q of the next layer.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.compiled import kernel
+from decpomdp.kernels.occupancy import Dynamics
+
+
+@kernel
+def values_before(
+    dynamics: Dynamics,
+    actions: NDArray,  # [q] joint action
+    onward: NDArray,  # [q, y] joint node of the next layer
+    values: NDArray,  # [s, next q]
+    discount: float,
+    out: NDArray,  # [s, q]
+) -> None:
+    """One Bellman backup of a layer."""
+    states = dynamics.reward.shape[1]
+    for s in range(states):
+        for q in range(len(actions)):
+            u = actions[q]
+            place = u * states + s
+            ahead = 0.0
+            for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+                ahead += dynamics.chance[e] * values[dynamics.state[e], onward[q, dynamics.seen[e]]]
+            out[s, q] = dynamics.reward[u, s] + discount * ahead
+
+
+@kernel
+def values_at(
+    dynamics: Dynamics,
+    state: NDArray,  # [p]
+    node: NDArray,  # [p] joint node
+    actions: NDArray,  # [q]
+    onward: NDArray,  # [q, y]
+    values: NDArray,  # [s, next q]
+    discount: float,
+    out: NDArray,  # [s, q] filled at the pairs
+) -> tuple[float, float]:
+    """The same backup at some pairs only; the least and the greatest change."""
+    states = dynamics.reward.shape[1]
+    least, most = np.inf, -np.inf
+    for p in range(len(state)):
+        s, q = state[p], node[p]
+        u = actions[q]
+        place = u * states + s
+        ahead = 0.0
+        for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+            ahead += dynamics.chance[e] * values[dynamics.state[e], onward[q, dynamics.seen[e]]]
+        new = dynamics.reward[u, s] + discount * ahead
+        change = new - out[s, q]
+        least, most = min(least, change), max(most, change)
+        out[s, q] = new
+    return least, most
+
+
+@kernel
+def deviate(
+    dynamics: Dynamics,
+    n: int,
+    state: NDArray,  # [p] pairs that may be met
+    base: NDArray,  # [p] joint action when agent n takes action 0
+    step: int,
+    choices: int,
+    beside: NDArray,  # [p, y] joint next node when agent n goes to node 0
+    stride: int,
+    nodes: int,  # of agent n in the next layer
+    after: NDArray,  # [s, next q] set to what agent n alone could bring about
+) -> None:
+    """Mark what one step may lead to when agent n does anything and moves anywhere."""
+    states = dynamics.reward.shape[1]
+    for p in range(len(state)):
+        for a in range(choices):
+            place = (base[p] + step * a) * states + state[p]
+            for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+                first = beside[p, dynamics.seen[e]]
+                for j in range(nodes):
+                    after[dynamics.state[e], first + stride * j] = True
+
+
+@kernel
+def gains(
+    dynamics: Dynamics,
+    n: int,
+    own: NDArray,  # [k] node of agent n
+    base: NDArray,  # [k] joint action when agent n takes action 0
+    step: int,  # between joint actions when agent n takes the next one
+    state: NDArray,  # [k]
+    weight: NDArray,  # [k]
+    beside: NDArray,  # [k, y] joint next node when agent n goes to node 0
+    stride: int,  # between joint next nodes when agent n goes to the next one
+    values: NDArray,  # [s, next q]
+    discount: float,
+    earned: NDArray,  # [i, a] added to
+    ahead: NDArray,  # [i, a, o, j] added to
+) -> None:
+    """What agent n's node i earns by taking a, and by going to node j after taking a and seeing o; others fixed."""
+    states = dynamics.reward.shape[1]
+    choices, nodes = earned.shape[1], ahead.shape[3]
+    for k in range(len(state)):
+        i = own[k]
+        for a in range(choices):
+            u = base[k] + step * a
+            place = u * states + state[k]
+            earned[i, a] += weight[k] * dynamics.reward[u, state[k]]
+            for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+                y, after = dynamics.seen[e], dynamics.state[e]
+                o = dynamics.observation_parts[y, n]
+                mass = discount * weight[k] * dynamics.chance[e]
+                first = beside[k, y]
+                for j in range(nodes):
+                    ahead[i, a, o, j] += mass * values[after, first + stride * j]
+
+
+@kernel
+def joint_payoffs(
+    dynamics: Dynamics,
+    groups: NDArray,
+    labels: NDArray,  # [j, n]
+    state: NDArray,
+    weight: NDArray,
+    moves: NDArray,  # [v, a, o] next node, v from firsts[n]
+    firsts: NDArray,  # [n]
+    strides: NDArray,  # [n] between joint next nodes
+    values: NDArray,  # [s, next q]
+    discount: float,
+    out: NDArray,  # [j, u]
+) -> None:
+    """out[j, u]: reward and what follows when the agents of joint label j take u and move as the table says."""
+    joint, states = dynamics.reward.shape
+    agents = labels.shape[1]
+    for j in range(len(groups) - 1):
+        for u in range(joint):
+            total = 0.0
+            for k in range(groups[j], groups[j + 1]):
+                place = u * states + state[k]
+                ahead = 0.0
+                for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+                    q = 0
+                    for n in range(agents):
+                        o = dynamics.observation_parts[dynamics.seen[e], n]
+                        q += strides[n] * moves[firsts[n] + labels[j, n], dynamics.action_parts[u, n], o]
+                    ahead += dynamics.chance[e] * values[dynamics.state[e], q]
+                total += weight[k] * (dynamics.reward[u, state[k]] + discount * ahead)
+            out[j, u] = total
+
+
+@kernel
+def reach(
+    dynamics: Dynamics,
+    actions: NDArray,  # [q]
+    onward: NDArray,  # [q, y]
+    here: NDArray,  # [s, q] whether it may be met
+    after: NDArray,  # [s, next q] set to what may be met next
+    used: NDArray,  # [q, y] set where y may be seen
+) -> bool:
+    """Mark what one step of a layer may lead to; whether anything was new."""
+    states = dynamics.reward.shape[1]
+    new = False
+    for s in range(states):
+        for q in range(len(actions)):
+            if here[s, q]:
+                place = actions[q] * states + s
+                for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+                    y = dynamics.seen[e]
+                    used[q, y] = True
+                    if not after[dynamics.state[e], onward[q, y]]:
+                        after[dynamics.state[e], onward[q, y]] = True
+                        new = True
+    return new
+
+
+@kernel
+def mapping_payoffs(groups: NDArray, state: NDArray, weight: NDArray, values: NDArray, out: NDArray) -> None:
+    """out[j, q]: what joint label j is worth in joint node q."""
+    for j in range(len(groups) - 1):
+        out[j] = 0.0
+        for k in range(groups[j], groups[j + 1]):
+            for q in range(values.shape[1]):
+                out[j, q] += weight[k] * values[state[k], q]

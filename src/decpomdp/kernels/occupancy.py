@@ -1,0 +1,197 @@
+"""Loops over the entries of an occupancy state: what follows it, what it is worth to one mind that sees everything.
+
+An occupancy state is a list of rows (joint label, state, weight), sorted by joint label; group j holds rows
+groups[j] .. groups[j + 1] - 1. A model is given by its positive entries: for joint action u and state s the triples
+(next state, joint observation, probability) from offsets[u * S + s] on.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.compiled import kernel
+
+
+class Dynamics(NamedTuple):
+    """The positive entries of a model."""
+
+    offsets: NDArray[np.int64]  # [u * S + s, + 1]
+    state: NDArray[np.int64]  # [entry] next state
+    seen: NDArray[np.int64]  # [entry] joint observation
+    chance: NDArray[np.float64]  # [entry]
+    reward: NDArray[np.float64]  # [u, s]
+    action_parts: NDArray[np.int64]  # [u, n]
+    observation_parts: NDArray[np.int64]  # [y, n]
+
+
+@kernel
+def successors(
+    dynamics: Dynamics, state: NDArray, weight: NDArray, chosen: NDArray
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Every (row, next state, joint observation, weight) that may follow when row k takes joint action chosen[k]."""
+    states = dynamics.reward.shape[1]
+    total = 0
+    for k in range(len(state)):
+        place = chosen[k] * states + state[k]
+        total += dynamics.offsets[place + 1] - dynamics.offsets[place]
+    row, after = np.empty(total, np.int64), np.empty(total, np.int64)
+    seen, mass = np.empty(total, np.int64), np.empty(total)
+    at = 0
+    for k in range(len(state)):
+        place = chosen[k] * states + state[k]
+        for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+            row[at], after[at], seen[at] = k, dynamics.state[e], dynamics.seen[e]
+            mass[at] = weight[k] * dynamics.chance[e]
+            at += 1
+    return row, after, seen, mass
+
+
+@kernel
+def payoffs(
+    dynamics: Dynamics,
+    groups: NDArray,
+    state: NDArray,
+    weight: NDArray,
+    vectors: NDArray,  # [k, s] the best of them bounds what a belief is worth
+    discount: float,
+    out: NDArray,  # [j, u]
+) -> None:
+    """out[j, u] = reward of u in joint label j, plus the bound on what follows, seen from every joint observation."""
+    joint, states = dynamics.reward.shape
+    count = len(vectors)
+    seen_sizes = len(dynamics.observation_parts)
+    worth = np.zeros((seen_sizes, count))
+    listed = np.empty(seen_sizes, np.int64)
+    met = np.zeros(seen_sizes, np.bool_)
+    for j in range(len(groups) - 1):
+        for u in range(joint):
+            total, number = 0.0, 0
+            for k in range(groups[j], groups[j + 1]):
+                total += weight[k] * dynamics.reward[u, state[k]]
+                place = u * states + state[k]
+                for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+                    y = dynamics.seen[e]
+                    if not met[y]:
+                        met[y] = True
+                        worth[y] = 0.0
+                        listed[number] = y
+                        number += 1
+                    mass, after = weight[k] * dynamics.chance[e], dynamics.state[e]
+                    for v in range(count):
+                        worth[y, v] += mass * vectors[v, after]
+            ahead = 0.0
+            for i in range(number):
+                ahead += worth[listed[i]].max()
+                met[listed[i]] = False
+            out[j, u] = total + discount * ahead
+
+
+@kernel
+def informed(dynamics: Dynamics, vectors: NDArray, discount: float, out: NDArray) -> None:
+    """out[u, s]: one step of the fast informed bound, `payoffs` of every state known for sure."""
+    states = dynamics.reward.shape[1]
+    state, weight = np.arange(states), np.ones(states)
+    table = np.empty((states, len(dynamics.reward)))
+    payoffs(dynamics, np.arange(states + 1), state, weight, vectors, discount, table)
+    out[:] = table.T
+
+
+@kernel
+def central_value(groups: NDArray, state: NDArray, weight: NDArray, vectors: NDArray) -> float:
+    """The sum over joint labels of the best vector's worth there."""
+    total = 0.0
+    for j in range(len(groups) - 1):
+        best = -np.inf
+        for v in range(len(vectors)):
+            worth = 0.0
+            for k in range(groups[j], groups[j + 1]):
+                worth += weight[k] * vectors[v, state[k]]
+            best = max(best, worth)
+        total += best
+    return total
+
+
+@kernel
+def cluster(rows: NDArray, weight: NDArray, order: NDArray, allowed: float, same: float, leader: NDArray) -> float:
+    """Merge labels whose rows (distributions over what else is the case) are nearly the same; return the mass moved.
+
+    Labels come in the given order; each joins the leader where that moves least mass, if that is at most `allowed` or
+    the rows differ by at most `same`; otherwise it leads itself. A leader's row becomes the weighted mean.
+    """
+    moved = 0.0
+    leaders = np.empty(len(order), np.int64)
+    number = 0
+    for own in order:
+        best, chosen = np.inf, -1
+        for i in range(number):
+            other = leaders[i]
+            share = 2 * weight[own] * weight[other] / (weight[own] + weight[other])
+            limit = min(best, max(allowed, same * share))
+            distance = 0.0
+            for x in range(rows.shape[1]):
+                distance += abs(rows[own, x] - rows[other, x])
+                if share * distance > limit:
+                    break
+            if share * distance <= limit and share * distance < best:
+                best, chosen = share * distance, other
+        if chosen < 0:
+            leaders[number] = own
+            number += 1
+            leader[own] = own
+        else:
+            leader[own] = chosen
+            total = weight[own] + weight[chosen]
+            for x in range(rows.shape[1]):
+                rows[chosen, x] = (weight[chosen] * rows[chosen, x] + weight[own] * rows[own, x]) / total
+            weight[chosen] = total
+            moved += best
+    return moved
+
+
+@kernel
+def connected(scope: NDArray, count: int) -> NDArray:
+    """[j]: the component of every tuple of labels; tuples that share a label are in the same one."""
+    parent = np.arange(count)
+    for j in range(len(scope)):
+        one = scope[j, 0]
+        while parent[one] != one:
+            one = parent[one]
+        for n in range(1, scope.shape[1]):
+            other = scope[j, n]
+            while parent[other] != other:
+                other = parent[other]
+            low, high = min(one, other), max(one, other)
+            parent[high] = low
+            one = low
+    number = np.full(count, -1)
+    result = np.empty(len(scope), np.int64)
+    found = 0
+    for j in range(len(scope)):
+        root = scope[j, 0]
+        while parent[root] != root:
+            root = parent[root]
+        if number[root] < 0:
+            number[root] = found
+            found += 1
+        result[j] = number[root]
+    return result
+
+
+@kernel
+def is_product(groups: NDArray, state: NDArray, weight: NDArray, same: float) -> bool:
+    """Whether every joint label has the same distribution over states."""
+    size = groups[1] - groups[0]
+    first = weight[: groups[1]].sum()
+    for j in range(1, len(groups) - 1):
+        if groups[j + 1] - groups[j] != size:
+            return False
+        total = weight[groups[j] : groups[j + 1]].sum()
+        difference = 0.0
+        for i in range(size):
+            if state[groups[j] + i] != state[i]:
+                return False
+            difference += abs(weight[groups[j] + i] / total - weight[i] / first)
+        if difference > same:
+            return False
+    return True

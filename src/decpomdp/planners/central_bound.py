@@ -1,0 +1,89 @@
+"""What one mind that sees every observation could earn at most: vectors whose best bounds the value of a belief.
+
+The fast informed bound (Hauskrecht, 2000): alpha_u(s) = reward(u, s) + discount * sum_y max_v sum_s1 P(s1, y | s, u)
+alpha_v(s1). Iterated from 0 it bounds the value of the steps that are left; iterated from the Markov decision
+process's value it decreases towards its fixed point, and every iterate is a bound for ever.
+The least value to go, min over anything that could happen, comes from the same recursion with the worst choice.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import DecPOMDP
+from decpomdp.kernels import occupancy as kernels
+from decpomdp.kernels.occupancy import Dynamics
+
+PRECISION = 1e-10  # of the largest reward: when the iterations for an infinite horizon stop
+ITERATIONS = 100_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CentralBound:
+    """For every number of steps left (one entry only, when the horizon is infinite) the vectors and the range."""
+
+    vectors: tuple[NDArray[np.float64], ...]  # [left] of [u, s]
+    least: tuple[float, ...]  # [left] no policy earns less from any state
+    most: tuple[float, ...]  # [left] and none more
+
+    def at(self, left: int | None) -> NDArray[np.float64]:
+        """The vectors when `left` steps are left."""
+        return self.vectors[0 if left is None else left]
+
+    def spread(self, left: int | None) -> float:
+        """Half the range of values to go: the price of a unit of moved mass."""
+        place = 0 if left is None else left
+        return (self.most[place] - self.least[place]) / 2
+
+
+def central_bound(
+    model: DecPOMDP, dynamics: Dynamics, horizon: int | None, after: NDArray[np.float64] | None = None
+) -> CentralBound:
+    """The fast informed bound for every number of steps left, with after[s] (or 0) beyond them, or for ever."""
+    if horizon is None:
+        return _for_ever(model, dynamics)
+    return _stepwise(model, dynamics, horizon, np.zeros(len(model.states)) if after is None else after)
+
+
+def _stepwise(model: DecPOMDP, dynamics: Dynamics, horizon: int, after: NDArray[np.float64]) -> CentralBound:
+    vectors, worst, best = [after[None, :]], after, after
+    least, most = [float(after.min())], [float(after.max())]
+    for _ in range(horizon):
+        vectors.append(informed_backup(dynamics, vectors[-1], model.discount))
+        worst, best = _decided(model, worst).min(axis=0), _decided(model, best).max(axis=0)
+        least.append(float(worst.min()))
+        most.append(float(best.max()))
+    return CentralBound(tuple(vectors), tuple(least), tuple(most))
+
+
+def _for_ever(model: DecPOMDP, dynamics: Dynamics) -> CentralBound:
+    scale = max(float(np.abs(model.reward).max()), 1e-300)
+    worst = np.full(len(model.states), model.reward.min() / (1 - model.discount))
+    best = np.full(len(model.states), model.reward.max() / (1 - model.discount))
+    for _ in range(ITERATIONS):
+        lower, upper = _decided(model, worst).min(axis=0), _decided(model, best).max(axis=0)
+        change = max(np.abs(lower - worst).max(), np.abs(upper - best).max())
+        worst, best = lower, upper
+        if change <= PRECISION * scale:
+            break
+    vectors = _decided(model, best)
+    for _ in range(ITERATIONS):
+        improved = np.minimum(informed_backup(dynamics, vectors, model.discount), vectors)
+        change = float(np.abs(improved - vectors).max())
+        vectors = improved
+        if change <= PRECISION * scale:
+            break
+    return CentralBound((vectors,), (float(worst.min()),), (float(best.max()),))
+
+
+def informed_backup(dynamics: Dynamics, vectors: NDArray[np.float64], discount: float) -> NDArray[np.float64]:
+    """[u, s]: one step of the fast informed bound."""
+    out = np.empty_like(dynamics.reward)
+    kernels.informed(dynamics, vectors, discount, out)
+    return out
+
+
+def _decided(model: DecPOMDP, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[u, s]: the value of u now and `values` after it."""
+    return model.reward + model.discount * (model.transition @ values)

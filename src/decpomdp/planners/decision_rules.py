@@ -1,0 +1,190 @@
+"""Decision rules, best first: a weighted constraint problem and its solutions in falling order.
+
+At an occupancy state every pair (agent, label) is a variable, its choices are the agent's actions, and every joint
+label is a table over joint actions. The compiled search of `kernels.constraints` is exact; when it would take too
+many nodes, toulbar2 (the solver of the original paper) takes over if it is installed. Its costs are whole numbers:
+with a resolution of `DIGITS` digits of the largest payoff, the total of J tables is known to J units of the last
+place, and that is added to the bound. Whatever happens, a rule comes with a bound that no other rule exceeds.
+
+`Ranking` hands out rules one by one. The space without the rules handed out is kept as disjoint boxes of allowed
+choices (Lawler 1972), each with a bound, so that what is left has a bound at any time.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core.agent import joint_table
+from decpomdp.kernels import constraints as kernels
+from decpomdp.planners.occupancy import Rule
+
+SWEEPS = 60  # of the bound's tightening, at most
+NODES = 10_000  # of the compiled search before toulbar2 is asked
+DIGITS = 7
+SECONDS = 2  # for toulbar2
+CLOSE = 1e-12  # of the largest payoff: totals this close are equal
+
+Box = NDArray[np.bool_]  # [v, c] allowed choices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Game:
+    """A weighted constraint problem, made ready for solving."""
+
+    tables: NDArray[np.float64]  # [j, u] as given
+    scope: NDArray[np.int64]  # [j, n] variables
+    parts: NDArray[np.int64]  # [u, n]
+    strides: NDArray[np.int64]  # [n]
+    firsts: NDArray[np.int64]  # [n + 1] where each agent's variables begin
+    owner: NDArray[np.int64]  # [v]
+    starts: NDArray[np.int64]  # [v + 1]
+    listed: NDArray[np.int64]
+    order: NDArray[np.int64]  # [v] widest range first
+    everything: Box
+    shared: NDArray[np.float64]  # [j, u] what tightening left in the tables
+    single: NDArray[np.float64]  # [v, c] and what it moved to the variables
+    close: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """The best choices found, their total, and a bound on every total."""
+
+    choice: NDArray[np.int64]  # [v]
+    value: float
+    bound: float
+
+    def rule(self, game: Game) -> Rule:
+        return tuple(np.split(self.choice, game.firsts[1:-1]))
+
+
+def game_of(
+    tables: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    counts: tuple[int, ...],
+    sizes: list[int],
+    sweeps: int = SWEEPS,
+) -> Game:
+    """The problem of giving each of counts[n] labels one of sizes[n] choices; tables[j] pays in joint label j."""
+    firsts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    scope = labels + firsts[:-1]
+    owner = np.repeat(np.arange(len(counts)), counts)
+    everything = np.arange(max(sizes))[None, :] < np.array(sizes)[owner][:, None]
+    flat = scope.ravel()
+    listed = np.argsort(flat, kind="stable") // len(counts)
+    starts = np.searchsorted(np.sort(flat), np.arange(firsts[-1] + 1)).astype(np.int64)
+    scale = float(np.abs(tables).max())
+    shared, single = tables.copy(), np.where(everything, 0.0, -np.inf)
+    parts = joint_table(sizes)
+    kernels.share_out(shared, single, scope, parts, np.array(sizes), sweeps, 1e-9 * scale)
+    spans = np.bincount(flat, weights=np.repeat(np.ptp(tables, axis=1), len(counts)), minlength=int(firsts[-1]))
+    strides = np.array([int(np.prod(sizes[n + 1 :])) for n in range(len(sizes))], np.int64)
+    order = np.argsort(-spans, kind="stable").astype(np.int64)
+    return Game(
+        tables, scope, parts, strides, firsts, owner, starts, listed, order, everything, shared, single, CLOSE * scale
+    )
+
+
+def bound_within(game: Game, box: Box) -> float:
+    """No total with the choices of `box` exceeds this; quick."""
+    return float(kernels.bound_of(game.shared, game.single, game.scope, game.parts, box)) + game.close
+
+
+def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = True) -> Solution:
+    """The best choices within `box`; when not `exact`, what the compiled search finds in so many nodes."""
+    allowed = game.everything if box is None else box
+    choice = np.where(allowed, game.single, -np.inf).argmax(axis=1)
+    kernels.climb(game.tables, game.scope, game.strides, game.starts, game.listed, game.owner, allowed, choice)
+    value = float(kernels.total(game.tables, game.scope, game.strides, choice))
+    if bound_within(game, allowed) <= value + 2 * game.close:
+        return Solution(choice, value, value)
+    better = choice.copy()
+    found, bound, visited = kernels.search(
+        game.shared, game.single, game.scope, game.parts, game.starts, game.listed, game.order,
+        allowed, value + game.close, nodes, better,
+    )  # fmt: skip
+    if found > value:
+        choice, value = better, float(kernels.total(game.tables, game.scope, game.strides, better))
+    if visited <= nodes:
+        return Solution(choice, value, value)
+    asked = _toulbar2(game, allowed) if exact else None
+    if asked is None:
+        return Solution(choice, value, max(value, bound))
+    rounding = len(game.tables) * float(np.abs(game.tables).max()) * 10.0**-DIGITS
+    worth = float(kernels.total(game.tables, game.scope, game.strides, asked))
+    ceiling = min(max(value, bound), max(value, worth + rounding))
+    return Solution(asked, worth, ceiling) if worth > value else Solution(choice, value, ceiling)
+
+
+def _toulbar2(game: Game, allowed: Box) -> NDArray[np.int64] | None:
+    """toulbar2's best choices, or None when it is not installed or did not finish."""
+    try:
+        pytoulbar2 = import_module("pytoulbar2")
+    except ImportError:
+        return None
+    unit = float(np.abs(game.tables).max()) * 10.0**-DIGITS
+    kept = [np.flatnonzero(row) for row in allowed]
+    problem = pytoulbar2.CFN()
+    for v, choices in enumerate(kept):
+        problem.AddVariable(f"v{v}", [f"c{c}" for c in choices])
+    for table, variables in zip(game.tables, game.scope, strict=True):
+        grid = np.ix_(*(kept[v] for v in variables))
+        kind = table.reshape([game.parts[:, n].max() + 1 for n in range(len(variables))])[grid]
+        costs = np.round((table.max() - kind) / unit).astype(int)
+        problem.AddFunction([f"v{v}" for v in variables], costs.ravel().tolist())
+    answer = problem.Solve(timeLimit=SECONDS)
+    if answer is None:
+        return None
+    return np.array([int(kept[v][answer[0][v]]) for v in range(len(kept))], np.int64)
+
+
+@dataclass(order=True, slots=True)
+class _Part:
+    """A box of rules not handed out: sorted by falling bound, then by age."""
+
+    rank: float  # minus the bound
+    age: int
+    box: Box = field(compare=False)
+    best: Solution | None = field(compare=False)
+
+
+class Ranking:
+    """The rules of a game, (nearly) best first."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._parts = [_Part(-np.inf, 0, game.everything, None)]
+        self._born = 1
+
+    def bound(self) -> float:
+        """No rule that was not handed out is worth more; -inf when all were."""
+        while self._parts and self._parts[0].best is None:
+            part = heapq.heappop(self._parts)
+            best = solve(self.game, part.box)
+            heapq.heappush(self._parts, _Part(-best.bound, part.age, part.box, best))
+        return -self._parts[0].rank if self._parts else -np.inf
+
+    def take(self) -> Solution:
+        """Hand out the rule at the top; `bound` must not be -inf."""
+        self.bound()
+        part = heapq.heappop(self._parts)
+        best = part.best
+        assert best is not None  # noqa: S101 - `bound` has seen to it
+        self._divide(part.box, best)
+        return best
+
+    def _divide(self, box: Box, taken: Solution) -> None:
+        """Everything in `box` but the rule taken: same as taken up to one variable, different there, free after it."""
+        prefix = box.copy()
+        for v in self.game.order:
+            rest = prefix.copy()
+            rest[v, taken.choice[v]] = False
+            if rest[v].any():
+                bound = min(taken.bound, bound_within(self.game, rest))
+                heapq.heappush(self._parts, _Part(-bound, self._born, rest, None))
+                self._born += 1
+            prefix[v] = False
+            prefix[v, taken.choice[v]] = True

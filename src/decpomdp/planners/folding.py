@@ -1,0 +1,108 @@
+"""From a policy graph to small controllers: what can never happen says nothing, what does the same becomes one node.
+
+A node and observation that cannot occur while the team plays may lead anywhere. Nodes that take the same action and
+lead, on every observation that can occur at both, to nodes that can be one, are merged (greedily, `kernels.fold`):
+the team acts the same in everything that can happen, so its value from the start is unchanged.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Controller, DecPOMDP, Team
+from decpomdp.kernels import fold as fold_kernels
+from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.planners.graph_values import Pairs, chain_of, met_pairs
+from decpomdp.planners.occupancy import Occupancy
+from decpomdp.planners.policy_graph import Graph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Machine:
+    """One agent's deterministic controller."""
+
+    actions: NDArray[np.int64]  # [i]
+    moves: NDArray[np.int64]  # [i, o]
+    start: int
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+
+def folded(dynamics: Dynamics, start: Occupancy, graph: Graph) -> tuple[Machine, ...]:
+    """One small machine per agent; together they play as the graph does."""
+    met, used = met_pairs(chain_of(dynamics, graph), start)
+    return tuple(_machine(dynamics, graph, n, met, used) for n in range(len(graph.layers[0].actions)))
+
+
+def team_of(model: DecPOMDP, machines: tuple[Machine, ...]) -> Team:
+    """The machines as a team for `model`."""
+    controllers = [
+        Controller.deterministic(own.actions.tolist(), own.moves.tolist(), len(agent.actions), own.start)
+        for own, agent in zip(machines, model.agents, strict=True)
+    ]
+    return Team.of(model, controllers)
+
+
+def _machine(dynamics: Dynamics, graph: Graph, n: int, met: Pairs, used: Pairs) -> Machine:
+    actions, moves = _laid_out(dynamics, graph, n, met, used)
+    action, move = _merged_alike(np.concatenate([[-1], actions]), np.concatenate([moves[:1] * 0 - 1, moves]))
+    order = np.flatnonzero(action >= 0)
+    parent = np.empty(len(action), np.int64)
+    fold_kernels.fold(action, move, order, parent)
+    kept = [int(i) for i in order if parent[i] == i]
+    place = np.full(len(action), 0)
+    place[kept] = np.arange(len(kept))
+    place = place[parent]
+    onward = np.where(move[kept] < 0, np.arange(len(kept))[:, None], place[np.maximum(move[kept], 0)])
+    return Machine(action[kept], onward, int(place[1]))
+
+
+def _laid_out(
+    dynamics: Dynamics, graph: Graph, n: int, met: Pairs, used: Pairs
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Agent n's visited nodes of all layers in a row, numbered from 1; moves that cannot occur are -1."""
+    symbols = int(dynamics.observation_parts[:, n].max()) + 1
+    numbers, count = [], 1
+    for t, layer in enumerate(graph.layers):
+        local = np.indices(layer.counts).reshape(len(layer.counts), -1)[n]
+        seen = np.zeros(layer.counts[n], np.bool_)
+        seen[local[met[t].any(axis=0)]] = True
+        number = np.full(layer.counts[n], -1)
+        number[seen] = count + np.arange(seen.sum())
+        numbers.append(number)
+        count += int(seen.sum())
+    actions, moves = np.empty(count - 1, np.int64), np.full((count - 1, symbols), -1, np.int64)
+    for t, layer in enumerate(graph.layers):
+        own = np.flatnonzero(numbers[t] >= 0)
+        rows = numbers[t][own] - 1
+        actions[rows] = layer.actions[n][own]
+        following = t + 1 if t + 1 < len(graph.layers) else graph.back
+        if following is not None:
+            local = np.indices(layer.counts).reshape(len(layer.counts), -1)[n]
+            meets = np.zeros((layer.counts[n], symbols), np.bool_)
+            q, y = np.nonzero(used[t])
+            meets[local[q], dynamics.observation_parts[y, n]] = True
+            targets = numbers[following][layer.moves[n][own]]
+            moves[rows] = np.where(meets[own], targets, -1)
+    return actions, moves
+
+
+def _merged_alike(action: NDArray[np.int64], move: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same machine with nodes that are plainly equal (same action, same moves, again and again) made one.
+
+    Quick, and leaves less for the slow merging. Node 0 stands for nothing; the start stays node 1.
+    """
+    while True:
+        _, first, inverse = np.unique(
+            np.concatenate([action[:, None], move], axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        if len(first) == len(action):
+            return action, move
+        order = np.argsort(first, kind="stable")
+        rank = np.empty(len(first), np.int64)
+        rank[order] = np.arange(len(first))
+        new = rank[inverse.ravel()]
+        kept = first[order]
+        action, move = action[kept], np.where(move[kept] < 0, -1, new[np.maximum(move[kept], 0)])

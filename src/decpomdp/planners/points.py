@@ -1,0 +1,180 @@
+"""Occupancy states that the search has visited, with certified bounds: the upper bound of FB-HSVI.
+
+Every point knows its decision rules best first (`Ranking`, under the centralised bound on what follows). Rules handed
+out have become edges to further points; the rest is bounded by the ranking. The upper bound of a point is
+
+    max( bound of the rest,  max over edges  reward + discount * (upper of the next point + price of compression) )
+
+and never rises. Points that were met on different ways are one point when their compressed occupancy states are
+equal to 9 digits. Between points the bound is interpolated (sawtooth): the optimal value V is convex, so for a point
+k with the same rows and the largest ratio r with xi >= r xi_k,
+
+    V(xi) <= r V(xi_k) + V(xi - r xi_k) <= r upper_k + central(xi - r xi_k),
+
+where V of an unnormalised remainder means the same linear programme without norm; the centralised bound is applied
+to it. How labels are numbered does not matter for validity, only for how often rows agree.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from decpomdp.kernels import occupancy as kernels
+from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.planners.central_bound import CentralBound
+from decpomdp.planners.compression import DIGITS, composed, compress
+from decpomdp.planners.decision_rules import Ranking, game_of
+from decpomdp.planners.occupancy import Occupancy, Rule, follow, reward_of
+from decpomdp.planners.policy_graph import Layer, last_layer, layer_of
+
+LATEST = 100  # points to interpolate with
+
+
+@dataclass(slots=True, eq=False)
+class Point:
+    """An occupancy state, the steps left (None: for ever), and what is known of its value."""
+
+    occupancy: Occupancy
+    left: int | None
+    upper: float
+    lower: float = -math.inf  # of the best policy found from here on; for ever, what no policy is below
+    ranking: Ranking | None = None
+    edges: list["Edge"] = field(default_factory=list)
+    alike: list["Point"] = field(default_factory=list)  # points with the same rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """A decision rule taken at a point."""
+
+    rule: Rule
+    layer: Layer
+    reward: float
+    price: float  # of lossy compression, on the next value
+    target: Point
+
+
+class Points:
+    """The graph of visited points."""
+
+    def __init__(
+        self, dynamics: Dynamics, central: CentralBound, sizes: list[int], discount: float, tolerance: float
+    ) -> None:
+        self.dynamics, self.central, self.sizes = dynamics, central, sizes
+        self.discount, self.tolerance = discount, tolerance
+        self._known: dict[bytes, Point] = {}
+        self._alike: dict[bytes, list[Point]] = {}  # points with the same rows
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def point(self, occupancy: Occupancy, left: int | None) -> Point:
+        """The point of a compressed occupancy state, new or known."""
+        rows = b"|".join(
+            (str((left, occupancy.counts)).encode(), occupancy.labels.tobytes(), occupancy.groups.tobytes(),
+             occupancy.state.tobytes())
+        )  # fmt: skip
+        key = rows + (np.round(occupancy.weight, DIGITS) + 0.0).tobytes()
+        found = self._known.get(key)
+        if found is None:
+            vectors = self.central.at(left)
+            upper = float(kernels.central_value(occupancy.groups, occupancy.state, occupancy.weight, vectors))
+            found = self._known[key] = Point(occupancy, left, upper)
+            found.alike = self._alike.setdefault(rows, [])
+            found.lower = self.central.least[0] if left is None else upper if left == 0 else -math.inf
+            self.interpolate(found)
+            found.alike.append(found)
+        return found
+
+    def interpolate(self, point: Point) -> None:
+        """Lower a point's upper bound by those of the latest points with the same rows."""
+        vectors = self.central.at(point.left)
+        for other in point.alike[-LATEST:]:
+            if other is not point and other.ranking is not None:
+                occupancy = point.occupancy
+                ratio = float((occupancy.weight / other.occupancy.weight).min())
+                rest = np.maximum(occupancy.weight - ratio * other.occupancy.weight, 0.0)
+                left_over = float(kernels.central_value(occupancy.groups, occupancy.state, rest, vectors))
+                point.upper = min(point.upper, ratio * other.upper + left_over)
+
+    def opened(self, point: Point) -> Ranking:
+        """The point's rules, best first; made when first asked for."""
+        if point.ranking is None:
+            xi = point.occupancy
+            tables = np.empty((len(xi.labels), len(self.dynamics.reward)))
+            vectors = self.central.at(None if point.left is None else point.left - 1)
+            kernels.payoffs(self.dynamics, xi.groups, xi.state, xi.weight, vectors, self.discount, tables)
+            point.ranking = Ranking(game_of(tables, xi.labels, xi.counts, self.sizes))
+        return point.ranking
+
+    def worth(self, edge: Edge) -> float:
+        """The upper bound of a rule."""
+        return edge.reward + self.discount * (edge.target.upper + edge.price)
+
+    def grow(self, point: Point) -> Edge:
+        """The next best rule becomes an edge."""
+        ranking = self.opened(point)
+        rule = ranking.take().rule(ranking.game)
+        left = None if point.left is None else point.left - 1
+        following, seen = follow(self.dynamics, point.occupancy, rule)
+        occupancy, merging, moved = compress(following, self.tolerance)
+        edge = Edge(
+            rule,
+            layer_of(rule, composed(seen, merging)),
+            reward_of(self.dynamics, point.occupancy, rule),
+            moved * self.central.spread(left) if self.tolerance > 0 else 0.0,
+            self.point(occupancy, left),
+        )
+        point.edges.append(edge)
+        return edge
+
+    def promising(self, point: Point) -> Edge | None:
+        """The edge that the upper bound likes best, a new one if the rest is better; None when there is none."""
+        rest = self.opened(point).bound()
+        best = max(point.edges, key=self.worth, default=None)
+        if rest > (-math.inf if best is None else self.worth(best)):
+            return self.grow(point)
+        return best
+
+    def backup(self, point: Point) -> None:
+        """Both bounds of a point from those of the points after it."""
+        self.interpolate(point)
+        rest = self.opened(point).bound()
+        point.upper = min(point.upper, max([rest, *(self.worth(edge) for edge in point.edges)]))
+        for edge in point.edges:
+            ahead = edge.target.lower - edge.price
+            point.lower = max(point.lower, edge.reward + self.discount * ahead)
+
+    def trial(self, root: Point, is_open: Callable[[Point, float, float], bool], depth: float = math.inf) -> list[Edge]:
+        """Down by the upper bound while is_open(point, earned, fade), home with backups; the edges that were followed.
+
+        earned: discounted rewards on the way to the point; fade: the discount there.
+        """
+        path: list[tuple[Point, Edge]] = []
+        point, earned, fade = root, 0.0, 1.0
+        while len(path) < depth and is_open(point, earned, fade):
+            edge = self.promising(point)
+            if edge is None:
+                break
+            path.append((point, edge))
+            earned, fade = earned + fade * edge.reward, fade * self.discount
+            point = edge.target
+        for visited, _ in reversed(path):
+            self.backup(visited)
+        return [edge for _, edge in path]
+
+    def best_edges(self, point: Point) -> list[Edge]:
+        """The best policy found from a point of a finite horizon."""
+        edges: list[Edge] = []
+        while point.left:
+            edge = max(point.edges, key=lambda edge: edge.reward + self.discount * (edge.target.lower - edge.price))
+            edges.append(edge)
+            point = edge.target
+        return edges
+
+    def best_layers(self, point: Point) -> list[Layer]:
+        """The layers of that policy."""
+        layers = [edge.layer for edge in self.best_edges(point)]
+        return [*layers[:-1], last_layer(layers[-1])]

@@ -1,0 +1,175 @@
+"""Better policy graphs by coordinate ascent: one layer, one agent at a time, all its nodes at once.
+
+Occupancy states xi_t of the graph are known from the front, values V_t+1 from the back. Then, with the other agents
+fixed, node i of agent n is worth
+
+    sum_{s, q: q_n = i} xi_t(s, q) [reward + discount * sum P(s1, y | s, u) V_t+1(s1, next nodes)]
+
+and its best action and moves are found exactly, separately for every node and observation. A backward sweep over the
+layers never lowers the value (the idea of the layered sweeps of Pajarinen & Peltonen 2011, here for graphs that come
+from a search over occupancy states). Ties keep what was there.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels import layers as kernels
+from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.planners.decision_rules import game_of, solve
+from decpomdp.planners.occupancy import Occupancy, chosen
+from decpomdp.planners.policy_graph import Layer, occupancy_after, values_before
+
+CLOSE = 1e-10  # relative: improvements below this are rounding
+NODES = 300  # of the search for a joint choice, which need not be exact here
+TURNS = 4  # of the agents at one layer in one sweep
+
+
+def sweep(
+    dynamics: Dynamics,
+    start: Occupancy,
+    layers: list[Layer],
+    counts: tuple[int, ...],
+    tail: NDArray[np.float64],  # [s, q] values after the last layer, at `counts` nodes
+    discount: float,
+    check: Callable[[], None],
+) -> tuple[list[Layer], float]:
+    """One backward sweep; the better layers and their value at the start."""
+    shapes = [layer.counts for layer in layers[1:]] + [counts]
+    places = [start]
+    for layer, following in zip(layers[:-1], shapes[:-1], strict=True):
+        check()
+        places.append(occupancy_after(dynamics, places[-1], layer, following))
+    values, better = tail, list(layers)
+    for t in range(len(layers) - 1, -1, -1):
+        check()
+        better[t] = improved(dynamics, places[t], layers[t], shapes[t], values, discount)
+        values = values_before(dynamics, better[t], shapes[t], values, discount)
+    return better, value_at(start, better[0].counts, values)
+
+
+def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:
+    """Expectation of values[s, q] where labels are nodes."""
+    joint = np.ravel_multi_index(tuple(occupancy.row_labels().T), counts)
+    return float(occupancy.weight @ values[occupancy.state, joint])
+
+
+def improved(
+    dynamics: Dynamics,
+    occupancy: Occupancy,
+    layer: Layer,
+    counts: tuple[int, ...],
+    values: NDArray[np.float64],
+    discount: float,
+) -> Layer:
+    """The layer after the agents' turns at improving it, from where it is and from the best joint choice of actions."""
+    ahead = Ahead(dynamics, occupancy, counts, values, discount)
+    one = ahead.climbed(layer)
+    other = ahead.joint(one)
+    if all(np.array_equal(a, b) for a, b in zip(one.actions, other.actions, strict=True)):
+        return one
+    other = ahead.climbed(other)
+    here, there = ahead.worth(one), ahead.worth(other)
+    return other if there > here + CLOSE * abs(here) else one
+
+
+class Ahead:
+    """What a layer can look forward to: the occupancy state it meets and the values of the nodes after it."""
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        occupancy: Occupancy,
+        counts: tuple[int, ...],
+        values: NDArray[np.float64],
+        discount: float,
+    ) -> None:
+        self.dynamics, self.occupancy, self.counts = dynamics, occupancy, counts
+        self.values, self.discount = values, discount
+        self.labels = occupancy.row_labels()  # [k, n]
+        self.sizes = [int(size) for size in dynamics.action_parts.max(axis=0) + 1]
+
+    def worth(self, layer: Layer) -> float:
+        """The value of meeting the occupancy state with this layer."""
+        tables = self.payoffs(
+            [np.repeat(own[:, None], a, axis=1) for own, a in zip(layer.moves, self.sizes, strict=True)]
+        )
+        taken = chosen(self.dynamics, self.occupancy.labels, layer.actions)
+        return float(tables[np.arange(len(tables)), taken].sum())
+
+    def climbed(self, layer: Layer) -> Layer:
+        """The agents take turns at their best responses until nothing changes."""
+        still = 0
+        for turn in range(TURNS * len(layer.actions)):
+            n = turn % len(layer.actions)
+            after = _chosen(n, layer, *self.gains(n, layer))
+            still = still + 1 if after is layer else 0
+            layer = after
+            if still == len(layer.actions):
+                break
+        return layer
+
+    def joint(self, layer: Layer) -> Layer:
+        """The best joint decision rule when every agent moves as is best for it beside the others' present choices."""
+        moves = [_best_moves(layer.moves[n], *self.gains(n, layer)) for n in range(len(self.sizes))]  # [i, a, o]
+        game = game_of(self.payoffs(moves), self.occupancy.labels, layer.counts, self.sizes)
+        actions = solve(game, nodes=NODES, exact=False).rule(game)
+        onward = tuple(own[np.arange(len(own)), action] for own, action in zip(moves, actions, strict=True))
+        return Layer(actions, onward)
+
+    def payoffs(self, moves: list[NDArray[np.int64]]) -> NDArray[np.float64]:
+        """[j, u]: what every joint action is worth when agent n then moves by moves[n][i, a, o]."""
+        widths = [table.shape[1:] for table in moves]
+        wide = (max(a for a, _ in widths), max(o for _, o in widths))
+        table = np.concatenate(
+            [np.pad(m, ((0, 0), (0, wide[0] - m.shape[1]), (0, wide[1] - m.shape[2]))) for m in moves]
+        )
+        firsts = np.concatenate([[0], np.cumsum([len(own) for own in moves])[:-1]]).astype(np.int64)
+        strides = np.array([math.prod(self.counts[n + 1 :]) for n in range(len(moves))], np.int64)
+        xi = self.occupancy
+        out = np.empty((len(xi.labels), len(self.dynamics.reward)))
+        kernels.joint_payoffs(
+            self.dynamics, xi.groups, xi.labels, xi.state, xi.weight, table, firsts, strides,
+            self.values, self.discount, out,
+        )  # fmt: skip
+        return out
+
+    def gains(self, n: int, layer: Layer) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What agent n's node i earns by action a [i, a], and by moving to j after a and o [i, a, o, j]."""
+        labels, counts, parts = self.labels, self.counts, self.dynamics.observation_parts
+        step, stride = math.prod(self.sizes[n + 1 :]), math.prod(counts[n + 1 :])
+        base = chosen(self.dynamics, labels, layer.actions) - step * layer.actions[n][labels[:, n]]
+        after = [layer.moves[m][labels[:, m]][:, parts[:, m]] * (m != n) for m in range(len(counts))]
+        beside = np.ascontiguousarray(np.ravel_multi_index(after, counts), np.int64)
+        earned = np.zeros((len(layer.actions[n]), self.sizes[n]))
+        ahead = np.zeros((*earned.shape, int(parts[:, n].max()) + 1, counts[n]))
+        kernels.gains(
+            self.dynamics, n, labels[:, n].copy(), base, step, self.occupancy.state, self.occupancy.weight, beside,
+            stride, self.values, self.discount, earned, ahead,
+        )  # fmt: skip
+        return earned, ahead
+
+
+def _best_moves(moves: NDArray[np.int64], earned: NDArray[np.float64], ahead: NDArray[np.float64]) -> NDArray[np.int64]:
+    """[i, a, o]: the best next node; the present one where nothing is better."""
+    kept = np.take_along_axis(ahead, moves[:, None, :, None], axis=3)[..., 0]
+    margin = CLOSE * (np.abs(kept) + np.abs(earned)[:, :, None]) + 1e-300
+    return np.where(ahead.max(axis=3) > kept + margin, ahead.argmax(axis=3), moves[:, None, :])
+
+
+def _chosen(n: int, layer: Layer, earned: NDArray[np.float64], ahead: NDArray[np.float64]) -> Layer:
+    """Agent n's best action and moves per node, where they are better; the same object when nothing is."""
+    own, moves = layer.actions[n], layer.moves[n]
+    nodes = np.arange(len(own))
+    best = _best_moves(moves, earned, ahead)
+    worth = earned + np.take_along_axis(ahead, best[..., None], axis=3)[..., 0].sum(axis=2)
+    present = worth[nodes, own]
+    better = worth.max(axis=1) > present + CLOSE * np.abs(present) + 1e-300
+    action = np.where(better, worth.argmax(axis=1), own)
+    onward = best[nodes, action]
+    if np.array_equal(action, own) and np.array_equal(onward, moves):
+        return layer
+    actions = tuple(action if m == n else a for m, a in enumerate(layer.actions))
+    return Layer(actions, tuple(onward if m == n else a for m, a in enumerate(layer.moves)))

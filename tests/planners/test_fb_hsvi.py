@@ -1,0 +1,196 @@
+"""FB-HSVI against brute force, against the literature's optima, and its promises about bounds and stopping."""
+
+import itertools
+
+import numpy as np
+import pytest
+from oracles import making
+from oracles.policy_trees import best_value, central_value
+
+from decpomdp.core import InputError, Team
+from decpomdp.domains.load import load
+from decpomdp.evaluation import exact_value
+from decpomdp.planners.fb_hsvi import fb_hsvi
+
+SHAPES = [
+    (3, (2, 2), (2, 1), 3),
+    (2, (2, 3), (1, 2), 3),
+    (2, (3, 3), (2, 2), 2),
+    (2, (3, 2), (2, 3), 2),
+    (2, (2, 2, 2), (2, 1, 2), 2),
+    (3, (2, 1, 3), (2, 2, 2), 2),
+]
+
+
+def optimum(model, horizon):
+    sizes = [(len(agent.actions), len(agent.observations)) for agent in model.agents]
+    return best_value(
+        model.start, model.transition, model.observation, model.reward, model.discount,
+        [a for a, _ in sizes], [o for _, o in sizes], horizon,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("states", "actions", "observations", "horizon"), SHAPES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_finds_the_optimum_of_random_problems(states, actions, observations, horizon, seed):
+    rng = np.random.default_rng(seed)
+    model = making.model(rng, states, actions, observations, discount=[1.0, 0.7][seed], sparse=bool(seed))
+    fit = fb_hsvi(model, horizon=horizon, epsilon=1e-9)
+    best = optimum(model, horizon)
+    assert fit.stopped == "converged"
+    assert fit.trace[-1]["lower"] == pytest.approx(best, abs=1e-9)
+    assert fit.trace[-1]["upper"] == pytest.approx(best, abs=1e-8)
+    assert exact_value(model, fit.team, horizon=horizon).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-10)
+
+
+OPTIMA = [
+    ("dectiger", 2, -4.0),
+    ("dectiger", 3, 5.190812),
+    ("dectiger", 4, 4.802755),
+    ("broadcast", 2, 2.0),
+    ("broadcast", 3, 2.99),
+    ("broadcast", 4, 3.89),
+    ("broadcast", 5, 4.79),
+    ("broadcast", 6, 5.69),
+    ("gridsmall", 2, 0.91),
+    ("gridsmall", 3, 1.550444),
+    ("boxpushing", 2, 17.6),
+    ("boxpushing", 3, 66.081),
+    ("boxpushing", 4, 98.593613),
+    ("recycling", 2, 7.0),
+    ("recycling", 3, 10.660125),
+    ("recycling", 4, 13.38),
+    ("recycling", 5, 16.486),
+    ("marsrovers", 2, 5.8),
+    ("marsrovers", 3, 9.38),
+    ("marsrovers", 4, 10.1808),
+]
+LONGER = [("dectiger", 5, 7.026451), ("gridsmall", 4, 2.241577), ("gridsmall", 5, 2.970496)]
+
+
+@pytest.mark.parametrize(
+    ("name", "horizon", "value"), OPTIMA + [pytest.param(*row, marks=pytest.mark.slow) for row in LONGER]
+)
+def test_optima_of_the_literature(name, horizon, value):
+    model = load(name, 1.0)
+    fit = fb_hsvi(model, horizon=horizon, epsilon=1e-6)
+    assert fit.stopped == "converged"
+    assert fit.trace[-1]["lower"] == pytest.approx(value, abs=2e-6)
+    assert exact_value(model, fit.team, horizon=horizon).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "least"), [("dectiger", 13.4485), ("recycling", 31.9291), ("broadcast", 9.2695)])
+def test_first_rounds_for_ever(name, least):
+    model = load(name, 0.9)
+    fit = fb_hsvi(model, iterations=2)
+    assert fit.trace[-1]["lower"] >= least
+    assert exact_value(model, fit.team).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "least"), [("boxpushing", 222.0), ("marsrovers", 26.4)])
+def test_first_rounds_for_ever_of_large_problems(name, least):
+    model = load(name, 0.9)
+    fit = fb_hsvi(model, iterations=2)
+    assert fit.trace[-1]["lower"] >= least
+    assert exact_value(model, fit.team).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-6)
+
+
+def never_falls(numbers, slack=1e-9):
+    return all(later >= earlier - slack for earlier, later in itertools.pairwise(numbers))
+
+
+def test_bounds_only_get_better():
+    rows = []
+    fit = fb_hsvi(load("recycling", 0.9), iterations=4, watch=rows.append)
+    assert tuple(rows) == fit.trace
+    assert {tuple(row) for row in rows} == {("seconds", "iteration", "lower", "upper", "gap", "nodes", "points")}
+    assert never_falls([row["lower"] for row in rows])
+    assert never_falls([-row["upper"] for row in rows])
+    assert all(row["upper"] >= row["lower"] - 1e-9 for row in rows)
+    assert rows[-1]["upper"] < rows[0]["upper"] - 0.1  # it did get better
+    assert not never_falls([2.0, 1.0])  # the helper can fail
+
+
+def test_upper_bound_is_below_one_mind_and_above_the_optimum():
+    rng = np.random.default_rng(5)
+    model = making.model(rng, 3, (2, 2), (2, 1), discount=1.0)
+    central = central_value(model.start, model.transition, model.observation, model.reward, 1.0, 3)
+    best = optimum(model, 3)
+    fit = fb_hsvi(model, horizon=3, epsilon=0.0, iterations=1)
+    assert best - 1e-9 <= fit.trace[-1]["upper"] <= central + 1e-9
+
+
+@pytest.mark.parametrize("tolerance", [0.01, 0.2])
+def test_lossy_compression_keeps_both_bounds_true(tolerance):
+    for seed in range(4):
+        model = making.model(np.random.default_rng(seed), 2, (2, 2), (2, 1), discount=1.0)
+        fit = fb_hsvi(model, horizon=3, epsilon=1e-9, tolerance=tolerance, iterations=3)
+        best = optimum(model, 3)
+        assert fit.trace[-1]["upper"] >= best - 1e-9
+        assert fit.trace[-1]["lower"] <= best + 1e-9
+        value = exact_value(model, fit.team, horizon=3).value
+        assert value == pytest.approx(fit.trace[-1]["lower"], abs=1e-9)
+
+
+def test_three_agents_for_ever():
+    model = making.model(np.random.default_rng(3), 2, (2, 2, 2), (2, 1, 2), discount=0.8)
+    fit = fb_hsvi(model, epsilon=0.05, iterations=5)
+    assert exact_value(model, fit.team).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-8)
+    assert fit.trace[-1]["upper"] >= fit.trace[-1]["lower"]
+    assert fit.trace[-1]["lower"] > exact_value(model, Team.uniform(model)).value
+
+
+def test_same_seed_same_team_for_any_threads():
+    model = load("broadcast", 0.9)
+    one = fb_hsvi(model, iterations=2, seed=4, threads=1)
+    two = fb_hsvi(model, iterations=2, seed=4, threads=2)
+    assert one.team == two.team
+    assert [row["lower"] for row in one.trace] == [row["lower"] for row in two.trace]
+    assert [row["upper"] for row in one.trace] == [row["upper"] for row in two.trace]
+
+
+def test_time_limit_and_interrupt_keep_the_best():
+    model = load("dectiger", 0.9)
+    timed = fb_hsvi(model, time_limit=0.05)
+    assert timed.stopped == "time limit"
+    assert exact_value(model, timed.team).value == pytest.approx(timed.trace[-1]["lower"], abs=1e-8)
+
+    pressed = []
+
+    def stop(row):
+        if row["lower"] > 13 and not pressed:
+            pressed.append(row)
+            raise KeyboardInterrupt
+
+    cut = fb_hsvi(model, watch=stop)
+    assert cut.stopped == "interrupted"
+    assert exact_value(model, cut.team).value == pytest.approx(13.44855, abs=1e-4)
+
+
+def test_discount_of_zero_and_one_step():
+    model = load("dectiger", 0.0)
+    assert fb_hsvi(model).trace[-1]["lower"] == pytest.approx(-2.0)
+    assert fb_hsvi(model.with_discount(1.0), horizon=1, epsilon=1e-9).trace[-1]["lower"] == pytest.approx(-2.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"horizon": 0}, "horizon: expected a whole number"),
+        ({"epsilon": -1.0}, "epsilon: expected a number of at least 0"),
+        ({"tolerance": float("nan")}, "tolerance: expected"),
+        ({"time_limit": 0}, "time_limit: expected"),
+        ({"iterations": 0}, "iterations: expected"),
+    ],
+)
+def test_mistakes_are_named(changes, words):
+    with pytest.raises(InputError, match=words):
+        fb_hsvi(load("dectiger", 0.9), **changes)
+
+
+def test_an_infinite_horizon_needs_a_discount():
+    with pytest.raises(InputError, match="discount below 1"):
+        fb_hsvi(load("dectiger", 1.0))
+    with pytest.raises(InputError, match="expected a model"):
+        fb_hsvi("dectiger")
