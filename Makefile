@@ -6,13 +6,14 @@ BIN := .venv/bin
 READY := .venv/ready
 SHELL := /bin/bash
 
-.PHONY: help demo test lint unit browser test-slow bench setup clean
+.PHONY: help demo test lint unit browser test-slow bench docs setup clean
 
 help:
 	@echo "make demo       set up and run the main job"
 	@echo "make test       set up and run every check (format, lint, types, imports, tests)"
 	@echo "make test-slow  the longer checks"
 	@echo "make bench      speed, beside other libraries (installs them)"
+	@echo "make docs       the documentation site, in site/"
 	@echo "make clean      remove everything that these made"
 
 setup: $(READY)
@@ -70,5 +71,10 @@ bench: .venv/bench
 	@echo "== growth and memory"
 	@$(BIN)/python benchmarks/growth.py
 
+docs: $(READY)
+	@$(BIN)/python docs/reference/make_commands.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache .import_linter_cache
+	rm -rf site .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache .import_linter_cache

@@ -1,5 +1,6 @@
 """Examples run, and what the documents show is what happens."""
 
+import math
 import re
 import runpy
 import subprocess
@@ -10,7 +11,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "demo.py")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NUMBER = re.compile(r"(-?\d+\.\d+)")
+BLOCK = re.compile(r"^```([a-z]+)?(?: title=\"([^\"]+)\")?\n(.*?)^```", re.S | re.M)
+
+
+def blocks(page):
+    return [found for found in BLOCK.findall(page.read_text()) if found[1] or found[0] in ("python", "console")]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -20,30 +27,52 @@ def test_example_runs(path):
     assert done.stdout.strip()
 
 
-def blocks(language):
-    for page in PAGES:
-        for number, text in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.S | re.M)):
-            yield pytest.param(text, id=f"{page.name}-{number}")
-
-
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-@pytest.mark.parametrize("text", list(blocks("python")))
-def test_python_block_runs(text, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: str(page.relative_to(ROOT)))
+def test_blocks_of_page_run(page, tmp_path, monkeypatch):
+    """All blocks of a page, in order, in one new folder. A block with a title is a file of that name."""
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "block.py"
-    path.write_text(text)
-    runpy.run_path(str(path))
+    for number, (language, title, text) in enumerate(blocks(page)):
+        if title:
+            (tmp_path / title).write_text(text)
+        elif language == "python":
+            path = tmp_path / f"block{number}.py"
+            path.write_text(text)
+            runpy.run_path(str(path))
+        else:
+            run_console(text, tmp_path)
 
 
-@pytest.mark.parametrize("text", list(blocks("console")))
-def test_console_block_runs(text, tmp_path):
-    """Lines that begin with `$ decpomdp` are run one after the other; `make` lines are the reader's."""
-    for line in re.findall(r"^\$ (decpomdp .*)$", text, re.M):
+def run_console(text, folder):
+    """Lines that begin with `$ decpomdp` are run one after the other; `make` lines are the reader's.
+
+    What stands below a command is what it prints, see `prints`; `...` stands for anything.
+    """
+    for line, shown in re.findall(r"^\$ (decpomdp .*)\n((?:(?!\$ ).*\n)*)", text, re.M):
         command = f'"{sys.executable}" -m decpomdp.cli.main {line.removeprefix("decpomdp ")}'
-        done = subprocess.run(
-            command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
-        )
+        done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
+        assert prints(shown, done.stdout), f"{line}\nshown:\n{shown}\nprinted:\n{done.stdout}"
+
+
+def prints(shown, printed):
+    """Words and whole numbers must be the same; others agree to 2 %: another processor adds up in another order."""
+    pieces = NUMBER.split(shown.strip())  # words and numbers by turns
+    words = [".*".join(re.escape(part) for part in piece.split("...")) for piece in pieces[::2]]
+    found = re.fullmatch(NUMBER.pattern.join(words), printed.strip(), re.S)
+    if not shown.strip() or not found:
+        return not shown.strip()
+    numbers = zip(pieces[1::2], found.groups(), strict=True)
+    return all(math.isclose(float(told), float(real), rel_tol=0.02) for told, real in numbers)
+
+
+def test_what_is_not_printed_is_noticed():
+    assert prints("value 1.50, ... s\n...\n", "value 1.51, 3.2 s\nand more\n")
+    assert prints("", "anything")
+    assert not prints("value 1.5\n", "value 1.6\n")
+    assert not prints("value -1.5\n", "value 1.5\n")
+    assert not prints("nodes 3+3\n", "nodes 3+4\n")
+    assert not prints("value 1.5\n", "value 1.5\nand more\n")
 
 
 def test_links_lead_somewhere():

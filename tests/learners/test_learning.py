@@ -63,9 +63,46 @@ def test_the_truncation_grows_when_every_node_is_used():
     fit = learn_from_episodes(alternating(), prior, "random", settings=settings)
     bounds = [row["bound"] for row in fit.trace]
     assert fit.trace[0]["truncation"] == 2
-    assert fit.trace[-1]["truncation"] == 3
+    assert max(row["truncation"] for row in fit.trace) == 3
+    assert fit.trace[-1]["nodes"] == "2"
     assert bounds == sorted(bounds)
     assert fit.decided.nodes == (2,)
+
+
+@pytest.mark.parametrize("begin", ["best", "random"])
+@pytest.mark.parametrize("truncation", [3, 10, 50])
+def test_the_size_is_what_the_data_support_whatever_the_truncation(begin, truncation):
+    fit = learn_from_episodes(alternating(), begin=begin, settings=LearnSettings(truncation=truncation))
+    assert fit.posterior.sizes == (2,)
+    assert fit.trace[-1]["bound"] == pytest.approx(592.2, abs=0.5)
+
+
+def test_with_cut_ratios_the_best_is_kept_and_a_fall_is_told():
+    model = dp.load("dectiger")
+    data = dp.collect(model, dp.Team.uniform(model), 1000, 10, seed=2)
+    settings = LearnSettings(cap=2.0, sweeps=40)
+    with pytest.warns(LearningWarning) as told:
+        fit = learn_from_episodes(data, "em:4", settings=settings)
+    bounds = [row["bound"] for row in fit.trace]
+    assert any("the bound fell" in str(warning.message) for warning in told)
+    assert max(bounds) > bounds[-1]
+    best = bounds.index(max(bounds))
+    again = learn_from_episodes
+    with pytest.warns(LearningWarning):
+        shorter = again(data, "em:4", settings=LearnSettings(cap=2.0, sweeps=max(1, best)))
+    assert shorter.team == fit.team
+
+
+def test_the_unit_of_the_rewards_does_not_matter():
+    from dataclasses import replace
+
+    data = alternating()
+    plain, huge = (
+        learn_from_episodes(replace(data, rewards=unit * data.rewards), settings=LearnSettings(truncation=5))
+        for unit in (1.0, 1e100)
+    )
+    assert len(plain.trace) == len(huge.trace)
+    assert plain.posterior.sizes == huge.posterior.sizes
 
 
 def test_good_data_give_a_good_team():
@@ -77,7 +114,7 @@ def test_good_data_give_a_good_team():
     episodes = dp.collect(model, teacher.exploring(0.02), 3000, 10, seed=5)
     fit = learn_from_episodes(episodes, begin=teacher, settings=LearnSettings(truncation=8, cap=5.0))
     assert fit.stopped == "converged"
-    assert fit.trace[-1]["sample_size"] > 1000
+    assert max(fit.trace, key=lambda row: row["bound"])["sample_size"] > 500
     assert fit.decided.nodes == (6, 6)
     assert dp.evaluate(fit.decided, model).value == pytest.approx(13.4486, abs=1e-3)
     assert dp.evaluate(fit.team, model).value > dp.evaluate(teacher.exploring(0.02), model).value

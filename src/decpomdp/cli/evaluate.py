@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from decpomdp.cli import words
+from decpomdp.cli import runs, words
 
 if TYPE_CHECKING:
     from decpomdp.core import Team
     from decpomdp.evaluation import OffPolicyValue
+
+TESTS = 1000  # episodes, where there is no exact value and no number is given
 
 
 def evaluate(
@@ -44,7 +46,7 @@ def evaluate(
     as_json: words.Json = False,
 ) -> None:
     """Compute the exact expected discounted reward of a team, or estimate it from test or logged episodes."""
-    from decpomdp.core import InputError
+    from decpomdp.core import DecPOMDP, InputError
     from decpomdp.domains.load import load
     from decpomdp.evaluation import exact_value, sampled_value
     from decpomdp.io.team import read_team
@@ -62,14 +64,16 @@ def evaluate(
     if problem is None and not team.problem:
         raise InputError(f"{team_file} names no problem; say which with --problem")
     named = (problem or team.problem).removeprefix(PREFIX)  # a centralised team plays the problem with one agent
-    model = played_by(load(named, team.discount if discount is None else discount), team)
+    opened = load(named, team.discount if discount is None else discount)
+    model = played_by(opened, team) if isinstance(opened, DecPOMDP) else opened
     shared = {"problem": model.name, "discount": model.discount, "nodes": list(team.nodes), "team": str(team_file)}
     span = "for ever" if horizon is None else f"over {horizon} steps"
-    if test_episodes is None:
+    if test_episodes is None and isinstance(model, DecPOMDP):
         exact = exact_value(model, team, horizon)
         result = {"value": exact.value, "error": exact.error, "method": "exact", "horizon": horizon, **shared}
         line = f"value {exact.value:.6f} (exact, {span}, discount {model.discount:g})"
     else:
+        test_episodes = test_episodes or TESTS  # what can only be played has no exact value
         sampled = sampled_value(model, team, test_episodes, horizon, seed)
         result = {
             "value": sampled.value,
@@ -85,6 +89,8 @@ def evaluate(
             f"of {sampled.horizon} steps, discount {model.discount:g})"
         )
     nodes = ", ".join(f"{agent.name} {count}" for agent, count in zip(team.agents, team.nodes, strict=True))
+    if len(team.agents) > runs.MANY:
+        nodes = runs.sizes(team.nodes)
     words.tell(result, as_json, [line, f"on {model.name}; nodes: {nodes}"])
 
 

@@ -2,11 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from decpomdp.cli import runs, words
+
+if TYPE_CHECKING:
+    from decpomdp.core import DecPOMDP, Episodes, Simulator, Team
 
 SWEEPS = {
     "sweep": "sweep {}",
@@ -26,6 +29,7 @@ PLAYING = {
     "accepted": "accepted {}",
     "steps": "steps {:.3g}",
 }
+TESTS = 1000  # fresh episodes that say what a team is worth where there is no model
 DATA, PLAY = "Learning from episodes", "Learning by playing"
 
 
@@ -52,6 +56,14 @@ def learn(
     iterations: Annotated[
         int | None,
         typer.Option("--iterations", min=1, help="Of sbpr and mcem, at most.", rich_help_panel=PLAY),
+    ] = None,
+    behaviour: Annotated[
+        str | None,
+        typer.Option(
+            "--behaviour",
+            help="Of sbpr: who plays first; a team.json, or a policy that comes with the problem.",
+            rich_help_panel=PLAY,
+        ),
     ] = None,
     prior: Annotated[
         str | None,
@@ -97,9 +109,11 @@ def learn(
     Ctrl-C keeps the best so far.
     """
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
-    playing = {"method": method, "steps": steps, "iterations": iterations}
+    playing = {"method": method, "steps": steps, "iterations": iterations, "behaviour": behaviour}
     if iterations is not None and method in (None, "search"):
         runs.refuse({"iterations": iterations}, "the method search")
+    if method != "sbpr":
+        runs.refuse({"behaviour": behaviour}, f"the method {method or 'search'}")
     reading = {"prior": prior, "begin": begin}
     settings = {
         "truncation": truncation,
@@ -149,7 +163,7 @@ def _from_episodes(
         with Progress(SWEEPS, quiet) as shown:
             watch = log.watching(shown, SWEEPS)
             fit = learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared)
-        last = fit.trace[-1]
+        last = max(fit.trace, key=lambda row: row["bound"])  # that of the team that is kept
         facts = {
             "source": source,
             "problem": episodes.name,
@@ -166,11 +180,12 @@ def _from_episodes(
 
 def _by_playing(source: str, out: Path, discount: float | None, options: dict[str, Any], quiet: bool) -> dict[str, Any]:
     from contextlib import suppress
+    from dataclasses import replace
 
+    from decpomdp.cli.policy import team_for
     from decpomdp.cli.progress import Progress
     from decpomdp.core import InputError
     from decpomdp.domains.load import load
-    from decpomdp.evaluation import exact_value
     from decpomdp.interaction.front import learn as learn_front
     from decpomdp.interaction.readout import read_out
     from decpomdp.io.logs import RunLog
@@ -179,26 +194,51 @@ def _by_playing(source: str, out: Path, discount: float | None, options: dict[st
     from decpomdp.report.keep import keep_run
 
     model = load(source, discount)
+    if "behaviour" in options:
+        options = {**options, "behaviour": team_for(options["behaviour"], model)}
     with new_run(out) as folder, RunLog(sys.argv[1:]) as log:
         with Progress(PLAYING, quiet) as shown:
             fit = learn_front(model, watch=log.watching(shown, PLAYING), **options)
-        with suppress(InputError):  # rewards that never vary leave nothing to be sure of
-            fit = read_out(model, fit, seed=options["seed"], threads=options["threads"])
-        exact = exact_value(model, fit.team)
+        if len(model.agents) <= runs.MANY:  # the joint ratios of more agents would leave nothing to read
+            with suppress(InputError):  # rewards that never vary leave nothing to be sure of
+                fit = read_out(model, fit, seed=options["seed"], threads=options["threads"])
+        elif isinstance(fit, BayesFit):
+            fit = replace(fit, posterior=None)  # to draw from so many posteriors takes longer than learning them
         facts: dict[str, Any] = {
             "source": source,
             "problem": model.name,
-            "digest": model.digest(),
             "discount": model.discount,
             "method": options.get("method", "search"),
-            "steps": fit.trace[-1]["steps"],
-            "value": {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"},
+            "steps": fit.trace[-1]["steps"] if fit.trace else 0,
+            **_worth(model, fit.team, options["seed"]),
             "seed": options["seed"],
         }
         if isinstance(fit, BayesFit) and fit.posterior is not None:
             facts["posterior_nodes"] = list(fit.posterior.sizes)
-        keep_run(folder, fit, facts, model, log)
+        keep_run(folder, fit, facts, _shown(model, fit.team, options["seed"]), log)
     return runs.told(facts, fit, out)
+
+
+def _worth(model: "DecPOMDP | Simulator", team: "Team", seed: int) -> dict[str, Any]:
+    """The value of what was learned: exact from a model, else from fresh episodes."""
+    from decpomdp.core import DecPOMDP
+    from decpomdp.evaluation import exact_value, sampled_value
+
+    if isinstance(model, DecPOMDP):
+        exact = exact_value(model, team)
+        told = {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"}
+        return {"digest": model.digest(), "value": told}
+    sampled = sampled_value(model, team, TESTS, seed=seed ^ 1)
+    method = f"mean of {TESTS} fresh episodes of {sampled.horizon} steps"
+    return {"value": {"value": sampled.value, "error": sampled.standard_error, "method": method}}
+
+
+def _shown(model: "DecPOMDP | Simulator", team: "Team", seed: int) -> "DecPOMDP | Episodes":
+    """What the page shows the team on: the model or, where there is none, a few recorded episodes."""
+    from decpomdp.core import DecPOMDP
+    from decpomdp.report.sources import recorded
+
+    return model if isinstance(model, DecPOMDP) else recorded(model, team, seed)
 
 
 def _lines(result: dict[str, Any]) -> list[str]:

@@ -1,17 +1,21 @@
 """`decpomdp list` and `decpomdp info`."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from decpomdp.cli import words
+
+if TYPE_CHECKING:
+    from decpomdp.core import Simulator
 
 
 def list_problems(as_json: words.Json = False) -> None:
     """List the built-in problems."""
     from decpomdp import domains
 
-    known = [{"name": name, "summary": domains.summary(name)} for name in domains.names()]
+    every = (*domains.names(), *domains.simulators())
+    known = [{"name": name, "summary": domains.summary(name)} for name in every]
     if as_json:
         words.tell({"problems": known}, True, ())
     else:
@@ -24,9 +28,13 @@ def info(
     as_json: words.Json = False,
 ) -> None:
     """Show states, agents, actions, observations and rewards of a problem."""
+    from decpomdp.core import DecPOMDP
     from decpomdp.domains.load import load
 
     model = load(problem, discount)
+    if not isinstance(model, DecPOMDP):
+        _play_only(model, as_json)
+        return
     result: dict[str, Any] = {
         "name": model.name,
         "discount": model.discount,
@@ -42,6 +50,32 @@ def info(
         "digest": model.digest(),
     }
     words.tell(result, as_json, _lines(result))
+
+
+def _play_only(simulator: "Simulator", as_json: bool) -> None:
+    """What can be said about a problem that can only be played."""
+    agents = simulator.agents
+    alike = all((agent.actions, agent.observations) == (agents[0].actions, agents[0].observations) for agent in agents)
+    told = [
+        {"name": agent.name, "actions": list(agent.actions), "observations": list(agent.observations)}
+        for agent in agents
+    ]
+    states = getattr(simulator, "states", None)
+    result = {"name": simulator.name, "discount": simulator.discount, "states": None, "agents": told, "model": False}
+    if isinstance(states, int):
+        result["states"] = states
+    many = "" if result["states"] is None else f", {states:.3g} states"
+    lines = [
+        f"{simulator.name}: {len(agents)} agents{many}; it can only be played",
+        f"discount {simulator.discount:g}",
+    ]
+    for agent in agents[:1] if alike else agents:
+        lines += [
+            f"{agents[0].name} .. {agents[-1].name}" if alike else agent.name,
+            f"  actions      {' '.join(agent.actions)}",
+            f"  observations {' '.join(agent.observations)}",
+        ]
+    words.tell(result, as_json, lines)
 
 
 def _lines(result: dict[str, Any]) -> list[str]:

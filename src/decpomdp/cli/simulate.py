@@ -9,7 +9,7 @@ import typer
 from decpomdp.cli import words
 
 if TYPE_CHECKING:
-    from decpomdp.core import DecPOMDP, Episodes
+    from decpomdp.core import DecPOMDP, Episodes, Simulator
 
 PBVI = "pbvi"  # the joint policy of the centralised problem
 BELIEFS = 500  # of its plan: no time limit, so that the episodes are a function of the seed
@@ -21,7 +21,8 @@ def simulate(
         str,
         typer.Option(
             "--policy",
-            help="`random`, the path of a team.json, or `pbvi`: plan as if one agent saw and did everything.",
+            help="`random`, a policy that comes with the problem, the path of a team.json, or `pbvi`: plan as if one "
+            "agent saw and did everything.",
         ),
     ] = "random",
     episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many episodes to play.")] = 1000,
@@ -78,13 +79,16 @@ def simulate(
 
 
 def _pieces(
-    model: "DecPOMDP", policy: str, explore: float, episodes: int, horizon: int, seed: int
+    model: "DecPOMDP | Simulator", policy: str, explore: float, episodes: int, horizon: int, seed: int
 ) -> "Iterator[Episodes]":
     """The episodes, a bounded number at a time."""
     if policy == PBVI:
+        from decpomdp.core import DecPOMDP, InputError
         from decpomdp.planners.pbvi import pbvi
         from decpomdp.planners.semi_random import semi_random_stream
 
+        if not isinstance(model, DecPOMDP):
+            raise InputError(f"--policy pbvi: expected a problem with a model, got {model.name}")
         planned = pbvi(model, beliefs=BELIEFS, seed=seed).policy
         return semi_random_stream(model, planned, 1 - explore, episodes=episodes, steps=horizon, seed=seed)
     from decpomdp.cli.policy import team_for

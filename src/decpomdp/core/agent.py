@@ -12,7 +12,21 @@ from decpomdp.core.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Name and alphabets of one agent. Actions and observations are numbered by their place here."""
+    """Name and alphabets of one agent. Actions and observations are numbered by their place here.
+
+    Attributes
+    ----------
+    name
+        Distinct within a team.
+    actions, observations
+        Labels, at least one each, all distinct.
+
+    Examples
+    --------
+    >>> robot = Agent("robot", ("stay", "go"), ("dark", "light"))
+    >>> robot.actions.index("go")
+    1
+    """
 
     name: str
     actions: tuple[str, ...]

@@ -21,7 +21,26 @@ from decpomdp.core.model import checked_discount, remade, same_fields
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Controller:
-    """One agent's policy. The last axis of every table sums to one."""
+    """One agent's policy. The last axis of every table sums to one.
+
+    Attributes
+    ----------
+    initial
+        [i]: probability to start in node i.
+    action
+        [i, a]: probability to take action a in node i.
+    transition
+        [i, a, o, j]: probability to move to node j after taking a in node i and then seeing o.
+    initial_given
+        [o, i]: start after a first observation o; None: a first observation is ignored.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> turns = dp.Controller.deterministic(actions=[0, 1], moves=[[1, 1], [0, 0]], action_count=3)
+    >>> turns.nodes, turns.exploring(0.3).action[0].round(2).tolist()
+    (2, [0.8, 0.1, 0.1])
+    """
 
     initial: NDArray[np.float64]  # [i]
     action: NDArray[np.float64]  # [i, a]
@@ -79,7 +98,19 @@ class Controller:
     def deterministic(
         cls, actions: Sequence[int], moves: Sequence[Sequence[int]], action_count: int, start: int = 0
     ) -> "Controller":
-        """From a table: node i takes actions[i] and moves to moves[i][o] on observation o, whatever it did."""
+        """From a table: node i takes `actions[i]` and moves to `moves[i][o]` on observation o, whatever it did.
+
+        Parameters
+        ----------
+        actions
+            [i]: the action of every node.
+        moves
+            `[i][o]`: the next node.
+        action_count
+            How many actions the agent has.
+        start
+            The node to start in.
+        """
         chosen = checks.array("actions", actions, "i", (None,), np.int64)
         following = checks.array("moves", moves, "i, o", (len(chosen), None), np.int64)
         nodes, observations = following.shape
@@ -117,7 +148,27 @@ class HasAgents(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Team:
-    """One controller per agent, with the agents' names and labels and the problem they were made for."""
+    """One controller per agent, with the agents' names and labels and the problem they were made for.
+
+    Attributes
+    ----------
+    agents
+        Names and labels, in order.
+    controllers
+        One for each of them.
+    discount
+        That of the problem.
+    problem
+        Its name, for people and for commands that are not told another.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> listeners = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
+    >>> listeners.nodes, round(dp.evaluate(listeners, model).value, 6)
+    ((1, 1), -20.0)
+    """
 
     agents: tuple[Agent, ...]
     controllers: tuple[Controller, ...]

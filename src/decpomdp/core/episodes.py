@@ -24,7 +24,47 @@ NO_OBSERVATION = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Episodes:
-    """A frozen, validated collection of episodes of any lengths (at least one step each)."""
+    """A frozen, validated collection of episodes of any lengths (at least one step each).
+
+    Row r is one step of one episode; episode k owns the rows offsets[k] to offsets[k + 1].
+
+    Attributes
+    ----------
+    agents
+        Who acted.
+    offsets
+        [k + 1]: where episodes begin and end.
+    observations
+        [r, n]: seen *before* the action of the same row; NO_OBSERVATION (-1) in a first row: nothing was seen.
+    actions
+        [r, n]: what was done.
+    behaviour
+        [r, n]: probability of that action given the agent's own history; NaN: unknown.
+    rewards
+        [r]: the team's.
+    discount
+        Of the rewards.
+    terminated
+        [k]: ended by itself; otherwise cut off.
+    name, facts
+        Where the data come from, for people.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> agent = dp.Agent("robot", ("stay", "go"), ("dark", "light"))
+    >>> logged = dp.Episodes(
+    ...     agents=(agent,),
+    ...     offsets=[0, 2, 3],  # an episode of two steps and one of one
+    ...     observations=[[-1], [1], [-1]],
+    ...     actions=[[1], [0], [0]],
+    ...     behaviour=[[0.5], [0.5], [0.5]],
+    ...     rewards=[0.0, 1.0, 2.0],
+    ...     discount=0.9,
+    ... )
+    >>> logged.count, logged.lengths.tolist(), logged.returns().tolist()
+    (2, [2, 1], [0.9, 2.0])
+    """
 
     agents: tuple[Agent, ...]
     offsets: NDArray[np.int64]  # [k + 1]
@@ -114,7 +154,16 @@ class Episodes:
 
 
 def concatenate(parts: Sequence[Episodes]) -> Episodes:
-    """All episodes of `parts`, in order; agents and discount must agree."""
+    """All episodes of `parts`, in order; agents and discount must agree.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> parts = [dp.collect(model, dp.Team.uniform(model), 10, 5, seed=seed) for seed in (1, 2)]
+    >>> dp.concatenate(parts).count
+    20
+    """
     if not parts:
         raise InputError("episodes: expected at least one collection to join, got none")
     first = parts[0]

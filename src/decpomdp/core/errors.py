@@ -2,11 +2,34 @@
 
 
 class InputError(ValueError):
-    """Something given to the library does not fit; the message says expected, got and where."""
+    """Something given to the library does not fit; the message says expected, got and where.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.Team.uniform(dp.load("dectiger")).exploring(2)
+    Traceback (most recent call last):
+        ...
+    decpomdp.core.errors.InputError: exploration rate: expected numbers from 0 to 1, got 2.0 to 2.0
+    """
 
 
 class FormatError(InputError):
-    """A file that cannot be read as what it claims to be: `file:line: expected ..., found ...`."""
+    """A file that cannot be read as what it claims to be: `file:line: expected ..., found ...`.
+
+    Attributes
+    ----------
+    path, line, message
+        The file, the line where there is one (None otherwise), and what was expected and found.
+
+    Examples
+    --------
+    >>> from decpomdp.io.dpomdp import parse_dpomdp
+    >>> parse_dpomdp("agents: none", source="mine.dpomdp")
+    Traceback (most recent call last):
+        ...
+    decpomdp.core.errors.FormatError: mine.dpomdp:1: expected 'discount:', found the end of the file
+    """
 
     def __init__(self, path: str, line: int | None, message: str) -> None:
         self.path = path

@@ -16,7 +16,28 @@ def unwatched(row: Row) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A team and its history."""
+    """A team and its history.
+
+    Attributes
+    ----------
+    team
+        What was learned or planned.
+    trace
+        One row per iteration, all with the same keys; which ones depends on the method.
+    stopped
+        Why it ended: "converged", "iterations", "time limit", "steps" or "interrupted".
+    seconds
+        How long it took.
+    settings
+        Everything that was set, defaults included.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> fit = dp.learn("dectiger", steps=200_000, seed=1)
+    >>> fit.stopped, fit.settings["method"], "value" in fit.trace[-1]
+    ('steps', 'search', True)
+    """
 
     team: Team
     trace: tuple[Row, ...]

@@ -21,7 +21,43 @@ from decpomdp.core.errors import InputError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecPOMDP:
-    """A frozen, validated model. `dataclasses.replace` makes changed copies."""
+    """A frozen, validated model. `dataclasses.replace` makes changed copies.
+
+    Joint actions u and joint observations y are numbered with the last agent changing fastest.
+
+    Attributes
+    ----------
+    agents
+        Names, actions and observations.
+    states
+        Labels.
+    start
+        [s]: probability of the first state.
+    transition
+        [u, s, s1]: probability of the next state.
+    observation
+        [u, s1, y]: probability of what is seen in the next state.
+    reward
+        [u, s]: expected reward of taking u in s, for the whole team.
+    discount
+        From 0 to 1; below 1 for tasks that go on for ever.
+    name
+        For people.
+
+    Examples
+    --------
+    Two agents are paid when they press the button that lights up; only one of them sees it.
+
+    >>> import numpy as np
+    >>> import decpomdp as dp
+    >>> agents = (dp.Agent("ann", ("left", "right"), ("L", "R")), dp.Agent("bob", ("left", "right"), ("dark",)))
+    >>> light = np.full((4, 2, 2), 0.5)  # [u, s, s1]: it jumps at random
+    >>> seen = np.tile(np.eye(2), (4, 1, 1))  # [u, s1, y]: ann sees it
+    >>> pay = np.array([[1, 0], [0, 0], [0, 0], [0, 1]])  # [u, s]: both left, both right
+    >>> model = dp.DecPOMDP(agents, ("left", "right"), np.full(2, 0.5), light, seen, pay, discount=0.9, name="light")
+    >>> model.joint_actions, model.joint_observations
+    (4, 2)
+    """
 
     agents: tuple[Agent, ...]
     states: tuple[str, ...]

@@ -14,7 +14,26 @@ from decpomdp.core.agent import Agent
 
 
 class Step(NamedTuple):
-    """What a batch of joint actions led to."""
+    """What a batch of joint actions led to.
+
+    Attributes
+    ----------
+    observations
+        [k, n]: what each agent sees next, as numbers.
+    rewards
+        [k]: the team's reward.
+    ended
+        [k]: the episode is over.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> simulator = dp.DenseSimulator(dp.load("dectiger"))
+    >>> simulator.reset(episodes=2, seed=0)
+    >>> step = simulator.step([[0, 0], [0, 0]])  # everybody listens, in both episodes
+    >>> step.rewards.tolist(), step.ended.tolist()
+    ([-2.0, -2.0], [False, False])
+    """
 
     observations: NDArray[np.integer]  # [k, n] what each agent sees next
     rewards: NDArray[np.floating]  # [k] the team's reward
@@ -23,7 +42,40 @@ class Step(NamedTuple):
 
 @runtime_checkable
 class Simulator(Protocol):
-    """Batch reset and batch step with discrete local actions and observations and one team reward."""
+    """Batch reset and batch step with discrete local actions and observations and one team reward.
+
+    Any object with these six members serves; nothing needs to be inherited.
+
+    Attributes
+    ----------
+    agents
+        Who acts, with their actions and observations.
+    discount
+        Of the team's rewards, from 0 to 1.
+    name
+        For people.
+    repeatable
+        Whether the same seed and the same actions play the same batch again. If so, teams are compared on equal chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import decpomdp as dp
+    >>> class Pennies:
+    ...     name, discount, repeatable = "pennies", 0.5, True
+    ...     agents = tuple(dp.Agent(name, ("heads", "tails"), ("shown",)) for name in ("ann", "bob"))
+    ...
+    ...     def reset(self, episodes, seed):
+    ...         return None  # nothing is seen before the first action
+    ...
+    ...     def step(self, actions):
+    ...         same = actions[:, 0] == actions[:, 1]
+    ...         return dp.Step(np.zeros_like(actions), same.astype(float), np.zeros(len(actions), bool))
+    >>> isinstance(Pennies(), dp.Simulator)
+    True
+    >>> dp.collect(Pennies(), dp.Team.uniform(Pennies()), episodes=3, horizon=2).steps
+    6
+    """
 
     @property
     def agents(self) -> tuple[Agent, ...]: ...

@@ -1,16 +1,18 @@
 """The benchmark problems, one file each, built from their rules.
 
-Every module here tells the rules of one problem in its docstring and has one public function,
-`build(discount=0.9) -> DecPOMDP`. The numbers are those of the published model files, including the places where a
-published table departs from its own story; each such place is named in the module's docstring.
+Every module here tells the rules of one problem in its docstring. Those of models have one public function,
+`build(discount=0.9) -> DecPOMDP`; those of simulators, which are too large to be written down, have
+`named(text, discount)`, where the text may say a size. The numbers of models are those of the published model files,
+including the places where a published table departs from its own story; each such place is named in the module's
+docstring.
 """
 
 import difflib
 import importlib
 
-from decpomdp.core import DecPOMDP, InputError
+from decpomdp.core import DecPOMDP, InputError, Simulator
 
-__all__ = ["build", "names", "summary"]
+__all__ = ["build", "is_simulator", "names", "simulator", "simulators", "summary"]
 
 # The modules are imported only when built, so that listing the problems stays cheap.
 _SUMMARIES = {
@@ -22,15 +24,44 @@ _SUMMARIES = {
     "marsrovers": "two rovers sample or drill four sites, some only together (256 states, 6 actions, 8 observations)",
 }
 
+_SIMULATORS = {
+    "traffic": "lights on a 10x10 grid of streets, a reconstruction; traffic:N for NxN "
+    "(10^20 states, 2 actions, 3 observations)",
+}
+
 
 def names() -> tuple[str, ...]:
-    """The names `build` knows, small problems first."""
+    """The names of the built-in problems, small ones first.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.names()[:3]
+    ('dectiger', 'broadcast', 'recycling')
+    """
     return tuple(_SUMMARIES)
 
 
 def summary(name: str) -> str:
     """One line about the problem, with its sizes (actions and observations are per agent)."""
-    return _SUMMARIES[_known(name)]
+    return _SIMULATORS[name] if name in _SIMULATORS else _SUMMARIES[_known(name)]
+
+
+def simulators() -> tuple[str, ...]:
+    """The problems that can only be played."""
+    return tuple(_SIMULATORS)
+
+
+def is_simulator(name: str) -> bool:
+    """Whether the name, with or without a size, is one of them."""
+    return name.partition(":")[0] in _SIMULATORS
+
+
+def simulator(name: str, discount: float | None = None) -> Simulator:
+    """The simulator called `name`; its usual discount is 0.9."""
+    module = importlib.import_module(f"{__name__}.{name.partition(':')[0]}")
+    found: Simulator = module.named(name, discount)
+    return found
 
 
 def build(name: str, discount: float | None = None) -> DecPOMDP:
@@ -43,6 +74,7 @@ def build(name: str, discount: float | None = None) -> DecPOMDP:
 def _known(name: str) -> str:
     if name in _SUMMARIES:
         return name
-    close = difflib.get_close_matches(str(name).lower(), _SUMMARIES, n=1, cutoff=0.4)
+    known = (*_SUMMARIES, *_SIMULATORS)
+    close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.4)
     hint = f" (did you mean {close[0]}?)" if close else ""
-    raise InputError(f"problem: expected one of {', '.join(_SUMMARIES)}, got {name!r}{hint}")
+    raise InputError(f"problem: expected one of {', '.join(known)}, got {name!r}{hint}")

@@ -20,8 +20,17 @@ MOST = 2**15 - 1  # symbols that episodes can record
 
 @dataclass(frozen=True, slots=True)
 class Discretiser:
-    """`symbols` (how many, or their labels) and `read`: raw observation -> symbol; None: nothing is seen yet.
+    """From raw observations to numbered symbols.
 
+    Attributes
+    ----------
+    symbols
+        How many, or their labels.
+    read
+        A function from one agent's raw observation to a symbol; None: nothing is seen yet.
+
+    Examples
+    --------
     >>> side = Discretiser(("left", "right"), lambda position: int(position > 0))
     >>> side.symbol("robot", -0.3), side.symbol("robot", 2.0)
     (0, 1)

@@ -30,7 +30,16 @@ TRIAL = 25  # steps of the two episodes that tell whether an environment repeats
 
 
 class PettingZooSimulator:
-    """Implements the Simulator protocol; made by `from_pettingzoo`."""
+    """Implements the Simulator protocol; made by `from_pettingzoo`.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> simulator = dp.from_pettingzoo(lambda: dp.parallel_env("dectiger", horizon=10))
+    >>> isinstance(simulator, dp.PettingZooSimulator), simulator.repeatable
+    (True, True)
+    >>> simulator.close()
+    """
 
     def __init__(
         self,
@@ -148,6 +157,14 @@ def from_pettingzoo(
         What the actions are called, for people: one list for all agents, or one by name.
     repeatable
         Whether `reset(seed=...)` fixes an episode. None: found out by playing two short ones.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> simulator = dp.from_pettingzoo(lambda: dp.parallel_env("dectiger", horizon=10), discount=0.9)
+    >>> [agent.name for agent in simulator.agents]
+    ['agent1', 'agent2']
+    >>> simulator.close()
     """
     return PettingZooSimulator(make_env, discretise, discount, horizon, reward, action_names, repeatable)
 

@@ -37,6 +37,8 @@ def play(
     `reward` as in `from_pettingzoo`; an episode that the environment does not end is cut off after `horizon` steps.
     The agents of the environment, in its order, are the agents of the team, in its order.
 
+    Examples
+    --------
     >>> import decpomdp as dp
     >>> team = dp.Team.uniform(dp.load("dectiger"))
     >>> played = dp.play(team, dp.parallel_env("dectiger", horizon=20), seed=3)

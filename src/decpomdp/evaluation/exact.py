@@ -1,7 +1,8 @@
 """The exact value of a team on a model: the Bellman equation of the chain over (state, joint node).
 
 v = B v is linear with a contraction; it is solved by a Krylov method (BiCGSTAB) on the matrix-free backup and then
-polished by plain backups until the residual proves the answer: |v - v*| <= max |B v - v| / (1 - discount).
+polished by plain backups until the residual proves the answer: |v - v*| <= max |B v - v| / (1 - discount). For a
+deterministic team only the pairs that it meets are looked at (`reachable`).
 """
 
 import math
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.checks import whole
 from decpomdp.engines import threads as engine
+from decpomdp.evaluation.reachable import MetPairs, is_deterministic
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves, SparseRows
 
@@ -27,7 +29,26 @@ LARGEST = 200_000_000  # numbers in a value table: 1.6 GB
 
 @dataclass(frozen=True, slots=True)
 class ExactValue:
-    """The expected discounted sum of rewards from the start, and how far it can be off."""
+    """The expected discounted sum of rewards from the start, and how far it can be off.
+
+    Attributes
+    ----------
+    value
+        The expected discounted sum of rewards.
+    error
+        A bound on its distance from the truth: proved from the residual, plus an allowance for rounding.
+    horizon
+        Steps; None: for ever.
+    discount
+        That of the model.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("broadcast")
+    >>> dp.exact_value(model, dp.Team.uniform(model)).error < 1e-6
+    True
+    """
 
     value: float
     error: float  # bound on |value - true value|: proved from the residual, plus an allowance for rounding
@@ -75,12 +96,30 @@ class TeamOnModel:
 
 
 def exact_value(model: DecPOMDP, team: Team, horizon: int | None = None) -> ExactValue:
-    """Value of `team` on `model` over `horizon` steps, or for ever (needs a discount below 1)."""
+    """Value of `team` on `model` over `horizon` steps, or for ever (needs a discount below 1).
+
+    Any number of agents. Time and memory grow with states times the product of all agents' nodes; beyond 200 million
+    of these pairs it is refused, and `sampled_value` is the way.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger", discount=1.0)
+    >>> listeners = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
+    >>> dp.exact_value(model, listeners, horizon=3).value  # listening costs 2 a step
+    -6.0
+    """
     with engine.serial_products():
-        return _value(TeamOnModel(model, team), horizon)
+        return _value(chain_of(model, team), horizon)
 
 
-def _value(chain: TeamOnModel, horizon: int | None) -> ExactValue:
+def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
+    """The chain that `team` makes of `model`: of a deterministic team only what it meets."""
+    team.check_fits(model)
+    return MetPairs(model, team) if is_deterministic(team) else TeamOnModel(model, team)
+
+
+def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     model = chain.model
     if horizon is not None:
         return _over(chain, whole("horizon", horizon, 0, LONGEST))
@@ -92,7 +131,7 @@ def _value(chain: TeamOnModel, horizon: int | None) -> ExactValue:
     return ExactValue(_finite(chain.at_start(v)), error + rounding, None, model.discount)
 
 
-def _over(chain: TeamOnModel, horizon: int) -> ExactValue:
+def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
     """The value of a finite number of steps; steps that the discount makes invisible are left out."""
     discount, size = chain.model.discount, float(np.abs(chain.expected).max())
     v: NDArray[np.float64] = np.zeros(chain.shape)
@@ -114,7 +153,7 @@ def _finite(value: float) -> float:
     return value
 
 
-def solve(chain: TeamOnModel) -> tuple[NDArray[np.float64], float]:
+def solve(chain: TeamOnModel | MetPairs) -> tuple[NDArray[np.float64], float]:
     """The fixed point [s, q] of the backup, and a bound on its error."""
     discount = chain.model.discount
     wanted = ROUNDING * max(float(np.abs(chain.expected).max()), 1e-300)
@@ -130,7 +169,7 @@ def solve(chain: TeamOnModel) -> tuple[NDArray[np.float64], float]:
     return following, discount * residual / (1 - discount)
 
 
-def _correction(chain: TeamOnModel, gap: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
+def _correction(chain: TeamOnModel | MetPairs, gap: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
     """d with v + d = B(v + d), given gap = B v - v: a linear equation in the backup's linear part."""
     from scipy.sparse.linalg import LinearOperator, bicgstab
 

@@ -47,7 +47,36 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class OffPolicyValue:
-    """What logged episodes say about a team."""
+    """What logged episodes say about a team.
+
+    Attributes
+    ----------
+    ordinary, per_decision, self_normalised
+        Three estimates, each with `value`, `low` and `high` (bootstrap interval).
+    guaranteed
+        Low and high end that hold whatever the ratios, under the conditions in docs/offpolicy.md.
+    confidence
+        Of all intervals.
+    sample_sizes
+        [t]: effective number of episodes at every step.
+    mean_ratios
+        [t]: 1 in expectation if the behaviour may take all that the team may.
+    reward_range, range_from_data
+        What the guarantee assumes, and whether that is merely what was seen.
+    episodes, horizon, discount
+        How many, of how many steps, and the discount of their rewards.
+    warnings
+        Why the answer is not to be relied on; empty: nothing speaks against it.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("recycling")
+    >>> team = dp.Team.uniform(model)
+    >>> told = dp.offpolicy_value(dp.collect(model, team, 200, 3), team)  # its own episodes: all ratios are 1
+    >>> round(told.sample_size), told.warnings
+    (200, ())
+    """
 
     ordinary: Estimate
     per_decision: Estimate
@@ -82,8 +111,38 @@ def offpolicy_value(
 ) -> OffPolicyValue:
     """Importance-sampling estimates of the value of `team` with bootstrap and guaranteed intervals.
 
-    `seed` fixes the bootstrap's draws. Without `reward_range` the smallest and largest reward of the data are taken.
-    Needs about 40 bytes per episode and step.
+    Parameters
+    ----------
+    episodes
+        What another behaviour left behind. The probabilities of its actions must be known.
+    team
+        Whose value is wanted.
+    horizon
+        The first steps that count; by default as many as the longest episode has.
+    reward_range
+        What rewards are possible, for the guaranteed interval. None: the smallest and largest of the data.
+    confidence
+        Of all intervals.
+    resamples, seed
+        How many draws the bootstrap takes, and what fixes them.
+    discount
+        Instead of the episodes' own.
+    threads
+        How many; all cores by default.
+
+    Notes
+    -----
+    Needs about 40 bytes per episode and step. The mathematics are in docs/offpolicy.md.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("recycling")
+    >>> logged = dp.collect(model, dp.Team.uniform(model), 500, 3, seed=1)
+    >>> careful = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2).exploring(0.5)
+    >>> told = dp.offpolicy_value(logged, careful, reward_range=(-10.0, 5.0))
+    >>> told.guaranteed[0] <= dp.exact_value(model, careful, horizon=3).value <= told.guaranteed[1]
+    True
     """
     longest = int(episodes.lengths.max())
     steps = longest if horizon is None else whole("horizon", horizon, 1, longest)

@@ -13,7 +13,24 @@ LONGEST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SampledValue:
-    """Mean discounted return of test episodes."""
+    """Mean discounted return of test episodes.
+
+    Attributes
+    ----------
+    value, standard_error
+        Mean, and the standard error of the mean.
+    episodes, horizon
+        How many were played, of how many steps at most.
+    discount
+        Of the rewards.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> dp.sampled_value(model, dp.Team.uniform(model), episodes=100).horizon
+    88
+    """
 
     value: float
     standard_error: float
@@ -30,7 +47,31 @@ def sampled_value(
     seed: int = 0,
     threads: int | None = None,
 ) -> SampledValue:
-    """Play `team` and average. Without a horizon, one is taken beyond which the discount leaves next to nothing."""
+    """Play `team` and average.
+
+    Parameters
+    ----------
+    problem
+        A model or a simulator.
+    team
+        Who plays.
+    episodes
+        How many.
+    horizon
+        Steps at most. None: as many as leave less than 1e-4 of a constant reward beyond them.
+    seed
+        Fixes every random choice.
+    threads
+        How many; all cores by default. The result does not depend on it.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> told = dp.sampled_value(model, dp.Team.uniform(model), episodes=2000, seed=1)
+    >>> abs(told.value + 462.222) < 4 * told.standard_error
+    True
+    """
     steps = horizon_for(problem.discount) if horizon is None else horizon
     parts = stream(problem, team, episodes, steps, seed, threads)
     returns = np.concatenate([part.returns() for part in parts])

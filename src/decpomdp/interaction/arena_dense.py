@@ -8,7 +8,8 @@ from decpomdp.interaction.machine import Plan, pack
 from decpomdp.interaction.played import best, room
 from decpomdp.kernels import machine_play as kernels
 from decpomdp.kernels.machines import Played, Soft, Window
-from decpomdp.rollouts.dense import DenseSimulator, key_of
+from decpomdp.kernels.room import key_of
+from decpomdp.rollouts.dense import DenseSimulator
 
 
 class DenseArena(Arena):

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Simulator, Watch, unwatched
@@ -60,6 +61,10 @@ def learn(
     if isinstance(given, Episodes) or (isinstance(given, Sequence) and not isinstance(given, str)):
         from decpomdp.learners import learn_from_episodes
 
+        if method != "search":
+            raise InputError(
+                f"method: expected none for learning from episodes (a prior is chosen by prior=), got {method!r}"
+            )
         return learn_from_episodes(given, **shared, **options)
     if method not in METHODS:
         raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
@@ -86,6 +91,7 @@ def _opened(source: Source, discount: float | None) -> DecPOMDP | Simulator | Ep
         if os.fspath(source).endswith(EPISODES):
             from decpomdp.io.episodes import read_episodes
 
-            return read_episodes(source)
+            episodes = read_episodes(source)
+            return episodes if discount is None else replace(episodes, discount=discount)
         return load(source, discount)
     return source

@@ -110,7 +110,7 @@ class Mcem:
         failures = 0
         try:
             self._consider(self.best.team)
-            starts = self._starts()
+            starts = self.starts()
             while failures < self.settings.patience:
                 self.start += 1
                 team = self._learnt(next(starts))
@@ -122,7 +122,7 @@ class Mcem:
             return "interrupted"
         return "converged"
 
-    def _starts(self) -> Iterator[list[Tables]]:
+    def starts(self) -> Iterator[list[Tables]]:
         """By turns one of the best episodes and a random start."""
         agents = range(len(self.ground.simulator.agents))
         for team in self._replayed():
@@ -164,16 +164,21 @@ class Mcem:
         for number in range(self.settings.updates):
             if self.iterations is not None and self.iteration >= self.iterations:
                 raise Finished("iterations")
-            rate = self.settings.exploration * (1 - number / self.settings.updates)
-            behaviour = [self._behaviour(t, v, rate) for t, v in zip(tables, visits, strict=True)]
-            played = lived(self.ground, self._team(behaviour), self.settings.episodes, self.learning)
-            self.range = reward_range(played, self.range)
-            tables = [self._maximised(n, t, played) for n, t in enumerate(tables)]
-            for n, seen in enumerate(visits):
-                seen += played.moves(n, seen.shape)
-            self.iteration += 1
-            self._record(rate)
-        return self._team(tables)
+            tables = self.updated(tables, visits, number)
+        return self.team(tables)
+
+    def updated(self, tables: list[Tables], visits: list[Floats], number: int) -> list[Tables]:
+        """One iteration, the number-th from this start: simulate, count, maximise. `visits` is added to."""
+        rate = self.settings.exploration * (1 - number / self.settings.updates)
+        behaviour = [self._behaviour(t, v, rate) for t, v in zip(tables, visits, strict=True)]
+        played = lived(self.ground, self.team(behaviour), self.settings.episodes, self.learning)
+        self.range = reward_range(played, self.range)
+        after = [self._maximised(n, t, played) for n, t in enumerate(tables)]
+        for n, seen in enumerate(visits):
+            seen += played.moves(n, seen.shape)
+        self.iteration += 1
+        self._record(rate)
+        return after
 
     def _random(self, n: int) -> Tables:
         agent, rng, z = self.ground.simulator.agents[n], self.ground.rng, self.settings.nodes
@@ -201,7 +206,8 @@ class Mcem:
         stride, least = self.settings.stride, self.settings.least
         return Tables._make(normalised(old, value, stride, least) for old, value in zip(tables, values, strict=True))
 
-    def _team(self, tables: list[Tables]) -> Team:
+    def team(self, tables: list[Tables]) -> Team:
+        """The tables as a team."""
         shown = self.ground.shown
         controllers = [Controller(t.first[0], t.act, t.move, t.first[1:] if shown else None) for t in tables]
         return Team.of(self.ground.simulator, controllers)

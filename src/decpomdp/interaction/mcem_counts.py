@@ -9,7 +9,7 @@ from decpomdp.core import Team
 from decpomdp.interaction.sbpr_play import Ground
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.batch import play_batch
-from decpomdp.rollouts.dense import DenseSimulator
+from decpomdp.rollouts.dense import TeamPlayer
 from decpomdp.rollouts.tables import players_of
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,7 @@ def lived(ground: Ground, team: Team, episodes: int, horizon: int) -> Lived:
     """Play `team` with its node paths kept."""
     ground.check(episodes * horizon)
     simulator, players, seed = ground.simulator, players_of(team), ground.seed()
-    if isinstance(simulator, DenseSimulator):
+    if isinstance(simulator, TeamPlayer):
         paths = simulator.play(players, episodes, horizon, seed, threads=ground.threads)
         found = Lived(paths, np.full(episodes, horizon), np.zeros(episodes, bool))
     else:

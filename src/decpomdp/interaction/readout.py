@@ -26,6 +26,17 @@ SPARE = 2  # nodes beside the team's own
 def read_out(problem: DecPOMDP | Simulator, fit: Fit, *, seed: int = 0, threads: int | None = None) -> BayesFit:
     """The same fit with a posterior: size and uncertainty of its controllers, from fresh episodes of `problem`.
 
+    Parameters
+    ----------
+    problem
+        What the team was learned on.
+    fit
+        The result of learning or planning.
+    seed
+        Fixes every random choice.
+    threads
+        How many; all cores by default.
+
     Examples
     --------
     >>> import decpomdp as dp

@@ -52,7 +52,9 @@ def sbpr(
     if behaviour is not None:
         behaviour.check_fits(ground.simulator)
     believed, chosen = prior or StickBreaking(), settings or SbprSettings()
-    loop = Loop(ground, iterations, behaviour, horizon, believed, chosen, watch)
+    loop = _loop(len(ground.simulator.agents) > chosen.crowd)(
+        ground, iterations, behaviour, horizon, believed, chosen, watch
+    )
     with serial_products():
         stopped = loop.run()
     told: Row = {"method": "sbpr", "seed": seed, "time_limit": time_limit, "steps": steps, "iterations": iterations}
@@ -190,6 +192,15 @@ class Loop:
         }
         self.trace.append(row)
         self.watch(row)
+
+
+def _loop(crowd: bool) -> type[Loop]:
+    """A crowd is learned from one by one; everything else stays the same."""
+    if not crowd:
+        return Loop
+    from decpomdp.interaction.sbpr_crowd_loop import CrowdLoop
+
+    return CrowdLoop
 
 
 def _by_turns(one: list[Start], other: list[Start]) -> list[Start]:

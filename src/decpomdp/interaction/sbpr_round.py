@@ -65,7 +65,7 @@ class Learner:
     def iterate(self, state: Round, optimism: float, drop: bool) -> tuple[Round, Row]:
         """Collect a batch, learn from it; `optimism`: quantile of the utility, 0 for the mean; `drop` empty nodes."""
         posterior = self.posterior(state.counts)
-        behaviour = state.exploration.behaviour(self._whole(posterior))
+        behaviour = state.exploration.behaviour(self.whole(posterior))
         episodes = self.ground.play(behaviour, self.settings.batch, self.horizon)
         seen = state.window.add(episodes, behaviour)
         credit = self._credit(seen, optimism)
@@ -79,7 +79,7 @@ class Learner:
         after = Round(counts, state.exploration.after(new_visits), state.window)
         return (self._dropped(after) if drop else after), facts
 
-    def _whole(self, posterior: TeamPosterior) -> Team:
+    def whole(self, posterior: TeamPosterior) -> Team:
         """Posterior means on all nodes of the truncation."""
         return Team.of(self.ground.simulator, [agent.mean(np.arange(agent.nodes)) for agent in posterior.agents])
 
@@ -111,11 +111,13 @@ class Learner:
         return Task(seen.layout, steps, float(seen.episodes.count), None, False, self.ground.threads)
 
     def _dropped(self, state: Round) -> Round:
+        return Round(*self.dropped(state.counts, state.exploration), state.window)
+
+    def dropped(self, counts: list[Counts], exploration: Exploration) -> tuple[list[Counts], Exploration]:
         """Without nodes that are hardly visited."""
-        shares = [c.visits.sum(axis=1) / max(float(c.visits.sum()), 1e-300) for c in state.counts]
+        shares = [c.visits.sum(axis=1) / max(float(c.visits.sum()), 1e-300) for c in counts]
         kept = [occupied_nodes(share, self.settings.threshold) for share in shares]
-        counts = [c.chosen(nodes) for c, nodes in zip(state.counts, kept, strict=True)]
-        return Round(counts, state.exploration.chosen(kept), state.window)
+        return [c.chosen(nodes) for c, nodes in zip(counts, kept, strict=True)], exploration.chosen(kept)
 
     def _facts(self, posterior: TeamPosterior, seen: Seen, rate: float) -> Row:
         sizes = posterior.sizes

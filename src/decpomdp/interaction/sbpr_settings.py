@@ -47,6 +47,16 @@ class SbprSettings:
     fresh: int = 3  # best starts that are taken up again, with other random numbers
     patience: int = 20  # rounds without a better team until the loop has converged
 
+    crowd: int = 8  # with more agents than this, each is weighed by its own ratios; what follows is for that
+    crowd_batch: int = 500  # episodes an iteration: one agent's part in the team's reward is small
+    crowd_window: int = 2  # batches learned from at a time
+    crowd_step: float = 0.2  # as `step`
+    crowd_reach: float = 0.9  # share of a gain that a decision one step earlier is credited with
+    crowd_openness: float = 0.4  # share of every choice that a given behaviour or the best team leaves open
+    crowd_pause: int = 5  # iterations between tests
+    crowd_patience: int = 6  # tests without a better team that end a round
+    crowd_rounds: int = 2  # rounds without a better team until the loop has converged
+
     def __post_init__(self) -> None:
         for name in (
             "batch",
@@ -60,13 +70,27 @@ class SbprSettings:
             "tests",
             "patience",
             "longest",
+            "crowd_batch",
+            "crowd_window",
+            "crowd_pause",
+            "crowd_patience",
+            "crowd_rounds",
         ):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: expected a whole number of at least 1, got {getattr(self, name)}")
-        for name in ("quantile", "threshold", "softness"):
+        for name in ("quantile", "threshold", "softness", "crowd_openness"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name}: expected a number from 0 to below 1, got {getattr(self, name)}")
-        for name in ("exploration", "cap", "step", "strength", "learning_tail", "testing_tail"):
+        for name in (
+            "exploration",
+            "cap",
+            "step",
+            "strength",
+            "learning_tail",
+            "testing_tail",
+            "crowd_step",
+            "crowd_reach",
+        ):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name}: expected a number above 0, got {getattr(self, name)}")
 

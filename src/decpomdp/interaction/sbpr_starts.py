@@ -7,6 +7,9 @@ the best *mean* return is kept.
 
 *Memories.* With chains alone no move depends on what is seen. Two memories do: the last observation, and all
 observations since a period began (trees); their actions are uniform at first.
+
+*By action.* With many agents the best episodes are luck. One node per action is as small as a controller can be that
+still reacts to what it sees; its moves are open.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,6 +47,19 @@ def memories(simulator: Simulator, largest: int) -> Iterator[Team]:
         if max(len(table) for table in tables) <= largest:
             pairs = zip(simulator.agents, tables, strict=True)
             yield Team.of(simulator, [_undecided(agent, table) for agent, table in pairs])
+
+
+def by_action(simulator: Simulator, sure: float) -> Team:
+    """One node per action, which takes it with probability `sure`, else any; where it goes is open."""
+    return Team.of(simulator, [_by_action(len(a.actions), len(a.observations), sure) for a in simulator.agents])
+
+
+def _by_action(actions: int, symbols: int, sure: float) -> Controller:
+    def anywhere(*shape: int) -> NDArray[np.float64]:
+        return np.full((*shape, actions), 1 / actions)
+
+    act = sure * np.eye(actions) + (1 - sure) / actions
+    return Controller(anywhere(), act, anywhere(actions, actions, symbols), anywhere(symbols))
 
 
 def last_observation(observations: int) -> NDArray[np.int64]:

@@ -36,7 +36,26 @@ __all__ = ["Limits", "format_dpomdp", "parse_dpomdp", "read_dpomdp", "write_dpom
 
 
 def read_dpomdp(path: str | os.PathLike[str], discount: float | None = None, limits: Limits = STANDARD) -> DecPOMDP:
-    """The model in the file at `path`, gzipped or not, named after the file; `discount` replaces that of the file."""
+    """The model in the file at `path`, gzipped or not, named after the file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    discount
+        Instead of that of the file.
+    limits
+        How large a file may be, and how large a model it may ask for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_dpomdp(dp.load("dectiger"), f"{folder}/mine.dpomdp")
+    ...     dp.read_dpomdp(f"{folder}/mine.dpomdp", discount=0.5).name
+    'mine'
+    """
     name = Path(os.fsdecode(path)).name.removesuffix(".gz").removesuffix(".dpomdp")
     name = name.encode(errors="replace").decode()  # a file's name may hold bytes that no text can
     return _model(lines_of_file(path, limits), discount, name)
@@ -48,7 +67,18 @@ def parse_dpomdp(text: str, source: str = "text", discount: float | None = None,
 
 
 def write_dpomdp(model: DecPOMDP, path: str | os.PathLike[str]) -> None:
-    """Writes `model` to `path`, completely or not at all; gzipped if the name ends in `.gz`."""
+    """Writes `model` to `path`, completely or not at all; gzipped if the name ends in `.gz`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> model = dp.load("broadcast")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_dpomdp(model, f"{folder}/broadcast.dpomdp.gz")
+    ...     dp.load(f"{folder}/broadcast.dpomdp.gz").digest() == model.digest()
+    True
+    """
     pieces = text_of(model)
     header = next(pieces)  # complains about labels before any file is made
     with replacing(path) as temporary, temporary.open("wb") as file:

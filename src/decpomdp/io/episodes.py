@@ -54,7 +54,19 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def write_episodes(episodes: Episodes, path: FilePath) -> None:
-    """Write all episodes to `path`, completely or not at all."""
+    """Write all episodes to `path`, a Parquet file, completely or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> episodes = dp.collect(model, dp.Team.uniform(model), episodes=10, horizon=5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_episodes(episodes, f"{folder}/episodes.parquet")
+    ...     dp.read_episodes(f"{folder}/episodes.parquet") == episodes
+    True
+    """
     with EpisodeWriter(path, episodes.agents, episodes.discount, episodes.name, episodes.facts) as writer:
         writer.add(episodes)
 
@@ -142,7 +154,20 @@ class EpisodeWriter:
 
 
 def read_episodes(path: FilePath) -> Episodes:
-    """The episodes in the file at `path`; FormatError says what is wrong with it, in which row and column."""
+    """The episodes in the file at `path`; FormatError says what is wrong with it, in which row and column.
+
+    Long tables and Minari datasets have readers of their own: docs/data.md.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_episodes(dp.collect(model, dp.Team.uniform(model), 10, 5), f"{folder}/episodes.parquet")
+    ...     dp.read_episodes(f"{folder}/episodes.parquet").count
+    10
+    """
     source = os.fspath(path)
     columns = Columns.load(path)
     about = _read_about(columns.metadata.get(KEY), source)

@@ -52,17 +52,49 @@ class _ControllerRecord(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def write_team(team: Team, path: FilePath) -> None:
-    """Write the whole team to `path`, completely or not at all."""
+    """Write the whole team to `path`, completely or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> team = dp.Team.uniform(dp.load("dectiger"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_team(team, f"{folder}/team.json")
+    ...     dp.read_team(f"{folder}/team.json") == team
+    True
+    """
     write_bytes(path, team_to_json(team))
 
 
 def read_team(path: FilePath) -> Team:
-    """The team in the file at `path`; FormatError says what is wrong with it and where."""
+    """The team in the file at `path`; FormatError says what is wrong with it and where.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_team(dp.Team.uniform(dp.load("recycling")), f"{folder}/team.json")
+    ...     dp.read_team(f"{folder}/team.json").problem
+    'recycling'
+    """
     return team_from_json(read_bytes(path, LIMIT), os.fspath(path))
 
 
 def write_controller(team: Team, agent_name: str, path: FilePath) -> None:
-    """Write the controller of one agent of the team to `path`."""
+    """Write the controller of one agent of the team to `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> team = dp.Team.uniform(dp.load("dectiger"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_controller(team, "agent2", f"{folder}/agent2.json")
+    ...     dp.read_controller(f"{folder}/agent2.json").agents[0].name
+    'agent2'
+    """
     write_bytes(path, controller_to_json(team, agent_name))
 
 
@@ -77,7 +109,18 @@ def controller_to_json(team: Team, agent_name: str) -> bytes:
 
 
 def read_controller(path: FilePath) -> Team:
-    """The controller in the file at `path`, as a team of one agent."""
+    """The controller in the file at `path`, as a team of one agent.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> team = dp.Team.uniform(dp.load("dectiger"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_controller(team, "agent1", f"{folder}/agent1.json")
+    ...     dp.read_controller(f"{folder}/agent1.json").controllers[0] == team.controllers[0]
+    True
+    """
     source = os.fspath(path)
     record = from_json(read_bytes(path, LIMIT), _ControllerRecord, source, CONTROLLER_FORMAT)
     return _team([record.agent], ["agent"], record, source)

@@ -15,12 +15,14 @@ from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import behaviour, start
 from decpomdp.learners.posterior import AgentPosterior, Counts, Priors, TeamPosterior, updated
 from decpomdp.learners.priors import MOST_NODES, Prior, StickBreaking, prior_named
-from decpomdp.learners.sizing import larger, smaller
+from decpomdp.learners.sizing import larger, merged, smaller
 from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Imprecise, Task, count, evaluate, renewed, update
 from decpomdp.learners.weighing import steps_of
 
 RESIZE_EVERY = 5  # sweeps between proposals of another size
-GROWTH_SWEEPS = 10  # that new nodes are given before they are judged
+GROWTH_SWEEPS = 10  # that a controller of another size is given before it is judged
+NOTABLE = 1e-3  # fall of ln V that is told even where falls are to be expected
+PATIENCE = 10  # sweeps without a higher bound after which there is no hope, when it may fall
 ROUNDING = 1e-9  # a bound may fall by this share of itself without being suspected
 PRECISIONS = {"double": DOUBLE, "single": SINGLE}
 
@@ -76,8 +78,10 @@ class LearnSettings:
 
     def __post_init__(self) -> None:
         for name, value in (("evidence", self.evidence), ("cap", self.cap)):
-            if value is not None and not value > 0:
+            if value is not None and not 0 < value < np.inf:
                 raise InputError(f"{name}: expected a number above 0, got {value}")
+        if not 0 <= self.tolerance < np.inf:
+            raise InputError(f"tolerance: expected a number of at least 0, got {self.tolerance}")
         for name, whole in (("truncation", self.truncation), ("sweeps", self.sweeps)):
             checks.whole(name, whole, 1, MOST_NODES if name == "truncation" else 2**31)
         if self.precision not in PRECISIONS:
@@ -129,9 +133,9 @@ def learn_from_episodes(
 ) -> BayesFit:
     """Learn a team from episodes alone.
 
-    `prior`: a prior or its name ("stick-breaking", "dp", "fixed:5", "em:3"). `begin`: "best" (the best episodes), "random", or a team. Several batches of episodes may be given, and with
-    `behaviours` the team that collected each, so that ratios are taken to their mixture. Interrupting (Ctrl-C) returns
-    the best so far.
+    `prior`: a prior or its name ("stick-breaking", "dp", "fixed:5", "em:3"). `begin`: "best" (the best episodes),
+    "random", or a team. Several batches of episodes may be given, and with `behaviours` the team that collected each,
+    so that ratios are taken to their mixture. Interrupting (Ctrl-C) returns the best so far.
     """
     began, options = time.monotonic(), settings or LearnSettings()
     chosen = prior_named(prior) if isinstance(prior, str) else prior or StickBreaking()
@@ -139,12 +143,16 @@ def learn_from_episodes(
     with serial_products():
         task = _task(data, log_behaviour, options, chosen.nodes or options.truncation, threads)
         priors = [chosen.priors(agent) for agent in data.agents]
-        first = _first(data, priors, _beginning(data, begin, chosen.nodes or options.truncation, seed))
+        first = _first(
+            data, priors, _beginning(data, begin, chosen.nodes or options.truncation, bool(chosen.nodes), seed)
+        )
         largest = max(agent.nodes for agent in first) + options.truncation
         loop = _Loop(task, options, largest, began, time_limit, watch)
         stopped = loop.run(first)
-    posterior = TeamPosterior(loop.best.posterior, data.discount, data.name, options.threshold)
-    _warn_of_collapse(loop.best, data)
+    best = loop.now if loop.best is None else loop.best
+    loop.warn_of_falls()
+    posterior = TeamPosterior(best.posterior, data.discount, data.name, options.threshold)
+    _warn_of_collapse(best, data)
     mean = posterior.mean()
     told: Row = {
         **asdict(options),
@@ -174,23 +182,36 @@ class _Loop:
         self.began, self.deadline = began, None if limit is None else began + limit
         self.trace: list[Row] = []
         self.offered: set[tuple[int, ...]] = set()  # larger sizes that were tried
-        self.best: Evaluated
+        self.now: Evaluated
+        self.best: Evaluated | None = None
+        self.since = 0  # sweeps since the best one
+        self.falls: list[tuple[int, float, float]] = []  # sweep, bound before, bound after
 
     def run(self, first: tuple[AgentPosterior, ...]) -> str:
-        self.best = evaluate(self.task, first)
-        self._record()
         try:
+            self._keep(evaluate(self.task, first))
             for sweep in range(1, self.options.sweeps + 1):
-                before, self.best = self.best, self._sweep(sweep)
-                self._record()
-                self._check_rise(before)
+                before = self.now
+                self._keep(self._sweep(sweep))
                 if self.deadline is not None and time.monotonic() > self.deadline:
                     return "time limit"
                 if self._settled(before) and sweep % RESIZE_EVERY == 0:
                     return "converged"
         except KeyboardInterrupt:
+            if self.best is None:
+                raise  # nothing is known yet
             return "interrupted"
         return "iterations"
+
+    def _keep(self, found: Evaluated) -> None:
+        """Go on from `found`; it is also the best so far, unless the bound fell."""
+        last, self.now = self.best, found
+        if last is None or found.bound >= last.bound - self.rounding * max(1.0, abs(last.bound)):
+            self.best, self.since = found, 0
+        else:
+            self.since += 1
+            self.falls.append((len(self.trace), last.bound, found.bound))
+        self._record()
 
     def _sweep(self, sweep: int) -> Evaluated:
         try:
@@ -199,53 +220,60 @@ class _Loop:
             warnings.warn("single precision does not suffice for these data: double from here", LearningWarning, 2)
             self.task = replace(self.task, precision=DOUBLE)
             self.rounding = _rounding(self.task)
-            self.best = evaluate(self.task, self.best.posterior)
+            self.now = evaluate(self.task, self.now.posterior)
             return self._swept(sweep)
 
     def _swept(self, sweep: int) -> Evaluated:
-        counts = count(self.task, self.best)
-        after = evaluate(self.task, update(self.best, counts))
+        counts = count(self.task, self.now)
+        after = evaluate(self.task, update(self.now, counts))
         if sweep % RESIZE_EVERY == 0:
             for changed in self._resized(counts):
                 after = changed if changed.bound > after.bound else after
         return after
 
     def _resized(self, counts: list[Counts]) -> Iterator[Evaluated]:
-        """Other sizes and orders, evaluated; the larger ones after some sweeps, once for every set of sizes."""
-        threshold, posterior = self.options.threshold, self.best.posterior
+        """Other sizes and orders, evaluated; where nodes in use come or go after some sweeps, once for all sizes."""
+        threshold, posterior = self.options.threshold, self.now.posterior
         for proposal in smaller(posterior, counts, threshold):
-            yield evaluate(self.task, renewed(self.best, proposal))
-        grown = larger(posterior, counts, threshold, self.largest)
-        sizes = tuple(c.nodes for c in grown or ())
-        if grown is not None and sizes not in self.offered:
-            self.offered.add(sizes)
-            changed = evaluate(self.task, renewed(self.best, grown))
-            for _ in range(GROWTH_SWEEPS):
-                changed = evaluate(self.task, update(changed, count(self.task, changed)))
-            yield changed
+            yield evaluate(self.task, renewed(self.now, proposal))
+        for other in (larger(posterior, counts, threshold, self.largest), merged(posterior, counts, threshold)):
+            sizes = tuple(c.nodes for c in other or ())
+            if other is not None and sizes not in self.offered:
+                self.offered.add(sizes)
+                changed = evaluate(self.task, renewed(self.now, other))
+                for _ in range(GROWTH_SWEEPS):
+                    changed = evaluate(self.task, update(changed, count(self.task, changed)))
+                yield changed
 
     def _settled(self, before: Evaluated) -> bool:
-        rise = self.best.bound - before.bound
-        return rise <= self.options.tolerance * max(1.0, abs(before.bound))
+        """Whether ln V hardly rises any more; if it falls, whether it has not come back for some sweeps."""
+        rise = self.now.bound - before.bound
+        return self.since >= PATIENCE or 0 <= rise + self.rounding <= self._least()
 
-    def _check_rise(self, before: Evaluated) -> None:
-        fall = before.bound - self.best.bound
-        steady = self.options.cap is None and not self.options.normalise  # otherwise the objective itself moves
-        if steady and fall > self.rounding * max(1.0, abs(before.bound)):
-            sweep = len(self.trace) - 1
-            warnings.warn(
-                f"the bound fell at sweep {sweep}: from {before.bound:.9g} to {self.best.bound:.9g}",
-                LearningWarning,
-                stacklevel=2,
-            )
+    def _least(self) -> float:
+        return self.options.tolerance * max(1.0, self.task.evidence)
+
+    def warn_of_falls(self) -> None:
+        """A bound may not fall, unless the ratios are cut or normalised: then the objective moves with the team."""
+        steady = self.options.cap is None and not self.options.normalise
+        sweep, before, after = max(self.falls, key=lambda fall: fall[1] - fall[2], default=(0, 0.0, 0.0))
+        if before - after <= (0.0 if steady else NOTABLE * self.task.evidence):
+            return
+        why = "" if steady else "; cut or normalised ratios change with the team"
+        warnings.warn(
+            f"the bound fell at sweep {sweep}: from {before:.9g} to {after:.9g}, {len(self.falls)} times in all{why}; "
+            "the team of the highest bound is kept",
+            LearningWarning,
+            stacklevel=3,
+        )
 
     def _record(self) -> None:
-        best, sizes = self.best, self.best.weighed.sample_sizes
+        best, sizes = self.now, self.now.weighed.sample_sizes
         posterior = TeamPosterior(best.posterior, 0.0, "", self.options.threshold)
         row: Row = {
             "sweep": len(self.trace),
             "seconds": time.monotonic() - self.began,
-            "bound": best.bound,
+            "bound": float(best.bound),
             "value": best.weighed.value,
             "nodes": "+".join(str(size) for size in posterior.sizes),
             "mean_nodes": float(np.mean(posterior.sizes)),
@@ -266,7 +294,15 @@ def _data(
         return behaviour.log_mixture(batches, teams)
     together = concatenate(batches)
     if options.estimate_behaviour:
-        together = behaviour.estimated(together)
+        unknown = int(np.isnan(together.behaviour).sum())
+        if unknown:
+            together = behaviour.estimated(together)
+            warnings.warn(
+                f"{unknown} of {together.behaviour.size} action probabilities were unknown; they are estimated from "
+                "what was done after the same previous action and observation",
+                LearningWarning,
+                stacklevel=4,
+            )
     return together, behaviour.log_behaviour(together)
 
 
@@ -283,9 +319,13 @@ def _rounding(task: Task) -> float:
     return ROUNDING if task.precision == DOUBLE else 4 * float(np.finfo(SINGLE).eps) * longest
 
 
-def _beginning(data: Episodes, begin: Team | str, nodes: int, seed: int) -> list[Counts]:
+def _beginning(data: Episodes, begin: Team | str, nodes: int, fixed: bool, seed: int) -> list[Counts]:
     if isinstance(begin, Team):
         begin.check_fits(data)
+        if fixed and max(begin.nodes) > nodes:
+            raise InputError(
+                f"begin: expected a team of at most {nodes} nodes, as the prior has, got {max(begin.nodes)}"
+            )
         return start.from_team(begin, max(nodes, *begin.nodes))
     if begin == "best":
         return start.from_best_episodes(data, nodes)

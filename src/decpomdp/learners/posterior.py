@@ -31,6 +31,22 @@ class Counts:
         """The counts of the given nodes, in the given order."""
         return Counts(self.firsts[:, nodes], self.visits[nodes], self.moves[nodes][..., nodes])
 
+    def merged(self) -> "Counts":
+        """One node less: the rarest, not the first, becomes one with the node whose actions are most like its own."""
+        use = self.visits.sum(axis=1)
+        gone = 1 + int(use[1:].argmin())
+        shares = self.visits / np.maximum(use, 1e-300)[:, None]
+        distance = np.abs(shares - shares[gone]).sum(axis=1)
+        distance[gone] = np.inf
+        heir = int(distance.argmin())
+        firsts, visits, moves = self.firsts.copy(), self.visits.copy(), self.moves.copy()
+        firsts[:, heir] += firsts[:, gone]
+        visits[heir] += visits[gone]
+        moves[heir] += moves[gone]
+        moves[..., heir] += moves[..., gone]
+        kept = np.delete(np.arange(self.nodes), gone)
+        return Counts(firsts, visits, moves).chosen(kept)
+
     def split(self) -> "Counts":
         """One node more: the node that takes a second action most often leaves that action to a new node.
 
@@ -117,7 +133,28 @@ class AgentPosterior:
 
 @dataclass(frozen=True, slots=True)
 class TeamPosterior:
-    """What is believed about all agents' controllers."""
+    """What is believed about all agents' controllers.
+
+    Attributes
+    ----------
+    agents
+        One posterior per agent.
+    discount, problem
+        Of the episodes.
+    threshold
+        Share of visits above which a node counts as occupied.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import decpomdp as dp
+    >>> model = dp.load("broadcast")
+    >>> episodes = dp.collect(model, dp.Team.uniform(model), 500, 5, seed=1)
+    >>> posterior = dp.learn(episodes, prior=dp.Fixed(2), settings=dp.LearnSettings(cap=5.0, sweeps=20)).posterior
+    >>> draws = [posterior.sample(np.random.default_rng(seed)) for seed in range(3)]
+    >>> draws[0] == draws[1], draws[0].nodes == posterior.sizes
+    (False, True)
+    """
 
     agents: tuple[AgentPosterior, ...]
     discount: float

@@ -33,8 +33,27 @@ class Prior(Protocol):
 class StickBreaking:
     """The paper's prior: sticks V ~ Beta(sigma, eta) with eta ~ Gamma(c, d) each, actions ~ Dirichlet(rho).
 
-    `reading` says what d is. As a *scale* (our default) the prior is sparse, as the paper describes; as a *rate*, its
-    c = 0.1 and d = 1e-6 put nearly all weight on the last node of the truncation (docs/formulas.md).
+    Attributes
+    ----------
+    sigma
+        First parameter of every stick's Beta.
+    c, d
+        Of the Gamma on its second parameter.
+    reading
+        What d is. As a *scale* (our default) the prior is sparse, as the paper describes; as a *rate*, its c = 0.1 and
+        d = 1e-6 put nearly all weight on the last node of the truncation (docs/formulas.md).
+    rho
+        Of the Dirichlet on actions; None: 1 / number of actions.
+    shared
+        One concentration for all sticks of an agent: the Dirichlet process.
+    nodes
+        None: to be inferred.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.StickBreaking(sigma=2.0).text
+    'stick-breaking'
     """
 
     sigma: float = 1.0
@@ -64,13 +83,36 @@ class StickBreaking:
 def dirichlet_process(
     c: float = 0.1, d: float = 1e-6, reading: str = "scale", rho: float | None = None
 ) -> StickBreaking:
-    """The special case sigma = 1 with one concentration per agent."""
+    """The special case sigma = 1 with one concentration per agent.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.dirichlet_process().shared
+    True
+    """
     return StickBreaking(1.0, c, d, reading, rho, shared=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Controllers of a given size, all rows symmetric Dirichlet."""
+    """Controllers of a given size, all rows symmetric Dirichlet.
+
+    Attributes
+    ----------
+    nodes
+        Of every controller.
+    weight
+        Of every next node.
+    rho
+        Of every action; None: 1 / number of actions.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.Fixed(3).text
+    'fixed:3'
+    """
 
     nodes: int
     weight: float = 0.1  # of every next node
@@ -92,7 +134,19 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class ExpectationMaximisation:
-    """No prior at all: EM on controllers of a given size."""
+    """No prior at all: EM on controllers of a given size.
+
+    Attributes
+    ----------
+    nodes
+        Of every controller.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.ExpectationMaximisation(nodes=4).text
+    'em:4'
+    """
 
     nodes: int = 5
 
@@ -109,15 +163,22 @@ class ExpectationMaximisation:
 
 
 def prior_named(text: str) -> Prior:
-    """`stick-breaking`, `dp`, `fixed:N`, `em` or `em:N`."""
+    """The prior called `stick-breaking`, `dp`, `fixed:N`, `em` or `em:N`, as on the command line.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.prior_named("fixed:4").nodes
+    4
+    """
     kind, _, number = text.partition(":")
-    if text == "em" or (kind in ("fixed", "em") and number.isdigit()):
+    if text == "em" or (kind in ("fixed", "em") and number.isascii() and number.isdigit()):
         return Fixed(int(number)) if kind == "fixed" else ExpectationMaximisation(int(number or 5))
     if not number and kind == "stick-breaking":
         return StickBreaking()
     if not number and kind == "dp":
         return dirichlet_process()
-    raise InputError(f"prior: expected stick-breaking, dp, fixed:N or em:N, got {text!r}")
+    raise InputError(f"prior: expected stick-breaking, dp, fixed:N, em or em:N, got {text!r}")
 
 
 def _weight(rho: float | None, agent: Agent) -> float:

@@ -1,4 +1,4 @@
-"""The truncation follows the data: empty nodes are dropped, nodes split when all are in use, ordered by use.
+"""The truncation follows the data: empty nodes are dropped, nodes in use split or merged, ordered by use.
 
 Each change is only a proposal. It is taken when the bound of the changed posterior is higher than without it, so the
 bound never falls because of it. The start node stays first.
@@ -18,23 +18,35 @@ Change = Callable[[Counts], Counts]
 
 
 def smaller(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[list[Counts]]:
-    """All agents without their empty nodes; the same, ordered by use. Only what differs from `counts`."""
+    """All agents with few empty nodes, with none, and ordered by use. Only what differs from `counts`."""
     fitting = _changed(posterior, counts, lambda c: c.chosen(_in_use(c, threshold)))
+    bare = _changed(posterior, counts, lambda c: c.chosen(occupied_nodes(_occupancy(c), threshold)))
     ordered = _changed(posterior, fitting, _ordered)
-    found = [fitting] if _sizes(fitting) != _sizes(counts) else []
+    found = [fewer for fewer in (fitting, bare) if _sizes(fewer) != _sizes(counts)]
     return [*found, ordered] if any(a is not b for a, b in zip(ordered, fitting, strict=True)) else found
 
 
 def larger(
     posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float, largest: int
 ) -> list[Counts] | None:
-    """Every agent that uses all its nodes with one of them split; None when no agent does."""
+    """Every agent's nodes in use with one of them split; None when there is no room for that."""
 
     def grown(c: Counts) -> Counts:
-        full = len(occupied_nodes(_occupancy(c), threshold)) == c.nodes < largest
-        return c.split() if full else c
+        used = c.chosen(occupied_nodes(_occupancy(c), threshold))
+        return used.split() if used.nodes < largest else c
 
     result = _changed(posterior, counts, grown)
+    return None if _sizes(result) == _sizes(counts) else result
+
+
+def merged(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[Counts] | None:
+    """Every agent's nodes in use, the rarest of them merged into the one that acts most alike; None if all have one."""
+
+    def fewer(c: Counts) -> Counts:
+        used = c.chosen(occupied_nodes(_occupancy(c), threshold))
+        return used.merged() if used.nodes > 1 else used
+
+    result = _changed(posterior, counts, fewer)
     return None if _sizes(result) == _sizes(counts) else result
 
 

@@ -18,12 +18,14 @@ DECIDED = "team-decided.json"
 def keep_run(folder: Path, fit: Fit, facts: Mapping[str, Any], source: DecPOMDP | Episodes, log: RunLog) -> None:
     """Write the run and its page; `source` is the model that was played or the episodes that were read."""
     told, others = dict(facts), _decided(fit)
+    text = log.text(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
+    write_run(folder, fit, told, others, text)  # first of all: what was learned is safe from here on
     posterior = getattr(fit, "posterior", None)  # only Bayesian learners have one, and their room is slow to import
     if posterior is not None:
         from decpomdp.report.belief import belief_summary
 
         told["posterior"] = msgspec.to_builtins(belief_summary(posterior, fit.team, source, facts["seed"]))
-    write_run(folder, fit, told, others, log.text(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s"))
+        write_run(folder, fit, told, others, text)
     model, episodes = (source, None) if isinstance(source, DecPOMDP) else (None, source)
     write_page([Shown(read_run(folder), model, episodes)])
 

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from decpomdp.core import DecPOMDP, Episodes, InputError
-from decpomdp.domains.load import load
+from decpomdp import domains
+from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
+from decpomdp.domains.load import load, load_model
 from decpomdp.io.episodes import read_episodes
 from decpomdp.io.runs import Run
 
 EPISODES = ".parquet"
+RECORDED, STEPS = 100, 40  # episodes of a simulator for the page, and their length
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +32,30 @@ def shown(run: Run, problem: str | None = None) -> Shown:
     """The run with the model that `problem` names, or with what it was learned from, if that is still there."""
     record = run.record
     if problem is not None:
-        return Shown(run, _played(run, load(problem, record.discount)))
+        return Shown(run, _played(run, load_model(problem, record.discount)))
     try:
         if record.source.endswith(EPISODES):
             episodes = read_episodes(record.source)
             run.team.check_fits(episodes)
             return Shown(run, episodes=episodes)
-        model = load(record.source or record.problem, record.discount)
+        name = record.source or record.problem
+        if domains.is_simulator(name):
+            simulator = load(name, record.discount)
+            run.team.check_fits(simulator)
+            return Shown(run, episodes=recorded(simulator, run.team, record.seed or 0))
+        model = load_model(record.source or record.problem, record.discount)
         if record.digest and model.digest() != record.digest:
             return Shown(run, missing=f"{record.source} is not the same problem any more")
         return Shown(run, _played(run, model))
     except InputError as error:
         return Shown(run, missing=_in_words(record.source, error))
+
+
+def recorded(simulator: DecPOMDP | Simulator, team: Team, seed: int) -> Episodes:
+    """A few episodes of a team on a problem that can only be played."""
+    from decpomdp.rollouts import collect
+
+    return collect(simulator, team, RECORDED, STEPS, seed ^ 1)
 
 
 def _played(run: Run, model: DecPOMDP) -> DecPOMDP:

@@ -10,7 +10,7 @@ from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players
-from decpomdp.rollouts.dense import empty_paths, key_of
+from decpomdp.kernels.room import empty_paths, key_of
 
 
 class Batch(NamedTuple):

@@ -8,7 +8,7 @@ from decpomdp.core import DecPOMDP, Episodes, Simulator, Team, concatenate
 from decpomdp.core.checks import freeze, whole
 from decpomdp.kernels.rollout import Paths, Players
 from decpomdp.rollouts.batch import play_batch
-from decpomdp.rollouts.dense import DenseSimulator, as_simulator
+from decpomdp.rollouts.dense import TeamPlayer, as_simulator
 from decpomdp.rollouts.tables import players_of
 
 CHUNK = 1_000_000  # agent-steps held at a time by `stream`
@@ -27,7 +27,30 @@ def collect(
     """Play `team` for `episodes` episodes of at most `horizon` steps.
 
     Recorded with every action is its marginal probability given the agent's own history, whatever the hidden node.
-    To explore, give the mixture: `team.exploring(0.1)`. The result depends on `seed` alone, not on `threads`.
+    To explore, give the mixture: `team.exploring(0.1)`.
+
+    Parameters
+    ----------
+    problem
+        A model or a simulator.
+    team
+        Who plays.
+    episodes
+        How many.
+    horizon
+        Steps of an episode, at most.
+    seed
+        Fixes every random choice.
+    threads
+        How many; all cores by default. The result does not depend on it.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> episodes = dp.collect(model, dp.Team.uniform(model), episodes=100, horizon=10, seed=1)
+    >>> episodes.count, episodes.steps, round(float(episodes.behaviour[0, 0]), 4)
+    (100, 1000, 0.3333)
     """
     return concatenate(list(stream(problem, team, episodes, horizon, seed, threads)))
 
@@ -40,14 +63,22 @@ def stream(
     seed: int = 0,
     threads: int | None = None,
 ) -> Iterator[Episodes]:
-    """The same episodes as `collect`, in pieces of bounded size."""
+    """The same episodes as `collect`, in pieces of bounded size.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> sum(part.steps for part in dp.stream(model, dp.Team.uniform(model), episodes=1000, horizon=1000))
+    1000000
+    """
     count, length = whole("episodes", episodes, 1, 2**53), whole("horizon", horizon, 1, LONGEST)
     key = whole("seed", seed, 0, 2**64 - 1)
     simulator = as_simulator(problem)
     team.check_fits(simulator)
     players = players_of(team)
     size = max(1, CHUNK // (length * len(team.agents)))
-    if not isinstance(simulator, DenseSimulator):
+    if not isinstance(simulator, TeamPlayer):
         size = min(size, BATCH)
     starts = range(0, count, size)
     return (_piece(simulator, players, first, min(size, count - first), length, key, threads) for first in starts)
@@ -56,7 +87,7 @@ def stream(
 def _piece(
     simulator: Simulator, players: Players, first: int, count: int, horizon: int, seed: int, threads: int | None
 ) -> Episodes:
-    if isinstance(simulator, DenseSimulator):
+    if isinstance(simulator, TeamPlayer):
         paths = simulator.play(players, count, horizon, seed, first, behaviour=True, threads=threads)
         return _episodes(simulator, paths, np.full(count, horizon), np.zeros(count, bool))
     piece_seed = int(np.random.SeedSequence([seed, first]).generate_state(1, np.uint64)[0] >> np.uint64(1))

@@ -1,5 +1,7 @@
 """A dense model as a simulator, and the fast way to play a team against it."""
 
+from typing import Protocol, runtime_checkable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,15 +11,50 @@ from decpomdp.core.checks import array
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players
+from decpomdp.kernels.room import empty_paths, key_of
 from decpomdp.rollouts.tables import world_of
 
 PIECE = 4096  # joint steps that one thread plays at a time, about
 
 
-class DenseSimulator:
-    """Plays a DecPOMDP from precomputed tables; implements the Simulator protocol."""
+@runtime_checkable
+class TeamPlayer(Simulator, Protocol):
+    """A simulator that plays whole episodes of a team by itself, in compiled code on all threads."""
 
-    repeatable = True
+    @property
+    def plays_teams(self) -> bool: ...
+
+    def play(
+        self,
+        players: Players,
+        episodes: int,
+        horizon: int,
+        seed: int,
+        first: int = 0,
+        behaviour: bool = False,
+        threads: int | None = None,
+    ) -> Paths:
+        """Episodes first, first + 1, ... of the sequence that `seed` fixes; none ends before `horizon`."""
+        ...
+
+
+class DenseSimulator:
+    """Plays a DecPOMDP from precomputed tables; implements the Simulator protocol.
+
+    Models are played this way wherever a problem is asked for. Wanted by itself, it serves to step by hand, or to hide
+    a model from what should only play it.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> simulator = dp.DenseSimulator(dp.load("dectiger"))
+    >>> simulator.reset(episodes=1, seed=3)
+    >>> observations, rewards, ended = simulator.step([[0, 0]])
+    >>> observations.shape, rewards.tolist()
+    ((1, 2), [-2.0])
+    """
+
+    repeatable = plays_teams = True
 
     def __init__(self, model: DecPOMDP) -> None:
         self.model = model
@@ -95,19 +132,3 @@ def as_simulator(problem: DecPOMDP | Simulator) -> Simulator:
     if not isinstance(problem, Simulator):
         raise InputError(f"problem: expected a DecPOMDP or a Simulator, got {type(problem).__name__}")
     return problem
-
-
-def empty_paths(rows: int, agents: int, behaviour: bool) -> Paths:
-    """Room for `rows` joint steps."""
-    return Paths(
-        observations=np.empty((rows, agents), np.int16),
-        actions=np.empty((rows, agents), np.int16),
-        nodes=np.empty((rows, agents), np.int16),
-        behaviour=np.empty((rows if behaviour else 0, agents), np.float32),
-        rewards=np.empty(rows),
-    )
-
-
-def key_of(seed: int) -> np.uint64:
-    """Any whole number as the key of the random numbers."""
-    return np.uint64(int(seed) & 0xFFFFFFFFFFFFFFFF)

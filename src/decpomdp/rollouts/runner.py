@@ -28,6 +28,15 @@ Seen = int | None  # an observation; None: nothing was shown
 class TeamRunner:
     """The controllers of a team with their nodes, ready to act.
 
+    Parameters
+    ----------
+    team
+        Who acts.
+    seed, episode
+        Fix the team's own random choices: those of that episode of `collect` with the same seed.
+
+    Examples
+    --------
     >>> import decpomdp as dp
     >>> runner = dp.TeamRunner(dp.Team.uniform(dp.load("dectiger")), seed=1)
     >>> first = runner.act()  # a model shows nothing before the first action

@@ -1,0 +1,130 @@
+"""The paper's second figure on the reconstructed traffic problem: test reward and controller size per iteration.
+
+Three learners on the same grid, the same number of episodes an iteration, the same test episodes:
+
+  sbpr-heuristic    Dec-SBPR that begins with the behaviour of the hand-coded rule
+  sbpr-exploration  Dec-SBPR that begins at random: its exploration strategy only
+  mcem              Monte-Carlo EM, three nodes per agent
+
+After every few iterations the learner's team plays test episodes, as it is and with its likeliest choices only; the
+better of the two is the point of the curve. Nothing is kept from the best iteration: a curve may fall.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+
+import numpy as np
+
+from decpomdp.core import Team
+from decpomdp.core.fit import unwatched
+from decpomdp.core.minimal import minimised
+from decpomdp.domains.traffic import Traffic
+from decpomdp.engines.threads import serial_products
+from decpomdp.interaction.mcem import Mcem, McemSettings
+from decpomdp.interaction.sbpr_crowd_loop import CrowdLearner, CrowdLoop
+from decpomdp.interaction.sbpr_play import Ground, tested
+from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.learners import StickBreaking
+
+METHODS = ("sbpr-heuristic", "sbpr-exploration", "mcem")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is played."""
+
+    iterations: int = 100
+    episodes: int = 500  # an iteration
+    every: int = 5  # iterations between tests
+    tests: int = 500  # episodes of a test
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One test on one curve."""
+
+    method: str
+    seed: int
+    iteration: int
+    seconds: float  # of learning, tests left out
+    value: float
+    error: float  # standard error of the value
+    nodes: float  # per controller: occupied in the posterior, or the fixed size
+    acting: float  # per controller of the tested team after merging nodes that act alike
+    sample_size: float | None  # smallest effective number of episodes over agents and steps
+
+
+Told = tuple[Team, float, float | None]  # team, nodes, sample size
+
+
+def curve(method: str, seed: int, effort: Effort, side: int = 10, threads: int | None = None) -> Iterator[Point]:
+    """One learner's tests, as they happen."""
+    ground = Ground(Traffic(side), None, None, seed, threads)
+    learner = _mcem(ground, effort) if method == "mcem" else _sbpr(ground, effort, method == "sbpr-heuristic")
+    horizon = ground.horizon(None, SbprSettings().testing_tail, 1000)
+    spent = 0.0
+    for iteration in range(1, effort.iterations + 1):
+        begin = monotonic()
+        team, nodes, size = next(learner)
+        spent += monotonic() - begin
+        if iteration % effort.every == 0 or iteration == 1:
+            played = [tested(ground, one, effort.tests, horizon, seed) for one in (team, team.decided())]
+            best = max(played, key=lambda one: one.value)
+            acting = float(np.mean(minimised(best.team).nodes))
+            yield Point(method, seed, iteration, spent, best.value, best.error, nodes, acting, size)
+
+
+def curves(
+    seeds: Sequence[int],
+    effort: Effort,
+    side: int = 10,
+    methods: Sequence[str] = METHODS,
+    threads: int | None = None,
+    watch: Callable[[Point], None] = lambda point: None,
+) -> list[Point]:
+    """All curves; `watch` is called with every new point."""
+    points = []
+    for seed in seeds:
+        for method in methods:
+            for point in curve(method, seed, effort, side, threads):
+                watch(point)
+                points.append(point)
+    return points
+
+
+def fixed(side: int = 10, tests: int = 2000, seed: int = 0) -> dict[str, tuple[float, float]]:
+    """Value and standard error of the policies that need no learning."""
+    ground = Ground(Traffic(side), None, None, seed, None)
+    horizon = ground.horizon(None, SbprSettings().testing_tail, 1000)
+    played = {name: tested(ground, team, tests, horizon, seed) for name, team in Traffic(side).policies().items()}
+    return {name: (one.value, one.error) for name, one in played.items()}
+
+
+def _sbpr(ground: Ground, effort: Effort, heuristic: bool) -> Iterator[Told]:
+    settings = replace(SbprSettings(), crowd=0, crowd_batch=effort.episodes)
+    given = Traffic(_side(ground)).policies()["heuristic"] if heuristic else None
+    loop = CrowdLoop(ground, None, given, None, StickBreaking(), settings, unwatched)
+    learner = CrowdLearner(loop.learner)
+    state, number = learner.begin(loop.starts()[0]), 0
+    while True:
+        with serial_products():
+            state, facts = learner.iterate(state, number >= settings.settling)
+        number += 1
+        posterior = loop.learner.posterior(state.counts)
+        size = facts["sample_size"]
+        yield posterior.mean(), float(np.mean(posterior.sizes)), float(size) if isinstance(size, float) else None
+
+
+def _mcem(ground: Ground, effort: Effort) -> Iterator[Told]:
+    settings = McemSettings(episodes=effort.episodes, updates=effort.iterations)
+    run = Mcem(ground, None, None, settings, unwatched)
+    tables = next(run.starts())
+    visits = [np.zeros(table.move.shape) for table in tables]
+    for number in range(effort.iterations):
+        tables = run.updated(tables, visits, number)
+        yield run.team(tables), float(settings.nodes), None
+
+
+def _side(ground: Ground) -> int:
+    return round(len(ground.simulator.agents) ** 0.5)

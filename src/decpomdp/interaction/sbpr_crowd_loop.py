@@ -1,0 +1,123 @@
+"""The paper's loop with many agents: each learns from its own ratios and a critic's gains (see `sbpr_crowd`).
+
+Starts differ too. The best of many random episodes, played again, is what helps a few agents to do the right thing
+together; for a hundred agents it is luck. A crowd begins with one node per action, or with the given behaviour, much
+of which is left open. Agents that must change together do so by many small steps on the same batches.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decpomdp.core import Team
+from decpomdp.core.fit import Row
+from decpomdp.interaction.explore import Exploration
+from decpomdp.interaction.sbpr import Loop
+from decpomdp.interaction.sbpr_crowd import CrowdWindow, Learnt
+from decpomdp.interaction.sbpr_play import Finished
+from decpomdp.interaction.sbpr_round import Learner, Start
+from decpomdp.interaction.sbpr_starts import by_action, counts_of
+from decpomdp.interaction.sbpr_step import StepSettings, improved
+from decpomdp.learners import TeamPosterior
+from decpomdp.learners.posterior import Counts
+
+SURE = 0.8  # probability of a node's own action at first
+
+
+class CrowdRound(NamedTuple):
+    """What one iteration leaves to the next."""
+
+    counts: list[Counts]
+    exploration: Exploration
+    window: CrowdWindow
+
+
+class CrowdLearner:
+    """Plays and learns, one iteration at a time."""
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner, self.ground, self.settings = learner, learner.ground, learner.settings
+
+    def begin(self, start: Start) -> CrowdRound:
+        """The counts of a start. Larger batches show a node more often: exploration is to last as many of them."""
+        chosen = self.settings
+        counts = counts_of(start.team, start.softness, chosen.strength, self.ground.shown)
+        lasting = chosen.exploration * chosen.crowd_batch / chosen.batch
+        exploration = Exploration.begin(lasting, [c.nodes for c in counts], start.rate)
+        window = CrowdWindow(chosen.crowd_window, chosen.cap, chosen.crowd_reach, self.ground.threads)
+        return CrowdRound(counts, exploration, window)
+
+    def iterate(self, state: CrowdRound, drop: bool) -> tuple[CrowdRound, Row]:
+        """Collect a batch, learn from it; `drop` empty nodes."""
+        posterior = self.learner.posterior(state.counts)
+        behaviour = state.exploration.behaviour(self.learner.whole(posterior))
+        episodes = self.ground.play(behaviour, self.settings.crowd_batch, self.learner.horizon)
+        state.window.add(episodes)
+        learnt = state.window.learn(behaviour)
+        counts = self._stepped(state.counts, learnt)
+        new_visits = [visited.visits.sum(axis=1) * episodes.count / learnt.episodes for visited in learnt.visits]
+        facts = _facts(posterior, learnt, state.exploration.mean_rate(new_visits))
+        exploration = state.exploration.after(new_visits)
+        if drop:
+            counts, exploration = self.learner.dropped(counts, exploration)
+        return CrowdRound(counts, exploration, state.window), facts
+
+    def _stepped(self, counts: list[Counts], learnt: Learnt) -> list[Counts]:
+        chosen = self.settings
+        pace = StepSettings(chosen.crowd_step, chosen.shrink, chosen.floor, chosen.carry)
+        each = zip(counts, learnt.visits, learnt.gains, strict=True)
+        return [improved(old, visited, gained, learnt.spread, pace) for old, visited, gained in each]
+
+
+class CrowdLoop(Loop):
+    """Rounds from the start and then from the best team, until several were no better."""
+
+    def _starts(self) -> list[Start]:
+        return self.starts()
+
+    def starts(self) -> list[Start]:
+        """The given behaviour or, without one, a node per action."""
+        chosen = self.settings
+        if self.given is not None:
+            return [Start(self.given, chosen.crowd_openness, chosen.reopened, False)]
+        return [Start(by_action(self.ground.simulator, SURE), 0.0, 1.0, False)]
+
+    def _improve(self, starts: list[Start]) -> str:
+        start, failures = starts[0], 0
+        while failures < self.settings.crowd_rounds:
+            before = self.best.team
+            self._crowd_round(start)
+            failures = 0 if self.best.team is not before else failures + 1
+            start = Start(self.best.team, self.settings.crowd_openness, self.settings.reopened, False)
+        return "converged"
+
+    def _crowd_round(self, start: Start) -> None:
+        """Iterations with a test now and then, until several tests in a row have found nothing better."""
+        chosen, learner = self.settings, CrowdLearner(self.learner)
+        state, number, failures = learner.begin(start), 0, 0
+        while failures < chosen.crowd_patience:
+            if self.iterations is not None and len(self.trace) >= self.iterations:
+                raise Finished("iterations")
+            state, facts = learner.iterate(state, number >= chosen.settling)
+            number += 1
+            self._record(facts)
+            if number % chosen.crowd_pause == 0:
+                failures = 0 if self._better(state.counts) else failures + 1
+
+    def _better(self, counts: list[Counts]) -> bool:
+        before, posterior = self.best.team, self.learner.posterior(counts)
+        mean: Team = posterior.mean()
+        self._consider([mean.decided(), mean], posterior)
+        return self.best.team is not before
+
+
+def _facts(posterior: TeamPosterior, learnt: Learnt, rate: float) -> Row:
+    sizes = posterior.sizes
+    return {
+        "exploration": rate,
+        "nodes": "+".join(str(size) for size in sizes),
+        "mean_nodes": float(np.mean(sizes)),
+        "bound": None,  # it has the ratio of the whole team in it, which says nothing about so many agents
+        "sample_size": learnt.sample_size,
+        "foretold": learnt.foretold,
+    }

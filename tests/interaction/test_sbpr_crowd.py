@@ -1,0 +1,182 @@
+"""Learning with many agents: own ratios, reach, and whole runs on small grids."""
+
+import numpy as np
+import pytest
+from oracles import making
+
+import decpomdp as dp
+from decpomdp.core import Episodes, Team
+from decpomdp.domains.traffic import Traffic
+from decpomdp.filtering.filter import log_likelihood, tables_of
+from decpomdp.interaction.sbpr import sbpr
+from decpomdp.interaction.sbpr_crowd import CrowdWindow, counted
+from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.sbpr_starts import by_action
+from decpomdp.rollouts import collect
+
+BRIEF = SbprSettings(
+    crowd_batch=100, crowd_window=2, crowd_pause=3, crowd_patience=2, crowd_rounds=1, settling=5, tests=60
+)
+
+
+@pytest.fixture
+def played():
+    rng = np.random.default_rng(0)
+    problem = making.model(rng)
+    team = making.team(rng, problem)
+    return problem, team, collect(problem, team, 60, 5, seed=1)
+
+
+def brute_counts(data, n, nu, reach):
+    """[a]: gains of a one-node controller's actions, one decision and one later step at a time."""
+    found = np.zeros(len(data.agents[n].actions))
+    for k in range(data.count):
+        first, end = data.offsets[k], data.offsets[k + 1]
+        for row in range(first, end):
+            for later in range(row, end):
+                found[data.actions[row, n]] += reach ** (later - row) * nu[later]
+    return found
+
+
+@pytest.mark.parametrize("reach", [1.0, 0.7])
+def test_gains_reach_back(played, reach):
+    problem, _, _ = played
+    data = collect(problem, Team.uniform(problem), 30, 6, seed=0)
+    nu = np.random.default_rng(1).normal(size=data.steps)
+    for n in range(len(problem.agents)):
+        tables = tables_of(Team.uniform(problem), n)
+        visits, gains, sizes = counted([data], [np.ones(data.steps)], [nu], tables, n, 20.0, reach)
+        np.testing.assert_allclose(gains.visits[0], brute_counts(data, n, nu, reach), atol=1e-4)
+        np.testing.assert_allclose(visits.visits[0], brute_counts(data, n, np.ones(data.steps), 1.0), rtol=1e-5)
+        np.testing.assert_allclose(sizes, 30, rtol=1e-5)
+
+
+def test_on_policy_it_counts_what_the_sweep_counts(played):
+    from decpomdp.filtering.layout import lay_out
+    from decpomdp.interaction.sbpr_starts import counts_of
+    from decpomdp.learners import StickBreaking
+    from decpomdp.learners.posterior import updated
+    from decpomdp.learners.sweep import Evaluated, Task, count
+    from decpomdp.learners.weighing import Weighed, steps_of
+
+    problem, team, data = played
+    nu = np.random.default_rng(2).random(data.steps)
+    tables = tuple(tables_of(team, n) for n in range(2))
+    agents = tuple(
+        updated(agent, StickBreaking().priors(agent), found)
+        for agent, found in zip(problem.agents, counts_of(team, 0.0, 1.0, shown=False), strict=True)
+    )
+    layout = lay_out(data, max(team.nodes))
+    task = Task(layout, steps_of(data, log_likelihood(data, team)), float(data.count), None, False, 1)
+    whole = count(task, Evaluated(agents, tables, Weighed(nu, 0.0, 0.0, nu[:0]), 0.0, [None] * len(layout.pieces)))
+    for n in range(2):
+        visits, gains, _ = counted([data], [nu], [nu], tables[n], n, 20.0, 1.0)
+        np.testing.assert_allclose(visits.visits, whole[n].visits, rtol=1e-5)
+        np.testing.assert_allclose(gains.moves, whole[n].moves, rtol=1e-5, atol=1e-9)
+
+
+def test_an_agents_ratios_are_its_own(played):
+    """What became of another agent since does not matter; what became of the agent itself does."""
+    _, team, data = played
+    nu = np.ones(data.steps)
+    table = tables_of(team, 0)
+
+    def with_behaviour(n, factor):
+        behaviour = np.array(data.behaviour)
+        behaviour[:, n] *= factor
+        return Episodes(data.agents, data.offsets, data.observations, data.actions, behaviour, data.rewards, 0.9)
+
+    plain = counted([data], [nu], [nu], table, 0, 1e9, 1.0)[0].visits.sum()
+    other = counted([with_behaviour(1, 0.5)], [nu], [nu], table, 0, 1e9, 1.0)[0].visits.sum()
+    own = counted([with_behaviour(0, 0.5)], [nu], [nu], table, 0, 1e9, 1.0)[0].visits.sum()
+    assert other == plain
+    assert own > 1.5 * plain
+
+
+def test_the_joint_ratio_of_a_crowd_collapses_and_the_own_one_does_not():
+    grid = Traffic(6)
+    old = by_action(grid, 0.5)
+    rng = np.random.default_rng(0)
+    new = Team.of(
+        grid,
+        [dp.Controller(c.initial, _tilted(c.action, rng), c.transition, c.initial_given) for c in old.controllers],
+    )
+    data = collect(grid, old, 300, 20, seed=0)
+    joint = np.exp(log_likelihood(data, new) - log_likelihood(data, old))[data.times() == 19]
+    window = CrowdWindow(1, 20.0, 1.0, 1)
+    window.add(data)
+    assert joint.sum() ** 2 / (joint**2).sum() < 20
+    assert window.learn(new).sample_size > 60
+
+
+def _tilted(table, rng):
+    changed = table * np.exp(rng.normal(scale=0.25, size=table.shape))
+    return changed / changed.sum(axis=-1, keepdims=True)
+
+
+def test_the_window_keeps_the_newest_batches():
+    grid = Traffic(3)
+    team = by_action(grid, 0.8)
+    window = CrowdWindow(2, 20.0, 0.9, 1)
+    for seed in range(3):
+        window.add(collect(grid, team, 10 + seed, 5, seed))
+    assert [batch.count for batch in window.batches] == [11, 12]
+    learnt = window.learn(team)
+    assert learnt.episodes == 23
+    assert learnt.sample_size == pytest.approx(23, rel=1e-4)
+    two = window.learn(team)
+    np.testing.assert_array_equal(learnt.gains[4].moves, two.gains[4].moves)
+
+
+def test_a_crowd_learns_from_exploration_alone():
+    grid = Traffic(3)
+    fit = sbpr(grid, iterations=12, seed=0, settings=BRIEF)
+    chance, learned = (collect(grid, team, 300, 60, 9).returns().mean() for team in (Team.uniform(grid), fit.team))
+    assert learned > chance + 10
+    assert fit.stopped in ("iterations", "converged")
+    assert max(fit.team.nodes) <= 2
+    assert {"iteration", "value", "error", "nodes", "sample_size", "exploration", "foretold"} <= set(fit.trace[0])
+    assert fit.trace[0]["exploration"] == pytest.approx(1.0)
+
+
+def test_a_crowd_begins_with_what_it_is_given():
+    grid = Traffic(3)
+    good = grid.policies()["heuristic"]
+    fit = sbpr(grid, iterations=4, seed=0, settings=BRIEF, behaviour=good)
+    values = [collect(grid, team, 400, 60, 9).returns().mean() for team in (good, fit.team)]
+    assert values[1] > values[0] - 2
+    assert fit.trace[0]["exploration"] == pytest.approx(0.2, abs=1e-6)
+
+
+def test_threads_and_limits():
+    grid = Traffic(3)
+    one, two = (sbpr(grid, iterations=4, seed=2, settings=BRIEF, threads=n) for n in (1, 2))
+    assert one.team == two.team
+    assert [row["value"] for row in one.trace[-1:]] == [row["value"] for row in two.trace[-1:]]
+    assert sbpr(grid, steps=9000, seed=0, settings=BRIEF).trace[-1]["steps"] <= 9000
+    assert sbpr(grid, time_limit=0, settings=BRIEF).stopped == "time limit"
+
+
+def test_few_agents_are_no_crowd(monkeypatch):
+    """The setting decides: nothing about few agents goes through the crowd's loop."""
+    from decpomdp.interaction import sbpr_crowd_loop
+
+    def never(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(sbpr_crowd_loop.CrowdLearner, "iterate", never)
+    grid = Traffic(2)
+    few = SbprSettings(
+        random_episodes=200, lengths=(3,), elites=2, generations=0, race=2, round=2, tests=20, patience=1
+    )
+    assert sbpr(grid, iterations=2, settings=few).stopped == "iterations"
+    with pytest.raises(AssertionError):
+        sbpr(Traffic(3), iterations=2, settings=few)
+
+
+def test_one_node_per_action():
+    grid = Traffic(2)
+    team = by_action(grid, 0.8)
+    assert team.nodes == (2, 2, 2, 2)
+    np.testing.assert_allclose(team.controllers[0].action, [[0.9, 0.1], [0.1, 0.9]])
+    np.testing.assert_allclose(team.controllers[0].transition, 0.5)
