@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -163,7 +163,7 @@ def _from_episodes(
         with Progress(SWEEPS, quiet) as shown:
             watch = log.watching(shown, SWEEPS)
             fit = learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared)
-        last = max(fit.trace, key=lambda row: row["bound"])  # that of the team that is kept
+        last = max(fit.trace, key=lambda row: cast(float, row["bound"]))  # that of the team that is kept
         facts = {
             "source": source,
             "problem": episodes.name,
