@@ -125,3 +125,10 @@ def test_long_traces_stay_small():
     drawn = curves([Source("", trace, ("x",))])
     assert len(drawn) < 40_000
     assert not re.search("nan|inf", drawn)
+
+
+def test_a_planner_and_a_learner_share_the_value():
+    learner = {"seconds": [1.0, 2.0, 3.0], "value": [1.0, 2.0, 3.0]}
+    planner = {"seconds": [1.0, 2.0, 3.0], "lower": [2.0, 3.0, 3.5], "upper": [9.0, 8.0, 7.0]}
+    assert "Value" in titles(figures(learner, planner), "seconds")
+    assert "Value" not in titles(figures(planner), "seconds")

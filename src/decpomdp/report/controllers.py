@@ -64,7 +64,7 @@ def _belief_of(agent: Agent, told: AgentBelief) -> Markup:
         share = [tag("b", percent(node.visits)), " of the data"] if node.time is None else _time(*node.time)
         rows.append(tag("tr", tag("th", node.node, scope="row"), tag("td", *share), tag("td", *actions)))
     head = tag("tr", *(tag("th", words, scope="col") for words in ("node", "share of time", "what it does")))
-    title = agent.name if told.same_nodes else f"{agent.name} (nodes of the belief, from which the team was made)"
+    title = agent.name if told.same_nodes else f"{agent.name} (nodes of the posterior, with numbers of their own)"
     table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", *rows), class_="belief")
     return tag("div", table, class_="wide")
 

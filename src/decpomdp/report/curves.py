@@ -1,7 +1,7 @@
 """Learning curves: every number of a trace against what it took: steps, sweeps, iterations or seconds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class Source:
 
 def curves(sources: Sequence[Source]) -> Markup | None:
     """All charts of one trace, or of several laid over each other; None: nothing to draw."""
+    sources = [_comparable(source) for source in sources] if len(sources) > 1 else sources
     axes = [axis for axis in AXES if all(_rises(source.trace, axis) for source in sources)]
     keys = _keys(sources)
     drawn = [_figure(sources, key, axis) for axis in axes for key in keys]
@@ -64,6 +65,13 @@ def column(trace: Trace, key: str) -> Floats:
 def _rises(trace: Trace, axis: str) -> bool:
     values = column(trace, axis)
     return len(values) > 1 and bool(np.all(np.diff(values) >= 0)) and values[-1] > values[0]
+
+
+def _comparable(source: Source) -> Source:
+    """A planner's lower bound is the value of its team: to be drawn beside the learners' values."""
+    if "value" in source.trace or "lower" not in source.trace:
+        return source
+    return replace(source, trace={**source.trace, "value": source.trace["lower"]})
 
 
 def _keys(sources: Sequence[Source]) -> list[str]:
