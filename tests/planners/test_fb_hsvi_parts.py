@@ -187,8 +187,9 @@ def test_a_search_cut_short_still_bounds_and_toulbar2_agrees():
     assert short.value <= best.value + 1e-12
     assert short.bound >= best.value - 1e-12
     assert best.bound == best.value
-    asked = decision_rules._toulbar2(game, game.everything)
+    asked, proved = decision_rules._toulbar2(game, game.everything)
     value = constraints.total(game.tables, game.scope, game.strides, asked)
+    assert proved >= best.value
     assert value == pytest.approx(best.value, abs=36 * np.abs(tables).max() * 10.0**-decision_rules.DIGITS)
 
 
@@ -331,3 +332,24 @@ def test_looking_ahead_with_nothing_beyond_is_the_optimum():
     rules = look_ahead(model, sketcher, 3, 13.0, lambda: None)
     assert len(rules) == 3
     assert len(set(rules[0][0].tolist() + rules[0][1].tolist())) == 1  # both listen first
+
+
+def test_toulbar2_cut_short_still_bounds(monkeypatch):
+    """A game too large for one second: what alternating best answers find must not exceed the bound."""
+    pytest.importorskip("pytoulbar2")
+    monkeypatch.setattr(decision_rules, "SECONDS", 1)
+    rng = np.random.default_rng(1)
+    labels, actions = 14, 4
+    counts = (labels, labels)
+    game = game_of(rng.normal(size=(labels**2, actions**2)), joint_table(counts), counts, [actions, actions])
+    found = solve(game, nodes=2000)
+    pay = game.tables.reshape(labels, labels, actions, actions)
+    best = found.value
+    for _ in range(500):
+        second = rng.integers(actions, size=labels)
+        for _ in range(20):
+            first = sum(pay[:, k, :, second[k]] for k in range(labels)).argmax(axis=1)
+            answers = sum(pay[k, :, first[k], :] for k in range(labels))
+            second = answers.argmax(axis=1)
+        best = max(best, float(answers.max(axis=1).sum()))
+    assert found.value <= best <= found.bound + 1e-9

@@ -1,6 +1,7 @@
 """`decpomdp plan`."""
 
 import sys
+from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,7 @@ def plan(
         int | None, typer.Option("--horizon", min=1, help="Steps; for ever when left out (fb-hsvi).")
     ] = None,
     nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help="Of every controller (em, periem); at most (pbvi).")
+        int | None, typer.Option("--nodes", min=1, help="Of every controller (em); at most (pbvi).")
     ] = None,
     as_json: words.Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
@@ -74,7 +75,9 @@ def plan(
         keep_run(folder, fit, facts, played_by(model, fit.team), log)
     result = runs.told(facts, fit, out)
     upper = result.get("upper_bound")
-    words.tell(result, as_json, runs.lines(result, [] if upper is None else [f"upper bound {upper:.6g}"]))
+    words.tell(
+        result, as_json, runs.lines(result, [] if upper is None or isinf(upper) else [f"upper bound {upper:.6g}"])
+    )
 
 
 def _shown(row: "Row") -> "Row":

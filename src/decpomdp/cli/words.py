@@ -17,7 +17,9 @@ Discount = Annotated[float | None, typer.Option("--discount", help="Use this dis
 def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None:
     """Print a result: as JSON, or as the given lines."""
     if as_json:
-        sys.stdout.write(json.dumps(result, allow_nan=False) + "\n")
+        from decpomdp.io.files import finite
+
+        sys.stdout.write(json.dumps(finite(dict(result)), allow_nan=False) + "\n")
     else:
         for line in lines:
             sys.stdout.write(line + "\n")

@@ -7,6 +7,7 @@ what cannot be read.
 """
 
 import json
+import math
 import os
 import secrets
 import stat
@@ -158,3 +159,12 @@ def _to_disk(path: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
+
+
+def finite(told: Any) -> Any:
+    """JSON knows no infinities: what is too large for a number is null."""
+    if isinstance(told, dict):
+        return {key: finite(value) for key, value in told.items()}
+    if isinstance(told, list | tuple):
+        return [finite(value) for value in told]
+    return None if isinstance(told, float) and not math.isfinite(told) else told

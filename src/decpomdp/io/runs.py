@@ -8,7 +8,6 @@ report.html    all of it to look at (made by the room `report`)
 """
 
 import json
-import math
 import os
 import platform
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,7 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import Fit, FormatError, InputError, Row, Team
-from decpomdp.io.files import from_json, in_words, read_bytes, replacing, words, write_bytes
+from decpomdp.io.files import finite, from_json, in_words, read_bytes, replacing, words, write_bytes
 from decpomdp.io.team import read_team, write_team
 
 RUN_FORMAT = "decpomdp-run/1"
@@ -143,7 +142,7 @@ def write_run(
         "settings": dict(fit.settings),
         "versions": versions(),
     }
-    write_bytes(folder / RUN, json.dumps(_finite(told), indent=2, allow_nan=False).encode() + b"\n")
+    write_bytes(folder / RUN, json.dumps(finite(told), indent=2, allow_nan=False).encode() + b"\n")
 
 
 def write_trace(trace: tuple[Row, ...], path: Path) -> None:
@@ -205,12 +204,3 @@ def versions() -> dict[str, str]:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
-
-
-def _finite(told: Any) -> Any:
-    """JSON knows no infinities: what is too large for a number is null."""
-    if isinstance(told, dict):
-        return {key: _finite(value) for key, value in told.items()}
-    if isinstance(told, list | tuple):
-        return [_finite(value) for value in told]
-    return None if isinstance(told, float) and not math.isfinite(told) else told

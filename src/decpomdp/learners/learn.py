@@ -179,6 +179,7 @@ class _Loop:
     ) -> None:
         self.task, self.options, self.largest, self.watch = task, options, largest, watch
         self.rounding = _rounding(task)
+        self.steady = options.cap is None and not options.normalise  # otherwise the objective moves with the team
         self.began, self.deadline = began, None if limit is None else began + limit
         self.trace: list[Row] = []
         self.offered: set[tuple[int, ...]] = set()  # larger sizes that were tried
@@ -236,7 +237,10 @@ class _Loop:
         threshold, posterior = self.options.threshold, self.now.posterior
         for proposal in smaller(posterior, counts, threshold):
             yield evaluate(self.task, renewed(self.now, proposal))
-        for other in (larger(posterior, counts, threshold, self.largest), merged(posterior, counts, threshold)):
+        others = [larger(posterior, counts, threshold, self.largest)]
+        if self.steady:  # what is no bound cannot say whether less memory is worth its loss
+            others.append(merged(posterior, counts, threshold))
+        for other in others:
             sizes = tuple(c.nodes for c in other or ())
             if other is not None and sizes not in self.offered:
                 self.offered.add(sizes)
@@ -255,11 +259,10 @@ class _Loop:
 
     def warn_of_falls(self) -> None:
         """A bound may not fall, unless the ratios are cut or normalised: then the objective moves with the team."""
-        steady = self.options.cap is None and not self.options.normalise
         sweep, before, after = max(self.falls, key=lambda fall: fall[1] - fall[2], default=(0, 0.0, 0.0))
-        if before - after <= (0.0 if steady else NOTABLE * self.task.evidence):
+        if before - after <= (0.0 if self.steady else NOTABLE * self.task.evidence):
             return
-        why = "" if steady else "; cut or normalised ratios change with the team"
+        why = "" if self.steady else "; cut or normalised ratios change with the team"
         warnings.warn(
             f"the bound fell at sweep {sweep}: from {before:.9g} to {after:.9g}, {len(self.falls)} times in all{why}; "
             "the team of the highest bound is kept",

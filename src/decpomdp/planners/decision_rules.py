@@ -113,14 +113,17 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
     asked = _toulbar2(game, allowed) if exact else None
     if asked is None:
         return Solution(choice, value, max(value, bound))
-    rounding = len(game.tables) * float(np.abs(game.tables).max()) * 10.0**-DIGITS
-    worth = float(kernels.total(game.tables, game.scope, game.strides, asked))
-    ceiling = min(max(value, bound), max(value, worth + rounding))
-    return Solution(asked, worth, ceiling) if worth > value else Solution(choice, value, ceiling)
+    chosen, proved = asked
+    worth = float(kernels.total(game.tables, game.scope, game.strides, chosen))
+    ceiling = max(value, worth, min(bound, proved))
+    return Solution(chosen, worth, ceiling) if worth > value else Solution(choice, value, ceiling)
 
 
-def _toulbar2(game: Game, allowed: Box) -> NDArray[np.int64] | None:
-    """toulbar2's best choices, or None when it is not installed or did not finish."""
+def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | None:
+    """toulbar2's best choices and what it proved that none can exceed; None when it is not installed or found none.
+
+    When its time is up it returns the best choices so far: only its dual bound, never their cost, proves anything.
+    """
     try:
         pytoulbar2 = import_module("pytoulbar2")
     except ImportError:
@@ -138,7 +141,9 @@ def _toulbar2(game: Game, allowed: Box) -> NDArray[np.int64] | None:
     answer = problem.Solve(timeLimit=SECONDS)
     if answer is None:
         return None
-    return np.array([int(kept[v][answer[0][v]]) for v in range(len(kept))], np.int64)
+    rounding = len(game.tables) * unit
+    proved = float(game.tables.max(axis=1).sum()) - float(problem.GetDDualBound()) * unit + rounding
+    return np.array([int(kept[v][answer[0][v]]) for v in range(len(kept))], np.int64), proved
 
 
 @dataclass(order=True, slots=True)
