@@ -149,8 +149,8 @@ class TeamPosterior:
     >>> import numpy as np
     >>> import decpomdp as dp
     >>> model = dp.load("broadcast")
-    >>> episodes = dp.collect(model, dp.Team.uniform(model), 500, 5, seed=1)
-    >>> posterior = dp.learn(episodes, prior=dp.Fixed(2), settings=dp.LearnSettings(cap=5.0, sweeps=3)).posterior
+    >>> episodes = dp.collect(model, dp.Team.uniform(model), 500, 3, seed=1)
+    >>> posterior = dp.learn(episodes, prior=dp.Fixed(2), settings=dp.LearnSettings(sweeps=5)).posterior
     >>> draws = [posterior.sample(np.random.default_rng(seed)) for seed in range(3)]
     >>> draws[0] == draws[1], draws[0].nodes == posterior.sizes
     (False, True)
