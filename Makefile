@@ -53,6 +53,7 @@ unit: $(READY) browser
 	@$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "minari[create]"
 	@echo "== slow tests"
 	@$(BIN)/python -m pytest -m slow
 	@echo "== kernels with bounds checking"

@@ -52,6 +52,7 @@ def collected(name, env_id, episodes, data_format):
     return notes
 
 
+@pytest.mark.slow  # collecting with Minari itself needs its extra `create`, which brings jax
 @pytest.mark.parametrize("data_format", ["hdf5", "arrow", "parquet"])
 def test_a_real_environment(root, data_format):
     notes = collected("frozen", "FrozenLake-v1", 12, data_format)
@@ -69,6 +70,7 @@ def test_a_real_environment(root, data_format):
     assert read_logged(root / "frozen-v0", discount=0.99) == read
 
 
+@pytest.mark.slow
 def test_observations_with_parts_become_one_symbol(root):
     notes = collected("blackjack", "Blackjack-v1", 10, "arrow")
     read = read_minari(root / "blackjack-v0", 1.0)
