@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -9,20 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli.main import code_of
 from decpomdp.io.tables import write_table
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        code = code_of(["data", *(str(argument) for argument in arguments)])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
+def run(run):
+    return partial(run, "data")
 
 
 @pytest.fixture

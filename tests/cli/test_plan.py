@@ -10,30 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli.main import code_of
 from decpomdp.planners.centralised import centralised
 
 
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        code = code_of([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
-
-
-def as_json(run, *arguments):
-    code, out, err = run(*arguments, "--json", "--quiet")
-    assert code == 0, err
-    return json.loads(out)
-
-
-def test_a_run_folder(run, tmp_path):
-    told = as_json(run, "plan", "dectiger", "--method", "pbvi", "--epsilon", 0.05, "--seed", 2, "--out", "r")
+def test_a_run_folder(as_json, tmp_path):
+    told = as_json("plan", "dectiger", "--method", "pbvi", "--epsilon", 0.05, "--seed", 2, "--out", "r", "--quiet")
     team, model = dp.read_team(tmp_path / "r/team.json"), dp.load("dectiger")
     assert told["value"]["value"] == dp.exact_value(centralised(model), team).value
     assert told["value"]["method"] == "exact, from the model"
@@ -59,23 +40,25 @@ def test_in_words(run):
     assert run("plan", "broadcast", "--method", "pbvi", "--out", "s", "--quiet")[2] == ""
 
 
-def test_the_same_again(run, tmp_path):
+def test_the_same_again(as_json, tmp_path):
     for folder in ("r", "s"):
-        as_json(run, "plan", "broadcast", "--method", "pbvi", "--nodes", 5, "--threads", len(folder), "--out", folder)
+        as_json(
+            "plan", "broadcast", "--method", "pbvi", "--nodes", 5, "--threads", len(folder), "--out", folder, "--quiet"
+        )
     assert (tmp_path / "r/team.json").read_bytes() == (tmp_path / "s/team.json").read_bytes()
 
 
 @pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi"])
-def test_other_methods(run, tmp_path, method):
-    told = as_json(run, "plan", "broadcast", "--method", method, "--time-limit", 2, "--out", "r")
+def test_other_methods(as_json, tmp_path, method):
+    told = as_json("plan", "broadcast", "--method", method, "--time-limit", 2, "--out", "r", "--quiet")
     team = dp.read_team(tmp_path / "r/team.json")
     assert told["value"]["value"] == dp.exact_value(dp.load("broadcast"), team).value
     assert told["value"]["value"] > 8
     assert told.get("upper_bound", 10) >= told["value"]["value"]
 
 
-def test_a_finite_horizon(run):
-    told = as_json(run, "plan", "dectiger", "--horizon", 3, "--discount", 1, "--time-limit", 20, "--out", "r")
+def test_a_finite_horizon(as_json):
+    told = as_json("plan", "dectiger", "--horizon", 3, "--discount", 1, "--time-limit", 20, "--out", "r", "--quiet")
     assert told["value"]["value"] == pytest.approx(5.190812, abs=1e-4)
     assert told["value"]["method"] == "exact, from the model, over 3 steps"
 

@@ -5,22 +5,13 @@ import json
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli.main import code_of
 from decpomdp.core import Fit
 from decpomdp.io.runs import write_run
 
 
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-
-    def call(*arguments):
-        code = code_of([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
 
 
 @pytest.fixture

@@ -1,44 +1,23 @@
 """A problem that can only be played, from the command line."""
 
-import json
-
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli.main import code_of
 from decpomdp.domains.traffic import Traffic
 
 
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        code = code_of([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
-
-
-def as_json(run, *arguments):
-    code, out, _ = run(*arguments, "--json")
-    assert code == 0
-    return json.loads(out)
-
-
-def test_it_is_listed_and_described(run):
+def test_it_is_listed_and_described(run, as_json):
     assert "traffic" in run("list")[1]
-    told = as_json(run, "info", "traffic:3")
+    told = as_json("info", "traffic:3")
     assert (told["name"], told["states"], len(told["agents"]), told["model"]) == ("traffic:3", 10**6, 9, False)
     words = run("info", "traffic")[1]
     assert "100 agents, 1e+20 states" in words
     assert len(words.splitlines()) < 10
 
 
-def test_policies_have_names(run):
+def test_policies_have_names(run, as_json):
     values = {
-        name: as_json(run, "simulate", "traffic:3", "--policy", name, "--episodes", 50)["mean_return"]
+        name: as_json("simulate", "traffic:3", "--policy", name, "--episodes", 50)["mean_return"]
         for name in ("random", "all-row", "heuristic")
     }
     assert values["heuristic"] > values["random"] > values["all-row"]
@@ -46,20 +25,20 @@ def test_policies_have_names(run):
     assert (code, "model" in said, len(said.splitlines())) == (2, True, 1)
 
 
-def test_a_team_is_evaluated_by_fresh_episodes(run, tmp_path):
+def test_a_team_is_evaluated_by_fresh_episodes(run, as_json, tmp_path):
     grid = Traffic(3)
     dp.write_team(grid.policies()["heuristic"], tmp_path / "team.json")
-    told = as_json(run, "evaluate", "team.json")
+    told = as_json("evaluate", "team.json")
     assert told["method"] == "sampled"
     assert told["test_episodes"] == 1000
     assert told["standard_error"] > 0
-    fewer = as_json(run, "evaluate", "team.json", "--test-episodes", 60, "--problem", "traffic:3", "--horizon", 20)
+    fewer = as_json("evaluate", "team.json", "--test-episodes", 60, "--problem", "traffic:3", "--horizon", 20)
     assert fewer["value"] < told["value"]
     assert "on average" in run("evaluate", "team.json", "--test-episodes", 20)[1]
 
 
-def test_learning_leaves_a_run_with_a_page(run, tmp_path):
-    told = as_json(run, "learn", "traffic:3", "--method", "sbpr", "--iterations", 1, "--out", "run", "--quiet")
+def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
+    told = as_json("learn", "traffic:3", "--method", "sbpr", "--iterations", 1, "--out", "run", "--quiet")
     assert told["value"]["error"] > 0
     assert "fresh episodes" in told["value"]["method"]
     assert told["problem"] == "traffic:3"
@@ -79,9 +58,8 @@ def test_a_wrong_size_is_one_line(run, name):
     assert len(said.splitlines()) == 1
 
 
-def test_a_behaviour_to_begin_with(run):
+def test_a_behaviour_to_begin_with(run, as_json):
     told = as_json(
-        run,
         *("learn", "traffic:3", "--method", "sbpr", "--iterations", 1, "--behaviour", "heuristic"),
         *("--out", "run", "--quiet"),
     )

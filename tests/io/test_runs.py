@@ -24,7 +24,7 @@ def written(folder, **facts):
     team = dp.Team.uniform(dp.load("dectiger"))
     value = {"value": -46.25, "method": "exact", "error": 1e-9}
     fit = Fit(team, TRACE, "steps", 1.23456, {"threads": None, "share": 0.5})
-    write_run(folder, fit, {**FACTS, "value": value, "new_fact": [1, 2], **facts}, log="said\n")
+    write_run(folder, fit, {**FACTS, "value": value, "new_fact": [1, 2], **facts})
     return team
 
 
@@ -42,7 +42,6 @@ def test_a_run_comes_back(tmp_path):
     assert record.settings == {"threads": None, "share": 0.5}
     assert set(record.versions) >= {"python", "decpomdp", "numpy"}
     assert record.posterior is None
-    assert (tmp_path / "a/log.txt").read_text() == "said\n"
 
 
 @pytest.mark.parametrize(
@@ -93,15 +92,32 @@ def test_runs_are_found_below_a_folder(tmp_path):
 def test_a_failed_run_leaves_no_folder(tmp_path):
     with pytest.raises(InputError), new_run(tmp_path / "deep/er"):
         raise InputError("no")
+
+
+def test_a_failed_run_leaves_no_log(tmp_path):
+    def failing():
+        with new_run(tmp_path / "deep/er") as folder:
+            RunLog(["learn"], folder / "log.txt")
+            raise InputError("no")
+
+    with pytest.raises(InputError):
+        failing()
     assert list(tmp_path.iterdir()) == []
 
 
 def said(log):
-    return [line.split("  ", 1)[1] for line in log.text("the end").splitlines()]
+    log.close("the end")
+    return [line.split("  ", 1)[1] for line in log.path.read_text().splitlines()]
 
 
-def test_a_log_notes_the_command_and_the_latest_progress(monkeypatch):
-    log, rows = RunLog(["learn", "a b.dpomdp"]), []
+def test_a_log_is_written_while_it_grows(tmp_path):
+    log = RunLog(["learn"], tmp_path / "log.txt")
+    log.say("one\nline")
+    assert log.path.read_text().endswith("Z  one line\n")
+
+
+def test_a_log_notes_the_command_and_the_latest_progress(monkeypatch, tmp_path):
+    log, rows = RunLog(["learn", "a b.dpomdp"], tmp_path / "log.txt"), []
     watch = log.watching(rows.append, {"sweep": "sweep {}", "value": "value {:.1f}", "gap": "gap {}"})
     for row in TRACE:
         watch(row)
@@ -113,10 +129,10 @@ def test_a_log_notes_the_command_and_the_latest_progress(monkeypatch):
     assert said(log)[3:] == ["sweep 0 value 1.5", "sweep 1 value 2.5 gap 0.5", "the end"]
 
 
-def test_a_log_notes_warnings_and_passes_them_on(monkeypatch):
+def test_a_log_notes_warnings_and_passes_them_on(monkeypatch, tmp_path):
     shown = []
     monkeypatch.setattr(warnings, "showwarning", lambda message, *_, **__: shown.append(str(message)))
-    log = RunLog([])
+    log = RunLog([], tmp_path / "log.txt")
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         with log:

@@ -6,7 +6,6 @@ import pytest
 from dectiger_horizon3 import controller
 
 import decpomdp as dp
-from decpomdp.io.logs import RunLog
 from decpomdp.io.runs import read_run
 from decpomdp.report.keep import keep_run
 from report.making import kept
@@ -39,7 +38,7 @@ def logged(tmp_path_factory):
         "bound": last["bound"], "sample_size": last["sample_size"],
     }  # fmt: skip
     (folder / "run").mkdir()
-    keep_run(folder / "run", fit, facts, episodes, RunLog(["learn", "e.parquet"]))
+    keep_run(folder / "run", fit, facts, episodes)
     return read_run(folder / "run")
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import decpomdp as dp
 from decpomdp.core import Fit
-from decpomdp.io.logs import RunLog
 from decpomdp.io.runs import read_run
 from decpomdp.report.keep import keep_run
 
@@ -28,7 +27,7 @@ def kept(folder, model, team, trace=None, seed=1, **facts):
         "problem": model.name, "source": model.name, "digest": model.digest(), "discount": model.discount,
         "method": "search", "steps": 39000, "value": value, "seed": seed, **facts,
     }  # fmt: skip
-    keep_run(folder, fit, told, model, RunLog(["learn", model.name]))
+    keep_run(folder, fit, told, model)
     return read_run(folder)
 
 

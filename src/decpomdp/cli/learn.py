@@ -1,6 +1,5 @@
 """`decpomdp learn`."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -9,7 +8,7 @@ import typer
 from decpomdp.cli import runs, words
 
 if TYPE_CHECKING:
-    from decpomdp.core import DecPOMDP, Episodes, Simulator, Team
+    from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Team
 
 SWEEPS = {
     "sweep": "sweep {}",
@@ -145,13 +144,9 @@ def _from_episodes(
 ) -> dict[str, Any]:
     from dataclasses import replace
 
-    from decpomdp.cli.progress import Progress
     from decpomdp.io.episodes import read_episodes
-    from decpomdp.io.logs import RunLog
-    from decpomdp.io.runs import new_run
     from decpomdp.io.team import read_team
     from decpomdp.learners import LearnSettings, learn_from_episodes, prior_named
-    from decpomdp.report.keep import keep_run
 
     believed, settings = prior_named(reading.get("prior", "stick-breaking")), LearnSettings(**options)
     episodes = read_episodes(source)
@@ -159,64 +154,64 @@ def _from_episodes(
         episodes = replace(episodes, discount=discount)
     begin = reading.get("begin", "best")
     first = begin if begin in ("best", "random") else read_team(begin)
-    with new_run(out) as folder, RunLog(sys.argv[1:]) as log:
-        with Progress(SWEEPS, quiet) as shown:
-            watch = log.watching(shown, SWEEPS)
-            fit = learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared)
+    known = {"source": source, "problem": episodes.name, "discount": episodes.discount, "seed": shared["seed"]}
+
+    def judge(fit: "Fit") -> "tuple[Fit, dict[str, Any], Episodes]":
         last = max(fit.trace, key=lambda row: cast(float, row["bound"]))  # that of the team that is kept
-        facts = {
-            "source": source,
-            "problem": episodes.name,
-            "discount": episodes.discount,
-            "value": {"value": last["value"], "method": "importance-weighted mean return of the data"},
-            "bound": last["bound"],
-            "sample_size": last["sample_size"],
-            "sweeps": last["sweep"],
-            "seed": shared["seed"],
-        }
-        keep_run(folder, fit, facts, episodes, log)
-    return runs.told(facts, fit, out)
+        value = {"value": last["value"], "method": "importance-weighted mean return of the data"}
+        facts = {"bound": last["bound"], "sample_size": last["sample_size"], "sweeps": last["sweep"]}
+        return fit, {"value": value, **facts}, episodes
+
+    return runs.kept(
+        out,
+        (SWEEPS, quiet),
+        known,
+        lambda watch: learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared),
+        judge,
+    )
 
 
 def _by_playing(source: str, out: Path, discount: float | None, options: dict[str, Any], quiet: bool) -> dict[str, Any]:
-    from contextlib import suppress
-    from dataclasses import replace
-
     from decpomdp.cli.policy import team_for
-    from decpomdp.cli.progress import Progress
-    from decpomdp.core import InputError
     from decpomdp.domains.load import load
     from decpomdp.interaction.front import learn as learn_front
-    from decpomdp.interaction.readout import read_out
-    from decpomdp.io.logs import RunLog
-    from decpomdp.io.runs import new_run
-    from decpomdp.learners import BayesFit
-    from decpomdp.report.keep import keep_run
 
     model = load(source, discount)
     if "behaviour" in options:
         options = {**options, "behaviour": team_for(options["behaviour"], model)}
-    with new_run(out) as folder, RunLog(sys.argv[1:]) as log:
-        with Progress(PLAYING, quiet) as shown:
-            fit = learn_front(model, watch=log.watching(shown, PLAYING), **options)
-        if len(model.agents) <= runs.MANY:  # the joint ratios of more agents would leave nothing to read
-            with suppress(InputError):  # rewards that never vary leave nothing to be sure of
-                fit = read_out(model, fit, seed=options["seed"], threads=options["threads"])
-        elif isinstance(fit, BayesFit):
-            fit = replace(fit, posterior=None)  # to draw from so many posteriors takes longer than learning them
-        facts: dict[str, Any] = {
-            "source": source,
-            "problem": model.name,
-            "discount": model.discount,
-            "method": options.get("method", "search"),
-            "steps": fit.trace[-1]["steps"] if fit.trace else 0,
-            **_worth(model, fit.team, options["seed"]),
-            "seed": options["seed"],
-        }
-        if isinstance(fit, BayesFit) and fit.posterior is not None:
-            facts["posterior_nodes"] = list(fit.posterior.sizes)
-        keep_run(folder, fit, facts, _shown(model, fit.team, options["seed"]), log)
-    return runs.told(facts, fit, out)
+    known = {"source": source, "problem": model.name, "discount": model.discount}
+    return runs.kept(
+        out,
+        (PLAYING, quiet),
+        {**known, "method": options.get("method", "search"), "seed": options["seed"]},
+        lambda watch: learn_front(model, watch=watch, **options),
+        lambda fit: _judged(model, fit, options["seed"], options["threads"]),
+    )
+
+
+def _judged(
+    model: "DecPOMDP | Simulator", fit: "Fit", seed: int, threads: int | None
+) -> "tuple[Fit, dict[str, Any], DecPOMDP | Episodes]":
+    """What was learned, with what can be said of it."""
+    from contextlib import suppress
+    from dataclasses import replace
+
+    from decpomdp.core import InputError
+    from decpomdp.interaction.readout import read_out
+    from decpomdp.learners import BayesFit
+
+    if len(model.agents) <= runs.MANY:  # the joint ratios of more agents would leave nothing to read
+        with suppress(InputError):  # rewards that never vary leave nothing to be sure of
+            fit = read_out(model, fit, seed=seed, threads=threads)
+    elif isinstance(fit, BayesFit):
+        fit = replace(fit, posterior=None)  # to draw from so many posteriors takes longer than learning them
+    facts: dict[str, Any] = {
+        "steps": fit.trace[-1]["steps"] if fit.trace else 0,
+        **_worth(model, fit.team, seed),
+    }
+    if isinstance(fit, BayesFit) and fit.posterior is not None:
+        facts["posterior_nodes"] = list(fit.posterior.sizes)
+    return fit, facts, _shown(model, fit.team, seed)
 
 
 def _worth(model: "DecPOMDP | Simulator", team: "Team", seed: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import io
 import os
-import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -23,6 +22,7 @@ from decpomdp.cli import (
     simulate,
     words,
 )
+from decpomdp.cli.interrupts import interrupts
 
 app = typer.Typer(
     name="decpomdp",
@@ -78,25 +78,28 @@ def _output_lost(error: OSError) -> int:
     return 1
 
 
-def _terminated(*_: Any) -> None:
-    """A polite kill unwinds like an interrupt, so that nothing half-written stays behind."""
-    sys.exit(143)
-
-
 def run(arguments: list[str] | None = None) -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2."""
-    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        interrupts.listen()
+        code = _prepared(arguments)
+    except KeyboardInterrupt:  # between two lines of ours
+        code = interrupts.code
+    interrupts.leave(interrupts.code if interrupts.killed else code)
+
+
+def _prepared(arguments: list[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if sys.stdout is None:
         words.fail("standard output is closed")
-        sys.exit(1)
-    sys.exit(code_of(arguments))
+        return 1
+    return code_of(arguments)
 
 
 def code_of(arguments: list[str] | None = None) -> int:
-    """Run the command and say how it went: 0 well, 2 a user's mistake, 130 interrupted."""
+    """Run the command and say how it went: 0 well, 2 a user's mistake, 130 interrupted, 143 killed politely."""
     from decpomdp.core.errors import InputError
 
     given = sys.argv[1:] if arguments is None else arguments
@@ -121,7 +124,7 @@ def code_of(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
         words.fail("interrupted")
-        return 130
+        return interrupts.code
     return result if isinstance(result, int) else 0
 
 

@@ -1,6 +1,5 @@
 """`decpomdp plan`."""
 
-import sys
 from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,25 +54,21 @@ def plan(
 
     Ctrl-C keeps the best so far.
     """
-    from decpomdp.cli.progress import Progress
-    from decpomdp.io.logs import RunLog
-    from decpomdp.io.runs import new_run
     from decpomdp.planners.front import opened, own_options, planner_named, played_by
     from decpomdp.planners.front import plan as plan_front
-    from decpomdp.report.keep import keep_run
 
     wanted = {"epsilon": epsilon, "horizon": horizon, "nodes": nodes}
     known = own_options(planner_named(method))
     runs.refuse({name: value for name, value in wanted.items() if name not in known}, f"the method {method}")
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
     model = opened(problem, discount)
-    with new_run(out) as folder, RunLog(sys.argv[1:]) as log:
-        with Progress(PLANNING, quiet) as show:
-            watch = log.watching(show, PLANNING)
-            fit = plan_front(model, method, watch=lambda row: watch(_shown(row)), **shared, **runs.given(wanted))
-        facts = {"source": problem, "method": method, "seed": seed, **_facts(model, fit, horizon)}
-        keep_run(folder, fit, facts, played_by(model, fit.team), log)
-    result = runs.told(facts, fit, out)
+    result = runs.kept(
+        out,
+        (PLANNING, quiet),
+        {"source": problem, "method": method, "seed": seed, "discount": model.discount},
+        lambda watch: plan_front(model, method, watch=lambda row: watch(_shown(row)), **shared, **runs.given(wanted)),
+        lambda fit: (fit, _facts(model, fit, horizon), played_by(model, fit.team)),
+    )
     upper = result.get("upper_bound")
     words.tell(
         result, as_json, runs.lines(result, [] if upper is None or isinf(upper) else [f"upper bound {upper:.6g}"])

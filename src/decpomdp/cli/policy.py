@@ -1,17 +1,5 @@
-"""What `--policy` names."""
+"""What `--policy` names: see `decpomdp.rollouts.policies`."""
 
-from decpomdp.core import DecPOMDP, Simulator, Team
-from decpomdp.io.team import read_team
+from decpomdp.rollouts.policies import team_for
 
-
-def team_for(policy: str, model: DecPOMDP | Simulator) -> Team:
-    """`random`, a policy that comes with the problem, or a team file that fits it."""
-    if policy == "random":
-        return Team.uniform(model)
-    own = getattr(model, "policies", None)
-    known: dict[str, Team] = {} if own is None else own()
-    if policy in known:
-        return known[policy]
-    team = read_team(policy)
-    team.check_fits(model)
-    return team
+__all__ = ["team_for"]

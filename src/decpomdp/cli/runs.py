@@ -1,12 +1,17 @@
 """What the commands that fill a run folder share."""
 
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from decpomdp.cli import words
+from decpomdp.cli.interrupts import interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decpomdp.core import Fit
+    from decpomdp.core import DecPOMDP, Episodes, Fit, Watch
 
 MANY = 8  # agents, whose nodes are no longer told one by one
 
@@ -22,6 +27,45 @@ def refuse(options: dict[str, Any], what: str) -> None:
 
     for name in given(options):
         raise InputError(f"--{name.replace('_', '-')} does not belong to {what}")
+
+
+def kept(
+    out: Path,
+    shown: tuple[dict[str, str], bool],
+    known: Mapping[str, Any],
+    work: "Callable[[Watch], Fit]",
+    judge: "Callable[[Fit], tuple[Fit, dict[str, Any], DecPOMDP | Episodes]]",
+) -> dict[str, Any]:
+    """Do the work, save its result at once, then judge it and write the whole run with its page.
+
+    `shown`: the columns to show, and whether to be quiet; `known`: facts that are clear from the beginning; `judge`
+    adds what is known afterwards and says what the page is to play the team on.
+    """
+    from decpomdp.cli.progress import Progress
+    from decpomdp.io.logs import RunLog
+    from decpomdp.io.runs import LOG, new_run
+    from decpomdp.report.keep import keep_fit, keep_run
+
+    columns, quiet = shown
+    with new_run(out) as folder, RunLog(sys.argv[1:], folder / LOG) as log:
+        fit = None
+        with interrupts.until_saved():
+            try:
+                with Progress(columns, quiet) as progress:
+                    fit = work(log.watching(progress, columns))
+            finally:
+                if fit is not None:
+                    with interrupts.save():
+                        keep_fit(folder, fit, known)
+                        log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
+        try:
+            judged, more, source = judge(fit)
+            facts = {**known, **more}
+            keep_run(folder, judged, facts, source)
+        except KeyboardInterrupt:
+            words.note(f"the team is in {out}, without its value; for the page: decpomdp report {out}")
+            raise
+    return told(facts, judged, out)
 
 
 def told(facts: dict[str, Any], fit: "Fit", out: Path) -> dict[str, Any]:

@@ -1,14 +1,19 @@
-"""What was said during a run: the command, progress now and then, warnings. It becomes the run folder's log.txt."""
+"""What was said during a run: the command, progress now and then, warnings. It is the run folder's log.txt.
+
+Every line is written when it is said: of a run that was killed, the log tells how far it came.
+"""
 
 import shlex
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from decpomdp.core import Row, Watch
+from decpomdp.io.files import in_words
 
 EVERY = 5.0  # seconds between lines of progress
 
@@ -16,15 +21,16 @@ EVERY = 5.0  # seconds between lines of progress
 class RunLog:
     """A context manager: warnings are noted while it is open, and still shown as before."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self.lines: list[str] = []
+    def __init__(self, command: Sequence[str], path: Path) -> None:
+        self.path = path
         self.shown = time.monotonic()
         self.last = ""
         self.say(shlex.join(["decpomdp", *command]))
 
     def say(self, line: str) -> None:
         """Note a line, with the time of day."""
-        self.lines.append(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {' '.join(line.split())}")
+        with in_words(self.path), self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {' '.join(line.split())}\n")
 
     def watching(self, watch: Watch, columns: Mapping[str, str]) -> Watch:
         """A watch that passes rows on and notes some of them: `columns` says how, key -> format."""
@@ -38,11 +44,10 @@ class RunLog:
 
         return both
 
-    def text(self, last: str) -> str:
-        """Everything: what was said, the latest progress, and a last line."""
+    def close(self, last: str) -> None:
+        """The latest progress, and a last line."""
         self._note_progress()
         self.say(last)
-        return "\n".join(self.lines) + "\n"
 
     def __enter__(self) -> Self:
         self._show = warnings.showwarning

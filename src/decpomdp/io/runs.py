@@ -102,7 +102,7 @@ class Run:
 def new_run(path: str | os.PathLike[str]) -> Iterator[Path]:
     """An empty folder for a run; one that holds anything already is refused, so nothing is lost.
 
-    Folders that were made for a run which then left nothing are removed again.
+    Folders that were made for a run which then left nothing but its log are removed again.
     """
     folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -113,6 +113,8 @@ def new_run(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
+        if [place.name for place in folder.iterdir()] == [LOG]:
+            (folder / LOG).unlink()
         for place in made:
             if not any(place.iterdir()):
                 place.rmdir()
@@ -124,15 +126,12 @@ def write_run(
     fit: Fit,
     facts: Mapping[str, Any],
     other_teams: Mapping[str, Team] | None = None,
-    log: str = "",
 ) -> None:
     """Fill a run folder; `facts` is what the command knows beside (problem, value, command line)."""
     write_team(fit.team, folder / TEAM)
     for name, team in (other_teams or {}).items():
         write_team(team, folder / name)
     write_trace(fit.trace, folder / TRACE)
-    if log:
-        write_bytes(folder / LOG, log.encode(errors="backslashreplace"))
     told = {
         "format": RUN_FORMAT,
         **facts,

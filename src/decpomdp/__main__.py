@@ -1,0 +1,5 @@
+"""`python -m decpomdp`: the command."""
+
+from decpomdp.cli.start import run
+
+run()

@@ -1,0 +1,106 @@
+"""Ctrl-C and polite kills, sent to real processes: what was learned is on disk, whenever they come."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import decpomdp as dp
+from decpomdp.cli.interrupts import Interrupts
+
+LEARN = [sys.executable, "-m", "decpomdp.cli.start", "learn", "dectiger", "--time-limit", "100", "--out", "r"]
+
+
+@pytest.fixture
+def learning(tmp_path):
+    """A process that has begun to learn."""
+    with subprocess.Popen(LEARN, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        process.stderr.readline()  # the first line of progress
+        time.sleep(2)
+        yield process
+        process.kill()
+
+
+def test_a_polite_kill_keeps_the_best_so_far(learning, tmp_path):
+    learning.terminate()
+    learning.communicate(timeout=120)
+    assert learning.returncode == 143
+    assert json.loads((tmp_path / "r/run.json").read_text())["stopped"] == "interrupted"
+    assert json.loads((tmp_path / "r/run.json").read_text())["value"]["method"].startswith("exact")
+    assert (tmp_path / "r/report.html").exists()
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.02, 0.3])
+def test_two_interrupts_leave_the_team(learning, tmp_path, pause):
+    learning.send_signal(signal.SIGINT)
+    time.sleep(pause)
+    learning.send_signal(signal.SIGINT)
+    _, err = learning.communicate(timeout=120)
+    assert "Traceback" not in err
+    assert dp.read_team(tmp_path / "r/team.json").problem == "dectiger"
+    assert json.loads((tmp_path / "r/run.json").read_text())["stopped"] == "interrupted"
+    assert "stopped: interrupted" in (tmp_path / "r/log.txt").read_text()
+
+
+def test_an_interrupt_while_the_command_is_starting_is_silent(tmp_path):
+    for pause in (0.05, 0.15):
+        command = [sys.executable, "-c", "from decpomdp.cli.start import run; print('go', flush=True); run()"]
+        process = subprocess.Popen(
+            [*command, "info", "dectiger"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        process.stdout.readline()
+        time.sleep(pause)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err
+        assert process.returncode in (-signal.SIGINT, 130, 0)
+
+
+def asked(interrupts, number=signal.SIGINT):
+    interrupts._asked(number, None)
+
+
+def test_the_first_interrupt_is_raised_at_once():
+    interrupts = Interrupts()
+    with pytest.raises(KeyboardInterrupt):
+        asked(interrupts)
+    assert (interrupts.code, interrupts.killed) == (130, False)
+    with pytest.raises(KeyboardInterrupt):
+        asked(interrupts, signal.SIGTERM)
+    assert (interrupts.code, interrupts.killed) == (143, True)
+
+
+def test_the_second_waits_until_the_result_is_saved_and_the_third_does_not(capsys):
+    interrupts, done = Interrupts(), []
+
+    def work():
+        with interrupts.until_saved():
+            with pytest.raises(KeyboardInterrupt):
+                asked(interrupts)
+            asked(interrupts)
+            done.append("unwound")
+            with interrupts.save():
+                done.append("saved")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["unwound", "saved"]
+    assert "once more" in capsys.readouterr().err
+    with pytest.raises(KeyboardInterrupt), interrupts.save():
+        asked(interrupts)
+
+
+def test_even_the_first_waits_while_the_result_is_written():
+    interrupts, done = Interrupts(), []
+
+    def work():
+        with interrupts.until_saved(), interrupts.save():
+            asked(interrupts)
+            done.append("saved")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["saved"]
