@@ -9,10 +9,8 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.evaluation import exact_value, sampled_value
-from decpomdp.interaction.machine import Machine
-from decpomdp.interaction.search import Island, chosen, search
+from decpomdp.interaction.search import search
 from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.trial import Tally
 
 KEYS = ["seconds", "steps", "phase", "event", "value", "error", "nodes", "hops", "accepted"]
 
@@ -34,15 +32,6 @@ def test_the_same_for_any_number_of_threads(actions):
     assert one.team == two.team
     assert [dict(row, seconds=0) for row in one.trace] == [dict(row, seconds=0) for row in two.trace]
     assert exact_value(model, one.team).value > exact_value(model, dp.Team.uniform(model)).value
-
-
-def test_islands_are_the_best_of_every_size():
-    def island(score, nodes):
-        return Island((Machine(np.zeros(nodes + 1, int), np.ones((nodes + 1, 2), int)),), score, Tally())
-
-    found = [island(5.0, 8), island(9.0, 12), island(8.0, 10), island(7.0, 5), island(1.0, 2), island(9.0, 11)]
-    assert [(i.score, i.plan[0].nodes) for i in chosen(found, 3)] == [(9.0, 11), (7.0, 5), (1.0, 2)]
-    assert [i.score for i in chosen(found, 5)] == [9.0, 7.0, 1.0, 8.0, 5.0]
 
 
 def test_another_seed_is_another_search():

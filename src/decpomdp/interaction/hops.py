@@ -56,10 +56,11 @@ def graft(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> P
     stretch = grafts.stretch(rng, len(plan), settings.window, arena.discount, sizes.learning)
     horizon = min(stretch.end + int(rng.choice(settings.tails)), sizes.learning)
     played = arena.elites(plan, stretch, sizes.window_episodes, horizon, seed_of(rng), settings.elites)
-    numbers = rng.permutation(len(played.lengths))[:GRAFTS]
-    grown = [grafts.graft(plan, played, int(number), stretch, once=rng.random() < ONCE) for number in numbers]
-    learnt = [ascend(arena, start, sizes.short, seed_of(rng), free=True) for start in grown]
-    return race(arena, learnt, sizes, seed_of(rng))
+    order = rng.permutation(len(played.lengths))
+    grown = [grafts.graft(plan, played, int(number), stretch, once=rng.random() < ONCE) for number in order]
+    novel = [start for start in grown if any(new is not old for new, old in zip(start, plan, strict=True))]
+    learnt = [ascend(arena, start, sizes.short, seed_of(rng), free=True) for start in novel[:GRAFTS]]
+    return race(arena, learnt or [plan], sizes, seed_of(rng))
 
 
 def expand(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:

@@ -1,7 +1,7 @@
 """The default method of learning by interaction: a portfolio of starts, then iterated local search.
 
     islands = the best of the portfolio, large and small
-    repeat: hop from every island; accept what a paired test on fresh episodes finds better; later keep the best only
+    repeat: hop from an island; accept what a paired test on fresh episodes finds better; replace who falls behind
 
 It only ever plays episodes. What is returned at any moment is the best team so far, already folded and within the size
 cap. Work is done in rounds of a fixed number of pieces, each with its own random numbers, and decisions are taken
@@ -20,6 +20,7 @@ from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.crew import Crew
 from decpomdp.interaction.hops import graft, hop, seed_of
+from decpomdp.interaction.islands import Island, Islands, real
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of
 from decpomdp.interaction.portfolio import entries
 from decpomdp.interaction.scale import Sizes, affordable, sizes_for, tiny
@@ -57,12 +58,13 @@ def search(
     return Search(crew, simulator, horizon, watch, tunables).run()
 
 
-class Island(NamedTuple):
-    """A plan that is being improved, and what is known of its value."""
+class Attempt(NamedTuple):
+    """What became of a hop, or of a fresh start, which has no plan that it began from."""
 
-    plan: Plan
-    score: float  # on the episodes that all plans are scored on: for choosing
-    tally: Tally  # on all its episodes: for reporting
+    plan: Plan | None
+    kind: str
+    candidate: Plan
+    verdict: Verdict | None
 
 
 class Search:
@@ -77,7 +79,9 @@ class Search:
         self.trace: list[Row] = []
         self.phase, self.hops, self.accepted = "begin", 0, 0
         self.progress = 0.0  # of the search that follows the portfolio, when the round began
-        self.islands = [Island(constant(simulator), -np.inf, Tally())]  # the best one first
+        nothing = Island(constant(simulator), -np.inf, Tally())
+        self.islands = Islands(nothing, settings.islands, settings.island_share)
+        self.turns: list[int | None] = []  # of the round: which island every hop starts from
         crew.clock.heartbeat = self._heartbeat
 
     def run(self) -> Fit:
@@ -88,7 +92,7 @@ class Search:
         except KeyboardInterrupt:
             stopped = "interrupted"
         self._row("finished")
-        team = team_of(self.islands[0].plan, self.simulator, shown)
+        team = team_of(self.islands.best.plan, self.simulator, shown)
         limits: Row = {"time_limit": self.crew.clock.limit, "steps": self.crew.limit}
         facts: Row = {"method": "search", "seed": self.crew.seed, **limits, **self.settings.row()}
         return Fit(team, tuple(self.trace), stopped, self.crew.clock.seconds(), facts)
@@ -121,7 +125,7 @@ class Search:
             names, works = zip(*pieces[begin : begin + self.round], strict=True)
             plans = self.crew.round(len(works), lambda k, arena, rng, works=works: works[k](arena, rng))  # type: ignore[misc]
             found += [self._scored(plan) for plan in plans if plan is not None]
-            self.islands = chosen(found, self.settings.islands) or self.islands
+            self.islands.choose(found)
             self._row(f"{names[0]} .. {names[-1]}")
             if None in plans:
                 raise Finished
@@ -129,38 +133,46 @@ class Search:
                 return
 
     def _improve(self) -> NoReturn:
-        """Phase 2: hops from every island, later from the best one only."""
+        """Phase 2: hops from the islands, and fresh starts."""
         self.phase = "search"
         begin = self.crew.progress()
         while True:
             self.progress = min(1.0, (self.crew.progress() - begin) / max(1e-9, 1 - begin))
-            if self.progress > self.settings.island_share:
-                del self.islands[1:]
+            self.turns = self.islands.turns(self.round, self.progress)
             results = self.crew.round(self.round, self._attempt)
-            for k, result in enumerate(results):
+            for number, result in zip(self.turns, results, strict=True):
                 if result is not None:
-                    self._consider(k % len(self.islands), *result)
-            self.islands.sort(key=lambda island: -island.score)
+                    self._consider(number, result)
+            self.islands.rank()
             if None in results:
                 raise Finished
 
-    def _attempt(self, k: int, arena: Arena, rng: np.random.Generator) -> tuple[Plan, str, Plan, Verdict]:
-        plan = self.islands[k % len(self.islands)].plan
+    def _attempt(self, k: int, arena: Arena, rng: np.random.Generator) -> Attempt:
+        number = self.turns[k]
+        if number is None:
+            pieces = entries(arena, self.sizes)
+            name, work = pieces[int(rng.integers(len(pieces)))]
+            return Attempt(None, f"fresh {name}", work(arena, rng), None)
+        plan = self.islands.all[number].plan
         kind, candidate = hop(arena, plan, self.sizes, rng, self.progress)
         stages = eager(self.sizes.stages, self.progress)
-        return plan, kind, candidate, trial(arena, plan, candidate, stages, seed_of(rng))
+        return Attempt(plan, kind, candidate, trial(arena, plan, candidate, stages, seed_of(rng)))
 
-    def _consider(self, number: int, tested: Plan, kind: str, candidate: Plan, verdict: Verdict) -> None:
+    def _consider(self, number: int | None, attempt: Attempt) -> None:
         self.hops += 1
-        island = self.islands[number]
-        if island.plan is not tested:  # the second gain of a round was measured without the first
+        if number is None or attempt.verdict is None:
+            self.islands.add(self._scored(attempt.candidate))
             return
-        self.islands[number] = island._replace(tally=island.tally.plus(verdict.old))
+        island, verdict = self.islands.all[number], attempt.verdict
+        if island.plan is not attempt.plan:  # the second gain of a round was measured without the first
+            return
+        self.islands.all[number] = island.tried(verdict)
         if verdict.accepted:
             self.accepted += 1
-            self.islands[number] = Island(candidate, island.score + verdict.gain, verdict.new)
-            self.islands[number] = self._scored(candidate)
-            self._row(kind)
+            idle = 0 if real(verdict) else island.idle + 1
+            self.islands.all[number] = Island(attempt.candidate, island.score + verdict.gain, verdict.new, idle)
+            self.islands.all[number] = self._scored(attempt.candidate)._replace(idle=idle)
+            self._row(attempt.kind)
 
     def _scored(self, plan: Plan) -> Island:
         """Always on the same episodes, so that islands compare."""
@@ -169,7 +181,7 @@ class Search:
         return Island(plan, float(returns.mean()), Tally.of(returns))
 
     def _describe(self, event: str) -> Row:
-        best = self.islands[0]
+        best = self.islands.best
         return {
             "seconds": round(self.crew.clock.seconds(), 3),
             "steps": self.crew.steps,
@@ -199,23 +211,6 @@ def rehearse(arena: Arena, smallest: Sizes) -> None:
         plan = work(arena, rng)
     candidate = graft(arena, plan, smallest, rng)
     trial(arena, plan, candidate, smallest.stages, 0)
-
-
-def chosen(islands: list[Island], count: int) -> list[Island]:
-    """The best one, the best of at most half its size, the best of at most half of that, ...; then whatever is good.
-
-    Large machines score well early and are hard to improve; small ones catch up. Those of the same score to the last
-    digit are left out: on the same episodes that means the same play.
-    """
-    ranked = list(
-        {island.score: island for island in sorted(islands, key=lambda i: (-i.score, -sum(sizes(i.plan))))}.values()
-    )
-    kept: list[Island] = []
-    rest: list[Island] = []
-    for island in ranked:
-        small = not kept or 2 * sum(sizes(island.plan)) <= sum(sizes(kept[-1].plan))
-        (kept if small else rest).append(island)
-    return (kept + rest)[:count]
 
 
 def _check(simulator: Simulator, time_limit: float | None, steps: int | None, horizon: int | None) -> None:

@@ -44,13 +44,14 @@ class Tally(NamedTuple):
         return self.total / self.episodes if self.episodes else float("nan")
 
     @property
+    def deviation(self) -> float:
+        """The standard deviation of a return."""
+        return float(np.sqrt(max(0.0, self.squares / self.episodes - self.mean**2))) if self.episodes else self.mean
+
+    @property
     def error(self) -> float:
-        """Its standard error."""
-        return (
-            float(np.sqrt(max(0.0, self.squares / self.episodes - self.mean**2) / self.episodes))
-            if self.episodes
-            else self.mean
-        )
+        """The standard error of the value."""
+        return self.deviation / np.sqrt(max(1, self.episodes))
 
 
 class Verdict(NamedTuple):

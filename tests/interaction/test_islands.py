@@ -1,0 +1,70 @@
+"""Whose turn it is: challengers come, are given a chance, and make way."""
+
+import numpy as np
+
+from decpomdp.interaction.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen, real
+from decpomdp.interaction.machine import Machine
+from decpomdp.interaction.trial import Tally, Verdict
+
+
+def island(score, nodes=1, idle=0):
+    return Island((Machine(np.zeros(nodes + 1, int), np.ones((nodes + 1, 2), int)),), score, Tally(), idle)
+
+
+def test_islands_are_the_best_of_every_size():
+    found = [island(5.0, 8), island(9.0, 12), island(8.0, 10), island(7.0, 5), island(1.0, 2), island(9.0, 11)]
+    assert [(i.score, i.plan[0].nodes) for i in chosen(found, 3)] == [(9.0, 11), (7.0, 5), (1.0, 2)]
+    assert [i.score for i in chosen(found, 5)] == [9.0, 7.0, 1.0, 8.0, 5.0]
+
+
+def young(*islands, count=3):
+    group = Islands(islands[0], count, 0.4)
+    group.all = list(islands)
+    return group
+
+
+def test_all_take_turns_at_first_and_fresh_starts_fill_the_gaps():
+    group = young(island(3.0), island(2.0), island(1.0))
+    assert group.turns(4, 0.1) == [0, 1, 2, 0]
+    assert group.turns(4, 0.1) == [1, 2, 0, 1]
+    lonely = young(island(3.0))
+    assert lonely.turns(4, 0.1) == [0, None, None, 0]
+
+
+def test_who_is_behind_and_idle_makes_way_but_never_the_best():
+    group = young(island(3.0, idle=PATIENCE), island(2.0, idle=PATIENCE), island(1.0, idle=PATIENCE - 1))
+    group.turns(4, 0.1)
+    assert [each.score for each in group.all] == [3.0, 1.0]
+
+
+def test_later_the_challenger_gets_one_turn_in_four_or_three_when_the_best_is_stuck():
+    assert young(island(3.0), island(2.0), island(1.0)).turns(8, 0.5) == [0, 0, 0, 1] * 2
+    assert young(island(3.0, idle=STUCK), island(2.0)).turns(8, 0.5) == [0, 1, 1, 1] * 2
+    assert young(island(3.0, idle=STUCK)).turns(4, 0.5) == [0, None, None, None]
+    assert young(island(3.0, idle=STUCK), island(2.0)).turns(4, LAST + 0.01) == [0] * 4
+
+
+def test_a_single_worker_sees_the_same_order():
+    group = young(island(3.0), island(2.0))
+    assert [group.turns(1, 0.5)[0] for _ in range(8)] == [0, 0, 0, 1] * 2
+
+
+def test_the_best_comes_first_and_copies_are_left_out():
+    group = young(island(1.0))
+    group.add(island(2.0))
+    group.add(island(2.0, nodes=3))
+    group.rank()
+    assert [each.score for each in group.all] == [2.0, 1.0]
+    assert group.best.score == 2.0
+
+
+def test_gains_are_real_when_they_are_more_than_a_hundredth_of_the_spread():
+    old = Tally.of(np.array([0.0, 2.0]))
+    assert real(Verdict(True, 0.011, 0.0, old, old))
+    assert not real(Verdict(True, 0.009, 0.0, old, old))
+
+
+def test_a_hop_that_led_nowhere_tells_about_the_value():
+    old = Tally.of(np.array([1.0, 3.0]))
+    tried = island(1.0).tried(Verdict(False, -1.0, 0.1, old, old))
+    assert (tried.idle, tried.tally.mean) == (1, 2.0)
