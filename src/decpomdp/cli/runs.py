@@ -1,7 +1,8 @@
 """What the commands that fill a run folder share."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ def kept(
     columns, quiet = shown
     with new_run(out) as folder, RunLog(sys.argv[1:], folder / LOG) as log:
         fit = None
-        with interrupts.until_saved():
+        with _saying_what_is_missing(folder), interrupts.until_saved():
             try:
                 with Progress(columns, quiet) as progress:
                     fit = work(log.watching(progress, columns))
@@ -58,14 +59,21 @@ def kept(
                     with interrupts.save():
                         keep_fit(folder, fit, known)
                         log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
-        try:
+        with _saying_what_is_missing(folder):
             judged, more, source = judge(fit)
             facts = {**known, **more}
             keep_run(folder, judged, facts, source)
-        except KeyboardInterrupt:
-            words.note(f"the team is in {out}, without its value; for the page: decpomdp report {out}")
-            raise
     return told(facts, judged, out)
+
+
+@contextmanager
+def _saying_what_is_missing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        if (folder / "team.json").exists():
+            words.note(f"the team is in {folder}, without its value; for the page: decpomdp report {folder}")
+        raise
 
 
 def told(facts: dict[str, Any], fit: "Fit", out: Path) -> dict[str, Any]:
