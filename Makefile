@@ -6,12 +6,13 @@ BIN := .venv/bin
 READY := .venv/ready
 SHELL := /bin/bash
 
-.PHONY: help demo test lint unit browser test-slow bench docs setup clean
+.PHONY: help demo test lint unit browser test-slow test-sumo bench docs setup clean
 
 help:
 	@echo "make demo       set up and run the main job"
 	@echo "make test       set up and run every check (format, lint, types, imports, tests)"
 	@echo "make test-slow  the longer checks"
+	@echo "make test-sumo  the checks that need SUMO (installs libsumo, 370 MB)"
 	@echo "make bench      speed, beside other libraries (installs them)"
 	@echo "make docs       the documentation site, in site/"
 	@echo "make clean      remove everything that these made"
@@ -52,10 +53,15 @@ unit: $(READY) browser
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-slow: $(READY)
+test-sumo: $(READY)
+	@echo "== SUMO"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[sumo]"
+	@$(BIN)/python -m pytest tests/sumo
+
+test-slow: $(READY) test-sumo
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "minari[create]"
 	@echo "== slow tests"
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m slow --ignore tests/sumo
 	@echo "== kernels with bounds checking"
 	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/kernels tests/rollouts tests/evaluation
 

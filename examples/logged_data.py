@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 
 import decpomdp as dp
-from decpomdp.io.tables import read_table, write_table
 
 EPISODES, STEPS = 6000, 6
 
 
 def make_log(path: Path) -> None:
-    model = dp.load("recycling")
-    write_table(dp.collect(model, dp.Team.uniform(model), EPISODES, STEPS, seed=1), path)
+    dp.write_table(dp.simulate("recycling", "random", EPISODES, STEPS, seed=1), path)
 
 
 def part(episodes: dp.Episodes, chosen: np.ndarray) -> dp.Episodes:
@@ -38,7 +36,7 @@ def part(episodes: dp.Episodes, chosen: np.ndarray) -> dp.Episodes:
 
 def learned(log: Path) -> tuple[dp.Team, dp.OffPolicyValue, float]:
     """A team, what unseen episodes say about it, and the mean return of the behaviour in them."""
-    episodes = read_table(log, discount=0.9)
+    episodes = dp.read_table(log, discount=0.9)
     everything = np.random.default_rng(0).permutation(episodes.count)
     train, test = (part(episodes, half) for half in np.split(everything, 2))
     fit = dp.learn(train, settings=dp.LearnSettings(cap=5.0, truncation=8, sweeps=100), seed=1)
@@ -57,7 +55,7 @@ def main() -> None:
     print(f"effective episodes      {told.sample_size:.0f} of {told.episodes}; nodes {team.nodes}")
     for warning in told.warnings:
         print(f"warning: {warning}")
-    true = dp.exact_value(dp.load("recycling"), team, STEPS).value
+    true = dp.exact_value("recycling", team, STEPS).value
     print(f"true value              {true:.2f}, known here because the log was simulated")
 
 

@@ -1,10 +1,9 @@
 """Learn small finite-state controllers for teams that must act without talking.
 
 >>> import decpomdp as dp
->>> model = dp.load("dectiger")
->>> team = dp.Team.uniform(model)
->>> round(dp.evaluate(team, model).value, 3)
--462.222
+>>> fit = dp.learn("broadcast", steps=3_000_000, seed=1)  # by playing
+>>> round(dp.evaluate(fit.team).value, 1)  # exact: this problem has a model
+9.3
 """
 
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,9 @@ if TYPE_CHECKING:
         Team,
         concatenate,
     )
+    from decpomdp.core.errors import LearningWarning
     from decpomdp.core.minimal import minimised
+    from decpomdp.core.progress import Progress
     from decpomdp.domains import names
     from decpomdp.domains.load import load
     from decpomdp.environments import Discretiser, PettingZooSimulator, from_pettingzoo, parallel_env, play
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
     from decpomdp.interaction.front import learn
     from decpomdp.interaction.readout import read_out
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
-    from decpomdp.io.episodes import read_episodes, write_episodes
+    from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
+    from decpomdp.io.minari import read_minari
+    from decpomdp.io.tables import read_table, write_table
     from decpomdp.io.team import read_controller, read_team, write_controller, write_team
     from decpomdp.learners import (
         BayesFit,
@@ -54,73 +57,91 @@ if TYPE_CHECKING:
         prior_named,
     )
     from decpomdp.planners.front import plan
-    from decpomdp.rollouts import DenseSimulator, collect, stream
+    from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
 
 __version__ = "0.1.0"
 
-# name -> where it lives; loaded on first use, so that `import decpomdp` and the command line start fast
-_HOME = {
-    **dict.fromkeys(
-        (
-            "NO_OBSERVATION",
-            "Agent",
-            "Controller",
-            "DecPOMDP",
-            "Episodes",
-            "Fit",
-            "FormatError",
-            "InputError",
-            "Row",
-            "Simulator",
-            "Step",
-            "Team",
-            "concatenate",
-        ),
-        "decpomdp.core",
+# where each name lives; loaded on first use, so that `import decpomdp` and the command line start fast
+_NAMES = {
+    "decpomdp.core": (
+        "NO_OBSERVATION",
+        "Agent",
+        "Controller",
+        "DecPOMDP",
+        "Episodes",
+        "Fit",
+        "FormatError",
+        "InputError",
+        "Row",
+        "Simulator",
+        "Step",
+        "Team",
+        "concatenate",
     ),
-    "names": "decpomdp.domains",
-    "load": "decpomdp.domains.load",
-    **dict.fromkeys(
-        (
-            "ExactValue",
-            "OffPolicyValue",
-            "SampledValue",
-            "evaluate",
-            "exact_value",
-            "offpolicy_value",
-            "sampled_value",
-        ),
-        "decpomdp.evaluation",
+    "decpomdp.core.errors": ("LearningWarning",),
+    "decpomdp.core.minimal": ("minimised",),
+    "decpomdp.core.progress": ("Progress",),
+    "decpomdp.domains": ("names",),
+    "decpomdp.domains.load": ("load",),
+    "decpomdp.environments": (
+        "Discretiser",
+        "PettingZooSimulator",
+        "from_pettingzoo",
+        "parallel_env",
+        "play",
     ),
-    "read_dpomdp": "decpomdp.io.dpomdp",
-    "write_dpomdp": "decpomdp.io.dpomdp",
-    "read_episodes": "decpomdp.io.episodes",
-    "write_episodes": "decpomdp.io.episodes",
-    **dict.fromkeys(("read_controller", "read_team", "write_controller", "write_team"), "decpomdp.io.team"),
-    **dict.fromkeys(("DenseSimulator", "collect", "stream"), "decpomdp.rollouts"),
-    "TeamRunner": "decpomdp.rollouts.runner",
-    **dict.fromkeys(
-        ("Discretiser", "PettingZooSimulator", "from_pettingzoo", "parallel_env", "play"), "decpomdp.environments"
+    "decpomdp.evaluation": (
+        "ExactValue",
+        "OffPolicyValue",
+        "SampledValue",
+        "evaluate",
+        "exact_value",
+        "offpolicy_value",
+        "sampled_value",
     ),
-    "learn": "decpomdp.interaction.front",
-    "read_out": "decpomdp.interaction.readout",
-    "plan": "decpomdp.planners.front",
-    "minimised": "decpomdp.core.minimal",
-    **dict.fromkeys(
-        (
-            "BayesFit",
-            "ExpectationMaximisation",
-            "Fixed",
-            "LearnSettings",
-            "StickBreaking",
-            "TeamPosterior",
-            "dirichlet_process",
-            "prior_named",
-        ),
-        "decpomdp.learners",
+    "decpomdp.interaction.front": ("learn",),
+    "decpomdp.interaction.readout": ("read_out",),
+    "decpomdp.io.dpomdp": (
+        "read_dpomdp",
+        "write_dpomdp",
     ),
+    "decpomdp.io.episodes": (
+        "EpisodeWriter",
+        "read_episodes",
+        "write_episodes",
+    ),
+    "decpomdp.io.minari": ("read_minari",),
+    "decpomdp.io.tables": (
+        "read_table",
+        "write_table",
+    ),
+    "decpomdp.io.team": (
+        "read_controller",
+        "read_team",
+        "write_controller",
+        "write_team",
+    ),
+    "decpomdp.learners": (
+        "BayesFit",
+        "ExpectationMaximisation",
+        "Fixed",
+        "LearnSettings",
+        "StickBreaking",
+        "TeamPosterior",
+        "dirichlet_process",
+        "prior_named",
+    ),
+    "decpomdp.planners.front": ("plan",),
+    "decpomdp.rollouts": (
+        "DenseSimulator",
+        "simulate",
+        "stream",
+    ),
+    "decpomdp.rollouts.runner": ("TeamRunner",),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+_HOME["collect"] = "decpomdp.rollouts"  # what `simulate` was called
 
 __all__ = [
     "NO_OBSERVATION",
@@ -130,6 +151,7 @@ __all__ = [
     "DecPOMDP",
     "DenseSimulator",
     "Discretiser",
+    "EpisodeWriter",
     "Episodes",
     "ExactValue",
     "ExpectationMaximisation",
@@ -138,8 +160,10 @@ __all__ = [
     "FormatError",
     "InputError",
     "LearnSettings",
+    "LearningWarning",
     "OffPolicyValue",
     "PettingZooSimulator",
+    "Progress",
     "Row",
     "SampledValue",
     "Simulator",
@@ -149,7 +173,6 @@ __all__ = [
     "TeamPosterior",
     "TeamRunner",
     "__version__",
-    "collect",
     "concatenate",
     "dirichlet_process",
     "evaluate",
@@ -167,13 +190,17 @@ __all__ = [
     "read_controller",
     "read_dpomdp",
     "read_episodes",
+    "read_minari",
     "read_out",
+    "read_table",
     "read_team",
     "sampled_value",
+    "simulate",
     "stream",
     "write_controller",
     "write_dpomdp",
     "write_episodes",
+    "write_table",
     "write_team",
 ]
 

@@ -145,7 +145,7 @@ def test_show(run, as_json, team_file):
         (["learn", "dectiger", "--prior", "dp", "--out", "r"], "--prior does not belong to learning by playing"),
         (["learn", "e.parquet", "--steps", "5", "--out", "r"], "--steps does not belong to learning from episodes"),
         (["learn", "nobody.dpomdp", "--out", "r/deep/er"], "nobody.dpomdp"),
-        (["learn", "e.parquet", "--prior", "fixed:999999999", "--out", "r"], "expected 1 to 1000 nodes"),
+        (["learn", "e.parquet", "--prior", "fixed:999999999", "--out", "r"], "expected fixed:N with N from 1 to 1000"),
         (["simulate", "dectiger", "--horizon", "99999999999999999999"], "horizon: expected a whole number"),
     ],
 )

@@ -22,7 +22,7 @@ def run(run):
 def tiger(tmp_path):
     """200 random episodes of four steps, as our file and as long tables."""
     model = dp.load("dectiger")
-    episodes = dp.collect(model, dp.Team.uniform(model), 200, 4, seed=1)
+    episodes = dp.simulate(model, dp.Team.uniform(model), 200, 4, seed=1)
     dp.write_episodes(episodes, tmp_path / "e.parquet")
     write_table(episodes, tmp_path / "long.csv")
     write_table(episodes, tmp_path / "long.parquet")
@@ -69,7 +69,7 @@ def test_info_in_words(run, tiger):
 
 def test_info_says_what_is_unknown_and_what_never_occurs(run, tiger, tmp_path):
     listening = dp.Controller.deterministic([0], [[0, 0]], 3)
-    episodes = dp.collect(dp.load("dectiger"), dp.Team.of(tiger, [listening] * 2), 5, 3)
+    episodes = dp.simulate(dp.load("dectiger"), dp.Team.of(tiger, [listening] * 2), 5, 3)
     dp.write_episodes(replace(episodes, behaviour=np.full((15, 2), np.nan)), tmp_path / "u.parquet")
     out = run("info", "u.parquet")[1]
     assert "never: open-left open-right" in out
@@ -188,7 +188,7 @@ def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
         (("validate", "none.parquet"), "cannot be read"),
         (("validate", "none.csv"), "No such file"),
         (("validate", "."), "expected the folder of a Minari dataset"),
-        (("validate", "long.csv", "--from", "episodes"), "cannot be read as Parquet"),
+        (("validate", "long.csv", "--from", "episodes"), "expected an episodes file, got a long table"),
     ],
 )
 def test_mistakes_are_one_line(run, tiger, tmp_path, arguments, word):
@@ -225,3 +225,19 @@ def test_minari_is_converted(run, tmp_path, monkeypatch):
     assert read.observations.tolist() == [[0], [1]]
     assert read.name == "mine-v0"
     assert "unknown" in run("info", "sets/mine-v0")[1]
+
+
+def test_what_is_no_episodes_file_says_how_to_make_one(run, tiger):
+    command = run.func  # without `data`
+    dp.write_team(dp.Team.uniform(dp.load("dectiger")), "team.json")
+    for name, target in (("long.csv", "long-episodes.parquet"), ("long.parquet", "long-episodes.parquet")):
+        hint = f"got a long table; convert it first: decpomdp data convert {name} {target} --discount NUMBER"
+        for arguments in (["evaluate", "team.json", "--episodes", name], ["learn", name, "--out", "r"]):
+            code, out, err = command(*arguments)
+            assert (code, out) == (2, "")
+            assert len(err.splitlines()) == 1
+            assert err.rstrip().endswith(hint)
+    code, _, err = command("info", "e.parquet")
+    assert (code, err) == (2, "error: e.parquet: expected a problem, got logged episodes\n")
+    assert run("convert", "long.csv", "long-episodes.parquet", "--discount", 0.9)[0] == 0
+    assert command("evaluate", "team.json", "--episodes", "long-episodes.parquet")[0] == 0

@@ -14,7 +14,7 @@ def files(tmp_path):
     listen = dp.Controller.deterministic([0, 1], [[0, 1], [0, 1]], 3)
     team = dp.Team.of(model, [listen, listen]).exploring(0.6)
     dp.write_team(team, tmp_path / "team.json")
-    dp.write_episodes(dp.collect(model, team.exploring(0.5), 300, 3, seed=1), tmp_path / "e.parquet")
+    dp.write_episodes(dp.simulate(model, team.exploring(0.5), 300, 3, seed=1), tmp_path / "e.parquet")
     return dp.exact_value(model, team, 3).value
 
 

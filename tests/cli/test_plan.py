@@ -50,7 +50,7 @@ def test_the_same_again(as_json, tmp_path):
 
 @pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi"])
 def test_other_methods(as_json, tmp_path, method):
-    told = as_json("plan", "broadcast", "--method", method, "--time-limit", 2, "--out", "r", "--quiet")
+    told = as_json("plan", "broadcast", "--method", method, "--time-limit", 4, "--out", "r", "--quiet")
     team = dp.read_team(tmp_path / "r/team.json")
     assert told["value"]["value"] == dp.exact_value(dp.load("broadcast"), team).value
     assert told["value"]["value"] > 8
@@ -79,6 +79,27 @@ def test_an_interrupt_keeps_the_best_so_far(tmp_path):
     assert dp.read_team(tmp_path / "r/team.json").problem == "centralised gridsmall"
 
 
+@pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi", "pbvi"])
+def test_no_time_gives_the_first_team(as_json, tmp_path, method):
+    told = as_json("plan", "dectiger", "--method", method, "--time-limit", 0, "--out", "r", "--quiet")
+    assert (told["stopped"], told["nodes"]) == ("time limit", [1] * (1 if method == "pbvi" else 2))
+    assert told["value"]["value"] == pytest.approx(-20)  # everybody listens for ever
+
+
+@pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi"])
+def test_an_interrupt_of_the_others(tmp_path, method):
+    command = [sys.executable, "-m", "decpomdp.cli.start", "plan", "dectiger", "--method", method, "--time-limit", "99"]
+    process = subprocess.Popen(
+        [*command, "--out", "r", "--json"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    process.stderr.readline()  # the first line of progress
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert json.loads(out)["stopped"] == "interrupted"
+    assert dp.read_team(tmp_path / "r/team.json").problem == "dectiger"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -87,7 +108,7 @@ def test_an_interrupt_keeps_the_best_so_far(tmp_path):
         (["dectiger", "--method", "pbvi", "--horizon", "3"], "--horizon does not belong to the method pbvi"),
         (["dectiger", "--method", "em", "--epsilon", "1"], "--epsilon does not belong to the method em"),
         (["dectiger", "--method", "pbvi", "--epsilon", "0"], "epsilon: expected a number above 0"),
-        (["dectiger", "--method", "pbvi", "--discount", "1"], "expected a discount below 1"),
+        (["dectiger", "--method", "pbvi", "--discount", "1"], "needs a discount below 1"),
     ],
 )
 def test_a_mistake_is_one_line_and_code_two(run, tmp_path, arguments, words):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -15,8 +16,8 @@ def folder(tmp_path_factory):
     """Two short runs by playing, one from episodes; all by the program itself."""
     place = tmp_path_factory.mktemp("runs")
     for arguments in (
-        ["learn", "gridsmall", "--steps", "400000", "--seed", "3", "--out", "one"],
-        ["learn", "gridsmall", "--steps", "400000", "--seed", "3", "--threads", "1", "--out", "again"],
+        ["learn", "gridsmall", "--steps", "200000", "--seed", "3", "--out", "one"],
+        ["learn", "gridsmall", "--steps", "200000", "--seed", "3", "--threads", "1", "--out", "again"],
         ["simulate", "broadcast", "--episodes", "80", "--horizon", "5", "--out", "e.parquet"],
         ["learn", "e.parquet", "--sweeps", "5", "--truncation", "4", "--cap", "5", "--out", "logged"],
     ):
@@ -36,7 +37,7 @@ def test_a_run_folder_is_complete_and_repeatable(folder):
     }  # fmt: skip
     assert (folder / "one/team.json").read_bytes() == (folder / "again/team.json").read_bytes()
     log = (folder / "one/log.txt").read_text().splitlines()
-    assert log[0].endswith("decpomdp learn gridsmall --steps 400000 --seed 3 --out one")
+    assert log[0].endswith("decpomdp learn gridsmall --steps 200000 --seed 3 --out one")
     assert "value" in log[-2]
     assert "stopped: steps" in log[-1]
     record = json.loads((folder / "one/run.json").read_text())
@@ -84,9 +85,27 @@ def test_episodes_that_are_gone_are_said_so(run, folder, tmp_path):
     assert "The team, played on the model." in (tmp_path / "logged/report.html").read_text()
 
 
+def test_an_animation_beside_the_page(run, folder, tmp_path):
+    copied(folder, tmp_path, "one", "logged")
+    code, out, err = run("report", "one", "--animate", "moving.svg")
+    assert (code, err) == (0, "")
+    assert out == "written to one/report.html\nanimation written to moving.svg\n"
+    assert ElementTree.parse(tmp_path / "moving.svg").getroot().tag.endswith("svg")
+    code, out, _ = run("report", "one", "--animate", "moving.gif", "--json")
+    assert code == 0
+    assert json.loads(out)["animation_bytes"] == (tmp_path / "moving.gif").stat().st_size
+    code, _, err = run("report", "logged", "--animate", "other.svg")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "nothing to draw" in err
+    assert not (tmp_path / "other.svg").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["report", "one", "--animate", "moving.png"], "expected a file that ends in .svg or .gif"),
+        (["report", "one", "one", "--out", "x.html", "--animate", "x.svg"], "expected a single run, got 2"),
+        (["report", "one", "--animate", "no/such/place.svg"], "cannot write no/such/place.svg"),
         (["report"], "Missing argument"),
         (["report", "nowhere"], "nowhere: expected the folder of a run"),
         (["report", "one", "--out", "no/such/page.html"], "cannot write no/such/page.html"),

@@ -1,17 +1,19 @@
 """`decpomdp runs`: what lies below a folder, in a table."""
 
+import contextlib
+import csv
 import json
+import os
+import pty
+import re
+import subprocess
+import sys
 
 import pytest
 
 import decpomdp as dp
 from decpomdp.core import Fit
 from decpomdp.io.runs import write_run
-
-
-@pytest.fixture(autouse=True)
-def _wide(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
 
 
 @pytest.fixture
@@ -34,13 +36,55 @@ def folder(tmp_path):
     return tmp_path / "runs"
 
 
-def test_the_table(run, folder):
+def in_a_terminal(folder, width):
+    """What the program says in a terminal of so many columns, without the colours."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "decpomdp.cli.main", "runs", str(folder)]
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env={**os.environ, "COLUMNS": str(width)}) as started:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the other end is closed: all is said
+            while piece := os.read(ours, 65536):
+                said += piece
+    os.close(ours)
+    assert started.returncode == 0
+    return [line.rstrip() for line in re.sub("\x1b\\[[0-9;]*m", "", said.decode()).splitlines()]
+
+
+def test_the_table(folder):
+    lines = [line.split() for line in in_a_terminal(folder, 120)]
+    assert lines[0] == ["run", "problem", "method", "value", "how", "nodes", "seconds", "seed", "stopped"]
+    logged = ["deep/logged", "dectiger", "dp", "not", "a", "number", "importance-weighted", "1+1", "2.5", "7"]
+    assert lines[1] == [*logged, "time", "limit"]
+    assert lines[2] == ["tiger-search-0", "dectiger", "search", "13.4486", "exact", "1+1", "2.5", "0", "time", "limit"]
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize(("width", "columns"), [(80, 8), (30, 2)])
+def test_a_narrow_terminal_shows_whole_columns(folder, width, columns):
+    *lines, last = in_a_terminal(folder, width)
+    titles = lines[0].split()
+    assert len(titles) == columns
+    assert {"run", "value"} <= set(titles)
+    assert len(lines) == 3
+    assert "tiger-search-0" in lines[2]
+    assert "13.4486" in lines[2]
+    assert all(len(line) <= width for line in lines)
+    assert last.startswith("no room for ")
+    assert last.endswith(": a wider terminal, a pipe or --json tells all")
+
+
+def test_a_pipe_gets_everything(run, folder):
     code, out, err = run("runs", folder)
     assert (code, err) == (0, "")
-    lines = [line.split() for line in out.splitlines()]
-    assert lines[0] == ["run", "problem", "method", "value", "how", "nodes", "seconds", "seed", "stopped"]
-    assert lines[1] == ["deep/logged", "dectiger", "dp", "importance-weighted", "1+1", "2.5", "7", "time", "limit"]
-    assert lines[2] == ["tiger-search-0", "dectiger", "search", "13.4486", "exact", "1+1", "2.5", "0", "time", "limit"]
+    header, *rows = csv.reader(out.splitlines(), delimiter="\t")
+    told = [dict(zip(header, row, strict=True)) for row in rows]
+    assert told[0]["value"] == "nan"
+    assert told[0]["how"] == "importance-weighted mean"
+    assert told[1]["value"] == "13.4486"
+    assert told[1]["nodes"] == "1+1"
+    assert told[1]["stopped"] == "time limit"
+    assert told[1]["steps"] == ""
 
 
 def test_for_programs(run, folder):
@@ -51,7 +95,7 @@ def test_for_programs(run, folder):
     assert told[1] == {
         "run": "tiger-search-0", "problem": "dectiger", "method": "search", "value": 13.4486,
         "how": "exact, from the model", "nodes": [1, 1], "seconds": 2.5, "seed": 0, "stopped": "time limit",
-        "discount": None, "steps": None,
+        "discount": None, "steps": None, "sample_size": None,
     }  # fmt: skip
 
 

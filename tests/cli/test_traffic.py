@@ -39,14 +39,14 @@ def test_a_team_is_evaluated_by_fresh_episodes(run, as_json, tmp_path):
 
 def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
     told = as_json("learn", "traffic:3", "--method", "sbpr", "--iterations", 1, "--out", "run", "--quiet")
-    assert told["value"]["error"] > 0
+    assert told["value"]["standard_error"] > 0
     assert "fresh episodes" in told["value"]["method"]
     assert told["problem"] == "traffic:3"
     page = (tmp_path / "run" / "report.html").read_text()
     assert "r1c1" in page
     (tmp_path / "run" / "report.html").unlink()
     assert run("report", "run")[0] == 0
-    assert "Recorded episodes" in (tmp_path / "run" / "report.html").read_text()
+    assert "Fresh episodes of the learned team, played on traffic:3" in (tmp_path / "run" / "report.html").read_text()
     assert dp.read_team(tmp_path / "run" / "team.json").problem == "traffic:3"
 
 

@@ -1,5 +1,8 @@
 """The border of core: what passes comes out contiguous, read-only and nobody else's; what does not is named."""
 
+import dataclasses
+from numbers import Integral
+
 import numpy as np
 import pytest
 
@@ -161,3 +164,52 @@ def test_texts():
     assert checks.text("name", "été") == "été"
     assert message(checks.text, "name", 3) == "name: expected a text, got 3"
     assert message(checks.text, "name", "\ud800").startswith("name: expected a text of Unicode characters, got")
+
+
+def test_masked_numbers_are_refused():
+    whole = np.ma.masked_array([0.5, 0.5], [False, False])
+    assert checks.array("x", whole, "i", (2,), np.float64).tolist() == [0.5, 0.5]
+    for masked in (np.ma.masked_array([0.5, 0.5], [False, True]), [np.ma.masked_array([1.0], [True])]):
+        with pytest.raises(InputError, match="x: expected numbers everywhere, got 1 masked ones"):
+            checks.array("x", masked, "i", (None,), np.float64)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\r", "\t", "\x00", "a\u2028b", "\x7f", "\x85"])
+def test_names_stay_on_one_line(text):
+    with pytest.raises(InputError, match="name: expected a text on one line, got"):
+        checks.line("name", text)
+    assert checks.line("name", "a b é") == "a b é"
+
+
+def test_names_of_problems_stay_on_one_line():
+    import decpomdp as dp
+
+    model = dp.load("dectiger")
+    with pytest.raises(InputError, match=r"name: expected a text on one line, got 'two.nlines'"):
+        dataclasses.replace(model, name="two\nlines")
+    with pytest.raises(InputError, match="problem: expected a text on one line"):
+        dataclasses.replace(dp.Team.uniform(model), problem="two\nlines")
+    with pytest.raises(InputError, match="name: expected a text on one line"):
+        dataclasses.replace(dp.simulate(model, episodes=1), name="two\nlines")
+
+
+def test_numbers():
+    assert checks.number("x", np.float32(0.5), 0, 1) == 0.5
+    for wrong in ("0.5", True, None, float("nan"), 2, np.array([0.5]), [0.5], 10**400):
+        with pytest.raises(InputError, match="x: expected a number from 0 to 1, got"):
+            checks.number("x", wrong, 0, 1)
+
+
+def test_kinds_words_and_functions():
+    assert checks.of_kind("x", 3, int) == 3
+    with pytest.raises(InputError, match="x: expected an Integral, got 'a'; read it"):
+        checks.of_kind("x", "a", Integral, "read it")
+    with pytest.raises(InputError, match=r"x: expected an Integral, got the class int itself$"):
+        checks.of_kind("x", int, Integral, "read it")
+    with pytest.raises(InputError, match="x: expected one of a, b, got ndarray"):
+        checks.one_of("x", np.zeros(2), ("a", "b"))
+    with pytest.raises(InputError, match="x: expected True or False, got 1"):
+        checks.truth("x", 1)
+    with pytest.raises(InputError, match="x: expected a function, got 3"):
+        checks.callback("x", 3)
+    assert checks.threads(None) is None

@@ -7,7 +7,7 @@ from oracles.traffic import Grid
 import decpomdp as dp
 from decpomdp import domains
 from decpomdp.core import InputError, Simulator, Team
-from decpomdp.domains.traffic import ACTIONS, OBSERVATIONS, Traffic, busier, named, picture
+from decpomdp.domains.traffic import ACTIONS, OBSERVATIONS, Traffic, busier, named
 from decpomdp.rollouts import collect
 from decpomdp.rollouts.batch import play_batch
 from decpomdp.rollouts.dense import TeamPlayer
@@ -166,20 +166,6 @@ def test_bad_actions_are_refused():
     for wrong in ([[0, 0, 0]], [[0, 0, 0, 2]], [[0, 0, 0, -1]], [[0, 0, 0, 0.5]]):
         with pytest.raises(InputError, match="actions"):
             grid.step(np.array(wrong))
-
-
-def test_a_picture_of_the_moment():
-    grid = Traffic(3)
-    grid.reset(2, 0)
-    first = picture(grid, 1)
-    assert first["lights"] == []
-    assert first["rows"] + first["columns"] == grid.loads[1].tolist()
-    grid.step(np.arange(18).reshape(2, 9) % 2)
-    later = picture(grid, 1)
-    assert later["lights"] == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
-    assert (later["side"], later["most"]) == (3, 9)
-    with pytest.raises(InputError, match="episode"):
-        picture(grid, 2)
 
 
 def test_agents_are_named_by_their_place():

@@ -30,7 +30,7 @@ def test_mistakes_are_named():
         Discretiser.binned([[0.0], [1.0, 1.0]])
     with pytest.raises(InputError, match="observation: expected 2 numbers, one per list of edges, got 3"):
         Discretiser.binned([[0.0], [1.0]]).symbol("x", np.zeros(3))
-    with pytest.raises(InputError, match="expected a function to read with, got int"):
+    with pytest.raises(InputError, match="expected a function to read with, got 3"):
         Discretiser(2, 3)
     with pytest.raises(InputError, match="symbols of the discretiser"):
         Discretiser(0, int)
@@ -40,3 +40,11 @@ def test_mistakes_are_named():
         Discretiser(2, lambda seen: 2).symbol("x", None)
     with pytest.raises(InputError, match="what the discretiser returned"):
         Discretiser(2, lambda seen: 0.5).symbol("x", None)
+
+
+def test_a_reading_that_fails_is_told_in_one_line():
+    with pytest.raises(
+        InputError, match=r"agent x: the discretiser failed on ndarray: IndexError: index 7 is out"
+    ) as told:
+        Discretiser(2, lambda seen: seen[7]).symbol("x", np.zeros(3))
+    assert isinstance(told.value.__cause__, IndexError)

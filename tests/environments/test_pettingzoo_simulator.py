@@ -88,10 +88,10 @@ def test_rewards_become_one():
 def test_seeds_repeat_and_differ():
     simulator = dp.from_pettingzoo(Relay)
     team = dp.Team.uniform(simulator)
-    one = dp.collect(simulator, team, 20, 10, seed=0)
-    assert one == dp.collect(simulator, team, 20, 10, seed=0)
-    assert one == dp.collect(dp.from_pettingzoo(Relay), team, 20, 10, seed=0)
-    assert one != dp.collect(simulator, team, 20, 10, seed=1)
+    one = dp.simulate(simulator, team, 20, 10, seed=0)
+    assert one == dp.simulate(simulator, team, 20, 10, seed=0)
+    assert one == dp.simulate(dp.from_pettingzoo(Relay), team, 20, 10, seed=0)
+    assert one != dp.simulate(simulator, team, 20, 10, seed=1)
     assert len(set(one.rewards[one.offsets[:-1]])) > 15  # the episodes of a batch have their own chance
 
 
@@ -142,7 +142,7 @@ def test_spaces_without_numbers_are_refused_by_name(space):
 def test_mistakes_are_named():
     with pytest.raises(InputError, match="make_env: expected a function that makes an environment, got Relay"):
         dp.from_pettingzoo(Relay())
-    with pytest.raises(InputError, match="expected a PettingZoo ParallelEnv, got int"):
+    with pytest.raises(InputError, match="expected a PettingZoo ParallelEnv or a gymnasium Env, got 3"):
         dp.from_pettingzoo(lambda: 3)
     only = Relay()
     with pytest.raises(InputError, match="expected a new environment at every call"):
@@ -166,6 +166,78 @@ def test_environments_that_take_turns_are_refused():
 
     with pytest.raises(InputError, match="expected a ParallelEnv, got one that takes turns"):
         dp.from_pettingzoo(lambda: parallel_to_aec(Relay()))
+
+
+class Faulty(Relay):
+    """Relay with one thing wrong."""
+
+    def __init__(self, fault):
+        super().__init__()
+        self.fault = fault
+
+    def reset(self, seed=None, options=None):
+        shown, infos = super().reset(seed)
+        if self.fault == "no infos":
+            return shown
+        if self.fault == "reset raises":
+            raise RuntimeError("no\npower")
+        if self.fault == "late agent":
+            self.agents.remove(2)
+        return {**shown, **({0: 99} if self.fault == "outside at reset" else {})}, infos
+
+    def step(self, actions):
+        if self.fault == "step raises":
+            raise KeyError("fuel")
+        if self.fault == "late agent":
+            actions = {**actions, 2: 5} if 2 not in self.agents else actions
+            self.agents = [0, 1, 2]
+        shown, rewards, *ends = super().step(actions)
+        if self.fault == "outside":
+            shown[1] = 10.5
+        if self.fault == "nan":
+            rewards[0] = float("nan")
+        if self.fault == "four":
+            return shown, rewards, *ends[:2]
+        if self.fault == "no rewards":
+            rewards = dict.fromkeys(rewards)
+        return shown, rewards, *ends
+
+
+FAULTS = {
+    "no infos": r"environment relay: reset\(seed=\d+\) failed: ValueError: too many values to unpack",
+    "reset raises": r"environment relay: reset\(seed=\d+\) failed: RuntimeError: no power",
+    "step raises": r"environment relay: step\(\{0: [56], 1: [56], 2: [56]\}\) failed: KeyError: 'fuel'",
+    "outside at reset": r"agent 0: expected an observation in Discrete\(6, start=10\), got 99",
+    "outside": r"agent 1: expected an observation in Discrete\(6, start=10\), got 10.5",
+    "nan": r"environment relay: expected finite rewards, got \{0: nan",
+    "four": r"environment relay: step\(.*\) failed: ValueError: not enough values to unpack",
+    "no rewards": r"reward: the team's reward failed: TypeError: float\(\) argument must be",
+    "late agent": r"environment relay: expected agents only to leave during an episode, got 2 that joined",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_environment_that_does_wrong_is_named(fault):
+    with pytest.raises(InputError, match=FAULTS[fault]) as told:
+        dp.from_pettingzoo(lambda: Faulty(fault))
+    assert len(str(told.value).splitlines()) == 1
+    team = dp.Team.uniform(dp.from_pettingzoo(Relay))
+    with pytest.raises(InputError, match=FAULTS[fault]):
+        dp.play(team, Faulty(fault))
+
+
+def test_a_function_that_makes_nothing():
+    def broken():
+        raise OSError("no licence")
+
+    with pytest.raises(InputError, match="make_env failed: OSError: no licence"):
+        dp.from_pettingzoo(broken)
+    unnamed = Relay()
+    del unnamed.possible_agents
+    with pytest.raises(
+        InputError, match="environment relay: expected possible_agents to name all its agents, got none"
+    ):
+        dp.from_pettingzoo(lambda: unnamed)
 
 
 def test_our_own_problem_comes_back_as_it_was():

@@ -15,7 +15,7 @@ def test_a_team_plays_in_pettingzoo_as_it_does_at_home(seed):
     model = making.model(rng, 3, (2, 3), (3, 2), sparse=True)
     team = making.team(rng, model, (3, 4))
     played = dp.play(team, dp.parallel_env(model, horizon=25), seed=seed)
-    home = dp.collect(model, team, 1, 25, seed=seed)
+    home = dp.simulate(model, team, 1, 25, seed=seed)
     for name in ("agents", "discount", "name"):
         assert getattr(played, name) == getattr(home, name)
     for name in ("observations", "actions", "rewards", "offsets", "terminated"):

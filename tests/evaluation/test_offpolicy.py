@@ -71,7 +71,7 @@ def test_expectations_over_all_trajectories_are_the_exact_value(sparse):
 def test_ratios_are_one_for_the_behaviour_itself_and_the_same_for_any_threads():
     model = dp.load("dectiger")
     team = making.team(np.random.default_rng(0), model, 3)
-    logged = dp.collect(model, team, 1500, 6, seed=1)
+    logged = dp.simulate(model, team, 1500, 6, seed=1)
     assert log_ratios(logged, team) == pytest.approx(0, abs=1e-5)  # recorded with 24 bits
     other = making.team(np.random.default_rng(1), model, 4)
     assert np.array_equal(log_ratios(logged, other, threads=1), log_ratios(logged, other, threads=3))
@@ -93,7 +93,7 @@ def many():
     """200 data sets of 150 episodes: what is said about each, the exact value, and the range of the model's rewards."""
     model, behaviour, team = mild()
     span = (float(model.reward.min()), float(model.reward.max()))
-    logged = dp.collect(model, behaviour, 200 * 150, 3, seed=4)
+    logged = dp.simulate(model, behaviour, 200 * 150, 3, seed=4)
     sets = [part_of(logged, 150 * i, 150 * (i + 1)) for i in range(200)]
     told = [offpolicy_value(part, team, reward_range=span, confidence=0.9, resamples=400) for part in sets]
     return told, exact_value(model, team, 3).value
@@ -148,7 +148,7 @@ def test_the_guarantee_survives_missing_support():
     never = np.array([[1.0, 0.0]])
     one_action = Controller(np.ones(1), never, np.ones((1, 2, 2, 1)))
     uniform = Controller.uniform(2, 2)
-    logged = dp.collect(model, Team.of(model, [one_action, uniform]), 2000, 3, seed=1)
+    logged = dp.simulate(model, Team.of(model, [one_action, uniform]), 2000, 3, seed=1)
     span = (float(model.reward.min()), float(model.reward.max()))
     team = Team.uniform(model)
     told = offpolicy_value(logged, team, reward_range=span)
@@ -174,7 +174,7 @@ def test_missing_support_after_some_sights_only_is_noticed():
 
 def test_a_team_far_from_the_data_is_called_so():
     model = dp.load("dectiger")
-    logged = dp.collect(model, Team.uniform(model), 500, 2, seed=1)
+    logged = dp.simulate(model, Team.uniform(model), 500, 2, seed=1)
     listen = Controller.deterministic([0], [[0, 0]], 3)
     told = offpolicy_value(logged, Team.of(model, [listen, listen]))
     assert told.sample_size < 10
@@ -187,7 +187,7 @@ def test_a_team_far_from_the_data_is_called_so():
 def test_impossible_episodes_leave_the_trivial_interval():
     model = dp.load("dectiger")
     listen, left = (Controller.deterministic([a], [[0, 0]], 3) for a in (0, 1))
-    logged = dp.collect(model, Team.of(model, [listen, listen]), 50, 2, seed=1)
+    logged = dp.simulate(model, Team.of(model, [listen, listen]), 50, 2, seed=1)
     told = offpolicy_value(logged, Team.of(model, [left, left]), reward_range=(-101, 20))
     assert told.guaranteed == pytest.approx((-101 * 1.9, 20 * 1.9))
     assert told.sample_size == 0
@@ -196,7 +196,7 @@ def test_impossible_episodes_leave_the_trivial_interval():
 
 def test_own_data_need_no_warning_and_agree_with_the_mean():
     model, behaviour, _ = mild()
-    logged = dp.collect(model, behaviour, 400, 3, seed=2)
+    logged = dp.simulate(model, behaviour, 400, 3, seed=2)
     told = offpolicy_value(logged, behaviour)
     assert told.warnings == ()
     assert told.sample_sizes == pytest.approx([400] * 3, rel=1e-6)
@@ -207,11 +207,11 @@ def test_own_data_need_no_warning_and_agree_with_the_mean():
 def test_very_long_episodes_stay_finite():
     model = dp.load("dectiger")
     listen = Controller.deterministic([0], [[0, 0]], 3).exploring(1e-9)
-    logged = dp.collect(model, Team.of(model, [listen, listen]).exploring(0.999), 20, 2000, seed=1)
+    logged = dp.simulate(model, Team.of(model, [listen, listen]).exploring(0.999), 20, 2000, seed=1)
     told = offpolicy_value(logged, Team.of(model, [listen, listen]), resamples=100)
     assert np.isfinite([told.ordinary.high, told.per_decision.high, told.self_normalised.high]).all()
     reverse = offpolicy_value(
-        dp.collect(model, Team.of(model, [listen, listen]), 20, 2000, seed=1), Team.uniform(model)
+        dp.simulate(model, Team.of(model, [listen, listen]), 20, 2000, seed=1), Team.uniform(model)
     )
     assert np.isfinite(reverse.ordinary.value)
     assert told.warnings
@@ -220,7 +220,7 @@ def test_very_long_episodes_stay_finite():
 @pytest.mark.parametrize(("size", "refused"), [(1e150, False), (1e308, True)])
 def test_huge_rewards_are_added_up_or_refused(size, refused):
     model, behaviour, team = mild()
-    logged = dp.collect(model, behaviour, 50, 3, seed=1)
+    logged = dp.simulate(model, behaviour, 50, 3, seed=1)
     huge = replace(logged, rewards=np.sign(logged.rewards) * size)
     if refused:
         with pytest.raises(InputError, match="too large to be added up"):
@@ -266,18 +266,18 @@ def test_shorter_episodes_earn_nothing_after_their_end():
 def test_mistakes_are_named(changed, word):
     model, behaviour, team = mild()
     with pytest.raises(InputError, match=word):
-        offpolicy_value(dp.collect(model, behaviour, 5, 3), team, **changed)
+        offpolicy_value(dp.simulate(model, behaviour, 5, 3), team, **changed)
 
 
 def test_unknown_probabilities_and_single_episodes_are_refused():
     model, behaviour, team = mild()
-    logged = dp.collect(model, behaviour, 5, 3)
+    logged = dp.simulate(model, behaviour, 5, 3)
     unknown = np.array(logged.behaviour)
     unknown[4, 1] = np.nan
     with pytest.raises(InputError, match="episode 1, step 1, agent agent2: expected the probability"):
         offpolicy_value(replace(logged, behaviour=unknown), team)
     with pytest.raises(InputError, match="expected at least 2"):
-        offpolicy_value(dp.collect(model, behaviour, 1, 3), team)
+        offpolicy_value(dp.simulate(model, behaviour, 1, 3), team)
     with pytest.raises(InputError, match="team does not fit"):
         offpolicy_value(logged, Team.uniform(dp.load("dectiger")))
 

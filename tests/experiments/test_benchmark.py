@@ -1,13 +1,15 @@
 """A table of runs: complete, resumable, summarised as it says."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import decpomdp as dp
 from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
-from decpomdp.experiments.benchmark import Cell, Plan, lines_of, open_table, result_of
+from decpomdp.experiments.benchmark import Plan, cell_of, lines_of, open_table, run_table
+from decpomdp.experiments.cells import finished
 
 
 @pytest.fixture
@@ -44,10 +46,26 @@ def test_a_table_is_run_continued_and_summarised(told, tmp_path):
     assert "steps = 300000" in err
 
 
-def test_a_run_that_was_cut_off_is_run_again(tmp_path):
-    (tmp_path / "dectiger-search-0").mkdir()
-    (tmp_path / "dectiger-search-0/team.json").write_text("half")
-    assert result_of(tmp_path, Cell("dectiger", "search", 0)) is None
+PLAN = Plan(("broadcast",), ("search",), 1, None, 30_000, 1)
+
+
+def test_a_run_that_was_cut_off_is_run_again(told, tmp_path):
+    open_table(tmp_path, PLAN)
+    (tmp_path / "broadcast-search-0").mkdir()
+    (tmp_path / "broadcast-search-0/team.json").write_text("half")
+    assert not finished(tmp_path, cell_of(tmp_path, PLAN, "broadcast", "search", 0))
+    base = ["benchmark", "--problems", "broadcast", "--steps", 30_000, "--time-limit", 60, "--threads", 1]
+    code, _, err = told(*base, "--out", tmp_path)
+    assert code == 2
+    assert "time_limit = None" in err  # another plan than this folder's
+    run_table(tmp_path, PLAN, 1, "decpomdp.cli.benchmark:learned", lambda line: None)
+    assert dp.read_team(tmp_path / "broadcast-search-0/team.json").agents
+
+
+def test_a_run_that_fails_says_why(tmp_path):
+    plan = Plan(("broadcast",), ("magic",), 1, None, 100, 1)
+    with pytest.raises(InputError, match="broadcast magic seed 0: method: expected one of"):
+        run_table(tmp_path / "t", plan, 1, "decpomdp.cli.benchmark:learned", lambda line: None)
 
 
 def test_a_strange_folder_is_left_alone(tmp_path):
@@ -57,7 +75,9 @@ def test_a_strange_folder_is_left_alone(tmp_path):
 
 
 def test_files_name_their_cells():
-    assert Cell("some/where/my.dpomdp.gz", "search", 3).folder == "my-search-3"
+    cell = cell_of(Path("t"), PLAN, "some/where/my.dpomdp.gz", "search", 3)
+    assert cell.own_file == "my-search-3/run.json"
+    assert cell.settings["out"] == str(Path("t/my-search-3"))
 
 
 def test_an_empty_table_has_no_lines(tmp_path):

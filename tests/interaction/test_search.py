@@ -120,3 +120,10 @@ def test_settings_are_reported():
     fit = search(dp.load("dectiger"), steps=20_000, settings=SearchSettings(islands=2))
     assert fit.settings["islands"] == 2
     assert fit.settings["steps"] == 20_000
+
+
+@pytest.mark.parametrize(("problem", "least"), [("recycling", 12.0), ("broadcast", 7.0), ("boxpushing", 20.0)])
+def test_something_is_learned_from_very_few_steps(problem, least):
+    model = dp.load(problem)
+    values = [exact_value(model, search(model, steps=10_000, seed=seed).team).value for seed in range(3)]
+    assert sorted(values)[1] > least

@@ -60,7 +60,7 @@ def test_lost_weight_is_noticed():
 
 def test_a_fit_goes_on_in_double(monkeypatch):
     episodes, posterior = two_regimes()
-    monkeypatch.setattr("decpomdp.learners.learn._first", lambda *_: (posterior,))
+    monkeypatch.setattr("decpomdp.learners.learn.beginning", lambda *_: (posterior,))
     prior = ExpectationMaximisation(3)
     exact = learn_from_episodes(episodes, prior, settings=LearnSettings(sweeps=3))
     with pytest.warns(LearningWarning, match="double from here"):
@@ -71,7 +71,7 @@ def test_a_fit_goes_on_in_double(monkeypatch):
 def test_a_whole_fit_in_single():
     rng = np.random.default_rng(5)
     episodes = data.episodes(rng, 2, count=400, longest=4)
-    settings = {"sweeps": 20, "truncation": 6}
+    settings = {"sweeps": 20}
     with pytest.warns(LearningWarning, match="few episodes"):
         exact, near = (
             learn_from_episodes(episodes, Fixed(2), settings=LearnSettings(**settings, precision=precision))

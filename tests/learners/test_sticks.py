@@ -6,7 +6,8 @@ from oracles import sweeps
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
-from decpomdp.core import InputError
+from decpomdp.core import Agent, InputError
+from decpomdp.learners import StickBreaking
 from decpomdp.learners.rows import DirichletPrior, PointPrior
 from decpomdp.learners.sticks import SticksPrior, best_eta
 
@@ -43,6 +44,24 @@ def test_means_and_samples(shared):
     assert draws.sum(axis=2) == pytest.approx(1, abs=1e-9)
     assert draws.mean(axis=0) == pytest.approx(sticks.mean(), abs=4 * draws.std(axis=0).max() / np.sqrt(4000))
     assert sticks.mean() == pytest.approx(counts / counts.sum(axis=1, keepdims=True), abs=0.03)
+
+
+@pytest.mark.parametrize(("reading", "rate", "mass"), [("scale", 1e6, 0), ("rate", 1e-6, -1)])
+def test_both_readings_of_gamma(reading, rate, mass):
+    """Without counts the scale gives everything to the first node, the rate to the last of the truncation."""
+    prior = StickBreaking(reading=reading).priors(Agent("x", ("a",), ("o",))).move
+    assert prior.rate == pytest.approx(rate, rel=1e-12)
+    assert prior.updated(np.zeros((1, 5))).mean()[0, mass] > 0.999
+    assert StickBreaking() == StickBreaking(reading="scale")
+
+
+def test_one_concentration_for_all_sticks_is_the_dirichlet_process():
+    rng = np.random.default_rng(2)
+    counts = rng.gamma(1.0, size=(3, 4))
+    each, shared = (SticksPrior(1.0, 2.0, 3.0, one).updated(counts).eta for one in (False, True))
+    assert each.shape == pytest.approx(np.full((3, 3), 3.0))
+    assert shared.shape.tolist() == [[2.0 + 9]]
+    assert shared.rate[0, 0] > each.rate.max()
 
 
 def test_divergence_is_zero_only_at_the_prior():

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from learners import data
-from oracles import sweeps
+from oracles import special, sweeps
 
+from decpomdp.core import Agent, Episodes
 from decpomdp.filtering.filter import filtered
 from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process
 from decpomdp.learners.sweep import count, evaluate, update
@@ -62,6 +63,29 @@ def test_likelihoods_weights_and_counts(name, agents, first, seed):
         assert counted.firsts == pytest.approx(3.0 * firsts, rel=EXACT, abs=EXACT)
 
 
+@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("end", range(4))
+def test_phi_and_xi(name, end):
+    """Every action occurs once, so the counts of (node, action) tell the steps apart; only step `end` has weight."""
+    agent = Agent("x", ("a", "b", "c", "d"), ("o", "p"))
+    did, saw = np.array([2, 0, 3, 1]), np.array([-1, 1, 0, 1])
+    rewards = np.eye(4)[end]
+    episodes = Episodes(
+        (agent,), np.array([0, 4]), saw[:, None], did[:, None], np.full((4, 1), 0.25), rewards, discount=0.9
+    )
+    work = data.task(episodes, evidence=1.0)
+    found = evaluate(work, data.posterior(np.random.default_rng(3), episodes, PRIORS[name]))
+    (brute,) = controllers(found, shown=False)
+    (counted,) = count(work, found)
+    for tau in range(4):
+        wanted = sweeps.phi(brute, did, saw, end, tau) if tau <= end else np.zeros(3)
+        assert counted.visits[:, did[tau]] == pytest.approx(wanted, rel=EXACT, abs=EXACT)
+    for tau in range(3):
+        wanted = sweeps.xi(brute, did, saw, end, tau) if tau < end else np.zeros((3, 3))
+        assert counted.moves[:, did[tau], saw[tau + 1]] == pytest.approx(wanted, rel=EXACT, abs=EXACT)
+        assert counted.moves[:, did[tau], 1 - saw[tau + 1]].sum() == 0
+
+
 @pytest.mark.parametrize("name", ["stick-breaking", "dp", "fixed"])
 @pytest.mark.parametrize(("agents", "first"), CASES)
 def test_bound_has_every_term(name, agents, first):
@@ -71,6 +95,46 @@ def test_bound_has_every_term(name, agents, first):
     told = [data.as_oracle(agent) for agent in posterior]
     wanted = sweeps.bound(data.as_dicts(episodes), told, data.step_weights(work, episodes), kappa=3.0)
     assert evaluate(work, posterior).bound == pytest.approx(wanted, rel=EXACT)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 2.5])
+@pytest.mark.parametrize("first", [False, True])
+def test_bound_with_a_point_for_the_concentration(sigma, first):
+    """sigma != 1: every stick is held against Beta(sigma, eta) at the point, which pays its prior density."""
+    rng = np.random.default_rng(0)
+    episodes = data.episodes(rng, 2, first=first)
+    work = data.task(episodes)
+    posterior = data.posterior(rng, episodes, StickBreaking(sigma=sigma, **MILD), first=first)
+    found = evaluate(work, posterior)
+    dicts, weights = data.as_dicts(episodes), data.step_weights(work, episodes)
+    wanted = 3.0 * np.log(sweeps.value_of_weights(dicts, controllers(found, first), weights))
+    for agent in posterior:
+        wanted -= sum(sweeps.kl_dirichlet(row, agent.action.prior) for row in agent.action.weights)
+        for rows in filter(None, (agent.move, agent.first)):
+            wanted -= sweeps.kl_beta(rows.left, rows.right, sigma, rows.eta.mean).sum()
+            wanted += special.gamma_density(np.log(rows.eta.mean), MILD["c"], MILD["d"]).sum()
+    assert found.bound == pytest.approx(wanted, rel=EXACT)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_every_arrow_is_a_pure_function(name):
+    """The same in gives the same out, bit by bit, and what went in is as it was."""
+    _, work, posterior = setting(name, 2, True)
+    before = [np.array(agent.counts.moves) for agent in posterior]
+    found, again = evaluate(work, posterior), evaluate(work, posterior)
+    assert found.bound == again.bound
+    nu, tables = found.weighed.nu.copy(), [table.copy() for table in found.tables[0]]
+    once, twice = count(work, found), count(work, found)
+    for one, other in zip(once, twice, strict=True):
+        assert np.array_equal(one.visits, other.visits)
+        assert np.array_equal(one.moves, other.moves)
+    kept = [counts.moves.copy() for counts in once]
+    first, second = update(found, once), update(found, once)
+    assert evaluate(work, first).bound == evaluate(work, second).bound != found.bound
+    assert all(np.array_equal(a, b) for a, b in zip(kept, (c.moves for c in once), strict=True))
+    assert all(np.array_equal(a, b.counts.moves) for a, b in zip(before, posterior, strict=True))
+    assert np.array_equal(nu, found.weighed.nu)
+    assert all(np.array_equal(a, b) for a, b in zip(tables, found.tables[0], strict=True))
 
 
 def test_the_bound_test_can_fail():

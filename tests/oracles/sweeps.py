@@ -1,4 +1,4 @@
-"""Brute force for one sweep of variational Bayes: every node path is listed, no recursion, nothing of the package.
+"""Brute force for one sweep of variational Bayes: every node path is listed, no recursion; numpy alone.
 
 One agent's episode: observations[t] is seen before actions[t] and after actions[t-1]; observations[0] is -1 when
 nothing is seen before the first action. A controller is (initial[i], first[o, i] or None, action[i, a],
@@ -12,11 +12,17 @@ episode, discount and shift included, none negative. For tiny sizes only: the co
 import itertools
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import betaln, digamma, gammaln
-from scipy.stats import dirichlet
-
-NEGLIGIBLE = 50.0  # a density is followed down to exp(-50) of its peak
+from oracles.special import (
+    beta_density,
+    digamma,
+    dirichlet_density,
+    gamma_density,
+    gamma_rule,
+    log_beta,
+    log_gamma,
+    over_half_line,
+    over_unit_interval,
+)
 
 # ---- node paths of one agent ----
 
@@ -140,25 +146,40 @@ def counts(episodes, controllers, step_weights, agent):
 def kl_dirichlet(q, p):
     """KL(Dir(q) || Dir(p)) = ln B(p) - ln B(q) + sum_a (q_a - p_a) (psi(q_a) - psi(sum q)), B the constant."""
     q, p = np.asarray(q, float), np.broadcast_to(np.asarray(p, float), np.shape(q))
-    constants = gammaln(p).sum() - gammaln(p.sum()) - gammaln(q).sum() + gammaln(q.sum())
+    constants = log_gamma(p).sum() - log_gamma(p.sum()) - log_gamma(q).sum() + log_gamma(q.sum())
     return constants + np.sum((q - p) * (digamma(q) - digamma(q.sum())))
 
 
 def kl_beta(s, e, sigma, eta):
     """KL(Beta(s, e) || Beta(sigma, eta)); works on arrays element by element."""
     expected = (s - sigma) * digamma(s) + (e - eta) * digamma(e) + (sigma - s + eta - e) * digamma(s + e)
-    return betaln(sigma, eta) - betaln(s, e) + expected
+    return log_beta(sigma, eta) - log_beta(s, e) + expected
 
 
 def kl_gamma(shape, rate, c, b):
     """KL(Gamma(shape, rate) || Gamma(c, b)), second parameters rates."""
-    constants = gammaln(c) - gammaln(shape) + c * (np.log(rate) - np.log(b))
+    constants = log_gamma(c) - log_gamma(shape) + c * (np.log(rate) - np.log(b))
     return constants + (shape - c) * digamma(shape) + shape * (b / rate - 1)
 
 
-def kl_by_quadrature(q, p, low, high):
-    """KL(q || p) of two scipy.stats distributions on (low, high): the integral of q ln(q / p)."""
-    return quad(lambda x: q.pdf(x) * (q.logpdf(x) - p.logpdf(x)), low, high, epsabs=1e-11, limit=400)[0]
+def kl_beta_by_quadrature(s, e, sigma, eta):
+    """KL(Beta(s, e) || Beta(sigma, eta)): the integral of q ln(q / p) over (0, 1)."""
+
+    def parts(log_x, log_rest):
+        q = beta_density(log_x, log_rest, s, e)
+        return q - beta_density(log_x, log_rest, sigma, eta), q
+
+    return over_unit_interval(parts, min(s, e))
+
+
+def kl_gamma_by_quadrature(shape, rate, c, b):
+    """KL(Gamma(shape, rate) || Gamma(c, b)): the integral of q ln(q / p) over (0, inf)."""
+
+    def parts(log_x):
+        q = gamma_density(log_x, shape, rate)
+        return q - gamma_density(log_x, c, b), q
+
+    return over_half_line(parts, shape, rate)
 
 
 def kl_dirichlet_by_quadrature(q, p, points=100):
@@ -168,23 +189,16 @@ def kl_dirichlet_by_quadrature(q, p, points=100):
     """
     nodes, weights = np.polynomial.legendre.leggauss(points)
     u, v = np.meshgrid((nodes + 1) / 2, (nodes + 1) / 2, indexing="ij")
-    x = np.stack([u, (1 - u) * v, (1 - u) * (1 - v)]).reshape(3, -1)
-    area = (np.outer(weights, weights) / 4 * (1 - u)).ravel()
-    log_q, log_p = (np.log([dirichlet.pdf(at, which) for at in x.T]) for which in (q, p))
+    logs = np.log(np.stack([u, (1 - u) * v, (1 - u) * (1 - v)], axis=-1))
+    area = np.outer(weights, weights) / 4 * (1 - u)
+    log_q, log_p = dirichlet_density(logs, q), dirichlet_density(logs, p)
     return np.sum(area * np.exp(log_q) * (log_q - log_p))
 
 
 def expected_stick_divergence(s, e, shape, rate, sigma=1.0):
-    """E_eta[KL(Beta(s, e) || Beta(sigma, eta))] with eta ~ Gamma(shape, rate), shape >= 0.1: an integral over ln eta.
-
-    With y = ln(eta rate / shape) the density is proportional to exp(shape (1 + y - e^y)), smooth and falling at least
-    exponentially on both sides, where the trapezoidal rule is exact to rounding.
-    """
-    a = NEGLIGIBLE / shape  # both ends of y lie where the exponent is below -NEGLIGIBLE
-    y = np.linspace(-a - np.sqrt(2 * a), np.sqrt(2 * a), 2001)
-    density = np.exp(shape * (1 + y - np.exp(y)))
-    integrand = density * kl_beta(s, e, sigma, np.exp(y) * shape / rate)
-    return np.trapezoid(integrand, y) / np.trapezoid(density, y)
+    """E_eta[KL(Beta(s, e) || Beta(sigma, eta))] with eta ~ Gamma(shape, rate), shape >= 0.1, by quadrature."""
+    eta, weights = gamma_rule(shape, rate)
+    return np.sum(weights * kl_beta(s, e, sigma, eta))
 
 
 # ---- expectations of the posterior ----

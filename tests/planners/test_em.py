@@ -9,9 +9,11 @@ from oracles import deterministic_controllers, em_by_algebra, making
 import decpomdp as dp
 from decpomdp.core import Controller, InputError, Team
 from decpomdp.evaluation import exact_value
-from decpomdp.planners.em import EmClimb, em, random_team
+from decpomdp.planners.em import em, random_team
 from decpomdp.planners.em_chain import Chain, Tables, World, flattened, one_layer
+from decpomdp.planners.em_run import EmClimb
 from decpomdp.planners.em_step import Counts, begun, counted, iterated, moved
+from decpomdp.planners.stopping import PlanClock
 
 SHAPES = [
     ((2,), (3,), (2,)),
@@ -87,12 +89,28 @@ def test_the_exact_value_never_falls(actions, observations, nodes, stride):
 @pytest.mark.parametrize(("problem", "steps"), [("dectiger", 20), ("recycling", 20), ("boxpushing", 4)])
 def test_the_exact_value_never_falls_on_real_problems(problem, steps):
     model = dp.load(problem)
-    fit = em(model, nodes=(2, 3), iterations=steps, restarts=1, seed=1)
-    values = [row["value"] for row in fit.trace if row["phase"] == "em"]
-    assert len(values) == steps + 1
-    assert_rises(values)
+    start = random_team(model, (2, 3), np.random.default_rng(1))
+    climb = EmClimb(World.of(model), start, steps, 1e-7, 1024.0, PlanClock(None, 1))
+    while not climb.advance():
+        assert climb.promise() == pytest.approx(exact_value(model, climb.team()).value, abs=1e-7)
+    assert len(climb.values) == steps + 1
+    assert_rises(climb.values)
+
+
+def test_the_trace_tells_what_the_evaluator_says(monkeypatch):
+    model = dp.load("recycling")
+    said = []
+
+    def evaluator(*arguments):
+        said.append(exact_value(*arguments))
+        return said[-1]
+
+    monkeypatch.setattr("decpomdp.planners.incumbent.exact_value", evaluator)
+    fit = em(model, nodes=2, iterations=20, restarts=6, seed=1)
+    assert {row["lower"] for row in fit.trace} <= {one.value for one in said}
+    assert all(row["value"] == row["lower"] for row in fit.trace)
+    assert_rises([row["lower"] for row in fit.trace])
     assert fit.trace[-1]["value"] == exact_value(model, fit.team).value
-    assert fit.trace[-1]["value"] == pytest.approx(max(values), abs=1e-7)
 
 
 def layered(rng, model, layers, widths):
@@ -157,7 +175,10 @@ def test_stops_for_the_reason_it_says():
     model = dp.load("broadcast")
     assert em(model, nodes=1, restarts=2, iterations=5000).stopped == "converged"
     assert em(model, restarts=1, iterations=1).stopped == "iterations"
-    fit = em(model, restarts=2**31, iterations=2**31, time_limit=0.3)
+    assert em(model, nodes=1, iterations=3).settings["restarts"] == 10  # neither given: bounded
+    fit = em(model, nodes=1, iterations=3, time_limit=2)  # as many restarts as the time allows
+    assert fit.settings["restarts"] is None
+    assert len(fit.trace) > 12
     assert fit.stopped == "time limit"
     assert fit.seconds < 5
     assert {tuple(row) for row in fit.trace} == {("seconds", "iteration", "phase", "value", "lower", "upper", "nodes")}
@@ -189,7 +210,7 @@ def test_no_iteration_is_a_random_team():
     model = dp.load("dectiger")
     world = World.of(model)
     start = random_team(model, (2, 2), np.random.default_rng(0))
-    climb = EmClimb(world, start, 0, 1e-7, 1.0, dp.engines.clock.Clock(None))
+    climb = EmClimb(world, start, 0, 1e-7, 1.0, PlanClock(None, 1))
     assert climb.advance()
     assert climb.values == [pytest.approx(exact_value(model, flattened(model, start)).value)]
 
@@ -200,7 +221,9 @@ def test_no_iteration_is_a_random_team():
         ({"nodes": 0}, "nodes: expected a whole number"),
         ({"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
         ({"restarts": 0}, "restarts: expected"),
-        ({"time_limit": -1}, "time_limit: expected seconds above 0, got -1"),
+        ({"begin": 3}, "begin: expected a Team, got 3"),
+        ({"least": float("nan")}, "least: expected a number of at least 0, got nan"),
+        ({"stride": 0.5}, "stride: expected a number of at least 1, got 0.5"),
     ],
 )
 def test_bad_settings_are_named(change, message):

@@ -1,6 +1,9 @@
 """The parts of FB-HSVI, each against its definition."""
 
 import itertools
+import os
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -334,10 +337,9 @@ def test_looking_ahead_with_nothing_beyond_is_the_optimum():
     assert len(set(rules[0][0].tolist() + rules[0][1].tolist())) == 1  # both listen first
 
 
-def test_toulbar2_cut_short_still_bounds(monkeypatch):
-    """A game too large for one second: what alternating best answers find must not exceed the bound."""
+def test_toulbar2_cut_short_still_bounds():
+    """A game too large for its backtracks: what alternating best answers find must not exceed the bound."""
     pytest.importorskip("pytoulbar2")
-    monkeypatch.setattr(decision_rules, "SECONDS", 1)
     rng = np.random.default_rng(1)
     labels, actions = 14, 4
     counts = (labels, labels)
@@ -353,3 +355,13 @@ def test_toulbar2_cut_short_still_bounds(monkeypatch):
             second = answers.argmax(axis=1)
         best = max(best, float(answers.max(axis=1).sum()))
     assert found.value <= best <= found.bound + 1e-9
+
+
+def test_toulbar2_leaves_the_interrupt_to_python():
+    pytest.importorskip("pytoulbar2")
+    rng = np.random.default_rng(2)
+    game = game_of(rng.normal(size=(64, 9)), joint_table((8, 8)), (8, 8), [3, 3])
+    assert decision_rules._toulbar2(game, game.everything) is not None
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it comes while asleep
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)

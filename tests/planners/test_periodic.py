@@ -8,7 +8,6 @@ from oracles import deterministic_controllers, em_by_algebra, making
 
 import decpomdp as dp
 from decpomdp.core import InputError
-from decpomdp.engines.clock import Clock
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels.periodic import fill_joint, reach, worth
 from decpomdp.kernels.periodic_climb import sweeps
@@ -28,8 +27,10 @@ from decpomdp.planners.periodic_plan import (
     trimmed,
 )
 from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
+from decpomdp.planners.stopping import PlanClock
 
 MARGIN = 1e-9
+NEVER = np.zeros(1, np.int64)  # nobody stops the sweeps
 SHAPES = [
     ((2,), (3,), (2,), 3),
     ((2, 3), (2, 1), (2, 3), 2),
@@ -119,7 +120,7 @@ def test_no_sweep_lowers_the_exact_value(actions, observations, widths, layers, 
     horizon = None if closed else layers
     before = exact_value(model, team_of(model, plan), horizon).value
     for number in range(6):
-        told = sweeps(game, plan, room, closed, 1, 1, -np.inf, MARGIN, np.uint64(number))
+        told = sweeps(game, plan, room, closed, 1, 1, -np.inf, MARGIN, np.uint64(number), NEVER)
         after = exact_value(model, team_of(model, plan), horizon).value
         assert told == pytest.approx(after, abs=1e-8)
         assert after >= before - 1e-8
@@ -135,7 +136,7 @@ def test_no_sweep_lowers_the_exact_value_on_real_problems(problem, layers, width
     plan = random_plan(game, layers, (width, width), rng)
     room, values_seen = room_for(game, plan), []
     for number in range(8):
-        told = sweeps(game, plan, room, True, 1, 1, -np.inf, 1e-7, np.uint64(number))
+        told = sweeps(game, plan, room, True, 1, 1, -np.inf, 1e-7, np.uint64(number), NEVER)
         values_seen.append(exact_value(model, team_of(model, plan)).value)
         assert told == pytest.approx(values_seen[-1], abs=1e-5)
     assert all(after >= before - 1e-6 for before, after in itertools.pairwise(values_seen))
@@ -238,7 +239,7 @@ def test_three_agents_with_different_alphabets():
 
 def test_later_climbs_go_on_from_the_best_or_start_afresh():
     model = dp.load("broadcast")
-    search = Search(game_of(model), guide_of(model), None, None, 0, Clock(None), QUICK)
+    search = Search(game_of(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     for number in range(len(search.sizes)):
         climb = search.climb(number)
         assert climb.fresh
@@ -256,19 +257,19 @@ def test_a_plan_that_earns_nothing_ends_its_sweeps():
     silent = game._replace(reward=np.zeros_like(game.reward))
     room.v[:] = 5.0  # decays to the smallest floats there are, and must not be followed down to them
     spread(silent, room.joint, room.v)
-    assert sweeps(silent, plan, room, True, 3, 1, -np.inf, MARGIN, np.uint64(0)) == pytest.approx(0, abs=1e-7)
+    assert sweeps(silent, plan, room, True, 3, 1, -np.inf, MARGIN, np.uint64(0), NEVER) == pytest.approx(0, abs=1e-7)
 
 
 def test_a_discount_near_one_ends():
     model, game, plan, room = made((2, 2), (2, 2), (2, 2), 2, discount=0.9999)
     margin = 1e-9 * np.abs(model.reward).max() / 1e-4
-    told = sweeps(game, plan, room, True, 2, 1, -np.inf, margin, np.uint64(0))
+    told = sweeps(game, plan, room, True, 2, 1, -np.inf, margin, np.uint64(0), NEVER)
     assert told == pytest.approx(exact_value(model, team_of(model, plan)).value, rel=1e-6)
 
 
 def test_plans_do_not_grow_for_ever():
     game, guide = game_of(dp.load("broadcast")), guide_of(dp.load("broadcast"))
-    search, rng = Search(game, guide, None, None, 0, Clock(None), QUICK), np.random.default_rng(0)
+    search, rng = Search(game, guide, None, None, 0, PlanClock(None, 1), QUICK), np.random.default_rng(0)
     plan = random_plan(game, 1, (2, 2), rng)
     for _ in range(200):
         plan = search._continued(plan, rng)
@@ -278,17 +279,17 @@ def test_plans_do_not_grow_for_ever():
 
 def test_fixed_sizes_are_kept_and_large_ones_left_out():
     game, guide = game_of(dp.load("dectiger")), guide_of(dp.load("dectiger"))
-    fixed = Search(game, guide, 4, (2, 3), 0, Clock(None), QUICK)
+    fixed = Search(game, guide, 4, (2, 3), 0, PlanClock(None, 1), QUICK)
     assert fixed.sizes == [(4, (2, 3))]
     model = making.model(np.random.default_rng(0), 2, (2,) * 8, (1,) * 8)
-    many = Search(game_of(model), guide_of(model), None, None, 0, Clock(None), QUICK)
+    many = Search(game_of(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     assert many.sizes
     assert all(layers * np.prod(widths) * 3 <= 3_000_000 for layers, widths in many.sizes)
 
 
 def test_a_climb_never_loses():
     model = dp.load("recycling")
-    search = Search(game_of(model), guide_of(model), None, None, 0, Clock(None), QUICK)
+    search = Search(game_of(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     climb, told = PeriodicClimb(search, (2, (2, 2)), None, [0]), []
     while not climb.advance():
         told.append(climb.value)
@@ -320,7 +321,7 @@ def test_time_limit_and_interrupt_keep_the_best():
         ({"layers": 0}, "layers: expected a whole number"),
         ({"width": (2, 2, 2)}, "width: expected one number for each of 2 agents, got 3"),
         ({"restarts": 0}, "restarts: expected"),
-        ({"time_limit": 0}, "time_limit: expected seconds above 0, got 0"),
+        ({"settings": 3}, "settings: expected a PeriodicSettings, got 3"),
         ({"layers": 5000, "width": 1000}, "layers and width: expected at most"),
     ],
 )

@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 import decpomdp as dp
 from decpomdp.core import Fit
+from decpomdp.core.scene import Street, StreetMap, StreetScene
 from decpomdp.io.runs import read_run
 from decpomdp.report.keep import keep_run
 
@@ -29,6 +32,58 @@ def kept(folder, model, team, trace=None, seed=1, **facts):
     }  # fmt: skip
     keep_run(folder, fit, told, model)
     return read_run(folder)
+
+
+def kept_on(folder, simulator, team, trace=None, seed=1, **facts):
+    """A run of `team` on a simulator."""
+    folder.mkdir(parents=True, exist_ok=True)
+    fit = Fit(team, search_trace() if trace is None else trace, "steps", 1.25, {"method": "sbpr", "seed": seed})
+    told = {
+        "problem": simulator.name, "source": simulator.name, "discount": simulator.discount, "method": "sbpr",
+        "steps": 39000, "value": {"value": 1.5, "method": "mean of fresh episodes", "standard_error": 0.25},
+        "seed": seed, **facts,
+    }  # fmt: skip
+    keep_run(folder, fit, told, simulator)
+    return read_run(folder)
+
+
+class NastyStreets:
+    """Eight lights in a row whose names mean harm: too many for a card each."""
+
+    name, discount, repeatable = NASTY, 0.9, True
+    agents = tuple(
+        dp.Agent(f"{NASTY}{n}", (f"{NASTY}go", f"{NASTY}stop"), (f"{NASTY}dark", f"{NASTY}bright")) for n in range(8)
+    )
+
+    def reset(self, episodes, seed):
+        self.actions = np.full((episodes, 8), -1)
+
+    def step(self, actions):
+        self.actions = np.asarray(actions)
+        return dp.Step(self.actions * 0, self.actions.sum(axis=1) * 1.0, np.zeros(len(actions), bool))
+
+    def street_map(self):
+        street = Street(f"{NASTY}street", (-1.0, 0.0), (0.0, 0.0), (8.0, 0.0))
+        return StreetMap(tuple((float(n), 0.0) for n in range(8)), (street,), 4)
+
+    def street_scene(self, episode=0):
+        return StreetScene((3,), tuple(self.actions[episode].tolist()))
+
+
+class Countdown:
+    """Shows how many steps are left, and ends; its length is a function of the seed. Nothing to draw."""
+
+    name, discount, repeatable = "countdown", 0.5, True
+    agents = (dp.Agent("ann", ("a", "b"), ("odd", "even")), dp.Agent("bob", ("c", "d"), ("odd", "even")))
+
+    def reset(self, episodes, seed):
+        self.left = np.full(episodes, 2 + seed % 4)
+        return np.stack([self.left % 2, self.left % 2], axis=1)
+
+    def step(self, actions):
+        self.left = self.left - 1
+        seen = np.stack([self.left % 2, self.left % 2], axis=1)
+        return dp.Step(seen, np.ones(len(actions)), self.left == 0)
 
 
 def nasty_model():

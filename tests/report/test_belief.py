@@ -58,7 +58,7 @@ def test_it_is_repeatable_and_small_and_can_be_read_back(data):
 
 
 def test_em_knows_no_doubt(data):
-    fit = fitted(data[1], prior_named("em:2"))
+    fit = dp.learn(data[1], prior=prior_named("em:2"), settings=dp.LearnSettings(sweeps=15, cap=5.0))
     assert belief_summary(fit.posterior, fit.team, None, 0) is None
 
 

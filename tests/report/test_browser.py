@@ -6,9 +6,14 @@ import pytest
 from dectiger_horizon3 import controller
 
 import decpomdp as dp
+from decpomdp.domains import boxpushing
+from decpomdp.domains.traffic import Traffic
+from decpomdp.report.animation import animated_svg
 from decpomdp.report.page import write_page
+from decpomdp.report.replay import replay_on_simulator
 from decpomdp.report.sources import shown
-from report.making import kept, nasty_model
+from decpomdp.report.watching import watch
+from report.making import NASTY, NastyStreets, kept, kept_on, nasty_model
 
 pytestmark = pytest.mark.browser
 
@@ -43,12 +48,15 @@ def paths(tiger, logged, tmp_path_factory):
         one = dp.Controller.deterministic(actions, moves, len(model.agents[0].actions))
         kept(folder / name, model, dp.Team.of(model, [one] * 2))
         made[name] = folder / name / "report.html"
+    grid = Traffic(3)
+    kept_on(folder / "streets", grid, grid.policies()["heuristic"])
+    made["streets"] = folder / "streets" / "report.html"
     made["both"] = write_page([shown(tiger), shown(logged)], folder / "both.html")
     return made
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["tiger", "logged", "boxpushing", "marsrovers", "gridsmall", "both"])
+@pytest.mark.parametrize("name", ["tiger", "logged", "boxpushing", "marsrovers", "gridsmall", "streets", "both"])
 def test_it_opens_quietly_and_nothing_sticks_out(visit, paths, name, width):
     page = visit(paths[name], width, "dark" if width == 390 else "light")
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -119,17 +127,121 @@ def test_the_replay_follows_the_keyboard_and_plays(visit, paths):
 
 def test_a_drawing_follows_the_state(visit, paths):
     page = visit(paths["boxpushing"])
-    told = replayed(page)
-    states = told["episodes"][0]["states"]
-    for step in range(5):
-        drawn = [t for t in told["picture"]["states"][str(states[step])] if t["kind"] == "agent"]
-        visible = page.locator(".robot:visible")
-        assert visible.count() == len(drawn)
+    names = dp.load("boxpushing").states
+    for _ in range(8):
+        state = names.index(page.locator("#caption").text_content().removeprefix("state "))
+        drawn = [thing for thing in boxpushing.things(state) if thing["kind"] == "agent"]
+        assert page.locator("#moving .robot:visible").count() == len(drawn)
         for thing in drawn:
-            place = page.locator(f".robot.a{thing['label'] - 1}").evaluate("(robot) => robot.style.transform")
-            assert place.startswith(f"translate({thing['column'] * 90 + 45}px")
-        assert page.locator("#scene .label").text_content() == "state " + told["states"][str(states[step])]
+            body = page.locator(f"[data-part]:has(.robot.a{thing['label'] - 1})")
+            place = body.evaluate("(part) => part.style.transform")
+            beside = [other["column"] for other in drawn].count(thing["column"]) > 1
+            assert place.startswith("translate(" if beside else f"translate({thing['column'] * 90 + 45}px")
+            assert body.locator(".turning").get_attribute("transform") == f"rotate({thing['turn']})"
+        boxes = page.locator("#moving .box:visible")
+        assert boxes.count() == 3
         page.locator("[data-go=on]").click()
+
+
+def lit(page, n):
+    """What light n shows: the turn of its green bar, None when it is dark."""
+    light = page.locator(f"#moving [data-agent='{n}']")
+    if light.get_attribute("display") == "none":
+        return None
+    return light.locator(".turning").get_attribute("transform")
+
+
+def test_the_streets_follow_the_buttons(visit, paths):
+    page = visit(paths["streets"])
+    told = replayed(page)
+    first = told["episodes"][0]
+    queues = page.locator("#moving .cars")
+    assert queues.count() == 6
+    before = None
+    for step, button in enumerate(["", "on", "on", "on", "on"]):
+        if button:
+            page.locator(f"[data-go={button}]").click()
+        assert [lit(page, n) for n in range(9)] == [f"rotate({90 * a})" for a in first["actions"][step]]
+        words = page.locator("#caption").text_content()
+        lengths = queues.evaluate_all(
+            "(lines) => lines.map((line) => Math.abs(line.x2.baseVal.value - line.x1.baseVal.value)"
+            " + Math.abs(line.y2.baseVal.value - line.y1.baseVal.value))"
+        )
+        cars = [round(length * 9 / 70) for length in lengths]  # 70 pixels hold nine
+        assert words.startswith(f"{sum(cars)} cars wait, {sum(n == 9 for n in cars)} of 6 streets are full")
+        assert words != before
+        before = words
+    page.locator("[data-go=first]").click()
+    page.locator("#episode").select_option("1")
+    assert [lit(page, n) for n in range(9)] == [f"rotate({90 * a})" for a in told["episodes"][1]["actions"][0]]
+    assert page.said == []
+
+
+def test_one_of_many_agents_is_chosen_by_its_light_or_its_name(visit, paths):
+    page = visit(paths["streets"])
+    told = replayed(page)
+    assert page.locator(".card").count() == 1
+    page.locator("#moving [data-agent='4']").click()
+    assert page.locator("#agent").input_value() == "4"
+    page.locator("[data-go=on]").click()
+    first, agent = told["episodes"][0], told["agents"][4]
+    assert shown_facts(page, 4) == [
+        agent["observations"][first["seen"][1][4]], str(first["nodes"][1][4]), agent["actions"][first["actions"][1][4]],
+    ]  # fmt: skip
+    assert page.locator(".card use").get_attribute("href") == "#run-agent4"
+    page.locator("#agent").select_option("7")
+    assert page.locator("#moving .chosen").get_attribute("data-agent") == "7"
+    assert page.locator(".crowd .one").count() == 9
+    page.locator(".crowd .one > summary").nth(4).click()
+    nodes = page.locator("#run-agent4 .node")
+    assert nodes.count() == 2
+    assert all(nodes.nth(i).bounding_box()["width"] > 20 for i in range(2))
+    assert page.said == []
+
+
+def test_an_animation_plays_in_a_browser(visit, tmp_path):
+    grid = Traffic(2)
+    team = grid.policies()["heuristic"]
+    replay = replay_on_simulator(grid, watch(grid, team, 1, 10, seed=2), team)
+    path = tmp_path / "streets.svg"
+    path.write_text(animated_svg(replay, "traffic:2"))
+    page = visit(path)
+    page.evaluate("document.documentElement.pauseAnimations()")
+    for step in (0, 3, 9):
+        page.evaluate("(time) => document.documentElement.setCurrentTime(time)", 0.8 * (step + 0.7))
+        tall = page.locator(".go").evaluate_all(
+            "(bars) => bars.map((bar) => bar.getBoundingClientRect()).map((box) => box.height > box.width)"
+        )
+        assert tall == [action == 1 for action in replay.told["episodes"][0]["actions"][step]]
+        shown = page.locator(".caption").evaluate_all(
+            "(texts) => texts.filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.textContent)"
+        )
+        assert [words.split(":")[0] for words in shown] == [f"step {step}"]
+    assert page.said == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_curve_that_never_changes_is_seen(visit, tmp_path, width):
+    model = dp.load("dectiger")
+    trace = tuple({"steps": 100 * r, "value": -2.0, "nodes": "6+6"} for r in range(30))
+    run = kept(tmp_path / "flat", model, dp.Team.of(model, [controller()] * 2), trace)
+    page = visit(run.folder / "report.html", width)
+    for chart, lines in enumerate([1, 2]):  # the value; the nodes of two agents, one upon the other
+        figure = page.locator("figure .chart").nth(chart)
+        figure.scroll_into_view_if_needed()
+        frame, curves = figure.bounding_box(), figure.locator(".curve")
+        assert curves.count() == lines
+        box = curves.first.bounding_box()
+        assert box["width"] > 0.6 * frame["width"]
+        assert frame["y"] + 5 < box["y"] < frame["y"] + frame["height"] - 20
+        met = page.evaluate(  # what is painted along the line
+            """([left, wide, y]) => Array.from({ length: 60 }, (_, k) =>
+                 document.elementFromPoint(left + (wide * (k + 0.5)) / 60, y)?.getAttribute('class') || '')""",
+            [box["x"], box["width"], box["y"] + box["height"] / 2],
+        )
+        wanted = {"curve c0", "curve c1 dashed"} if lines == 2 else {"curve c0"}
+        assert set(met) >= wanted, (met, box, frame)
+    assert page.said == []
 
 
 def test_every_node_can_be_seen(visit, paths):
@@ -187,4 +299,23 @@ def test_nasty_labels_do_nothing(visit, tmp_path):
         page.locator("[data-go=on]").click()
     assert page.locator("img").count() == 0
     assert shown_facts(page, 0)[2].startswith("</script><img")
+    assert page.said == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nasty_streets_do_nothing_either(visit, tmp_path, width):
+    simulator = NastyStreets()
+    run = kept_on(tmp_path / "nasty", simulator, dp.Team.uniform(simulator))
+    page = visit(run.folder / "report.html", width)
+    page.locator("[data-go=on]").click()
+    page.locator("#moving [data-agent='3']").click()
+    assert page.locator("img").count() == 0
+    assert shown_facts(page, 3)[2].startswith("</script><img")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.said == []
+    path = tmp_path / "nasty.svg"
+    team = dp.Team.uniform(simulator)
+    path.write_text(animated_svg(replay_on_simulator(simulator, watch(simulator, team, 1, 5, 0), team), NASTY))
+    page = visit(path)
+    assert page.locator("img").count() == 0
     assert page.said == []

@@ -113,7 +113,7 @@ def test_several_runs_in_one_chart():
     assert [path.get("data-name") for path in found[0].iter("path")] == ["a", "b"]
 
 
-@pytest.mark.parametrize("trace", [{}, {"steps": [5], "value": [1.0]}, {"steps": [0, 1], "value": [None, None]}])
+@pytest.mark.parametrize("trace", [{}, {"steps": [], "value": []}, {"steps": [0, 1], "value": [None, None]}])
 def test_nothing_to_draw(trace):
     assert figures(trace) == []
 
@@ -132,3 +132,51 @@ def test_a_planner_and_a_learner_share_the_value():
     planner = {"seconds": [1.0, 2.0, 3.0], "lower": [2.0, 3.0, 3.5], "upper": [9.0, 8.0, 7.0]}
     assert "Value" in titles(figures(learner, planner), "seconds")
     assert "Value" not in titles(figures(planner), "seconds")
+
+
+def test_a_curve_that_never_changes_is_drawn():
+    found = figures({"steps": [0, 10, 20], "value": [5.0, 5.0, 5.0], "accepted": [0, 0, 0]})
+    assert titles(found, "steps") == ["Value", "Changes accepted"]
+    for figure in found:
+        _, _, low, high = map(float, figure.find("svg").get("data-range").split())
+        assert low < float(5.0 if figure is found[0] else 0.0) < high
+        assert len(figure.findall(".//circle")) == 3  # few points: each is marked
+        assert len(figure.findall("svg/g[@class='grid']/text")) >= 2
+
+
+def test_what_is_not_known_is_said():
+    found = figures({"steps": [0, 10, 20], "value": [None, float("inf"), 5.0]})
+    assert [span.text for span in found[0].findall("figcaption/span")] == ["2 of 3 points are not known"]
+    assert len(found[0].findall(".//circle")) == 1
+    drawn = curves([Source("", {"steps": [0, 1], "value": [None, None], "accepted": [1, 2]}, ("x",))])
+    assert "Not drawn, for not one number of it is known: value." in drawn
+
+
+def test_one_row_is_told_in_words():
+    trace = {"steps": [10], "value": [float("nan")], "nodes": ["+".join(["2"] * 100)]}
+    drawn = curves([Source("", trace, ("x",))])
+    assert "The trace has one row" in drawn
+    assert "not a number" in drawn
+    assert "2 x 100" in drawn
+
+
+def test_colours_belong_to_runs():
+    one = {"steps": [0, 5, 9], "value": [None, None, None], "nodes": ["1", "2", "3"]}
+    other = {"steps": [0, 8], "value": [5.0, 5.0], "nodes": ["1", "1"]}
+    value, nodes = figures(one, other)
+    assert [path.get("class") for path in value.iter("path")] == ["curve c1 dashed"]
+    assert [path.get("class") for path in nodes.iter("path")] == ["curve c0", "curve c1 dashed"]
+
+
+def test_one_point_stands_beside_curves():
+    one = {"steps": [0, 5, 9], "value": [1.0, 2.0, 3.0]}
+    found = figures(one, {"steps": [4], "value": [2.5]})
+    assert len(found[0].findall(".//circle")) == 4
+    assert figures({"steps": [4], "value": [2.5]}, {"steps": [4], "value": [2.5]}) == []
+
+
+def test_axes_that_count_have_whole_ticks():
+    found = figures({"iteration": [1, 2], "seconds": [0.0, 0.5], "value": [1.0, 2.0]})
+    texts = [[text.text for text in figure.findall("svg/g[@class='grid']/text")] for figure in found]
+    assert "1" in texts[0]
+    assert "1.2" not in texts[0]

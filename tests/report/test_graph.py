@@ -74,7 +74,7 @@ def test_many_words_are_counted_and_long_ones_cut():
     assert "observation-number-7" in found[0, 1].told
     assert max(len(line) for line in found[0, 1].words) <= 24
     box = boxes_of(agent, made, unknown(agent, made))[0]
-    assert box.words == ("a" * 23 + "\u2026",)
+    assert box.words == ("a" * 15 + "\u2026" + "a" * 8,)
     assert "a" * 50 in box.told
 
 

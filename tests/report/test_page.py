@@ -12,9 +12,10 @@ from dectiger_horizon3 import controller
 
 import decpomdp as dp
 from decpomdp.core import InputError
+from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page, write_page
 from decpomdp.report.sources import Shown, shown
-from report.making import NASTY, kept, nasty_model
+from report.making import NASTY, Countdown, kept, kept_on, nasty_model
 
 VOID = {"br", "col", "input", "link", "meta"}
 
@@ -121,7 +122,7 @@ def fields(record):
 def test_learned_from_episodes(logged):
     content = (logged.folder / "report.html").read_text()
     words = " ".join(Elements(content).words)
-    assert "there is no model to play the learned team on" in words
+    assert "there is no model or simulator to play the learned team on, so this is what others did" in words
     assert "How sure is the learner?" in words
     assert "Effective sample size" in words
     assert page([shown(logged)]) == content
@@ -166,3 +167,42 @@ def test_three_agents_and_no_discount(tmp_path):
     run = kept(tmp_path / "three", model, dp.Team.uniform(model))
     found = Elements(page([Shown(run, model)]))
     assert len([a for a in found.tags("article") if a["class"] == "card"]) == 3
+
+
+def test_a_simulator_is_played_anew(tmp_path):
+    grid = Traffic(3)
+    run = kept_on(tmp_path / "streets", grid, grid.policies()["heuristic"])
+    content = (run.folder / "report.html").read_text()
+    assert page([shown(run)]) == content
+    found = Elements(content)
+    words = " ".join(found.words)
+    assert "Fresh episodes of the learned team, played on traffic:3 for this page." in words
+    assert "come from 1000 episodes played on the simulator" in words
+    assert "ecorded episodes" not in words
+    lights = [a for a in found.tags("g") if a.get("data-agent") is not None and "data-part" in a]
+    assert len(lights) == 9
+    assert len(found.tags("article")) == 1  # one card, to be chosen
+    assert page([shown(run), shown(run)]).count("come from 1000 episodes") == 2
+    assert "traffic:3" in page([shown(run, "traffic:3")])
+    with pytest.raises(InputError, match="does not fit problem traffic:2"):
+        shown(run, "traffic:2")
+
+
+def test_a_simulator_without_a_drawing(tmp_path):
+    simulator = Countdown()
+    run = kept_on(tmp_path / "countdown", simulator, dp.Team.uniform(simulator))
+    words = " ".join(Elements((run.folder / "report.html").read_text()).words)
+    assert "Fresh episodes of the learned team, played on countdown for this page." in words
+    assert "come from 2 episodes played on the simulator" in words
+    gone = shown(run)  # nothing of that name can be loaded
+    assert gone.missing
+    assert "Nothing to replay" in page([gone])
+
+
+def test_the_page_of_a_crowd_stays_small(tmp_path):
+    grid = Traffic(20)
+    run = kept_on(tmp_path / "crowd", grid, grid.policies()["heuristic"])
+    content = (run.folder / "report.html").read_text()
+    assert len(content) < 1_500_000
+    assert "Drawn are the first 150 of 400 agents" in content
+    assert "2 \u00d7 400" in content

@@ -13,9 +13,9 @@ from decpomdp.report.replay import EPISODES, STEPS, replay_of_episodes, replay_o
 def test_a_replay_on_a_model_is_what_the_team_may_do():
     model = dp.load("dectiger")
     team = dp.Team.of(model, [controller()] * 2)
-    told = json.loads(json.dumps(replay_on_model(model, team, 3)))
-    assert told == json.loads(json.dumps(replay_on_model(model, team, 3)))
-    assert told["picture"] is None
+    told = json.loads(json.dumps(replay_on_model(model, team, 3).told))
+    assert told == json.loads(json.dumps(replay_on_model(model, team, 3).told))
+    assert "moving" not in told
     assert len(told["episodes"]) == EPISODES
     for episode in told["episodes"]:
         assert {len(column) for column in episode.values()} == {STEPS}
@@ -28,15 +28,24 @@ def test_a_replay_on_a_model_is_what_the_team_may_do():
 
 def test_a_drawn_problem_brings_its_drawings():
     model = dp.load("gridsmall")
-    told = replay_on_model(model, dp.Team.uniform(model))
-    assert set(told["picture"]["states"]) == set(told["states"])
+    replay = replay_on_model(model, dp.Team.uniform(model))
+    told = replay.told["moving"]
+    assert "states" not in replay.told
+    assert [len(frames) for frames in told["frames"]] == [STEPS] * EPISODES
+    for frame, words in zip(told["frames"][0], told["captions"][0], strict=True):
+        state = int(words.removeprefix("state "))
+        moved = [choices[frame[c]] for c, (_, what, choices) in enumerate(told["changes"]) if what == "move"]
+        cells = [divmod(cell, 2) for cell in divmod(state, 4)]  # row, column of both robots
+        beside = 19 if cells[0] == cells[1] else 0
+        wanted = [(90 * c + 45 + s, 90 * r + 53) for (r, c), s in zip(cells, (-beside, beside), strict=True)]
+        assert [tuple(place) for place in moved] == wanted
 
 
 def test_recorded_episodes_the_best_first():
     model = dp.load("dectiger")
     team = dp.Team.of(model, [controller()] * 2)
     episodes = dp.collect(model, team, 50, 9, seed=2)
-    told = replay_of_episodes(episodes, team)
+    told = replay_of_episodes(episodes, team).told
     returns = episodes.returns()
     assert [returns[e["number"]] for e in told["episodes"]] == pytest.approx(sorted(returns, reverse=True)[:EPISODES])
     first = told["episodes"][0]

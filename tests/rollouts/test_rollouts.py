@@ -6,7 +6,7 @@ from oracles import making, values
 
 import decpomdp as dp
 from decpomdp.core import NO_OBSERVATION, Agent, InputError, Step, Team
-from decpomdp.rollouts import DenseSimulator, as_simulator, collect, stream
+from decpomdp.rollouts import DenseSimulator, as_simulator, simulate, stream
 from decpomdp.rollouts.batch import play_batch
 from decpomdp.rollouts.tables import players_of
 
@@ -16,17 +16,17 @@ def test_the_same_for_any_number_of_threads(actions):
     rng = np.random.default_rng(0)
     model = making.model(rng, 3, actions, actions)
     team = making.team(rng, model, 3)
-    one = collect(model, team, 3000, 7, seed=5, threads=1)
-    assert one == collect(model, team, 3000, 7, seed=5, threads=2)
-    assert one == collect(model, team, 3000, 7, seed=5, threads=7)
-    assert one != collect(model, team, 3000, 7, seed=6, threads=1)
+    one = simulate(model, team, 3000, 7, seed=5, threads=1)
+    assert one == simulate(model, team, 3000, 7, seed=5, threads=2)
+    assert one == simulate(model, team, 3000, 7, seed=5, threads=7)
+    assert one != simulate(model, team, 3000, 7, seed=6, threads=1)
 
 
 def test_a_stream_is_the_collection_in_pieces(monkeypatch):
     rng = np.random.default_rng(1)
     model = making.model(rng)
     team = making.team(rng, model)
-    whole = collect(model, team, 500, 9, seed=2)
+    whole = simulate(model, team, 500, 9, seed=2)
     monkeypatch.setattr("decpomdp.rollouts.collection.CHUNK", 1000)
     pieces = list(stream(model, team, 500, 9, seed=2))
     assert len(pieces) == 10
@@ -50,7 +50,7 @@ def test_recorded_probabilities_are_the_marginals_given_the_history():
     rng = np.random.default_rng(3)
     model = making.model(rng, 2, (2, 3), (2, 2))
     team = making.team(rng, model, (3, 2), sparse=True).exploring([np.array([0.5, 0.1, 0.0]), 0.3])
-    episodes = collect(model, team, 20, 6, seed=1)
+    episodes = simulate(model, team, 20, 6, seed=1)
     for k in range(20):
         rows = slice(episodes.offsets[k], episodes.offsets[k + 1])
         for n, tables in enumerate(making.tables(team)):
@@ -97,7 +97,7 @@ def test_frequencies_are_those_of_model_and_team():
 
 def test_rewards_are_the_tables_numbers():
     model = dp.load("dectiger")
-    episodes = collect(model, Team.uniform(model), 500, 10)
+    episodes = simulate(model, Team.uniform(model), 500, 10)
     assert set(np.unique(episodes.rewards)) <= set(np.unique(model.reward))
     assert len(np.unique(episodes.rewards)) > 4
 
@@ -122,9 +122,9 @@ class Corridor:
 
 def test_a_simulator_that_shows_first_observations_and_ends():
     simulator = Corridor()
-    episodes = collect(simulator, Team.uniform(simulator), 2500, 30, seed=4)
+    episodes = simulate(simulator, Team.uniform(simulator), 2500, 30, seed=4)
     assert episodes.count == 2500
-    assert episodes == collect(simulator, Team.uniform(simulator), 2500, 30, seed=4)
+    assert episodes == simulate(simulator, Team.uniform(simulator), 2500, 30, seed=4)
     first = episodes.observations[episodes.offsets[:-1]]
     assert first.min() == 0
     assert first.max() == 2
@@ -140,7 +140,7 @@ def test_a_first_observation_chooses_the_first_node():
     simulator = Corridor()
     rng = np.random.default_rng(0)
     team = making.team(rng, simulator, 3, first=True)
-    episodes = collect(simulator, team, 300, 4, seed=4)
+    episodes = simulate(simulator, team, 300, 4, seed=4)
     for k in range(30):
         rows = slice(episodes.offsets[k], episodes.offsets[k + 1])
         for n, (_, action, transition) in enumerate(making.tables(team)):
@@ -159,11 +159,11 @@ class Wrong(Corridor):
 def test_a_simulator_outside_its_alphabet_is_named():
     simulator = Wrong()
     with pytest.raises(InputError, match="corridor: episode 0, agent x: expected an observation from 0 to 3, got 4"):
-        collect(simulator, Team.uniform(simulator), 10, 5)
+        simulate(simulator, Team.uniform(simulator), 10, 5)
 
 
 def test_what_is_no_problem_is_refused():
-    with pytest.raises(InputError, match="expected a DecPOMDP or a Simulator, got int"):
+    with pytest.raises(InputError, match="expected a DecPOMDP or a Simulator, got 3"):
         as_simulator(3)
 
 
@@ -180,4 +180,4 @@ def test_wrong_actions_are_named():
 def test_counts_are_checked(episodes, horizon):
     model = dp.load("dectiger")
     with pytest.raises(InputError, match="expected a whole number"):
-        collect(model, Team.uniform(model), episodes, horizon)
+        simulate(model, Team.uniform(model), episodes, horizon)

@@ -14,7 +14,7 @@ def test_the_same_actions_as_in_collected_episodes(sparse):
     rng = np.random.default_rng(4)
     model = making.model(rng, 3, (2, 3, 2), (3, 1, 2))
     team = making.team(rng, model, (3, 1, 4), sparse)
-    episodes = dp.collect(model, team, 6, 15, seed=2**64 - 1)
+    episodes = dp.simulate(model, team, 6, 15, seed=2**64 - 1)
     runner = dp.TeamRunner(team, seed=2**64 - 1)
     for k in range(6):
         for t in range(15):

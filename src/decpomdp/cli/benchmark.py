@@ -1,9 +1,10 @@
 """`decpomdp benchmark`."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,7 +41,7 @@ def benchmark(
     for problem in chosen:
         load(problem)
     plan = Plan(chosen, wanted, seeds, time_limit, steps, threads)
-    run_table(out, plan, jobs, lambda line: print(line, file=sys.stderr, flush=True))
+    run_table(out, plan, jobs, f"{__name__}:learned", lambda line: print(line, file=sys.stderr, flush=True))
     lines = list(lines_of(out, plan))
     if as_json:
         words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())
@@ -63,3 +64,25 @@ def benchmark(
             for line in lines
         ],
     )
+
+
+def learned(settings: Mapping[str, Any]) -> None:
+    """One `decpomdp learn`: the work of a cell of the table, done in a process of its own."""
+    import contextlib
+    import io
+    import shutil
+
+    from decpomdp.cli.main import code_of
+    from decpomdp.core import InputError
+
+    if Path(settings["out"]).exists():
+        shutil.rmtree(settings["out"])  # a run that was cut off
+    arguments = ["learn", settings["problem"], "--json", "--quiet"]
+    for name in ("method", "seed", "out", "time_limit", "steps", "threads"):
+        if settings[name] is not None:
+            arguments += [f"--{name.replace('_', '-')}", str(settings[name])]
+    with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+        code = code_of(arguments)
+    if code != 0:
+        lines = said.getvalue().strip().splitlines() or ["no message"]
+        raise InputError(lines[-1].removeprefix("error: "))

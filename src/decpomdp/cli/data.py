@@ -124,7 +124,7 @@ def _given(
     file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
 ) -> tuple["Given", bool]:
     """What a reader is told beside the file, and whether a discount of 1 is among it that nobody said."""
-    from decpomdp.io.logged import kind_of
+    from decpomdp.io.kinds import kind_of
 
     found = kind or kind_of(file)
     agents, factor, name = (None, None, None) if like is None else _likeness(like)

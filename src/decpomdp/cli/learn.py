@@ -28,7 +28,7 @@ PLAYING = {
     "accepted": "accepted {}",
     "steps": "steps {:.3g}",
 }
-TESTS = 1000  # fresh episodes that say what a team is worth where there is no model
+TESTS = {True: 1000, False: 20}  # fresh episodes that say what a team is worth where there is no model, if quick or not
 DATA, PLAY = "Learning from episodes", "Learning by playing"
 
 
@@ -154,7 +154,13 @@ def _from_episodes(
         episodes = replace(episodes, discount=discount)
     begin = reading.get("begin", "best")
     first = begin if begin in ("best", "random") else read_team(begin)
-    known = {"source": source, "problem": episodes.name, "discount": episodes.discount, "seed": shared["seed"]}
+    known = {
+        "source": source,
+        "problem": episodes.name,
+        "method": reading.get("prior", "stick-breaking"),
+        "discount": episodes.discount,
+        "seed": shared["seed"],
+    }
 
     def judge(fit: "Fit") -> "tuple[Fit, dict[str, Any], Episodes]":
         last = max(fit.trace, key=lambda row: cast(float, row["bound"]))  # that of the team that is kept
@@ -191,7 +197,7 @@ def _by_playing(source: str, out: Path, discount: float | None, options: dict[st
 
 def _judged(
     model: "DecPOMDP | Simulator", fit: "Fit", seed: int, threads: int | None
-) -> "tuple[Fit, dict[str, Any], DecPOMDP | Episodes]":
+) -> "tuple[Fit, dict[str, Any], DecPOMDP | Simulator]":
     """What was learned, with what can be said of it."""
     from contextlib import suppress
     from dataclasses import replace
@@ -211,7 +217,7 @@ def _judged(
     }
     if isinstance(fit, BayesFit) and fit.posterior is not None:
         facts["posterior_nodes"] = list(fit.posterior.sizes)
-    return fit, facts, _shown(model, fit.team, seed)
+    return fit, facts, model
 
 
 def _worth(model: "DecPOMDP | Simulator", team: "Team", seed: int) -> dict[str, Any]:
@@ -223,17 +229,10 @@ def _worth(model: "DecPOMDP | Simulator", team: "Team", seed: int) -> dict[str, 
         exact = exact_value(model, team)
         told = {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"}
         return {"digest": model.digest(), "value": told}
-    sampled = sampled_value(model, team, TESTS, seed=seed ^ 1)
-    method = f"mean of {TESTS} fresh episodes of {sampled.horizon} steps"
-    return {"value": {"value": sampled.value, "error": sampled.standard_error, "method": method}}
-
-
-def _shown(model: "DecPOMDP | Simulator", team: "Team", seed: int) -> "DecPOMDP | Episodes":
-    """What the page shows the team on: the model or, where there is none, a few recorded episodes."""
-    from decpomdp.core import DecPOMDP
-    from decpomdp.report.sources import recorded
-
-    return model if isinstance(model, DecPOMDP) else recorded(model, team, seed)
+    tests = TESTS[bool(getattr(model, "quick", False))]
+    sampled = sampled_value(model, team, tests, seed=seed ^ 1)
+    method = f"mean of {tests} fresh episodes of {sampled.horizon} steps"
+    return {"value": {"value": sampled.value, "standard_error": sampled.standard_error, "method": method}}
 
 
 def _lines(result: dict[str, Any]) -> list[str]:

@@ -1,21 +1,28 @@
 """`decpomdp runs`."""
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from decpomdp.cli import words
+
+if TYPE_CHECKING:
+    from decpomdp.io.runs import RunRecord
 
 
 def list_runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look; all folders below it too.")],
     as_json: words.Json = False,
 ) -> None:
-    """List and compare the runs found below a folder."""
+    """List and compare the runs found below a folder.
+
+    In a terminal, as many columns as fit; in a file or a pipe, all of them, separated by tabs.
+    """
     from decpomdp.core import InputError
     from decpomdp.io.runs import RUN, find_runs, read_record
-    from decpomdp.report.listing import COLUMNS, cells, told
+    from decpomdp.report.listing import told
 
     found = []
     for place in find_runs(folder):
@@ -25,7 +32,31 @@ def list_runs(
             words.note(f"left out: {error}")
     if as_json:
         words.tell({"runs": [told(record, place) for record, place in found]}, True, ())
-    elif found:
-        words.table(COLUMNS, [cells(record, place) for record, place in found])
-    else:
+    elif not found:
         words.tell({}, False, [f"no runs below {folder}"])
+    elif sys.stdout.isatty():
+        _for_people(found)
+    else:
+        _for_programs(found)
+
+
+def _for_people(found: "list[tuple[RunRecord, Path]]") -> None:
+    from shutil import get_terminal_size
+
+    from decpomdp.report.listing import COLUMNS, LEGEND, cells, fitting, unsupported
+
+    rows = [cells(record, place) for record, place in found]
+    kept = fitting(rows, get_terminal_size().columns)
+    words.table(kept, [[row[COLUMNS.index(name)] for name in kept] for row in rows])
+    if any(unsupported(record) for record, _ in found):
+        words.note(LEGEND)
+    left = [name for name in COLUMNS if name not in kept]
+    if left:
+        words.note(f"no room for {', '.join(left)}: a wider terminal, a pipe or --json tells all")
+
+
+def _for_programs(found: "list[tuple[RunRecord, Path]]") -> None:
+    from decpomdp.report.listing import complete, told
+
+    lines = ["\t".join(told(*found[0])), *("\t".join(complete(record, place)) for record, place in found)]
+    words.tell({}, False, lines)

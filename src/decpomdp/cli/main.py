@@ -18,6 +18,7 @@ from decpomdp.cli import (
     plan,
     problems,
     report,
+    reproduce,
     show,
     simulate,
     words,
@@ -42,11 +43,15 @@ app.command("export")(export.export)
 app.command("report")(report.report)
 app.command("runs")(list_runs.list_runs)
 app.command("benchmark")(benchmark.benchmark)
+app.command("reproduce")(reproduce.reproduce)
 app.add_typer(data.app, name="data")
 
 
 # what the command-line library raises for a mistake in the arguments; it ships its own copy of click, or uses click's
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+STOPPED = 130  # the exit code of an interrupt
 
 
 def _version(wanted: bool) -> None:
@@ -121,8 +126,10 @@ def code_of(arguments: list[str] | None = None) -> int:
         words.fail("not enough memory for this problem")
         return 1
     except typer.Exit as error:
-        return error.exit_code
+        result = error.exit_code
     except (typer.Abort, KeyboardInterrupt):
+        result = STOPPED
+    if result == STOPPED:  # the command-line library may have turned the interrupt into this number
         words.fail("interrupted")
         return interrupts.code
     return result if isinstance(result, int) else 0

@@ -1,11 +1,14 @@
 """`decpomdp report`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from decpomdp.cli import words
+
+if TYPE_CHECKING:
+    from decpomdp.report.sources import Shown
 
 
 def report(
@@ -16,20 +19,53 @@ def report(
     problem: Annotated[
         str | None, typer.Option("--problem", help=words.PROBLEM + " Default: what the run was learned from.")
     ] = None,
+    animate: Annotated[
+        Path | None,
+        typer.Option(
+            "--animate",
+            metavar="FILE.svg|FILE.gif",
+            help="Also write an episode of a single run as an animation: grids and streets have one.",
+        ),
+    ] = None,
     as_json: words.Json = False,
 ) -> None:
     """Make the page of a run, or one page that compares several: curves, controllers, replay."""
     from decpomdp.core import InputError
+    from decpomdp.io.files import write_bytes
     from decpomdp.io.runs import read_run
     from decpomdp.report.page import write_page
     from decpomdp.report.sources import shown
 
     if len(runs) > 1 and out is None:
         raise InputError("a page of several runs belongs to none of them; say where with --out PAGE.html")
+    if len(runs) > 1 and animate is not None:
+        raise InputError(f"--animate: expected a single run, got {len(runs)}")
     found = [shown(read_run(folder), problem) for folder in runs]
+    moving = None if animate is None else _animation(found[0], animate)
     page = write_page(found, out)
     for one in found:
         if one.missing:
             words.note(f"{one.run.folder}: without replay, for {one.missing}")
     result = {"page": str(page), "runs": [str(folder) for folder in runs], "bytes": page.stat().st_size}
-    words.tell(result, as_json, [f"written to {page}"])
+    lines = [f"written to {page}"]
+    if moving is not None and animate is not None:
+        write_bytes(animate, moving)
+        result |= {"animation": str(animate), "animation_bytes": len(moving)}
+        lines.append(f"animation written to {animate}")
+    words.tell(result, as_json, lines)
+
+
+def _animation(shown: "Shown", path: Path) -> bytes:
+    from decpomdp.core import InputError
+    from decpomdp.report.performance import replay_of
+
+    title = shown.run.record.problem or shown.run.name
+    if path.suffix == ".svg":
+        from decpomdp.report.animation import animated_svg
+
+        return animated_svg(replay_of(shown), title).encode()
+    if path.suffix == ".gif":
+        from decpomdp.report.painting import animated_gif
+
+        return animated_gif(replay_of(shown), title)
+    raise InputError(f"--animate: expected a file that ends in .svg or .gif, got {path}")

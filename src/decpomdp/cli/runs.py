@@ -12,7 +12,7 @@ from decpomdp.cli.interrupts import interrupts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decpomdp.core import DecPOMDP, Episodes, Fit, Watch
+    from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Watch
 
 MANY = 8  # agents, whose nodes are no longer told one by one
 
@@ -35,7 +35,7 @@ def kept(
     shown: tuple[dict[str, str], bool],
     known: Mapping[str, Any],
     work: "Callable[[Watch], Fit]",
-    judge: "Callable[[Fit], tuple[Fit, dict[str, Any], DecPOMDP | Episodes]]",
+    judge: "Callable[[Fit], tuple[Fit, dict[str, Any], DecPOMDP | Episodes | Simulator]]",
 ) -> dict[str, Any]:
     """Do the work, save its result at once, then judge it and write the whole run with its page.
 

@@ -37,10 +37,8 @@ def simulate(
     as_json: words.Json = False,
 ) -> None:
     """Play a policy and record what each agent saw and did, with which probability, and the rewards."""
-    import numpy as np
-
-    from decpomdp.core import InputError
     from decpomdp.domains.load import load
+    from decpomdp.evaluation.sampled import mean_return
     from decpomdp.io.episodes import EpisodeWriter
 
     model = load(problem, discount)
@@ -54,10 +52,8 @@ def simulate(
             for piece in pieces:
                 writer.add(piece)
                 returns.append(piece.returns())
-    every = np.concatenate(returns)
-    if not np.all(np.isfinite(every)):
-        raise InputError("returns: the rewards are too large to be added up in floating point")
-    error = float(every.std(ddof=1) / np.sqrt(len(every))) if len(every) > 1 else None
+    mean, spread = mean_return(returns)
+    error = spread if episodes > 1 else None
     result = {
         "problem": model.name,
         "policy": policy,
@@ -66,14 +62,14 @@ def simulate(
         "steps": episodes * horizon,
         "discount": model.discount,
         "seed": seed,
-        "mean_return": float(every.mean()),
+        "mean_return": mean,
         "standard_error": error,
         "out": None if out is None else str(out),
     }
-    spread = "" if error is None else f" +- {error:.4f} (standard error)"
+    more = "" if error is None else f" +- {error:.4f} (standard error)"
     lines = [
         f"{episodes} episodes of {horizon} steps of {model.name}, policy {policy}",
-        f"mean discounted return {every.mean():.4f}{spread}",
+        f"mean discounted return {mean:.4f}{more}",
     ]
     words.tell(result, as_json, lines if out is None else [*lines, f"written to {out}"])
 
@@ -91,8 +87,6 @@ def _pieces(
             raise InputError(f"--policy pbvi: expected a problem with a model, got {model.name}")
         planned = pbvi(model, beliefs=BELIEFS, seed=seed).policy
         return semi_random_stream(model, planned, 1 - explore, episodes=episodes, steps=horizon, seed=seed)
-    from decpomdp.cli.policy import team_for
     from decpomdp.rollouts import stream
 
-    team = team_for(policy, model)
-    return stream(model, team.exploring(explore) if explore else team, episodes, horizon, seed)
+    return stream(model, policy, episodes, horizon, seed, explore=explore)

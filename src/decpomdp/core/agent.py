@@ -42,7 +42,7 @@ class Agent:
 def labels(name: str, given: Iterable[str]) -> tuple[str, ...]:
     """`given` as a tuple of distinct non-empty labels, at least one."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{name}: expected a list of labels, got {given!r}")
+        raise InputError(f"{name}: expected a list of labels, got {checks.kind_of(given)}")
     result = tuple(given)
     if not result:
         raise InputError(f"{name}: expected at least one label, got none")
@@ -59,7 +59,7 @@ def labels(name: str, given: Iterable[str]) -> tuple[str, ...]:
 def team_of_agents(given: Iterable[Agent]) -> tuple[Agent, ...]:
     """`given` as a tuple of agents with distinct names, at least one."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"agents: expected a list of Agent objects, got {given!r}")
+        raise InputError(f"agents: expected a list of Agent objects, got {checks.kind_of(given)}")
     agents = tuple(given)
     for place, agent in enumerate(agents):
         if not isinstance(agent, Agent):

@@ -4,8 +4,10 @@ The rule for probabilities: no entry below 0, every row sums to 1 within 1e-6. A
 than 1e-12 is divided by its sum, so that what is held sums to one to rounding.
 """
 
+import os
 import reprlib
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -13,9 +15,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from decpomdp.core.errors import InputError
 
 Floats = NDArray[np.float64]
+Kind = TypeVar("Kind")
 
 ACCEPTED = 1e-6  # a row whose sum is off by more than this is refused
 EXACT = 1e-12  # a row whose sum is off by more than this is renormalised
+BREAKS = "\x7f\x85\u2028\u2029"  # what ends or garbles a line beside the ASCII control characters
 
 
 def array(
@@ -64,17 +68,76 @@ def text(name: str, value: object) -> str:
     return value
 
 
+def line(name: str, value: object) -> str:
+    """`value` itself if it is a text without control characters: it will be printed within a line."""
+    if any(letter in BREAKS or ord(letter) < 32 for letter in text(name, value)):
+        raise InputError(f"{name}: expected a text on one line, got {_kind(value)}")
+    return str(value)
+
+
+def of_kind(name: str, value: object, kind: type[Kind], hint: str = "") -> Kind:
+    """`value` itself if it is a `kind`; `hint` says what to do where it is a text, which many take for the thing."""
+    if isinstance(value, kind):
+        return value
+    more = f"; {hint}" if hint and isinstance(value, str | os.PathLike) else ""
+    article = "an" if kind.__name__[0] in "AEIOU" else "a"
+    raise InputError(f"{name}: expected {article} {kind.__name__}, got {kind_of(value)}{more}")
+
+
+def one_of(name: str, value: object, known: Sequence[str]) -> str:
+    """`value` itself if it is one of the `known` words."""
+    if not isinstance(value, str) or value not in known:
+        raise InputError(f"{name}: expected one of {', '.join(known)}, got {kind_of(value)}")
+    return value
+
+
+def truth(name: str, value: object) -> bool:
+    """`value` as True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name}: expected True or False, got {kind_of(value)}")
+    return bool(value)
+
+
+def callback(name: str, value: Kind) -> Kind:
+    """`value` itself if it can be called."""
+    if not callable(value):
+        raise InputError(f"{name}: expected a function, got {kind_of(value)}")
+    return value
+
+
+def threads(value: object) -> int | None:
+    """How many threads to use; None: all cores."""
+    return None if value is None else whole("threads", value, 1, 2**16)
+
+
+def number(name: str, value: object, least: float, most: float) -> float:
+    """`value` as a number from `least` to `most`, not NaN."""
+    try:
+        result = float("nan") if _is_no_number(value) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        result = float("nan")
+    if not least <= result <= most:
+        got = _kind(value) if np.isnan(result) else result
+        raise InputError(f"{name}: expected a number from {least:g} to {most:g}, got {got}")
+    return result
+
+
 def whole(name: str, value: object, least: int, most: int) -> int:
     """`value` as a whole number from `least` to `most`."""
-    number = None if isinstance(value, bool | np.bool_ | str | bytes) else value
+    given = None if _is_no_number(value) else value
     try:
-        result = int(number)  # type: ignore[call-overload]
+        result = int(given)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
         result = None
-    if result is None or result != number or not least <= result <= most:
+    if result is None or result != given or not least <= result <= most:
         limits = f"from {least} to {most}" if most < 2**53 else f"of at least {least}"
         raise InputError(f"{name}: expected a whole number {limits}, got {_kind(value)}")
     return int(result)
+
+
+def _is_no_number(value: object) -> bool:
+    """What Python would turn into a number, but nobody means as one."""
+    return isinstance(value, bool | np.bool_ | str | bytes) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def freeze(value: NDArray) -> NDArray:
@@ -94,6 +157,7 @@ def is_settled(value: NDArray) -> bool:
 
 
 def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[NDArray, NDArray]:
+    _refuse_masked(name, value)
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "biufO":  # texts, dates and complex numbers would convert, but to what?
@@ -102,6 +166,15 @@ def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[N
             return given, np.asarray(given, dtype=dtype, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: expected numbers in an array [{axes}], got {_kind(value)} ({error})") from None
+
+
+def _refuse_masked(name: str, value: object) -> None:
+    """What is masked has no value: numpy would take what lies beneath the mask."""
+    for part in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any():
+            raise InputError(
+                f"{name}: expected numbers everywhere, got {int(np.ma.getmaskarray(part).sum())} masked ones"
+            )
 
 
 def _check_shape(name: str, value: NDArray, axes: str, shape: Sequence[int | None]) -> None:
@@ -129,6 +202,14 @@ def _first(mask: NDArray) -> tuple[int, ...]:
 
 def _place(axes: str, index: tuple[int, ...]) -> str:
     return ", ".join(f"{axis.strip()}={i}" for axis, i in zip(axes.split(","), index, strict=False))
+
+
+def kind_of(value: object) -> str:
+    """What was given, in few words: small things themselves, others by their kind."""
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself"
+    plain = value is None or isinstance(value, str | bytes | int | float | os.PathLike)
+    return _kind(value) if plain else type(value).__name__
 
 
 def _kind(value: object) -> str:

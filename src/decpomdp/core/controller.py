@@ -6,9 +6,9 @@ An environment that shows something before the first action may have its own sta
 controller without that table ignores a first observation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,8 @@ from decpomdp.core import checks
 from decpomdp.core.agent import Agent, numbered, team_of_agents
 from decpomdp.core.errors import InputError
 from decpomdp.core.model import checked_discount, remade, same_fields
+
+READ = "read it first: dp.read_team(path)"  # where a team is wanted and its file is given
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,9 +92,8 @@ class Controller:
     @classmethod
     def uniform(cls, actions: int, observations: int) -> "Controller":
         """One node, every action equally likely."""
-        checks.whole("actions", actions, 1, 2**15)
-        checks.whole("observations", observations, 1, 2**15)
-        return cls(np.ones(1), np.full((1, actions), 1 / actions), np.ones((1, actions, observations, 1)))
+        a, o = checks.whole("actions", actions, 1, 2**15), checks.whole("observations", observations, 1, 2**15)
+        return cls(np.ones(1), np.full((1, a), 1 / a), np.ones((1, a, o, 1)))
 
     @classmethod
     def deterministic(
@@ -114,13 +115,14 @@ class Controller:
         chosen = checks.array("actions", actions, "i", (None,), np.int64)
         following = checks.array("moves", moves, "i, o", (len(chosen), None), np.int64)
         nodes, observations = following.shape
+        count = checks.whole("action_count", action_count, 1, 2**15)
         if checks.whole("start", start, 0, 2**31) >= nodes or following.min() < 0 or following.max() >= nodes:
             raise InputError(f"start and moves: expected nodes from 0 to {nodes - 1}, got others")
-        if chosen.min() < 0 or chosen.max() >= action_count:
-            raise InputError(f"actions: expected numbers from 0 to {action_count - 1}, got others")
-        initial = np.eye(nodes)[start]
-        transition = np.repeat(np.eye(nodes)[following][:, None], action_count, axis=1)
-        return cls(initial, np.eye(action_count)[chosen], transition.reshape(nodes, action_count, observations, nodes))
+        if chosen.min() < 0 or chosen.max() >= count:
+            raise InputError(f"actions: expected numbers from 0 to {count - 1}, got others")
+        initial = np.eye(nodes)[int(start)]
+        transition = np.repeat(np.eye(nodes)[following][:, None], count, axis=1)
+        return cls(initial, np.eye(count)[chosen], transition.reshape(nodes, count, observations, nodes))
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return remade(self)
@@ -177,9 +179,9 @@ class Team:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agents", team_of_agents(self.agents))
-        object.__setattr__(self, "controllers", tuple(self.controllers))
+        object.__setattr__(self, "controllers", _listed("controllers", self.controllers))
         object.__setattr__(self, "discount", checked_discount(self.discount))
-        checks.text("problem", self.problem)
+        checks.line("problem", self.problem)
         if len(self.controllers) != len(self.agents):
             raise InputError(f"team: expected {len(self.agents)} controllers, got {len(self.controllers)}")
         for agent, controller in zip(self.agents, self.controllers, strict=True):
@@ -196,12 +198,14 @@ class Team:
     @classmethod
     def of(cls, problem: HasAgents, controllers: Sequence[Controller]) -> "Team":
         """A team for the agents of `problem`."""
-        return cls(problem.agents, tuple(controllers), problem.discount, problem.name)
+        known = _known(problem)
+        return cls(known.agents, _listed("controllers", controllers), known.discount, known.name)
 
     @classmethod
     def uniform(cls, problem: HasAgents) -> "Team":
         """Every agent acts uniformly at random."""
-        sizes = ((len(agent.actions), len(agent.observations)) for agent in problem.agents)
+        agents = team_of_agents(_known(problem).agents)
+        sizes = ((len(agent.actions), len(agent.observations)) for agent in agents)
         return cls.of(problem, [Controller.uniform(a, o) for a, o in sizes])
 
     @property
@@ -211,7 +215,9 @@ class Team:
 
     def exploring(self, rates: float | Sequence[ArrayLike]) -> "Team":
         """The team with every agent exploring: one rate for all, or for each agent one rate or one per node."""
-        each: list[ArrayLike] = [rates] * len(self.agents) if _is_number(rates) else list(rates)  # type: ignore[arg-type, list-item]
+        each: Sequence[ArrayLike] = (
+            [rates] * len(self.agents) if _is_number(rates) else _listed("exploration rates", rates)  # type: ignore[list-item]
+        )
         if len(each) != len(self.agents):
             raise InputError(f"exploration rates: expected one for each of {len(self.agents)} agents, got {len(each)}")
         mixed = tuple(c.exploring(rate) for c, rate in zip(self.controllers, each, strict=True))
@@ -226,7 +232,7 @@ class Team:
 
         Labels are compared where both sides have some; things that are only numbered fit by their number.
         """
-        want = [(len(agent.actions), len(agent.observations)) for agent in problem.agents]
+        want = [(len(agent.actions), len(agent.observations)) for agent in team_of_agents(_known(problem).agents)]
         got = [(controller.actions, controller.observations) for controller in self.controllers]
         if want != got:
             raise InputError(
@@ -252,6 +258,20 @@ class Team:
         return isinstance(other, Team) and same_fields(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _known(problem: HasAgents) -> HasAgents:
+    """`problem` itself if it says who acts in it."""
+    if isinstance(problem, type) or not all(hasattr(problem, member) for member in ("agents", "discount", "name")):
+        hint = f"; load it first: dp.load({problem!r})" if isinstance(problem, str) else ""
+        raise InputError(f"problem: expected a model, a simulator or episodes, got {checks.kind_of(problem)}{hint}")
+    return problem
+
+
+def _listed(name: str, value: object) -> tuple[Any, ...]:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        raise InputError(f"{name}: expected a list, one for each agent, got {checks.kind_of(value)}")
+    return tuple(value)
 
 
 def _is_number(value: object) -> bool:

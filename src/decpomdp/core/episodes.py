@@ -7,7 +7,7 @@ behaviour[r, n] is the probability with which agent n's behaviour took that acti
 it is not known, never a silent 1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -81,7 +81,7 @@ class Episodes:
         put = object.__setattr__
         put(self, "agents", team_of_agents(self.agents))
         put(self, "discount", checked_discount(self.discount))
-        checks.text("name", self.name)
+        checks.line("name", self.name)
         put(self, "facts", checked_facts(self.facts))
         put(self, "offsets", _offsets(self.offsets))
         rows, n = int(self.offsets[-1]), len(self.agents)
@@ -156,14 +156,31 @@ class Episodes:
 def concatenate(parts: Sequence[Episodes]) -> Episodes:
     """All episodes of `parts`, in order; agents and discount must agree.
 
+    Parameters
+    ----------
+    parts
+        At least one.
+
+    Returns
+    -------
+    Episodes
+        With the name and facts of the first part.
+
+    Raises
+    ------
+    InputError
+        Agents or discounts differ.
+
     Examples
     --------
     >>> import decpomdp as dp
-    >>> model = dp.load("dectiger")
-    >>> parts = [dp.collect(model, dp.Team.uniform(model), 10, 5, seed=seed) for seed in (1, 2)]
+    >>> parts = [dp.simulate("dectiger", episodes=10, horizon=5, seed=seed) for seed in (1, 2)]
     >>> dp.concatenate(parts).count
     20
     """
+    if isinstance(parts, Episodes | str) or not isinstance(parts, Iterable):
+        raise InputError(f"episodes: expected a list of Episodes to join, got {checks.kind_of(parts)}")
+    parts = [checks.of_kind(f"episodes[{place}]", part, Episodes) for place, part in enumerate(parts)]
     if not parts:
         raise InputError("episodes: expected at least one collection to join, got none")
     first = parts[0]

@@ -43,4 +43,12 @@ class FormatError(InputError):
 
 
 class LearningWarning(UserWarning):
-    """Learning went on, but the user should know: weights that collapse, a bound that falls."""
+    """Learning went on, but the user should know: weights that collapse, a bound that falls.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import decpomdp as dp
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", dp.LearningWarning)  # when it is known already
+    """

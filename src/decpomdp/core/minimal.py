@@ -8,13 +8,29 @@ found by refinement. Merging keeps the probability of every action after every h
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.controller import Controller, Team
+from decpomdp.core import checks
+from decpomdp.core.controller import READ, Controller, Team
 
 DIGITS = 12  # probabilities that agree to this many decimals count as equal
 
 
 def minimised(team: Team) -> Team:
     """The team with every controller made minimal: as few nodes as possible, the same behaviour.
+
+    Parameters
+    ----------
+    team
+        Any team.
+
+    Returns
+    -------
+    Team
+        Acts with the same probabilities after every history.
+
+    Raises
+    ------
+    InputError
+        It is no team.
 
     Examples
     --------
@@ -23,6 +39,7 @@ def minimised(team: Team) -> Team:
     >>> dp.minimised(dp.Team.of(dp.load("dectiger"), [twice, twice])).nodes
     (1, 1)
     """
+    checks.of_kind("team", team, Team, READ)
     smaller = tuple(minimal_controller(controller) for controller in team.controllers)
     return Team(team.agents, smaller, team.discount, team.problem)
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from decpomdp.core import checks
 from decpomdp.core.agent import Agent, joint_table, labels, team_of_agents
-from decpomdp.core.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +77,7 @@ class DecPOMDP:
         put(self, "observation", checks.probabilities("observation", self.observation, "u, s1, y", (u, s, y)))
         put(self, "reward", checks.array("reward", self.reward, "u, s", (u, s), np.float64))
         put(self, "discount", checked_discount(self.discount))
-        checks.text("name", self.name)
+        checks.line("name", self.name)
 
     @property
     def joint_actions(self) -> int:
@@ -122,13 +121,7 @@ class DecPOMDP:
 
 def checked_discount(value: float) -> float:
     """A discount in [0, 1]. What needs it below 1 (an infinite horizon) checks that itself."""
-    try:
-        discount = float("nan") if isinstance(value, str | bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"discount: expected a number from 0 to 1, got {value!r}") from None
-    if not 0.0 <= discount <= 1.0:
-        raise InputError(f"discount: expected a number from 0 to 1, got {discount}")
-    return discount
+    return checks.number("discount", value, 0.0, 1.0)
 
 
 def remade(thing: object) -> tuple[type, tuple[object, ...]]:

@@ -73,7 +73,7 @@ class Simulator(Protocol):
     ...         return dp.Step(np.zeros_like(actions), same.astype(float), np.zeros(len(actions), bool))
     >>> isinstance(Pennies(), dp.Simulator)
     True
-    >>> dp.collect(Pennies(), dp.Team.uniform(Pennies()), episodes=3, horizon=2).steps
+    >>> dp.simulate(Pennies(), episodes=3, horizon=2).steps
     6
     """
 

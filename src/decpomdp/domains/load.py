@@ -1,12 +1,17 @@
-"""A problem by name or by file."""
+"""A problem by name or by file, and whatever else may stand where a problem is asked for."""
 
 import os
 from pathlib import Path
 
 from decpomdp import domains
-from decpomdp.core import DecPOMDP, InputError, Simulator
+from decpomdp.core import DecPOMDP, InputError, Simulator, checks
+from decpomdp.core.agent import team_of_agents
+from decpomdp.core.model import checked_discount
+from decpomdp.io.kinds import conversion, is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
+
+Problem = str | os.PathLike[str] | DecPOMDP | Simulator
 
 
 def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecPOMDP | Simulator:
@@ -21,6 +26,18 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     discount
         Without one, a built-in problem has 0.9 and a file its own.
 
+    Returns
+    -------
+    DecPOMDP or Simulator
+        What was found.
+
+    Raises
+    ------
+    InputError
+        No problem has that name, or the discount is none.
+    FormatError
+        The file cannot be read; says where.
+
     Examples
     --------
     >>> import decpomdp as dp
@@ -28,10 +45,14 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     >>> model.states, model.discount
     (('tiger-left', 'tiger-right'), 0.95)
     """
+    if not isinstance(problem, str | os.PathLike) or not isinstance(os.fspath(problem), str):
+        raise InputError(f"problem: expected a name or the path of a file, got {checks.kind_of(problem)}")
     text = os.fspath(problem)
     if domains.is_simulator(text):
         return domains.simulator(text, discount)
-    if text not in domains.names() and (text.endswith(ENDINGS) or Path(text).is_file()):
+    if is_logged(text):
+        raise InputError(f"{text}: expected a problem, {conversion(text) or 'got logged episodes'}")
+    if text not in domains.names() and (text.endswith(ENDINGS) or _is_file(text)):
         from decpomdp.io.dpomdp import read_dpomdp
 
         return read_dpomdp(text, discount)
@@ -40,7 +61,40 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
 
 def load_model(problem: str | os.PathLike[str], discount: float | None = None) -> DecPOMDP:
     """Like `load`, for whoever needs to know the model."""
-    found = load(problem, discount)
+    return _with_model(load(problem, discount))
+
+
+def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simulator:
+    """What `problem` names or is; another `discount` only for what is named or a model."""
+    if isinstance(problem, str | os.PathLike):
+        return load(problem, discount)
+    if isinstance(problem, DecPOMDP):
+        return problem if discount is None else problem.with_discount(discount)
+    if isinstance(problem, type) or not isinstance(problem, Simulator):
+        raise InputError(
+            f"problem: expected a name, a .dpomdp file, a DecPOMDP or a Simulator, got {checks.kind_of(problem)}"
+        )
+    if discount is not None:
+        raise InputError(f"discount: expected none beside a simulator, which has its own, got {discount!r}")
+    team_of_agents(problem.agents)
+    checked_discount(problem.discount)
+    checks.line("name of the simulator", problem.name)
+    return problem
+
+
+def opened_model(problem: str | os.PathLike[str] | DecPOMDP, discount: float | None = None) -> DecPOMDP:
+    """Like `opened`, for whoever needs to know the model."""
+    return _with_model(opened(problem, discount))
+
+
+def _with_model(found: DecPOMDP | Simulator) -> DecPOMDP:
     if not isinstance(found, DecPOMDP):
         raise InputError(f"problem: expected one with a model, got {found.name}, which can only be played")
     return found
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except ValueError:  # a null byte: no path at all
+        return False

@@ -25,6 +25,7 @@ from decpomdp.core import Agent, Controller, InputError, Step, Team
 from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array, whole
 from decpomdp.core.model import checked_discount
+from decpomdp.core.scene import NEITHER, Street, StreetMap, StreetScene
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import traffic as kernels
 from decpomdp.kernels.rollout import Paths, Players
@@ -51,6 +52,7 @@ class Traffic:
     """
 
     repeatable = plays_teams = True
+    quick = True  # thousands of episodes take a moment: whoever shows a team need not be sparing
 
     def __init__(self, side: int = SIDE, discount: float = 0.9) -> None:
         self.side = whole("traffic: intersections per street", side, 1, LARGEST_SIDE)
@@ -121,6 +123,20 @@ class Traffic:
         engine.run(piece, -(-episodes // size), threads)
         return paths
 
+    def street_map(self) -> StreetMap:
+        """Where lights and streets are, for drawings: rows from left to right, columns from top to bottom."""
+        last = self.side - 0.3  # a street goes on a little behind its last light
+        lines = [float(place) for place in range(self.side)]
+        rows = [Street(f"row {i + 1:.0f}", (-1.0, i), (0.0, i), (last, i)) for i in lines]
+        columns = [Street(f"column {j + 1:.0f}", (j, -1.0), (j, 0.0), (j, last)) for j in lines]
+        return StreetMap(tuple((j, i) for i in lines for j in lines), (*rows, *columns), MOST)
+
+    def street_scene(self, episode: int = 0) -> StreetScene:
+        """What waits in one episode of the batch, and what its lights showed in the last step."""
+        place = whole("episode", episode, 0, len(self._loads) - 1)
+        lights = [NEITHER] * len(self.agents) if self._lights is None else self._lights[place].tolist()
+        return StreetScene(tuple(self._loads[place].tolist()), tuple(lights))
+
     def policies(self) -> dict[str, Team]:
         """The policies that need no learning, by name."""
         return {
@@ -153,20 +169,3 @@ def named(text: str, discount: float | None = None) -> Traffic:
     if base != NAME or (colon and not (size.isascii() and size.isdigit())):
         raise InputError(f"problem: expected {NAME} or {NAME}:N with a whole number N, got {text!r}")
     return Traffic(int(size) if colon else SIDE, 0.9 if discount is None else discount)
-
-
-def picture(grid: Traffic, episode: int = 0) -> dict[str, list[int] | list[list[int]] | int]:
-    """One episode's grid as plain data for a drawing, at this moment.
-
-    `rows` and `columns`: cars on every street, out of `most`; `lights`: per intersection 0 when its row has green, 1
-    when its column has; empty before the first step.
-    """
-    loads = grid.loads[whole("episode", episode, 0, max(0, len(grid.loads) - 1))]
-    lights = [] if grid.lights is None else grid.lights[episode].tolist()
-    return {
-        "side": grid.side,
-        "most": MOST,
-        "rows": loads[: grid.side].tolist(),
-        "columns": loads[grid.side :].tolist(),
-        "lights": lights,
-    }

@@ -1,11 +1,9 @@
 """A problem as a PettingZoo environment: the door. What is behind it, `problem_env.py`, needs PettingZoo."""
 
-import os
 from typing import TYPE_CHECKING
 
-from decpomdp.core import DecPOMDP, Simulator
 from decpomdp.core.checks import whole
-from decpomdp.domains.load import load
+from decpomdp.domains.load import Problem, opened
 from decpomdp.environments.hosting import missing
 from decpomdp.rollouts.dense import as_simulator
 
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def parallel_env(
-    problem: str | os.PathLike[str] | DecPOMDP | Simulator,
+    problem: Problem,
     horizon: int | None = None,
     seed: int | None = None,
     render_mode: str | None = None,
@@ -32,6 +30,16 @@ def parallel_env(
     render_mode
         None, or "ansi": `render()` returns the last step in words.
 
+    Returns
+    -------
+    pettingzoo.ParallelEnv
+        Every agent is paid the team's whole reward.
+
+    Raises
+    ------
+    InputError
+        There is no such problem, a number is out of its range, or PettingZoo is not installed.
+
     Examples
     --------
     >>> import decpomdp as dp
@@ -48,5 +56,4 @@ def parallel_env(
     except ImportError as error:
         raise missing(error) from None
     steps = None if horizon is None else whole("horizon", horizon, 1, 2**53)
-    played = load(problem) if isinstance(problem, str | os.PathLike) else problem
-    return ProblemEnv(as_simulator(played), steps, seed, render_mode)
+    return ProblemEnv(as_simulator(opened(problem)), steps, seed, render_mode)

@@ -13,7 +13,7 @@ import numpy as np
 
 from decpomdp.core import NO_OBSERVATION, InputError
 from decpomdp.core.agent import labels, numbered
-from decpomdp.core.checks import array, whole
+from decpomdp.core.checks import array, kind_of, whole
 
 MOST = 2**15 - 1  # symbols that episodes can record
 
@@ -41,7 +41,7 @@ class Discretiser:
 
     def __post_init__(self) -> None:
         if not callable(self.read):
-            raise InputError(f"discretiser: expected a function to read with, got {type(self.read).__name__}")
+            raise InputError(f"discretiser: expected a function to read with, got {kind_of(self.read)}")
         if isinstance(self.symbols, int | np.integer):
             object.__setattr__(self, "symbols", whole("symbols of the discretiser", self.symbols, 1, MOST))
         else:
@@ -55,6 +55,9 @@ class Discretiser:
         >>> cart.count, cart.symbol("cart", np.array([1.0, 0.5, 0.05, -2.0]))
         (8, 4)
         """
+        for where, part in (("edges", edges), *((f"edges[{i}]", part) for i, part in enumerate(_listed(edges)))):
+            if _listed(part) is not part:
+                raise InputError(f"{where}: expected a list, got {kind_of(part)}")
         cuts = [array(f"edges[{i}]", part, "edge", (None,), np.float64) for i, part in enumerate(edges) if len(part)]
         places = [i for i, part in enumerate(edges) if len(part)]
         for i, cut in zip(places, cuts, strict=True):
@@ -87,10 +90,23 @@ class Discretiser:
 
     def symbol(self, agent: str, observation: Any) -> int:
         """What `agent` sees, as a number; NO_OBSERVATION for nothing."""
-        found = self.read(observation)
+        try:
+            found = self.read(observation)
+        except InputError as error:
+            raise InputError(f"agent {agent}: {error}") from None
+        except Exception as error:
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            raise InputError(f"agent {agent}: the discretiser failed on {kind_of(observation)}: {said}") from error
         if found is None:
             return NO_OBSERVATION
         return whole(f"agent {agent}: what the discretiser returned", found, 0, self.count - 1)
+
+
+def _listed(value: Any) -> Any:
+    """`value` itself if it is a list, else nothing."""
+    if isinstance(value, np.ndarray):
+        return value if value.ndim else ()
+    return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else ()
 
 
 Discretise = Discretiser | Mapping[str, Discretiser] | None

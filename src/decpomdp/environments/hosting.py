@@ -8,11 +8,15 @@ An agent that has ended keeps its last symbol and its actions are not passed on.
 an episode that the environment cuts off (truncates) has ended too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from decpomdp.core import NO_OBSERVATION, Agent, InputError
+from decpomdp.core.agent import labels as checked_labels
 from decpomdp.core.agent import numbered
+from decpomdp.core.checks import kind_of
 from decpomdp.environments.discretiser import Discretise, Discretiser, given_for
 
 Combine = Callable[[Mapping[Any, float]], float]
@@ -29,22 +33,25 @@ class Member(NamedTuple):
 
 
 class Hosted:
-    """An environment with its members; reset and step in numbers."""
+    """An environment with its members; reset and step in numbers. What it does wrong is told by its name."""
 
     def __init__(self, env: Any, members: Sequence[Member], combine: Combine) -> None:
         self.env, self.members, self.combine = env, members, combine
+        self.name = name_of(env)
         self.seen = [NO_OBSERVATION] * len(members)  # what each agent saw last
         self.ended = True
         self.terminated = False  # it ended by itself: it was not cut off
 
     def reset(self, seed: int) -> None:
         """A new episode."""
-        observations, _ = self.env.reset(seed=seed)
+        with theirs(f"environment {self.name}: reset(seed={seed})"):
+            observations, _ = self.env.reset(seed=seed)
+            shown = dict(observations)
         self.ended = self.terminated = False
         for n, member in enumerate(self.members):
-            if member.key not in observations:
+            if member.key not in shown:
                 raise InputError(f"agent {member.agent.name}: expected an observation at reset, got none")
-            self.seen[n] = member.reader.symbol(member.agent.name, observations[member.key])
+            self.seen[n] = member.reader.symbol(member.agent.name, shown[member.key])
 
     def step(self, actions: Sequence[int]) -> float:
         """Take one action each; the team's reward."""
@@ -54,13 +61,32 @@ class Hosted:
             for member, action in zip(self.members, actions, strict=True)
             if member.key in living
         }
-        observations, rewards, terminations, *_ = self.env.step(chosen)
+        with theirs(f"environment {self.name}: step({chosen})"):
+            observations, rewards, terminations, _, _ = self.env.step(chosen)
+            shown, paid, ended = dict(observations), dict(rewards), dict(terminations)
+        self._check_living(living)
         self.ended = not self.env.agents
-        self.terminated = self.ended and any(terminations.values())
+        self.terminated = self.ended and any(ended.values())
         for n, member in enumerate(self.members):
-            if member.key in living and member.key in observations:
-                self.seen[n] = self._later(member, observations[member.key])
-        return float(self.combine(rewards))
+            if member.key in living and member.key in shown:
+                self.seen[n] = self._later(member, shown[member.key])
+        return self._team_reward(paid)
+
+    def _check_living(self, before: set[Any]) -> None:
+        """Agents may leave during an episode; whoever comes cannot know what the others agreed on."""
+        joined = [str(key) for key in self.env.agents if key not in before]
+        if joined:
+            raise InputError(
+                f"environment {self.name}: expected agents only to leave during an episode, got {', '.join(joined)} "
+                "that joined"
+            )
+
+    def _team_reward(self, paid: dict[Any, Any]) -> float:
+        with theirs("reward: the team's reward"):
+            reward = float(self.combine(paid))
+        if not math.isfinite(reward):
+            raise InputError(f"environment {self.name}: expected finite rewards, got {paid}")
+        return reward
 
     def _later(self, member: Member, observation: Any) -> int:
         symbol = member.reader.symbol(member.agent.name, observation)
@@ -86,7 +112,7 @@ def opened(env: Any) -> Any:
             "pettingzoo.utils.aec_to_parallel turns many of them into a ParallelEnv"
         )
     if not isinstance(env, ParallelEnv):
-        raise InputError(f"environment: expected a PettingZoo ParallelEnv, got {type(env).__name__}")
+        raise InputError(f"environment: expected a PettingZoo ParallelEnv or a gymnasium Env, got {kind_of(env)}")
     return env
 
 
@@ -97,7 +123,9 @@ def missing(error: ImportError) -> InputError:
 
 def members_of(env: Any, discretise: Discretise, action_names: ActionNames = None) -> tuple[Member, ...]:
     """The agents of an environment, in the order of its `possible_agents`."""
-    keys = list(env.possible_agents)
+    keys = list(getattr(env, "possible_agents", None) or ())
+    if not keys:
+        raise InputError(f"environment {name_of(env)}: expected possible_agents to name all its agents, got none")
     names = [str(key) for key in keys]
     for given in (discretise, action_names):
         for name in given if isinstance(given, Mapping) else ():
@@ -116,7 +144,8 @@ def _member(env: Any, key: Any, discretise: Discretise, action_names: ActionName
             "wrap the environment so that its actions are numbered"
         )
     reader = given_for(name, discretise) or _reader(env, key)
-    labels = _action_names(env, key, action_names) or numbered(int(space.n))
+    given = _action_names(env, key, action_names)
+    labels = numbered(int(space.n)) if given is None else checked_labels(f"action names of {name}", given)
     if len(labels) != int(space.n):
         raise InputError(f"agent {name}: expected {space.n} action names, got {len(labels)}")
     return Member(key, Agent(name, tuple(labels), reader.labels), reader, int(space.start))
@@ -134,8 +163,19 @@ def _reader(env: Any, key: Any) -> Discretiser:
             f"agent {key}: expected a Discrete observation space, got {space}; "
             "say how to number its observations with discretise=Discretiser(symbols, function)"
         )
-    start = int(space.start)
-    return Discretiser(int(space.n), lambda observation: int(observation) - start)
+    return Discretiser(int(space.n), _Numbers(space))
+
+
+class _Numbers:
+    """Reads observations that are numbers already."""
+
+    def __init__(self, space: Any) -> None:
+        self.space, self.start = space, int(space.start)
+
+    def __call__(self, observation: Any) -> int:
+        if not self.space.contains(observation):
+            raise InputError(f"expected an observation in {self.space}, got {kind_of(observation)}")
+        return int(observation) - self.start
 
 
 def _action_names(env: Any, key: Any, given: ActionNames) -> Sequence[str] | None:
@@ -149,14 +189,26 @@ def combiner(reward: str | Combine, agents: int) -> Combine:
     """How the agents' rewards become the team's: their sum, their mean over the whole team, or a user's function."""
     if callable(reward):
         return reward
-    if reward == "sum":
+    if isinstance(reward, str) and reward == "sum":
         return lambda rewards: sum(map(float, rewards.values()))
-    if reward == "mean":
+    if isinstance(reward, str) and reward == "mean":
         return lambda rewards: sum(map(float, rewards.values())) / agents
-    raise InputError(f'reward: expected "mean", "sum" or a function of the agents\' rewards, got {reward!r}')
+    raise InputError(f'reward: expected "mean", "sum" or a function of the agents\' rewards, got {kind_of(reward)}')
 
 
 def name_of(env: Any) -> str:
-    """What the environment calls itself."""
+    """What the environment calls itself, on one line."""
     metadata = getattr(env, "metadata", None) or {}
-    return str(metadata.get("name") or type(env.unwrapped).__name__)
+    return " ".join(str(metadata.get("name") or type(env.unwrapped).__name__).split())
+
+
+@contextmanager
+def theirs(what: str) -> Iterator[None]:
+    """Code of others runs within this: what it raises is told in one line, with the error itself as its cause."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise InputError(f"{what} failed: {said}") from error

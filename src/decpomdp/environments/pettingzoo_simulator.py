@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent, InputError, Step
 from decpomdp.core.agent import check_symbols
-from decpomdp.core.checks import array, whole
+from decpomdp.core.checks import array, kind_of, truth, whole
 from decpomdp.core.model import checked_discount
 from decpomdp.environments.discretiser import Discretise
 from decpomdp.environments.hosting import (
@@ -24,6 +24,7 @@ from decpomdp.environments.hosting import (
     members_of,
     name_of,
     opened,
+    theirs,
 )
 
 TRIAL = 25  # steps of the two episodes that tell whether an environment repeats itself
@@ -31,6 +32,11 @@ TRIAL = 25  # steps of the two episodes that tell whether an environment repeats
 
 class PettingZooSimulator:
     """Implements the Simulator protocol; made by `from_pettingzoo`.
+
+    Parameters
+    ----------
+    make_env, discretise, discount, horizon, reward, action_names, repeatable
+        As in `from_pettingzoo`.
 
     Examples
     --------
@@ -62,13 +68,14 @@ class PettingZooSimulator:
         self.agents: tuple[Agent, ...] = tuple(member.agent for member in self._members)
         self.discount = checked_discount(discount)
         self.name = name_of(first)
-        self.repeatable = self._repeats() if repeatable is None else bool(repeatable)
+        self.repeatable = self._repeats() if repeatable is None else truth("repeatable", repeatable)
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.int64] | None:
         """[k, n] what is seen before the first action; None when nobody sees anything."""
-        self._grow(episodes)
-        self._playing, self._time = self._pool[:episodes], 0
-        seeds = np.random.SeedSequence(seed).generate_state(episodes) >> 1
+        count, key = whole("episodes", episodes, 1, 2**31), whole("seed", seed, 0, 2**64 - 1)
+        self._grow(count)
+        self._playing, self._time = self._pool[:count], 0
+        seeds = np.random.SeedSequence(key).generate_state(count) >> 1
         for hosted, own in zip(self._playing, seeds.tolist(), strict=True):
             hosted.reset(own)
         seen = self._seen()
@@ -158,6 +165,17 @@ def from_pettingzoo(
     repeatable
         Whether `reset(seed=...)` fixes an episode. None: found out by playing two short ones.
 
+    Returns
+    -------
+    PettingZooSimulator
+        Serves wherever a problem does.
+
+    Raises
+    ------
+    InputError
+        The environment takes turns, its spaces are not discrete, it does not do what it should, or PettingZoo is not
+        installed.
+
     Examples
     --------
     >>> import decpomdp as dp
@@ -172,10 +190,11 @@ def from_pettingzoo(
 def _made(make_env: Callable[[], Any]) -> Any:
     if not callable(make_env):
         raise InputError(
-            f"make_env: expected a function that makes an environment, got {type(make_env).__name__}; "
+            f"make_env: expected a function that makes an environment, got {kind_of(make_env)}; "
             "write lambda: ... around what makes yours"
         )
-    return make_env()
+    with theirs("make_env"):
+        return make_env()
 
 
 def _inner(env: Any) -> Any:

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from decpomdp.core import Episodes, Team, concatenate
-from decpomdp.core.checks import whole
+from decpomdp.core.checks import of_kind, whole
+from decpomdp.core.controller import READ
 from decpomdp.environments.discretiser import Discretise
 from decpomdp.environments.hosting import Combine, Hosted, combiner, members_of, name_of, opened
 from decpomdp.rollouts.runner import TeamRunner
@@ -33,22 +34,46 @@ def play(
 ) -> Episodes:
     """Let `team` act in a PettingZoo or gymnasium environment; what was seen, done and earned.
 
-    Episode k is reset with the seed `seed + k`, which also fixes the team's own random choices. `discretise` and
-    `reward` as in `from_pettingzoo`; an episode that the environment does not end is cut off after `horizon` steps.
     The agents of the environment, in its order, are the agents of the team, in its order.
+
+    Parameters
+    ----------
+    team
+        Who acts.
+    env
+        Where.
+    seed
+        Episode k is reset with `seed + k`, which also fixes the team's own random choices.
+    episodes
+        How many.
+    horizon
+        Steps after which an episode that the environment does not end is cut off.
+    discretise, reward
+        As in `from_pettingzoo`.
+
+    Returns
+    -------
+    Episodes
+        With the probability of every action, so that others can learn from them.
+
+    Raises
+    ------
+    InputError
+        The team does not fit the environment, or the environment does not do what it should.
 
     Examples
     --------
     >>> import decpomdp as dp
     >>> team = dp.Team.uniform(dp.load("dectiger"))
     >>> played = dp.play(team, dp.parallel_env("dectiger", horizon=20), seed=3)
-    >>> played.steps, played == dp.collect(dp.load("dectiger"), team, episodes=1, horizon=20, seed=3)
+    >>> played.steps, played == dp.simulate("dectiger", team, episodes=1, horizon=20, seed=3)
     (20, True)
     """
+    of_kind("team", team, Team, READ)
     hosted = _hosted(env, discretise, reward)
     facts = _Players(hosted, team)
     team.check_fits(facts)
-    first, count = whole("seed", seed, 0, 2**63), whole("episodes", episodes, 1, 2**53)
+    first, count = whole("seed", seed, 0, 2**62), whole("episodes", episodes, 1, 2**53)
     length = whole("horizon", horizon, 1, 2**53)
     return concatenate([_episode(team, hosted, facts, first + k, length) for k in range(count)])
 

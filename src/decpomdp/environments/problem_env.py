@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from decpomdp.core import InputError, Simulator
-from decpomdp.core.checks import whole
+from decpomdp.core.checks import kind_of, whole
 from decpomdp.environments.discretiser import Discretiser
 from decpomdp.rollouts.dense import DenseSimulator
-
-RENDER_MODES = (None, "ansi")
 
 
 class ProblemEnv(ParallelEnv):  # type: ignore[misc]
@@ -26,8 +24,8 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
     def __init__(
         self, simulator: Simulator, horizon: int | None, seed: int | None, render_mode: str | None = None
     ) -> None:
-        if render_mode not in RENDER_MODES:
-            raise InputError(f'render_mode: expected None or "ansi", got {render_mode!r}')
+        if render_mode is not None and (not isinstance(render_mode, str) or render_mode != "ansi"):
+            raise InputError(f'render_mode: expected None or "ansi", got {kind_of(render_mode)}')
         self.simulator, self.horizon, self.render_mode = simulator, horizon, render_mode
         self.metadata = {"name": simulator.name, "render_modes": ["ansi"], "is_parallelizable": True}
         self.possible_agents = [agent.name for agent in simulator.agents]

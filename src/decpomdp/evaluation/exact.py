@@ -6,13 +6,16 @@ deterministic team only the pairs that it meets are looked at (`reachable`).
 """
 
 import math
+import os
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
-from decpomdp.core.checks import whole
+from decpomdp.core.checks import of_kind, whole
+from decpomdp.core.controller import READ
+from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic
 from decpomdp.kernels import backup as kernels
@@ -95,11 +98,30 @@ class TeamOnModel:
         return float(self.model.start @ v @ first)
 
 
-def exact_value(model: DecPOMDP, team: Team, horizon: int | None = None) -> ExactValue:
-    """Value of `team` on `model` over `horizon` steps, or for ever (needs a discount below 1).
+def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: int | None = None) -> ExactValue:
+    """Value of `team` on `model` over `horizon` steps, or for ever.
 
     Any number of agents. Time and memory grow with states times the product of all agents' nodes; beyond 200 million
     of these pairs it is refused, and `sampled_value` is the way.
+
+    Parameters
+    ----------
+    model
+        A model, or the name or file of one.
+    team
+        Whose value is wanted.
+    horizon
+        Steps; None: for ever, which needs a discount below 1.
+
+    Returns
+    -------
+    ExactValue
+        The value and a proved bound on its error.
+
+    Raises
+    ------
+    InputError
+        The team does not fit the model, there are too many pairs, or the sum has no end.
 
     Examples
     --------
@@ -110,12 +132,12 @@ def exact_value(model: DecPOMDP, team: Team, horizon: int | None = None) -> Exac
     -6.0
     """
     with engine.serial_products():
-        return _value(chain_of(model, team), horizon)
+        return _value(chain_of(opened_model(model), team), horizon)
 
 
 def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
     """The chain that `team` makes of `model`: of a deterministic team only what it meets."""
-    team.check_fits(model)
+    of_kind("team", team, Team, READ).check_fits(model)
     return MetPairs(model, team) if is_deterministic(team) else TeamOnModel(model, team)
 
 

@@ -17,22 +17,23 @@ the episodes are independent, the recorded probabilities are those of the behavi
 smaller.) Lower bounds of both means, each with half of the risk, give low A + X' <= value <= high A - Y'.
 """
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
 
 from decpomdp.core import Episodes, InputError, Team
-from decpomdp.core.checks import array, whole
-from decpomdp.core.minimal import minimised
+from decpomdp.core.checks import array, number, of_kind, whole
+from decpomdp.core.checks import threads as checked_threads
+from decpomdp.core.controller import READ
 from decpomdp.core.model import checked_discount
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.offpolicy_estimates import LARGEST, NAMES, Weighted, weighted
+from decpomdp.evaluation.offpolicy_estimates import NAMES, Weighted, weighted
 from decpomdp.evaluation.offpolicy_intervals import bootstrap, mean_at_least
 from decpomdp.evaluation.offpolicy_ratios import log_ratios
+from decpomdp.evaluation.offpolicy_warnings import warnings_of
+from decpomdp.io.episodes import read_episodes
 
-ENOUGH = 10.0  # effective episodes below which an estimate is not to be relied on
-FEWEST = 0.99  # a mean ratio below this is worth a word,
-ERRORS = 5.0  # if it is this many standard errors below 1: ratios are skewed, so a few are not unusual
 HUGE = 1e280  # so that even their sum is finite
 
 
@@ -73,7 +74,7 @@ class OffPolicyValue:
     >>> import decpomdp as dp
     >>> model = dp.load("recycling")
     >>> team = dp.Team.uniform(model)
-    >>> told = dp.offpolicy_value(dp.collect(model, team, 200, 3), team)  # its own episodes: all ratios are 1
+    >>> told = dp.offpolicy_value(dp.simulate(model, team, 200, 3), team)  # its own episodes: all ratios are 1
     >>> round(told.sample_size), told.warnings
     (200, ())
     """
@@ -93,13 +94,18 @@ class OffPolicyValue:
     warnings: tuple[str, ...]  # why the answer is not to be relied on; empty: nothing speaks against it
 
     @property
+    def value(self) -> float:
+        """The self-normalised estimate, which is the one to look at first."""
+        return self.self_normalised.value
+
+    @property
     def sample_size(self) -> float:
         """Effective number of episodes: the smallest of all steps."""
         return min(self.sample_sizes)
 
 
 def offpolicy_value(
-    episodes: Episodes,
+    episodes: Episodes | str | os.PathLike[str],
     team: Team,
     horizon: int | None = None,
     reward_range: tuple[float, float] | None = None,
@@ -114,7 +120,8 @@ def offpolicy_value(
     Parameters
     ----------
     episodes
-        What another behaviour left behind. The probabilities of its actions must be known.
+        What another behaviour left behind, or the path of an episodes file. The probabilities of its actions must be
+        known.
     team
         Whose value is wanted.
     horizon
@@ -130,6 +137,17 @@ def offpolicy_value(
     threads
         How many; all cores by default.
 
+    Returns
+    -------
+    OffPolicyValue
+        Three estimates with their intervals, the guaranteed interval, and warnings.
+
+    Raises
+    ------
+    InputError
+        The team does not fit the episodes, their probabilities are not known, there are fewer than two, or a number
+        is out of its range.
+
     Notes
     -----
     Needs about 40 bytes per episode and step. The mathematics are in docs/offpolicy.md.
@@ -138,22 +156,26 @@ def offpolicy_value(
     --------
     >>> import decpomdp as dp
     >>> model = dp.load("recycling")
-    >>> logged = dp.collect(model, dp.Team.uniform(model), 500, 3, seed=1)
+    >>> logged = dp.simulate(model, episodes=500, horizon=3, seed=1)
     >>> careful = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2).exploring(0.5)
     >>> told = dp.offpolicy_value(logged, careful, reward_range=(-10.0, 5.0))
     >>> told.guaranteed[0] <= dp.exact_value(model, careful, horizon=3).value <= told.guaranteed[1]
     True
     """
+    if isinstance(episodes, str | os.PathLike):
+        episodes = read_episodes(episodes)
+    of_kind("episodes", episodes, Episodes)
+    of_kind("team", team, Team, READ)
     longest = int(episodes.lengths.max())
     steps = longest if horizon is None else whole("horizon", horizon, 1, longest)
     factor = episodes.discount if discount is None else checked_discount(discount)
     draws = whole("resamples", resamples, 100, 10**7)
     key = whole("seed", seed, 0, 2**64 - 1)
-    _check_confidence(confidence)
+    confidence = _checked_confidence(confidence)
     if episodes.count < 2:
         raise InputError("episodes: expected at least 2 to estimate a value with an interval, got 1")
     span = _range(episodes, steps, reward_range)
-    logs = log_ratios(episodes, team, threads)
+    logs = log_ratios(episodes, team, checked_threads(threads))
     with engine.serial_products(), np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
         shares = weighted(episodes, logs, steps, factor)
         ends, values = bootstrap(shares, draws, confidence, key)
@@ -174,13 +196,15 @@ def offpolicy_value(
         episodes=episodes.count,
         horizon=steps,
         discount=factor,
-        warnings=_warnings(episodes, team, shares, ratios, sizes),
+        warnings=warnings_of(episodes, team, shares, ratios, sizes),
     )
 
 
-def _check_confidence(confidence: float) -> None:
-    if isinstance(confidence, bool | str) or not 0 < confidence < 1:
-        raise InputError(f"confidence: expected a number between 0 and 1, got {confidence}")
+def _checked_confidence(given: float) -> float:
+    confidence = number("confidence", given, -np.inf, np.inf)
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence: expected a number between 0 and 1, got {confidence:g}")
+    return confidence
 
 
 def _range(episodes: Episodes, horizon: int, given: tuple[float, float] | None) -> tuple[float, float]:
@@ -208,41 +232,3 @@ def _guaranteed(
     above, below = mean_at_least(over, risk / 2), mean_at_least(under, risk / 2)
     least, most = float(low.sum()), float(high.sum())
     return max(least, min(least + above, most)), min(most, max(most - below, least))
-
-
-def _warnings(
-    episodes: Episodes, team: Team, shares: Weighted, ratios: np.ndarray, sizes: np.ndarray
-) -> tuple[str, ...]:
-    said = [*_never_taken(episodes, team)]
-    if not shares.scaled[:, -1].any():
-        said.append("no episode of the data is possible under the team: the estimates mean nothing")
-    elif sizes.min() < ENOUGH:
-        t = int(sizes.argmin())
-        said.append(
-            f"the effective sample size falls to {sizes[t]:.3g} of {episodes.count} episodes at step {t}: "
-            f"do not rely on the estimates; collect more episodes, or closer to the team"
-        )
-    means, errors = ratios.mean(axis=0), ratios.std(axis=0) / np.sqrt(episodes.count)
-    missing = (means < FEWEST) & (means + ERRORS * errors < 1)
-    if missing.any():
-        t = int(missing.argmax())
-        said.append(
-            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: the team takes actions that the "
-            f"behaviour never or hardly ever takes there"
-        )
-    if (shares.top >= LARGEST).any():
-        said.append(f"some ratios are beyond exp({LARGEST:g}) and were cut: the horizon is too long for these data")
-    return tuple(said)
-
-
-def _never_taken(episodes: Episodes, team: Team) -> list[str]:
-    """Actions that a reachable node of the team may take and that the data never show."""
-    said = []
-    for n, (agent, controller) in enumerate(zip(episodes.agents, minimised(team).controllers, strict=True)):
-        counts = np.bincount(episodes.actions[:, n], minlength=len(agent.actions))
-        unseen = [agent.actions[a] for a in np.flatnonzero((counts == 0) & (controller.action.max(axis=0) > 0))]
-        if unseen:
-            said.append(
-                f"{agent.name} may take {', '.join(unseen)}, which the data never show: the estimates leave it out"
-            )
-    return said

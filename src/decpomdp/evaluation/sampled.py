@@ -1,11 +1,15 @@
 """The value of a team from fresh episodes, with its standard error. For simulators, and to check the exact value."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, InputError, Simulator, Team
+from decpomdp.core import InputError
+from decpomdp.domains.load import Problem, opened
 from decpomdp.rollouts import stream
+from decpomdp.rollouts.policies import Policy
 
 NEGLIGIBLE = 1e-4  # share of a reward-for-ever that may lie beyond the horizon when none is given
 LONGEST = 10_000
@@ -40,8 +44,8 @@ class SampledValue:
 
 
 def sampled_value(
-    problem: DecPOMDP | Simulator,
-    team: Team,
+    problem: Problem,
+    team: Policy,
     episodes: int = 1000,
     horizon: int | None = None,
     seed: int = 0,
@@ -51,35 +55,43 @@ def sampled_value(
 
     Parameters
     ----------
-    problem
-        A model or a simulator.
-    team
-        Who plays.
-    episodes
-        How many.
+    problem, team, episodes, seed, threads
+        As in `simulate`.
     horizon
         Steps at most. None: as many as leave less than 1e-4 of a constant reward beyond them.
-    seed
-        Fixes every random choice.
-    threads
-        How many; all cores by default. The result does not depend on it.
+
+    Returns
+    -------
+    SampledValue
+        The mean return and its standard error (NaN for one episode).
+
+    Raises
+    ------
+    InputError
+        The team does not fit the problem, a number is out of its range, or there is neither a horizon nor a discount
+        below 1.
 
     Examples
     --------
     >>> import decpomdp as dp
-    >>> model = dp.load("dectiger")
-    >>> told = dp.sampled_value(model, dp.Team.uniform(model), episodes=2000, seed=1)
+    >>> told = dp.sampled_value("dectiger", "random", episodes=2000, seed=1)
     >>> abs(told.value + 462.222) < 4 * told.standard_error
     True
     """
-    steps = horizon_for(problem.discount) if horizon is None else horizon
-    parts = stream(problem, team, episodes, steps, seed, threads)
-    returns = np.concatenate([part.returns() for part in parts])
-    spread = float(returns.std(ddof=1)) if len(returns) > 1 else float("nan")
+    played = opened(problem)
+    steps = horizon_for(played.discount) if horizon is None else horizon
+    parts = stream(played, team, episodes, steps, seed, threads)
+    value, error = mean_return(part.returns() for part in parts)
+    return SampledValue(value, error, int(episodes), int(steps), played.discount)
+
+
+def mean_return(parts: Iterable[NDArray[np.float64]]) -> tuple[float, float]:
+    """The mean of all returns[k] and its standard error, NaN for a single one."""
+    returns = np.concatenate(list(parts))
     if not np.all(np.isfinite(returns)):
-        raise InputError("value: the rewards are too large to be added up in floating point")
-    error = spread / float(np.sqrt(len(returns)))
-    return SampledValue(float(returns.mean()), error, episodes, steps, problem.discount)
+        raise InputError("returns: the rewards are too large to be added up in floating point")
+    spread = float(returns.std(ddof=1)) if len(returns) > 1 else float("nan")
+    return float(returns.mean()), spread / float(np.sqrt(len(returns)))
 
 
 def horizon_for(discount: float) -> int:

@@ -1,15 +1,11 @@
-"""Problems x methods x seeds: every cell a run of `decpomdp learn` in a process and a folder of its own.
+"""Problems x methods x seeds: every cell a run of `decpomdp learn` in a folder of its own.
 
 A cell whose folder holds a finished run is not run again, so an interrupted table is continued by the same command.
 The value is the exact one that the run computed from the model after learning.
 """
 
 import json
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -17,11 +13,12 @@ from typing import Any
 
 from decpomdp.core import InputError
 from decpomdp.domains.load import ENDINGS
-from decpomdp.io.files import read_bytes, write_bytes
+from decpomdp.experiments.cells import Cell, content_of, result_of
+from decpomdp.experiments.crew import Progress, run_cells
+from decpomdp.io.files import in_words, write_bytes
 from decpomdp.io.runs import RUN
 
 PLAN = "benchmark.json"
-LIMIT = 10_000_000  # bytes of a file that we wrote ourselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +31,6 @@ class Plan:
     time_limit: float | None
     steps: int | None
     threads: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One run."""
-
-    problem: str
-    method: str
-    seed: int
-
-    @property
-    def folder(self) -> str:
-        """Where it is kept, below the table's own folder."""
-        name = Path(self.problem).name
-        for ending in ENDINGS:
-            name = name.removesuffix(ending)
-        return f"{name}-{self.method}-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +49,21 @@ class Line:
     steps: float  # median
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cell_of(folder: Path, plan: Plan, problem: str, method: str, seed: int, work: str = "") -> Cell:
+    """One run: what it is, and the folder it is kept in."""
+    name = Path(problem).name
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    own = f"{name}-{method}-{seed}"
+    settings = {"problem": problem, "method": method, "seed": seed, "out": str(folder / own)}
+    limits = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
+    return Cell(work, {**settings, **limits}, own_file=f"{own}/{RUN}")
+
+
+def cells(folder: Path, plan: Plan, work: str) -> list[Cell]:
     """All cells; seed by seed, so that an unfinished table is about even."""
-    return [Cell(p, m, s) for s in range(plan.seeds) for p in plan.problems for m in plan.methods]
+    keys = ((p, m, s) for s in range(plan.seeds) for p in plan.problems for m in plan.methods)
+    return [cell_of(folder, plan, *key, work) for key in keys]
 
 
 def open_table(folder: Path, plan: Plan) -> None:
@@ -79,8 +71,8 @@ def open_table(folder: Path, plan: Plan) -> None:
     told = asdict(plan)
     del told["seeds"]
     told = json.loads(json.dumps(told))
-    if (folder / PLAN).exists():
-        before = json.loads(read_bytes(folder / PLAN, LIMIT))
+    before = content_of(folder / PLAN)
+    if before is not None:
         if before != told:
             wrong = next(key for key in told if before.get(key) != told[key])
             raise InputError(
@@ -90,55 +82,32 @@ def open_table(folder: Path, plan: Plan) -> None:
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: expected a new, empty or unfinished benchmark folder, got another")
-    folder.mkdir(parents=True, exist_ok=True)
+    with in_words(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     write_bytes(folder / PLAN, json.dumps(told, indent=2).encode())
 
 
-def run_table(folder: Path, plan: Plan, jobs: int, tell: Callable[[str], None]) -> None:
-    """Run every cell that is not finished, `jobs` at a time."""
+def run_table(folder: Path, plan: Plan, jobs: int, work: str, tell: Callable[[str], None]) -> None:
+    """Run every cell that is not finished, `jobs` at a time; `work` learns one team and leaves its run folder."""
     open_table(folder, plan)
-    todo = [cell for cell in cells(plan) if result_of(folder, cell) is None]
-    tell(f"{len(cells(plan))} runs, {len(todo)} to do, {jobs} at a time")
-    with ThreadPoolExecutor(jobs) as pool:
-        waiting = {pool.submit(run_cell, folder, plan, cell): cell for cell in todo}
-        try:
-            for number, done in enumerate(as_completed(waiting), 1):
-                result = done.result()
-                told = f"{result['value']['value']:.5f}, nodes {'+'.join(map(str, result['nodes']))}"
-                tell(f"{number}/{len(todo)} {waiting[done].folder}: {told}, {result['seconds']:.0f} s")
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
 
+    def told(progress: Progress) -> None:
+        if progress.last is None:
+            tell(f"{progress.kept + progress.todo} runs, {progress.todo} to do, {jobs} at a time")
+            return
+        result = result_of(folder, progress.last)
+        value = f"{result['value']['value']:.5f}, nodes {'+'.join(map(str, result['nodes']))}"
+        name = Path(progress.last.own_file).parent
+        tell(f"{progress.done}/{progress.todo} {name}: {value}, {result['seconds']:.0f} s")
 
-def run_cell(folder: Path, plan: Plan, cell: Cell) -> dict[str, Any]:
-    """One `decpomdp learn`, in a process of its own."""
-    target = folder / cell.folder
-    if target.exists():
-        shutil.rmtree(target)  # a run that was cut off
-    command = [sys.executable, "-m", "decpomdp.cli.main", "learn", cell.problem, "--method", cell.method]
-    command += ["--seed", str(cell.seed), "--out", str(target), "--json", "--quiet"]
-    for option, value in (("--time-limit", plan.time_limit), ("--steps", plan.steps), ("--threads", plan.threads)):
-        command += [option, str(value)] if value is not None else []
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 our own program
-    result = result_of(folder, cell)
-    if done.returncode != 0 or result is None:
-        lines = done.stderr.strip().splitlines() or ["no message"]
-        raise InputError(f"{cell.folder}: {lines[-1].removeprefix('error: ')}")
-    return result
-
-
-def result_of(folder: Path, cell: Cell) -> dict[str, Any] | None:
-    """The record of a finished cell, or None."""
-    path = folder / cell.folder / RUN
-    return json.loads(read_bytes(path, LIMIT)) if path.exists() else None
+    run_cells(folder, cells(folder, plan, work), jobs, told)
 
 
 def lines_of(folder: Path, plan: Plan) -> Iterator[Line]:
     """The table, one line per problem and method with at least one finished cell."""
     for problem in plan.problems:
         for method in plan.methods:
-            found = [result_of(folder, Cell(problem, method, seed)) for seed in range(plan.seeds)]
+            found = [result_of(folder, cell_of(folder, plan, problem, method, seed)) for seed in range(plan.seeds)]
             results = [result for result in found if result is not None]
             if results:
                 yield _line(problem, method, results)

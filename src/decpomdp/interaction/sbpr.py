@@ -164,6 +164,7 @@ class Loop:
             self._record(facts)
         posterior = self.learner.posterior(state.counts)
         mean = posterior.mean()
+        # DEPARTS: the paper's result is the posterior mean; here whichever of the two tests better
         return self._consider([mean.decided(), mean], posterior)
 
     def _belief(self, team: Team) -> TeamPosterior:

@@ -32,6 +32,7 @@ class StepSettings:
 
 def improved(counts: Counts, visits: Counts, gains: Counts, spread: float, settings: StepSettings) -> Counts:
     """The counts after a step."""
+    # DEPARTS: the paper's next counts are its soft counts, shifted by R_min; here the shift is the length of the step
     action = advantage(counts.visits, visits.visits, gains.visits, settings.shrink)
     total = max(float(visits.visits.sum()), 1e-300)
     square = float((visits.visits * action**2).sum()) / total

@@ -58,6 +58,7 @@ class Window:
 
     def add(self, episodes: Episodes, behaviour: Team) -> Seen:
         """A new batch comes in, the oldest goes when there are too many."""
+        # DEPARTS: the paper learns from the newest batch alone, with ratios as they are
         if len(self.batches) == self.size:
             del self.batches[0], self.behaviours[0]
             for batch in self.batches:

@@ -2,7 +2,9 @@
 
 A compiled model plays ten million steps a second, a simulator written in Python perhaps a hundred thousand, and the
 user may wait ten seconds or ten minutes. The portfolio should take about a fifth of whatever there is: one full core
-step costs at most 1/120 of the steps that are expected, and everything else shrinks in the same proportion.
+step costs at most 1/120 of the steps that are expected, and everything else shrinks in the same proportion, down to
+what is still worth playing. Where not even eight of those can be afforded (a simulator of a few hundred steps a second
+for a minute) the least sizes shrink too: little learned is better than nothing.
 """
 
 from dataclasses import dataclass, replace
@@ -16,6 +18,8 @@ from decpomdp.interaction.settings import SearchSettings
 from decpomdp.interaction.trial import Stages
 
 PROBE = 0.02  # share of the time after which the speed is not measured any further
+UPDATES, EPISODES = 25, 20  # of the smallest core step that is worth its while ...
+EIGHT = 8  # ... when so many can be afforded
 LAST = 1 / 50  # of all steps, for the last look of a test
 SHARE = 1 / 120  # of all steps, for one full core step
 FEW_NODES = 12  # per agent: controllers are to be read by people
@@ -28,6 +32,7 @@ class Sizes:
     """Numbers of episodes, updates and steps for one search."""
 
     settings: SearchSettings
+    poor: bool  # whether hardly anything can be afforded: one piece of work at a time, then
     max_nodes: int  # per agent in the result
     learning: int  # horizon of learning episodes
     testing: int  # horizon of test episodes
@@ -77,26 +82,29 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
     learning, testing = horizons(settings, discount, horizon)
     full = settings.updates * settings.episodes * learning
     ratio = float(np.clip(steps * SHARE / full, 1e-4, 1.0))
-    updates = max(25, round(settings.updates * ratio ** (1 / 3)))
-    hop_updates = max(10, round(settings.hop_updates * ratio ** (1 / 3)))
-    episodes = max(20, round(ratio * full / (updates * learning)))
-    bold_updates = max(15, round(settings.bold_updates * ratio ** (1 / 3)))
-    hop_episodes = max(20, round(settings.hop_episodes * ratio ** (2 / 3)))
-    first = max(50, round(settings.first_test * ratio**0.5))
+    poor = float(np.clip(steps / (EIGHT * UPDATES * EPISODES * learning), 0.003, 1.0)) if steps > 0 else 1.0
+    fewer = poor**0.5
+    updates = max(round(UPDATES * fewer), round(settings.updates * ratio ** (1 / 3)))
+    hop_updates = max(round(10 * fewer), round(settings.hop_updates * ratio ** (1 / 3)))
+    episodes = max(round(EPISODES * fewer), round(ratio * full / (updates * learning)))
+    bold_updates = max(round(15 * fewer), round(settings.bold_updates * ratio ** (1 / 3)))
+    hop_episodes = max(round(EPISODES * fewer), round(settings.hop_episodes * ratio ** (2 / 3)))
+    first = max(round(50 * fewer), round(settings.first_test * ratio**0.5))
     affordable_looks = 1 + np.log(max(1.0, steps * LAST / (first * testing))) / np.log(4)
     return Sizes(
         settings=settings,
+        poor=poor < 1,
         max_nodes=settings.max_nodes or (MANY_NODES if steps >= LONG else FEW_NODES),
         learning=learning,
         testing=testing,
         full=Effort(updates, episodes, learning, settings.exploration, settings.confidence),
         bold=Effort(bold_updates, episodes, learning, settings.exploration, settings.bold_confidence),
         short=Effort(hop_updates, hop_episodes, learning, settings.hop_exploration, settings.confidence),
-        chain_episodes=max(200, round(settings.chain_episodes * ratio)),
-        window_episodes=max(200, round(settings.window_episodes * ratio)),
-        fold_episodes=max(200, round(4000 * ratio)),
-        race_episodes=max(20, round(200 * ratio**0.5)),
-        mutants=64,
+        chain_episodes=max(round(200 * fewer), round(settings.chain_episodes * ratio)),
+        window_episodes=max(round(200 * fewer), round(settings.window_episodes * ratio)),
+        fold_episodes=max(round(200 * poor), 10, round(4000 * ratio)),
+        race_episodes=max(round(20 * fewer), round(200 * ratio**0.5)),
+        mutants=max(4, round(64 * fewer)),
         stages=Stages(
             first, int(min(settings.stages, affordable_looks)), testing, settings.certain, settings.smallest_gain
         ),

@@ -114,6 +114,7 @@ class Search:
                 self.crew.alone(lambda arena: rehearse(arena, smallest))
         steps = affordable(self.crew, self.settings, self.horizon)
         self.sizes = sizes_for(self.settings, discount, self.horizon, steps)
+        self.round = 1 if self.sizes.poor else self.round
         self.crew.clock.prepared()
 
     def _begin(self) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from decpomdp.core import Agent, Episodes, FormatError
 from decpomdp.io.episode_columns import Columns
-from decpomdp.io.episodes import KEY
 from decpomdp.io.files import FilePath
-from decpomdp.io.logged import kind_of, read_logged
+from decpomdp.io.kinds import KEY, kind_of
+from decpomdp.io.logged import read_logged
 from decpomdp.io.table_columns import LongColumns
 
 Check = Callable[[], Any]

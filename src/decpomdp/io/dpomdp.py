@@ -20,6 +20,7 @@ from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 
+from decpomdp.core import checks
 from decpomdp.core.errors import FormatError, InputError
 from decpomdp.core.model import DecPOMDP, checked_discount
 from decpomdp.io.dpomdp_fields import Joint, States
@@ -30,7 +31,7 @@ from decpomdp.io.dpomdp_tables import Table
 from decpomdp.io.dpomdp_text import STANDARD, Limits, Lines, lines_of_file, lines_of_text
 from decpomdp.io.dpomdp_words import probabilities, rewards
 from decpomdp.io.dpomdp_writer import text_of
-from decpomdp.io.files import replacing
+from decpomdp.io.files import path_of, replacing
 
 __all__ = ["Limits", "format_dpomdp", "parse_dpomdp", "read_dpomdp", "write_dpomdp"]
 
@@ -47,6 +48,16 @@ def read_dpomdp(path: str | os.PathLike[str], discount: float | None = None, lim
     limits
         How large a file may be, and how large a model it may ask for.
 
+    Returns
+    -------
+    DecPOMDP
+        Its name is that of the file without its endings.
+
+    Raises
+    ------
+    FormatError
+        The file cannot be read; names the line, what was expected and what was found.
+
     Examples
     --------
     >>> import tempfile
@@ -56,8 +67,8 @@ def read_dpomdp(path: str | os.PathLike[str], discount: float | None = None, lim
     ...     dp.read_dpomdp(f"{folder}/mine.dpomdp", discount=0.5).name
     'mine'
     """
-    name = Path(os.fsdecode(path)).name.removesuffix(".gz").removesuffix(".dpomdp")
-    name = name.encode(errors="replace").decode()  # a file's name may hold bytes that no text can
+    name = Path(path_of(path)).name.removesuffix(".gz").removesuffix(".dpomdp")
+    name = " ".join(name.encode(errors="replace").decode().split())  # it may hold bytes that no text can, or new lines
     return _model(lines_of_file(path, limits), discount, name)
 
 
@@ -69,6 +80,18 @@ def parse_dpomdp(text: str, source: str = "text", discount: float | None = None,
 def write_dpomdp(model: DecPOMDP, path: str | os.PathLike[str]) -> None:
     """Writes `model` to `path`, completely or not at all; gzipped if the name ends in `.gz`.
 
+    Parameters
+    ----------
+    model
+        What to write.
+    path
+        The new file; one that is there is replaced.
+
+    Raises
+    ------
+    InputError
+        A label cannot be written in this format, or the file cannot be written.
+
     Examples
     --------
     >>> import tempfile
@@ -79,10 +102,11 @@ def write_dpomdp(model: DecPOMDP, path: str | os.PathLike[str]) -> None:
     ...     dp.load(f"{folder}/broadcast.dpomdp.gz").digest() == model.digest()
     True
     """
+    checks.of_kind("model", model, DecPOMDP, "load it first: dp.load(name)")
+    packs = path_of(path).endswith(".gz")
     pieces = text_of(model)
     header = next(pieces)  # complains about labels before any file is made
     with replacing(path) as temporary, temporary.open("wb") as file:
-        packs = os.fspath(path).endswith(".gz")
         packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) if packs else nullcontext(file)
         with packed as target:
             for piece in chain((header,), pieces):

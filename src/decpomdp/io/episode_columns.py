@@ -4,7 +4,6 @@ A number that does not fit is refused with its place: `row 17, column action, ag
 are counted from 0 in the order of the file.
 """
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent, FormatError
-from decpomdp.io.files import FilePath, words
+from decpomdp.io.files import FilePath, path_of, words
 
 COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
 
@@ -30,7 +29,7 @@ class Columns(NamedTuple):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        source = os.fspath(path)
+        source = path_of(path)
         try:
             with pa.OSFile(source, "rb") as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
                 _check_names(parquet.schema_arrow.names, source)

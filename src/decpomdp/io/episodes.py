@@ -9,12 +9,12 @@
     terminated, truncated bool  on the last row of an episode: it ended by itself, or it was cut off
 
 Compressed with zstd, with a checksum on every page. The metadata holds one JSON object under the key "decpomdp":
-format, agents with their labels, discount, name, facts and the version that wrote it. A file made by another tool may
-use other widths of numbers, lists without a fixed size, null for a whole list, and further columns, but has to
+format, agents with their labels, discount, name, facts and the version that wrote it. Under the key "decpomdp-digest"
+is a digest of that object and all rows (`episode_digest`). A file made by another tool may use other widths of
+numbers, lists without a fixed size, null for a whole list, and further columns, and needs no digest, but has to
 carry that object.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -30,10 +30,11 @@ from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
 from decpomdp.io.episode_columns import COLUMNS, Columns
-from decpomdp.io.files import FilePath, from_json, in_words, replacing
+from decpomdp.io.episode_digest import DIGEST_KEY, Digest, digest_of
+from decpomdp.io.files import FilePath, from_json, in_words, path_of, replacing
+from decpomdp.io.kinds import KEY, conversion
 
 EPISODES_FORMAT = "decpomdp-episodes/1"
-KEY = "decpomdp"
 GROUP = 2**17  # rows that are compressed and written together: what a writer holds in memory
 PARTS = 256  # tables that wait for a full group before they are joined: many small ones take more than their rows
 
@@ -56,17 +57,29 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
 def write_episodes(episodes: Episodes, path: FilePath) -> None:
     """Write all episodes to `path`, a Parquet file, completely or not at all.
 
+    Parameters
+    ----------
+    episodes
+        What to write.
+    path
+        The new file; one that is there is replaced.
+
+    Raises
+    ------
+    InputError
+        They are no episodes, or the file cannot be written.
+
     Examples
     --------
     >>> import tempfile
     >>> import decpomdp as dp
-    >>> model = dp.load("dectiger")
-    >>> episodes = dp.collect(model, dp.Team.uniform(model), episodes=10, horizon=5)
+    >>> episodes = dp.simulate("dectiger", episodes=10, horizon=5)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     dp.write_episodes(episodes, f"{folder}/episodes.parquet")
     ...     dp.read_episodes(f"{folder}/episodes.parquet") == episodes
     True
     """
+    checks.of_kind("episodes", episodes, Episodes)
     with EpisodeWriter(path, episodes.agents, episodes.discount, episodes.name, episodes.facts) as writer:
         writer.add(episodes)
 
@@ -76,6 +89,25 @@ class EpisodeWriter:
 
     A context manager: the file appears when the block ends well, and not at all otherwise. What is in the file does
     not depend on how the episodes were divided among the calls of `add`.
+
+    Parameters
+    ----------
+    path
+        The new file.
+    agents, discount, name, facts
+        Of all episodes, as in `Episodes`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> model = dp.load("dectiger")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with dp.EpisodeWriter(f"{folder}/e.parquet", model.agents, model.discount, model.name) as writer:
+    ...         for part in dp.stream(model, episodes=20, horizon=10):  # any number of them, a few at a time
+    ...             writer.add(part)
+    ...     dp.read_episodes(f"{folder}/e.parquet").count
+    20
     """
 
     def __init__(
@@ -86,17 +118,18 @@ class EpisodeWriter:
         name: str = "",
         facts: Mapping[str, str] | None = None,
     ) -> None:
-        self.path = path
+        self.path = path_of(path)
         self.agents = team_of_agents(agents)
         self.discount = checked_discount(discount)
         self.count = 0  # episodes so far
         labels = [_AgentLabels(agent.name, agent.actions, agent.observations) for agent in self.agents]
         told = dict(checked_facts({} if facts is None else facts))
-        self._about = _About(EPISODES_FORMAT, labels, self.discount, checks.text("name", name), told, _software())
+        self._about = _About(EPISODES_FORMAT, labels, self.discount, checks.line("name", name), told, _software())
         self._stack = ExitStack()
         self._writer: Any = None
         self._waiting: list[Any] = []  # tables not yet written
         self._rows = 0  # in those tables
+        self._digest = Digest()
 
     def __enter__(self) -> Self:
         import pyarrow as pa
@@ -115,9 +148,11 @@ class EpisodeWriter:
         """Append `episodes`; agents and discount must be those of the file. Name and facts of a part are not kept."""
         if self._writer is None:
             raise InputError("episodes: expected an EpisodeWriter inside its with block, got one outside")
+        checks.of_kind("episodes", episodes, Episodes)
         if episodes.agents != self.agents or episodes.discount != self.discount:
             raise InputError("episodes: expected the agents and discount of the file, got different ones")
         self._waiting.append(_table(episodes, self.count, self._writer.schema))
+        self._digest.add(episodes)
         self.count += episodes.count
         self._rows += episodes.steps
         if self._rows >= GROUP or len(self._waiting) >= PARTS:
@@ -149,8 +184,9 @@ class EpisodeWriter:
 
     def _finish(self) -> None:
         if not self.count:
-            raise InputError(f"cannot write {os.fspath(self.path)}: expected at least one episode, got none")
+            raise InputError(f"cannot write {self.path}: expected at least one episode, got none")
         self._write(self._rows)
+        self._writer.add_key_value_metadata({DIGEST_KEY: self._digest.text(msgspec.json.encode(self._about))})
 
 
 def read_episodes(path: FilePath) -> Episodes:
@@ -158,19 +194,42 @@ def read_episodes(path: FilePath) -> Episodes:
 
     Long tables and Minari datasets have readers of their own: docs/data.md.
 
+    Parameters
+    ----------
+    path
+        An episodes file (Parquet).
+
+    Returns
+    -------
+    Episodes
+        Equal to those that were written.
+
+    Raises
+    ------
+    FormatError
+        The file cannot be read, was changed since it was written, or is inconsistent; names row and column.
+
     Examples
     --------
     >>> import tempfile
     >>> import decpomdp as dp
-    >>> model = dp.load("dectiger")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_episodes(dp.collect(model, dp.Team.uniform(model), 10, 5), f"{folder}/episodes.parquet")
+    ...     dp.write_episodes(dp.simulate("dectiger", episodes=10, horizon=5), f"{folder}/episodes.parquet")
     ...     dp.read_episodes(f"{folder}/episodes.parquet").count
     10
     """
-    source = os.fspath(path)
-    columns = Columns.load(path)
+    source = path_of(path)
+    other = conversion(source)
+    if other is not None:
+        raise FormatError(source, None, f"expected an episodes file, {other}")
+    columns = Columns.load(source)
     about = _read_about(columns.metadata.get(KEY), source)
+    episodes = _episodes(columns, about)
+    _check_digest(columns, episodes)
+    return episodes
+
+
+def _episodes(columns: Columns, about: _About) -> Episodes:
     try:
         agents = team_of_agents(Agent(agent.name, agent.actions, agent.observations) for agent in about.agents)
         offsets = columns.offsets()
@@ -187,7 +246,21 @@ def read_episodes(path: FilePath) -> Episodes:
             facts=about.facts,
         )
     except InputError as error:
-        raise error if isinstance(error, FormatError) else FormatError(source, None, f"metadata: {error}") from None
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(columns.source, None, f"metadata: {error}") from None
+
+
+def _check_digest(columns: Columns, episodes: Episodes) -> None:
+    """Refuse what was changed since it was written; files of other tools and of earlier versions have no digest."""
+    told = columns.metadata.get(DIGEST_KEY)
+    if told is not None and told.decode(errors="replace") != digest_of(episodes, columns.metadata[KEY]):
+        raise FormatError(
+            columns.source,
+            None,
+            "expected the rows and metadata that were written, got others: the file was changed or damaged "
+            f'(if the change is meant, leave the metadata "{DIGEST_KEY}" out)',
+        )
 
 
 def _read_about(data: bytes | None, source: str) -> _About:

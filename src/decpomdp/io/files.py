@@ -16,16 +16,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from decpomdp.core.checks import kind_of
 from decpomdp.core.errors import FormatError, InputError
 
 Document = TypeVar("Document")
 FilePath = str | os.PathLike[str]
 
 
+def path_of(path: FilePath) -> str:
+    """The path as a text; InputError if it is none."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InputError(f"path: expected the path of a file, got {kind_of(path)}")
+    return os.fspath(path)
+
+
 @contextmanager
 def replacing(path: FilePath) -> Iterator[Path]:
     """A temporary path in the folder of `path`; becomes `path` when the block ends well, else leaves no trace."""
-    with in_words(path):
+    with in_words(path_of(path)):
         target = Path(os.path.realpath(path))  # a link stays a link; what it points to is replaced
         mode = _mode_of(target)
         temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
@@ -72,13 +80,14 @@ def write_bytes(path: FilePath, data: bytes) -> None:
 
 def read_bytes(path: FilePath, limit: int) -> bytes:
     """The whole content of the file at `path`; a file of more than `limit` bytes is refused."""
+    source = path_of(path)
     try:
         with open(path, "rb") as file:
             data = file.read(limit + 1)
     except (OSError, ValueError) as error:
-        raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
+        raise FormatError(source, None, f"cannot be read: {words(error)}") from None
     if len(data) > limit:
-        raise FormatError(os.fspath(path), None, f"expected at most {limit} bytes, got a larger file")
+        raise FormatError(source, None, f"expected at most {limit} bytes, got a larger file")
     return data
 
 

@@ -8,7 +8,6 @@ with which probability the behaviour acted, so that is unknown here.
 """
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError
-from decpomdp.io.files import FilePath, words
+from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.minari_spaces import labels_of, symbols_of
 
 FORMATS = ("hdf5", "arrow", "parquet")
@@ -33,8 +32,39 @@ class _Player(NamedTuple):
 
 
 def read_minari(path: FilePath, discount: float, name: str | None = None) -> Episodes:
-    """The episodes of the Minari dataset in the folder `path`; `name`: of the problem, by default the dataset's."""
-    source = os.fspath(path)
+    """The episodes of a Minari dataset with discrete actions and observations (docs/data.md).
+
+    Parameters
+    ----------
+    path
+        The folder of the dataset.
+    discount
+        Of the rewards: Minari does not say it.
+    name
+        Of the problem, for people; None: the dataset's.
+
+    Returns
+    -------
+    Episodes
+        Minari does not record with which probability actions were taken: unknown here.
+
+    Raises
+    ------
+    InputError
+        The package `minari` is not installed.
+    FormatError
+        The dataset cannot be read, or its spaces are not discrete.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> try:
+    ...     dp.read_minari("no/such/folder", discount=0.99)
+    ... except dp.FormatError as error:
+    ...     print(error.message)
+    expected the folder of a Minari dataset (with metadata.json), got another
+    """
+    source = path_of(path)
     folder, about = _about(source)
     storage = _storage(source, folder)
     players = _players(storage.observation_space, storage.action_space, source)
@@ -53,7 +83,7 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
         rewards=np.concatenate([part.rewards for part in parts]),
         discount=discount,
         terminated=np.array([part.terminated for part in parts]),
-        name=str(about.get("dataset_id", "")) if name is None else name,
+        name=" ".join(str(about.get("dataset_id", "")).split()) if name is None else name,
         facts={"imported from": f"Minari dataset {about.get('dataset_id', '')}"},
     )
 

@@ -5,7 +5,6 @@ is refused with its place: `row 17, column action: expected ..., got 'jump'`. Ro
 the file, the header of a CSV file not counted.
 """
 
-import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import FormatError
-from decpomdp.io.files import FilePath, words
+from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.table_files import load_table
 
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
@@ -38,7 +37,7 @@ class LongColumns(NamedTuple):
         """The table in the file at `path`; `columns` says which of its columns is which, where names differ."""
         import pyarrow as pa
 
-        source = os.fspath(path)
+        source = path_of(path)
         try:
             table, names = load_table(source, columns)
             table.validate(full=True)

@@ -5,14 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from decpomdp.core import FormatError, InputError
+from decpomdp.io.kinds import is_csv
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
-
-
-def is_csv(source: str) -> bool:
-    """Whether a file of this name is CSV; every other one is Parquet."""
-    return source.lower().endswith(".csv")
 
 
 def load_table(source: str, columns: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
@@ -32,19 +28,26 @@ def _present(source: str, wanted: dict[str, str], found: list[str]) -> dict[str,
     for name, called in wanted.items():
         if found.count(called) > 1 or (name in NEEDED and called not in found):
             got = f"{found.count(called)} of that name" if called in found else f"only {', '.join(map(repr, found))}"
-            raise FormatError(source, None, f"column {called}: expected one, got {got[:300]}")
+            raise FormatError(
+                source, None, f"column {called}: expected one, got {got[:300]}{_hint(name, called, found)}"
+            )
     return {name: called for name, called in wanted.items() if called in found}
+
+
+def _hint(name: str, called: str, found: list[str]) -> str:
+    """What may help where a column is missing."""
+    if called in found:
+        return ""
+    if len(found) == 1 and any(sign in found[0] for sign in ";\t|"):
+        return " (expected commas between columns)"
+    return f" (under another name? --column {name}=THEIRS, columns={{{name!r}: ...}})"
 
 
 def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    with open(source, newline="", encoding="utf-8-sig") as file:
-        try:
-            header = next(csv.reader(file), [])
-        except csv.Error as error:
-            raise FormatError(source, 1, f"expected the names of columns, got {error}") from None
+    header = _header(source)
     names = _present(source, wanted, header)
 
     bad: list[Any] = []
@@ -71,6 +74,19 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
         row = bad[0]
         got = f"expected {row.expected_columns} cells, one per column, got {row.actual_columns}"
         raise FormatError(source, None, f"row {row.number - 2}: {got}") from None  # the header is Arrow's row 1
+
+
+def _header(source: str) -> list[str]:
+    with open(source, newline="", encoding="utf-8-sig") as file:
+        try:
+            header = next(csv.reader(file), [])
+        except csv.Error as error:
+            raise FormatError(source, 1, f"expected the names of columns, got {error}") from None
+        except UnicodeDecodeError:
+            raise FormatError(source, 1, "expected UTF-8 text, got another encoding") from None
+    if not any(header):
+        raise FormatError(source, 1, "expected the names of columns in the first line, got none")
+    return header
 
 
 def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:

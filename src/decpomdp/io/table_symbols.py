@@ -1,5 +1,11 @@
-"""Labels of a long table -> numbers: by the alphabets that are known, or by those that occur."""
+"""Labels of a long table -> numbers: by the alphabets that are known, or by those that occur.
 
+Without known alphabets the cells of one agent in one column are all whole numbers (0, 1, 12; also 12.0, which is what
+some tools make of 12 beside an empty cell) or all labels. Whatever else looks like a number (007, +3, 1e3, 0.5) could
+be meant either way, as could numbers among labels: it is refused with its row, and alphabets have to be said.
+"""
+
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +17,8 @@ from decpomdp.io.table_columns import Cells, LongColumns
 from decpomdp.io.table_rows import Rows
 
 MOST_LABELS = 2**15  # symbols are kept in 16 bits
+WHOLE = re.compile(r"(0|[1-9][0-9]*)(?:\.0+)?")
+LOOKS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")  # like a number
 
 
 def agents_of(found: LongColumns, who: Cells, agents: Sequence[Agent] | None) -> tuple[list[str], NDArray[np.int64]]:
@@ -28,13 +36,16 @@ def _places(labels: Sequence[str], alphabet: Sequence[str]) -> NDArray[np.int64]
     known = {label: place for place, label in enumerate(alphabet)}
 
     def place(label: str) -> int:
-        return known.get(label, int(label) if _is_number(label) and int(label) < len(alphabet) else -1)
+        number = _number(label)
+        return known.get(label, number if number is not None and number < len(alphabet) else -1)
 
     return np.array([place(label) for label in labels] + [NO_OBSERVATION])
 
 
-def _is_number(label: str) -> bool:
-    return label.isascii() and label.isdigit() and len(label) <= 9
+def _number(label: str) -> int | None:
+    """The whole number that a cell says, None if it says none; what is too large to be a symbol is told as that."""
+    found = WHOLE.fullmatch(label)
+    return None if found is None else int(found[1][:9])
 
 
 def symbols_of(
@@ -53,6 +64,8 @@ def symbols_of(
     for n in range(len(names)):
         mine = own == n
         used = [cells.labels[code] for code in np.unique(cells.codes[mine]) if code >= 0]
+        if agents is None:
+            _refuse_ambiguous(found, what, cells, mine, used)
         alphabet = _alphabet(used) if agents is None else getattr(agents[n], f"{what}s")
         numbers = _places(cells.labels, alphabet)
         wrong = mine & (cells.codes >= 0) & ((numbers[cells.codes] < 0) | (numbers[cells.codes] >= MOST_LABELS))
@@ -67,16 +80,29 @@ def symbols_of(
     return symbols, alphabets
 
 
+def _refuse_ambiguous(found: LongColumns, what: str, cells: Cells, mine: NDArray[np.bool_], used: list[str]) -> None:
+    """Raise FormatError for the first cell among `mine` that may be a number or a label."""
+    numbers = {label for label in used if _number(label) is not None}
+    odd = {label for label in used if LOOKS.fullmatch(label)} - numbers
+    mixed = len(numbers) + len(odd) < len(used)
+    wrong = (numbers | odd) if mixed else odd
+    if wrong:
+        expected = "labels or whole numbers, not both" if mixed else "a label, or a whole number such as 12"
+        rows = mine & np.isin(cells.codes, [cells.labels.index(label) for label in wrong])
+        found.refuse(rows, what, f"{expected} (or say which {what}s there are: --like, agents=)")
+
+
 def _without_minus_one(cells: Cells, agents: Sequence[Agent] | None) -> Cells:
     """-1 stands for nothing seen, unless it is somebody's label."""
-    if "-1" not in cells.labels or (agents is not None and any("-1" in agent.observations for agent in agents)):
+    nothing = [place for place, label in enumerate(cells.labels) if label in ("-1", "-1.0")]
+    if not nothing or (agents is not None and any("-1" in agent.observations for agent in agents)):
         return cells
-    return Cells(cells.labels, np.where(cells.codes == cells.labels.index("-1"), -1, cells.codes))
+    return Cells(cells.labels, np.where(np.isin(cells.codes, nothing), -1, cells.codes))
 
 
 def _alphabet(used: Sequence[str]) -> tuple[str, ...]:
     """Numbers stand for all up to the largest; other labels for themselves, sorted."""
-    if all(_is_number(label) and str(int(label)) == label for label in used):
-        most = max((int(label) for label in used), default=0)
-        return numbered(min(most, MOST_LABELS - 1) + 1)
-    return tuple(sorted(used))
+    numbers = [_number(label) for label in used]
+    if any(number is None for number in numbers):
+        return tuple(sorted(used))
+    return numbered(min(max((number for number in numbers if number is not None), default=0), MOST_LABELS - 1) + 1)

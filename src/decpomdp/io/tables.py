@@ -13,7 +13,6 @@ discount: whoever reads a table says so, or the alphabets are those that occur. 
 occurs; labels are sorted.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputError
-from decpomdp.io.files import FilePath, replacing
+from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputError, checks
+from decpomdp.core.agent import team_of_agents
+from decpomdp.io.files import FilePath, path_of, replacing
+from decpomdp.io.kinds import is_csv
 from decpomdp.io.table_columns import LongColumns
-from decpomdp.io.table_files import NEEDED, OPTIONAL, is_csv
+from decpomdp.io.table_files import NEEDED, OPTIONAL
 from decpomdp.io.table_rows import Rows
 from decpomdp.io.table_symbols import agents_of, symbols_of
 
@@ -36,20 +37,53 @@ def read_table(
     name: str = "",
     columns: Mapping[str, str] | None = None,
 ) -> Episodes:
-    """The episodes in the long table at `path`; FormatError says what is wrong with it, in which row and column.
+    """The episodes in a long table: one row per agent and step (docs/data.md).
 
-    `agents`: their names, actions and observations in order, when more exist than occur in the table. `columns`: the
-    file's names of columns by ours, where they differ: {"observation": "obs"}.
+    Parameters
+    ----------
+    path
+        CSV if the name ends in `.csv`, else Parquet.
+    discount
+        Of the rewards: a table does not say it.
+    agents
+        Names, actions and observations in order; None: those that occur in the table.
+    name
+        Of the problem, for people.
+    columns
+        The file's names of columns by ours, where they differ: `{"observation": "obs"}`.
+
+    Returns
+    -------
+    Episodes
+        Rows may stand in any order in the table.
+
+    Raises
+    ------
+    FormatError
+        The table cannot be read or is inconsistent; names row and column.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pathlib import Path
+    >>> import decpomdp as dp
+    >>> log = ["episode,t,agent,observation,action,reward", "0,0,ann,,wait,0", "0,1,ann,dark,go,1"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     size = Path(folder, "log.csv").write_text(os.linesep.join(log))
+    ...     episodes = dp.read_table(f"{folder}/log.csv", discount=0.9)
+    >>> episodes.agents[0].actions, episodes.returns().tolist()
+    (('go', 'wait'), [0.9])
     """
-    found = LongColumns.load(path, {} if columns is None else columns)
+    known = None if agents is None else team_of_agents(agents)
+    found = LongColumns.load(path, _renamed(columns))
     who = found.labels("agent")
-    names, own = agents_of(found, who, agents)  # own [row]: number of the row's agent
+    names, own = agents_of(found, who, known)  # own [row]: number of the row's agent
     rows = Rows.sort(found, names, own)
-    actions = symbols_of(found, "action", rows, own, names, agents)
-    seen = symbols_of(found, "observation", rows, own, names, agents)
+    actions = symbols_of(found, "action", rows, own, names, known)
+    seen = symbols_of(found, "observation", rows, own, names, known)
     try:
         return Episodes(
-            agents=_made(names, actions[1], seen[1]) if agents is None else tuple(agents),
+            agents=_made(names, actions[1], seen[1]) if known is None else known,
             offsets=rows.offsets,
             observations=rows.by_step(seen[0]),
             actions=rows.by_step(actions[0]),
@@ -58,22 +92,45 @@ def read_table(
             discount=discount,
             terminated=_terminated(found, rows),
             name=name,
-            facts={"imported from": Path(os.fspath(path)).name.encode(errors="replace").decode()},
+            facts={"imported from": Path(path_of(path)).name.encode(errors="replace").decode()},
         )
     except FormatError:
         raise
     except InputError as error:
-        raise FormatError(os.fspath(path), None, str(error)) from None
+        raise FormatError(path_of(path), None, str(error)) from None
 
 
 def write_table(episodes: Episodes, path: FilePath) -> None:
-    """Write all episodes as a long table to `path`, completely or not at all: CSV if the name says so, else Parquet."""
+    """Write all episodes as a long table, with labels: one row per agent and step (docs/data.md).
+
+    Parameters
+    ----------
+    episodes
+        What to write.
+    path
+        The new file: CSV if the name ends in `.csv`, else Parquet. It is written completely or not at all.
+
+    Raises
+    ------
+    InputError
+        They are no episodes, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import decpomdp as dp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_table(dp.simulate("dectiger", episodes=1, horizon=1), f"{folder}/log.csv")
+    ...     print(Path(folder, "log.csv").read_text().splitlines()[0])
+    "episode","t","agent","observation","action","reward","action_prob","terminated","truncated"
+    """
     import pyarrow.parquet as pq
     from pyarrow import csv
 
-    table = long_table(episodes)
+    table = long_table(checks.of_kind("episodes", episodes, Episodes))
     with replacing(path) as temporary:
-        if is_csv(os.fspath(path)):
+        if is_csv(path_of(path)):
             csv.write_csv(table, str(temporary))
         else:
             pq.write_table(table, str(temporary), compression="zstd", write_page_checksum=True)
@@ -111,6 +168,14 @@ def _labels(alphabets: Sequence[Sequence[str]], symbols: NDArray[np.int16]) -> A
     codes = (symbols + first).ravel()
     every = pa.array([label for alphabet in alphabets for label in alphabet], pa.string())
     return every.take(pa.array(codes, mask=(symbols == NO_OBSERVATION).ravel()))
+
+
+def _renamed(columns: Mapping[str, str] | None) -> Mapping[str, str]:
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping) or not all(isinstance(word, str) for pair in columns.items() for word in pair):
+        raise InputError(f"columns: expected a mapping from our names to the file's, got {checks.kind_of(columns)}")
+    return columns
 
 
 def _made(names: Sequence[str], actions: list[tuple[str, ...]], seen: list[tuple[str, ...]]) -> tuple[Agent, ...]:

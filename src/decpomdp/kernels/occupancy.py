@@ -88,16 +88,6 @@ def payoffs(
 
 
 @kernel
-def informed(dynamics: Dynamics, vectors: NDArray, discount: float, out: NDArray) -> None:
-    """out[u, s]: one step of the fast informed bound, `payoffs` of every state known for sure."""
-    states = dynamics.reward.shape[1]
-    state, weight = np.arange(states), np.ones(states)
-    table = np.empty((states, len(dynamics.reward)))
-    payoffs(dynamics, np.arange(states + 1), state, weight, vectors, discount, table)
-    out[:] = table.T
-
-
-@kernel
 def central_value(groups: NDArray, state: NDArray, weight: NDArray, vectors: NDArray) -> float:
     """The sum over joint labels of the best vector's worth there."""
     total = 0.0

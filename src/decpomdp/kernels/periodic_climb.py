@@ -6,6 +6,7 @@ value rises.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
 from decpomdp.kernels.periodic import Game, Plan, Room, fill_joint, reach, worth
@@ -17,15 +18,40 @@ AHEAD = 3  # sweeps that are looked ahead
 
 
 @kernel
+def copy(source: NDArray[np.float64], target: NDArray[np.float64]) -> None:
+    """target[m, s, q] = source[m, s, q]; a loop compiles in a fraction of the time of an assignment of arrays."""
+    for m in range(source.shape[0]):
+        for s in range(source.shape[1]):
+            for q in range(source.shape[2]):
+                target[m, s, q] = source[m, s, q]
+
+
+@kernel
+def restore(plan: Plan, room: Room, m: int, n: int, i: int) -> None:
+    """Node i of agent n in layer m is as it was."""
+    plan.act[n, m, i] = room.act[i]
+    for o in range(plan.move.shape[3]):
+        plan.move[n, m, i, o] = room.move[i, o]
+
+
+@kernel
+def remember(plan: Plan, room: Room, m: int, n: int, i: int) -> None:
+    """What node i of agent n in layer m is now, for `restore`."""
+    room.act[i] = plan.act[n, m, i]
+    for o in range(plan.move.shape[3]):
+        room.move[i, o] = plan.move[n, m, i, o]
+
+
+@kernel
 def better(game: Game, plan: Plan, room: Room, m: int, closed: bool, margin: float, value: float) -> bool:
     """Whether the plan, changed in layer m, is worth more than `value`; then room.v and room.f are made up to date."""
     fill_joint(game, plan, m, room.joint)
     size = reach(game, plan, room.joint, closed, room.mark, room.places)
     places = room.places[:size]
-    room.trial[:] = room.v
+    copy(room.v, room.trial)
     if not values(game, plan, room.joint, closed, value + margin, 0.1 * margin, places, room.trial):
         return False
-    room.v[:] = room.trial
+    copy(room.trial, room.v)
     occupancies(game, plan, room.joint, closed, FAINT, places, room.wave, room.f)
     return True
 
@@ -36,25 +62,22 @@ def improve(game: Game, plan: Plan, room: Room, m: int, n: int, closed: bool, ma
     layers, size = room.v.shape[0], plan.widths[n]
     following = room.v[(m + 1) % layers] if closed or m + 1 < layers else np.zeros(room.v.shape[1:])
     worth(game, plan, room.joint, m, n, room.f[m], following, room.direct, room.score)
-    room.act[:size] = plan.act[n, m, :size]
-    room.move[:size] = plan.move[n, m, :size]
     changed = 0
     for i in range(size):
+        remember(plan, room, m, n, i)
         changed += chosen(game, plan, room, m, n, i, margin) > 0.0
     if changed == 0:
         return value
     if better(game, plan, room, m, closed, margin, value):
         return at_start(game, plan, room.v)
-    plan.act[n, m, :size] = room.act[:size]
-    plan.move[n, m, :size] = room.move[:size]
+    for i in range(size):
+        restore(plan, room, m, n, i)
     for i in range(size if changed > 1 else 0):
         if chosen(game, plan, room, m, n, i, margin) > 0.0:
             if better(game, plan, room, m, closed, margin, value):
                 value = at_start(game, plan, room.v)
-                room.act[i] = plan.act[n, m, i]
-                room.move[i] = plan.move[n, m, i]
-            plan.act[n, m, i] = room.act[i]
-            plan.move[n, m, i] = room.move[i]
+                remember(plan, room, m, n, i)
+            restore(plan, room, m, n, i)
     fill_joint(game, plan, m, room.joint)
     return value
 
@@ -70,10 +93,12 @@ def sweeps(
     hope: float,
     margin: float,
     seed: np.uint64,
+    stop: NDArray[np.int64],  # [1] set by another thread when it has to end
 ) -> float:
     """Sweep backwards over the layers until `patience` sweeps bring nothing, or `most` are done. The value.
 
-    Ends early when AHEAD more sweeps like the last would not reach `hope`.
+    Ends early when AHEAD more sweeps like the last would not reach `hope`, or when `stop` is set: the plan is then what
+    it has become so far, and the value is its own.
     """
     key, counter = stream(seed, 0), np.zeros(1, np.int64)
     layers, agents = room.v.shape[0], len(plan.widths)
@@ -90,6 +115,8 @@ def sweeps(
         for m in range(layers - 1, -1, -1):
             turn = below(key, counter, agents)
             for k in range(agents):
+                if stop[0] != 0:
+                    return value
                 n = (turn + k) % agents
                 refresh(game, plan, room, m, n, closed, key, counter)
                 value = improve(game, plan, room, m, n, closed, margin, value)

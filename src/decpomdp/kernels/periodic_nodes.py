@@ -63,10 +63,21 @@ def chosen(game: Game, plan: Plan, room: Room, m: int, n: int, i: int, margin: f
 @kernel
 def reached(plan: Plan, mark: NDArray[np.bool_], n: int, i: int) -> bool:
     """Whether agent n is ever in node i of the layer with mark[s, q]."""
-    found = False
     for q in range(mark.shape[1]):
-        found = found or (part(plan, q, n) == i and np.any(mark[:, q]))
-    return found
+        if part(plan, q, n) == i:
+            for s in range(mark.shape[0]):
+                if mark[s, q]:
+                    return True
+    return False
+
+
+@kernel
+def same(plan: Plan, m: int, n: int, one: int, other: int) -> bool:
+    """Whether two nodes of agent n in layer m do the same."""
+    equal = plan.act[n, m, one] == plan.act[n, m, other]
+    for o in range(plan.move.shape[3]):
+        equal = equal and plan.move[n, m, one, o] == plan.move[n, m, other, o]
+    return equal
 
 
 @kernel
@@ -77,7 +88,7 @@ def merge(game: Game, plan: Plan, room: Room, m: int, n: int) -> bool:
     merged = False
     for k in range(1, size):
         for i in range(k):
-            if plan.act[n, m, i] == plan.act[n, m, k] and np.all(plan.move[n, m, i] == plan.move[n, m, k]):
+            if same(plan, m, n, i, k):
                 for other in range(size):
                     for o in range(game.observations[n]):
                         if plan.move[n, before, other, o] == k:

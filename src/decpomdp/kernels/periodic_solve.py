@@ -41,10 +41,10 @@ def at_start(game: Game, plan: Plan, v: NDArray[np.float64]) -> float:
 @kernel
 def everywhere(game: Game, joint: Joint, closed: bool, v: NDArray[np.float64], before: NDArray[np.float64]) -> None:
     """Back up all layers once, the last from the first; `before` gets the first layer as it was."""
-    layers = len(v)
-    before[:] = 0.0
-    if closed:
-        before[:] = v[0]
+    layers, states, width = v.shape
+    for s in range(states):
+        for q in range(width):
+            before[s, q] = v[0, s, q] if closed else 0.0
     for m in range(layers - 1, -1, -1):
         back(game, joint, m, v[m + 1] if m + 1 < layers else before, v[m])
 
@@ -119,12 +119,21 @@ def enough(shrink: float) -> int:
 @kernel
 def spread(game: Game, joint: Joint, v: NDArray[np.float64]) -> None:
     """Values of a closed plan also where the team cannot be: they only guide choices, so ROUGH is enough."""
-    before = np.empty(v.shape[1:])
+    states, width = v.shape[1], v.shape[2]
+    before = np.empty((states, width))
     shrink = game.discount ** len(v)
-    wanted = ROUGH * np.max(np.abs(game.reward)) / (1.0 - game.discount)
+    largest = 0.0
+    for u in range(game.reward.shape[0]):
+        for s in range(game.reward.shape[1]):
+            largest = max(largest, abs(game.reward[u, s]))
+    wanted = ROUGH * largest / (1.0 - game.discount)
     for _ in range(enough(shrink)):
         everywhere(game, joint, True, v, before)
-        if np.max(np.abs(v[0] - before)) * shrink <= wanted * (1.0 - shrink):
+        change = 0.0
+        for s in range(states):
+            for q in range(width):
+                change = max(change, abs(v[0, s, q] - before[s, q]))
+        if change * shrink <= wanted * (1.0 - shrink):
             break
 
 

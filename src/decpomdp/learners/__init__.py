@@ -1,6 +1,6 @@
 """Episodes -> team: variational Bayes with stick-breaking priors, its special cases, and EM."""
 
-from decpomdp.learners.learn import BayesFit, LearnSettings, learn_from_episodes
+from decpomdp.learners.learn import BayesFit, learn_from_episodes
 from decpomdp.learners.posterior import TeamPosterior
 from decpomdp.learners.priors import (
     ExpectationMaximisation,
@@ -10,6 +10,7 @@ from decpomdp.learners.priors import (
     dirichlet_process,
     prior_named,
 )
+from decpomdp.learners.settings import LearnSettings
 
 __all__ = [
     "BayesFit",

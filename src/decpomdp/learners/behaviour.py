@@ -5,13 +5,40 @@ is the product of the recorded marginals. For several batches collected by diffe
 (each weighted by its share of the episodes) is the better denominator: a step is rarely unlikely under all.
 """
 
+import warnings
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from decpomdp.core import Episodes, InputError, Team, concatenate
+from decpomdp.core import Episodes, InputError, Team, checks, concatenate
+from decpomdp.core.errors import LearningWarning
 from decpomdp.filtering.filter import cumulated, log_likelihood
 from decpomdp.learners.rows import Floats
+
+Kind = TypeVar("Kind")
+
+
+def with_denominators(
+    given: Episodes | Sequence[Episodes], teams: Sequence[Team] | None, estimate: bool
+) -> tuple[Episodes, Floats]:
+    """All episodes, and [r] the log probability of the behaviours' actions so far."""
+    batches = _listed("episodes", given if isinstance(given, Sequence) else [given], Episodes)
+    if teams is not None:
+        if estimate:
+            raise InputError("estimate_behaviour: expected none where behaviours are given, got both")
+        return log_mixture(batches, _listed("behaviours", teams, Team))
+    together = concatenate(batches)
+    unknown = int(np.isnan(together.behaviour).sum())
+    if estimate and unknown:
+        together = estimated(together)
+        warnings.warn(
+            f"{unknown} of {together.behaviour.size} action probabilities were unknown; they are estimated from "
+            "what was done after the same previous action and observation",
+            LearningWarning,
+            stacklevel=4,
+        )
+    return together, log_behaviour(together)
 
 
 def log_behaviour(episodes: Episodes) -> Floats:
@@ -69,4 +96,16 @@ def log_mixture(batches: Sequence[Episodes], behaviours: Sequence[Team]) -> tupl
     for share, team in zip(shares, behaviours, strict=True):
         team.check_fits(together)
         total = np.logaddexp(total, np.log(share) + log_likelihood(together, team))
+    if np.isneginf(total).any():
+        row = int(np.isneginf(total).argmax())
+        raise InputError(
+            f"{together.place(row)}: expected actions that one of the behaviours can take, got some that none can"
+        )
     return together, total
+
+
+def _listed(name: str, given: Sequence[Kind], kind: type[Kind]) -> list[Kind]:
+    """`given` as a list of things of one kind."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InputError(f"{name}: expected a list of {kind.__name__} objects, got {checks.kind_of(given)}")
+    return [checks.of_kind(f"{name}[{place}]", each, kind) for place, each in enumerate(given)]

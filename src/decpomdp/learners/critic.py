@@ -52,6 +52,7 @@ def features(episodes: Episodes) -> Floats:
 
 def judge(batches: list[Episodes], known: list[Floats]) -> Judged:
     """Gains of every step of every batch; known[batch] as `features` has it."""
+    # DEPARTS: the paper weighs a decision by the rewards themselves, without a forecast to hold against them
     discount = batches[0].discount
     times = np.concatenate([batch.times() for batch in batches])
     returns = np.concatenate([_onward(batch) for batch in batches])

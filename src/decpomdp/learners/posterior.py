@@ -52,8 +52,7 @@ class Counts:
 
         Whoever moved to it moves to the two in the proportion of their visits.
         """
-        by_use = np.sort(self.visits, axis=1)
-        node = int(by_use[:, -2].argmax()) if self.visits.shape[1] > 1 else 0
+        node = int(np.sort(self.visits, axis=1)[:, -2].argmax()) if self.visits.shape[1] > 1 else 0
         action = int(np.argsort(self.visits[node])[-min(2, self.visits.shape[1])])
         own = np.arange(self.visits.shape[1]) == action
         share = self.visits[node, action] / max(self.visits[node].sum(), 1e-300)

@@ -1,16 +1,20 @@
 """The priors a user can choose, in words: stick-breaking, dp, fixed:5, em."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from decpomdp.core import Agent, InputError
+from decpomdp.core import Agent, InputError, checks
 from decpomdp.learners.posterior import Priors
 from decpomdp.learners.rows import DirichletPrior, PointPrior
 from decpomdp.learners.sticks import SticksPrior
 
 MOST_NODES = 1000  # tables grow with its square
+LEAST, MOST = 1e-9, 1e9  # of a prior's numbers; beyond them nothing changes but rounding
+NAMES = "stick-breaking, dp, fixed:N, em or em:N"
 
 
+@runtime_checkable
 class Prior(Protocol):
     """What is believed about controllers before the data."""
 
@@ -46,8 +50,6 @@ class StickBreaking:
         Of the Dirichlet on actions; None: 1 / number of actions.
     shared
         One concentration for all sticks of an agent: the Dirichlet process.
-    nodes
-        None: to be inferred.
 
     Examples
     --------
@@ -60,22 +62,27 @@ class StickBreaking:
     c: float = 0.1
     d: float = 1e-6
     reading: str = "scale"  # DEPARTS: the paper's appendix computes with d as a rate, its text describes a scale
-    rho: float | None = None  # None: 1 / number of actions
+    rho: float | None = None  # None: 1 / number of actions. DEPARTS: the paper does not say which it used
     shared: bool = False
-    nodes: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("sigma", "c", "d"):
+            object.__setattr__(self, name, checks.number(name, getattr(self, name), LEAST, MOST))
         if self.reading not in ("scale", "rate"):
             raise InputError(f"reading: expected 'scale' or 'rate', got {self.reading!r}")
-        self.priors(Agent("any", ("a",), ("o",)))  # refuses bad numbers
+        _check_rho(self.rho)
+        if checks.of_kind("shared", self.shared, bool) and self.sigma != 1:
+            raise InputError(f"sigma: expected 1 with one shared concentration, got {self.sigma}")
+
+    @property
+    def nodes(self) -> None:
+        """To be inferred."""
 
     @property
     def text(self) -> str:
         return "dp" if self.shared else "stick-breaking"
 
     def priors(self, agent: Agent) -> Priors:
-        if not self.d > 0:
-            raise InputError(f"d: expected a number above 0, got {self.d}")
         rate = self.d if self.reading == "rate" else 1 / self.d
         return Priors(DirichletPrior(_weight(self.rho, agent)), SticksPrior(self.sigma, self.c, rate, self.shared))
 
@@ -119,10 +126,9 @@ class Fixed:
     rho: float | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.nodes <= MOST_NODES or not self.weight > 0:
-            raise InputError(
-                f"fixed: expected 1 to {MOST_NODES} nodes and a positive weight, got {self.nodes}, {self.weight}"
-            )
+        object.__setattr__(self, "nodes", checks.whole("nodes", self.nodes, 1, MOST_NODES))
+        object.__setattr__(self, "weight", checks.number("weight", self.weight, LEAST, MOST))
+        _check_rho(self.rho)
 
     @property
     def text(self) -> str:
@@ -151,8 +157,7 @@ class ExpectationMaximisation:
     nodes: int = 5
 
     def __post_init__(self) -> None:
-        if not 1 <= self.nodes <= MOST_NODES:
-            raise InputError(f"em: expected 1 to {MOST_NODES} nodes, got {self.nodes}")
+        object.__setattr__(self, "nodes", checks.whole("nodes", self.nodes, 1, MOST_NODES))
 
     @property
     def text(self) -> str:
@@ -171,18 +176,38 @@ def prior_named(text: str) -> Prior:
     >>> dp.prior_named("fixed:4").nodes
     4
     """
-    kind, _, number = text.partition(":")
-    if text == "em" or (kind in ("fixed", "em") and number.isascii() and number.isdigit()):
-        return Fixed(int(number)) if kind == "fixed" else ExpectationMaximisation(int(number or 5))
-    if not number and kind == "stick-breaking":
-        return StickBreaking()
-    if not number and kind == "dp":
-        return dirichlet_process()
-    raise InputError(f"prior: expected stick-breaking, dp, fixed:N, em or em:N, got {text!r}")
+    kind, _, number = checks.text("prior", text).partition(":")
+    if kind in ("fixed", "em") and number.isascii() and number.isdigit():
+        if len(number) > 9 or not 1 <= int(number) <= MOST_NODES:
+            raise InputError(f"prior: expected {kind}:N with N from 1 to {MOST_NODES}, got {_shown(text)}")
+        return Fixed(int(number)) if kind == "fixed" else ExpectationMaximisation(int(number))
+    named: dict[str, Callable[[], Prior]] = {
+        "stick-breaking": StickBreaking,
+        "dp": dirichlet_process,
+        "em": ExpectationMaximisation,
+    }
+    if text not in named:
+        raise InputError(f"prior: expected {NAMES}, got {_shown(text)}")
+    return named[text]()
+
+
+def chosen_prior(prior: Prior | str | None) -> Prior:
+    """What a user gave as `prior`; None: stick-breaking."""
+    if isinstance(prior, str):
+        return prior_named(prior)
+    if isinstance(prior, type) or not isinstance(prior, Prior | None):
+        raise InputError(f"prior: expected a prior or its name ({NAMES}), got {checks.kind_of(prior)}")
+    return StickBreaking() if prior is None else prior
+
+
+def _check_rho(rho: float | None) -> None:
+    if rho is not None:
+        checks.number("rho", rho, LEAST, MOST)
 
 
 def _weight(rho: float | None, agent: Agent) -> float:
-    weight = 1 / len(agent.actions) if rho is None else rho
-    if not weight > 0:
-        raise InputError(f"rho: expected a number above 0, got {rho}")
-    return weight
+    return 1 / len(agent.actions) if rho is None else rho
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:36] + "...")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.learners.posterior import AgentPosterior, Counts, occupied_nodes
+from decpomdp.learners.priors import MOST_NODES
 
 # DEPARTS: the paper only says that the truncation is the occupancy and some nodes more; no bound decides there
 SPARE = 2  # empty nodes kept in the truncation for what the data may still ask for
@@ -26,28 +27,32 @@ def smaller(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold
     return [*found, ordered] if any(a is not b for a, b in zip(ordered, fitting, strict=True)) else found
 
 
-def larger(
-    posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float, largest: int
-) -> list[Counts] | None:
-    """Every agent's nodes in use with one of them split; None when there is no room for that."""
+def larger(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[list[Counts]]:
+    """Every agent's nodes in use with one of them split; nothing when there is no room for that."""
 
     def grown(c: Counts) -> Counts:
         used = c.chosen(occupied_nodes(_occupancy(c), threshold))
-        return used.split() if used.nodes < largest else c
+        return used.split() if used.nodes < MOST_NODES else c
 
     result = _changed(posterior, counts, grown)
-    return None if _sizes(result) == _sizes(counts) else result
+    return [] if _sizes(result) == _sizes(counts) else [result]
 
 
-def merged(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[Counts] | None:
-    """Every agent's nodes in use, the rarest of them merged into the one that acts most alike; None if all have one."""
+def merged(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[list[Counts]]:
+    """Every agent's nodes in use, the rarest merged into the one that acts most alike; nothing if all have one."""
 
     def fewer(c: Counts) -> Counts:
         used = c.chosen(occupied_nodes(_occupancy(c), threshold))
         return used.merged() if used.nodes > 1 else used
 
     result = _changed(posterior, counts, fewer)
-    return None if _sizes(result) == _sizes(counts) else result
+    return [] if _sizes(result) == _sizes(counts) else [result]
+
+
+def next_size(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> int | None:
+    """One more than the most nodes in use; None where sizes are given or there is no room."""
+    used = max(len(occupied_nodes(_occupancy(c), threshold)) for c in counts)
+    return used + 1 if used < MOST_NODES and all(agent.priors.move.sized for agent in posterior) else None
 
 
 def _changed(posterior: Sequence[AgentPosterior], counts: list[Counts], change: Change) -> list[Counts]:

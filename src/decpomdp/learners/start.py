@@ -7,13 +7,41 @@ update as every later one.
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Controller, Episodes, Team
-from decpomdp.learners.posterior import Counts
+from decpomdp.core import Controller, Episodes, InputError, Team, checks
+from decpomdp.learners.posterior import AgentPosterior, Counts, updated
+from decpomdp.learners.priors import Prior
 
 # DEPARTS: the paper starts from "the episodes with the highest rewards" and does not say how; this is our way
 STRENGTH = 100.0  # soft counts per row: enough that the first posterior follows them
 SOFTNESS = 0.1  # of every choice is left to all alternatives, so that the data can change it
 ELITES = 50  # best episodes merged into the first controllers, at most
+
+
+def beginning(
+    episodes: Episodes, prior: Prior, begin: Team | str, nodes: int, seed: int = 0
+) -> tuple[AgentPosterior, ...]:
+    """The first posterior: `begin` is "best", "random" or a team. Without first observations none are believed in."""
+    shown = episodes.observations[episodes.offsets[:-1]].max(axis=0) >= 0
+    found = []
+    for agent, counts, seen in zip(episodes.agents, _counts(episodes, prior, begin, nodes, seed), shown, strict=True):
+        kept = counts if seen else Counts(0 * counts.firsts, counts.visits, counts.moves)
+        found.append(updated(agent, prior.priors(agent), kept))
+    return tuple(found)
+
+
+def _counts(episodes: Episodes, prior: Prior, begin: Team | str, nodes: int, seed: int) -> list[Counts]:
+    if isinstance(begin, Team):
+        begin.check_fits(episodes)
+        if prior.nodes is not None and max(begin.nodes) > nodes:
+            raise InputError(
+                f"begin: expected a team of at most {nodes} nodes, as the prior has, got {max(begin.nodes)}"
+            )
+        return from_team(begin, max(nodes, *begin.nodes))
+    if isinstance(begin, str) and begin == "best":
+        return from_best_episodes(episodes, nodes)
+    if isinstance(begin, str) and begin == "random":
+        return from_random(episodes, nodes, np.random.default_rng(seed))
+    raise InputError(f"begin: expected 'best', 'random' or a team, got {checks.kind_of(begin)}")
 
 
 def from_random(episodes: Episodes, nodes: int, rng: np.random.Generator) -> list[Counts]:

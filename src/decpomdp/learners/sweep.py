@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from decpomdp.core import InputError
 from decpomdp.engines import threads as engine
 from decpomdp.filtering.buffers import Precision
 from decpomdp.filtering.filter import Filtered, cumulated, filter_piece, filtered
@@ -56,6 +57,8 @@ def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     room = sum(task.steps.gain.size * agent.nodes * task.precision.itemsize for agent in posterior)
     logs, kept = filtered(task.layout, tables, room <= KEPT_BYTES, task.threads)
     weighed = weigh(task.steps, cumulated(logs, task.layout.episodes), task.cap, task.normalise)
+    if weighed.log_value == -np.inf:
+        raise InputError("no episode in the data is possible under the team to be learned: start from another one")
     bound = task.evidence * weighed.log_value - sum(agent.divergence() for agent in posterior)
     return Evaluated(posterior, tables, weighed, bound, kept)
 

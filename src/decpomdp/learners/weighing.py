@@ -15,6 +15,8 @@ from decpomdp.core import Episodes, InputError
 from decpomdp.kernels.weighing import PerStep, scale_steps, weigh_steps
 from decpomdp.learners.rows import Floats
 
+LARGEST_REWARD = 1e250  # sums over all steps, and over all that would follow, stay finite
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -40,7 +42,7 @@ class Weighed:
 
     nu: Floats  # [r]
     log_value: float  # ln V
-    value: float  # importance-weighted mean return, unshifted
+    value: float  # importance-weighted mean return, unshifted; with sub-normalised controllers it says little
     sample_sizes: Floats  # [t] effective number of episodes
 
 
@@ -50,6 +52,7 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     An episode that ended by itself earns 0 for ever after; above the floor that is -floor a step, which is added to
     its last step. Otherwise the shift would favour long episodes.
     """
+    _check_size(episodes)
     times = episodes.times()
     discounts = episodes.discount ** times.astype(np.float64)
     ended = np.zeros(0) if episodes.terminated is None else episodes.terminated
@@ -75,7 +78,10 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
 
 
 def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: bool = False) -> Weighed:
-    """Weigh every step for a team under which the actions so far have log probability log_team[r]."""
+    """Weigh every step for a team under which the actions so far have log probability log_team[r].
+
+    Where nothing that earned anything is possible under the team, ln V is minus infinity and nu is 0.
+    """
     nu = np.empty(len(log_team))
     found = PerStep(*(np.empty(len(steps.largest_gain)) for _ in PerStep._fields))
     log_cap = np.inf if cap is None else np.log(cap)
@@ -91,13 +97,12 @@ def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: b
         found,
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        shift = found.top - (found.top + np.log(found.sums / _running(steps)) if normalise else 0.0)
+        shift = found.top - (found.top + np.log(found.sums / running(steps)) if normalise else 0.0)
         logs = np.where(found.gains > 0, shift + np.log(found.gains) + np.log(steps.largest_gain), -np.inf)  # [t]
     top = float(logs.max())
-    if not np.isfinite(top):
-        raise InputError("no episode in the data is possible under the team to be learned: start from another one")
-    log_value = top + float(np.log(np.exp(logs - top).sum())) - np.log(steps.count)
-    factor = np.where(found.gains > 0, np.exp(logs - log_value) / np.maximum(found.gains, 1e-300), 0.0)
+    log_value = top if top == -np.inf else top + float(np.log(np.exp(logs - top).sum())) - np.log(steps.count)
+    with np.errstate(invalid="ignore"):
+        factor = np.where(found.gains > 0, np.exp(logs - log_value) / np.maximum(found.gains, 1e-300), 0.0)
     scale_steps(nu, steps.offsets, factor)
     sizes = np.where(found.squares > 0, found.sums**2 / np.maximum(found.squares, 1e-300), 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -105,7 +110,18 @@ def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: b
     return Weighed(nu, log_value, value, sizes)
 
 
-def _running(steps: Steps) -> NDArray[np.int64]:
+def running(steps: Steps) -> NDArray[np.int64]:
     """[t]: episodes that have a step t."""
     lengths = np.diff(steps.offsets)
     return len(lengths) - np.cumsum(np.bincount(lengths))[: len(steps.largest_gain)]
+
+
+def _check_size(episodes: Episodes) -> None:
+    """Refuse rewards whose sums are no numbers."""
+    size = np.abs(episodes.rewards)
+    if size.max() > LARGEST_REWARD:
+        row = int(size.argmax())
+        raise InputError(
+            f"{episodes.place(row)}: expected a reward from {-LARGEST_REWARD:g} to {LARGEST_REWARD:g}, "
+            f"got {episodes.rewards[row]:g}"
+        )

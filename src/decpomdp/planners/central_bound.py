@@ -6,6 +6,7 @@ process's value it decreases towards its fixed point, and every iterate is a bou
 The least value to go, min over anything that could happen, comes from the same recursion with the worst choice.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ from decpomdp.kernels.occupancy import Dynamics
 
 PRECISION = 1e-10  # of the largest reward: when the iterations for an infinite horizon stop
 ITERATIONS = 100_000
+
+Check = Callable[[], None]  # called between steps; raises when the time is up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,18 +41,25 @@ class CentralBound:
 
 
 def central_bound(
-    model: DecPOMDP, dynamics: Dynamics, horizon: int | None, after: NDArray[np.float64] | None = None
+    model: DecPOMDP,
+    dynamics: Dynamics,
+    horizon: int | None,
+    after: NDArray[np.float64] | None = None,
+    check: Check = lambda: None,
 ) -> CentralBound:
     """The fast informed bound for every number of steps left, with after[s] (or 0) beyond them, or for ever."""
     if horizon is None:
-        return _for_ever(model, dynamics)
-    return _stepwise(model, dynamics, horizon, np.zeros(len(model.states)) if after is None else after)
+        return _for_ever(model, dynamics, check)
+    return _stepwise(model, dynamics, horizon, np.zeros(len(model.states)) if after is None else after, check)
 
 
-def _stepwise(model: DecPOMDP, dynamics: Dynamics, horizon: int, after: NDArray[np.float64]) -> CentralBound:
+def _stepwise(
+    model: DecPOMDP, dynamics: Dynamics, horizon: int, after: NDArray[np.float64], check: Check
+) -> CentralBound:
     vectors, worst, best = [after[None, :]], after, after
     least, most = [float(after.min())], [float(after.max())]
     for _ in range(horizon):
+        check()
         vectors.append(informed_backup(dynamics, vectors[-1], model.discount))
         worst, best = _decided(model, worst).min(axis=0), _decided(model, best).max(axis=0)
         least.append(float(worst.min()))
@@ -57,11 +67,12 @@ def _stepwise(model: DecPOMDP, dynamics: Dynamics, horizon: int, after: NDArray[
     return CentralBound(tuple(vectors), tuple(least), tuple(most))
 
 
-def _for_ever(model: DecPOMDP, dynamics: Dynamics) -> CentralBound:
+def _for_ever(model: DecPOMDP, dynamics: Dynamics, check: Check) -> CentralBound:
     scale = max(float(np.abs(model.reward).max()), 1e-300)
     worst = np.full(len(model.states), model.reward.min() / (1 - model.discount))
     best = np.full(len(model.states), model.reward.max() / (1 - model.discount))
     for _ in range(ITERATIONS):
+        check()
         lower, upper = _decided(model, worst).min(axis=0), _decided(model, best).max(axis=0)
         change = max(np.abs(lower - worst).max(), np.abs(upper - best).max())
         worst, best = lower, upper
@@ -69,6 +80,7 @@ def _for_ever(model: DecPOMDP, dynamics: Dynamics) -> CentralBound:
             break
     vectors = _decided(model, best)
     for _ in range(ITERATIONS):
+        check()
         improved = np.minimum(informed_backup(dynamics, vectors, model.discount), vectors)
         change = float(np.abs(improved - vectors).max())
         vectors = improved
@@ -79,9 +91,11 @@ def _for_ever(model: DecPOMDP, dynamics: Dynamics) -> CentralBound:
 
 def informed_backup(dynamics: Dynamics, vectors: NDArray[np.float64], discount: float) -> NDArray[np.float64]:
     """[u, s]: one step of the fast informed bound."""
-    out = np.empty_like(dynamics.reward)
-    kernels.informed(dynamics, vectors, discount, out)
-    return out
+    joint, states = dynamics.reward.shape
+    table = np.empty((states, joint))
+    every = np.arange(states + 1)  # every state known for sure: a group of its own
+    kernels.payoffs(dynamics, every, every[:-1].copy(), np.ones(states), vectors, discount, table)
+    return np.ascontiguousarray(table.T)
 
 
 def _decided(model: DecPOMDP, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ choices (Lawler 1972), each with a bound, so that what is left has a bound at an
 """
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 
@@ -24,7 +25,8 @@ from decpomdp.planners.occupancy import Rule
 SWEEPS = 60  # of the bound's tightening, at most
 NODES = 10_000  # of the compiled search before toulbar2 is asked
 DIGITS = 7
-SECONDS = 2  # for toulbar2
+EFFORT, LEAST = 1_000_000, 10  # toulbar2's backtracks times numbers in the tables, and its backtracks at least
+LARGEST = 30_000  # numbers in the tables of a game that toulbar2 is asked about
 CLOSE = 1e-12  # of the largest payoff: totals this close are equal
 
 Box = NDArray[np.bool_]  # [v, c] allowed choices
@@ -110,7 +112,7 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
         choice, value = better, float(kernels.total(game.tables, game.scope, game.strides, better))
     if visited <= nodes:
         return Solution(choice, value, value)
-    asked = _toulbar2(game, allowed) if exact else None
+    asked = _toulbar2(game, allowed) if exact and game.tables.size <= LARGEST else None
     if asked is None:
         return Solution(choice, value, max(value, bound))
     chosen, proved = asked
@@ -122,7 +124,9 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
 def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | None:
     """toulbar2's best choices and what it proved that none can exceed; None when it is not installed or found none.
 
-    When its time is up it returns the best choices so far: only its dual bound, never their cost, proves anything.
+    It is given a number of backtracks and no time limit: that would depend on the machine, and its timer takes the
+    interrupt (Ctrl-C) away from Python for good. When the backtracks are used up it returns the best choices so far:
+    only its dual bound, never their cost, proves anything.
     """
     try:
         pytoulbar2 = import_module("pytoulbar2")
@@ -138,7 +142,8 @@ def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | Non
         kind = table.reshape([game.parts[:, n].max() + 1 for n in range(len(variables))])[grid]
         costs = np.round((table.max() - kind) / unit).astype(int)
         problem.AddFunction([f"v{v}" for v in variables], costs.ravel().tolist())
-    answer = problem.Solve(timeLimit=SECONDS)
+    problem.Option.backtrackLimit = max(LEAST, EFFORT // game.tables.size)
+    answer = problem.Solve()
     if answer is None:
         return None
     rounding = len(game.tables) * unit
@@ -159,14 +164,15 @@ class _Part:
 class Ranking:
     """The rules of a game, (nearly) best first."""
 
-    def __init__(self, game: Game) -> None:
-        self.game = game
+    def __init__(self, game: Game, check: Callable[[], None] = lambda: None) -> None:
+        self.game, self.check = game, check
         self._parts = [_Part(-np.inf, 0, game.everything, None)]
         self._born = 1
 
     def bound(self) -> float:
         """No rule that was not handed out is worth more; -inf when all were."""
         while self._parts and self._parts[0].best is None:
+            self.check()
             part = heapq.heappop(self._parts)
             best = solve(self.game, part.box)
             heapq.heappush(self._parts, _Part(-best.bound, part.age, part.box, best))

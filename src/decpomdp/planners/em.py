@@ -2,107 +2,23 @@
 
 `em` improves stochastic controllers of a fixed size by expectation-maximisation on the exact model, from random starts
 or from a given team. F and V are solved exactly, each from its last answer; the exact value never falls. The step is
-in `em_step.py`, the equations in `em_chain.py`, the running of restarts in `em_rounds.py`.
+in `em_step.py`, the equations in `em_chain.py`, one climb and the record of a run in `em_run.py`, the running of
+restarts in `em_rounds.py`.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Fit, InputError, Team
-from decpomdp.core.checks import whole
-from decpomdp.core.fit import Row, Watch, unwatched
-from decpomdp.core.minimal import minimised
+from decpomdp.core import DecPOMDP, Fit, Row, Team, Watch, checks, unwatched
 from decpomdp.engines import threads as engine
-from decpomdp.engines.clock import Clock
-from decpomdp.evaluation import exact_value
-from decpomdp.planners.em_chain import Tables, World, flattened, one_layer
+from decpomdp.planners.arguments import at_least, checked, endless, finite, sizes
+from decpomdp.planners.em_chain import Tables, World, one_layer
 from decpomdp.planners.em_rounds import Rounds
-from decpomdp.planners.em_step import LONGEST, EmState, begun, iterated
+from decpomdp.planners.em_run import EmClimb, EmRun
+from decpomdp.planners.em_step import LONGEST, begun, iterated
 
-STRETCH = 5  # iterations between two looks at all climbs
-GAIN = 1e-9  # relative: less than this is no better team
-PATIENCE = 10  # iterations over which a gain is measured
-
-
-class EmClimb:
-    """EM from one start. A gain below `least` (relative) over PATIENCE iterations ends it."""
-
-    def __init__(
-        self, world: World, begin: Sequence[Tables], iterations: int, least: float, longest: float, clock: Clock
-    ) -> None:
-        self.world, self.begin, self.clock = world, begin, clock
-        self.iterations, self.least, self.longest = iterations, least, longest
-        self.state: EmState | None = None
-        self.values: list[float] = []  # before the first iteration, after it, ...
-        self.told = 0  # of the values
-        self.converged = False
-
-    def advance(self) -> bool:
-        """Up to STRETCH iterations."""
-        with engine.serial_products():
-            if self.state is None:
-                self._take(begun(self.world, self.begin))
-            for _ in range(STRETCH):
-                if self.clock.over() or self.over():
-                    break
-                self._take(iterated(self.world, self._now(), self.longest))
-        return self.over()
-
-    def over(self) -> bool:
-        """Whether it has converged or used up its iterations."""
-        if len(self.values) > PATIENCE:
-            gain = self.values[-1] - self.values[-1 - PATIENCE]
-            self.converged = gain <= self.least * max(1e-12, abs(self.values[-1] - self.world.base))
-        return self.converged or len(self.values) > self.iterations
-
-    def team(self) -> Team:
-        """The team so far."""
-        return flattened(self.world.model, self._now().team)
-
-    def _take(self, state: EmState) -> None:
-        self.state = state
-        self.values.append(state.value)
-
-    def _now(self) -> EmState:
-        if self.state is None:
-            raise RuntimeError("the climb has not begun")
-        return self.state
-
-
-class EmRun:
-    """One call of `em`: the best team so far and the trace."""
-
-    def __init__(self, clock: Clock, watch: Watch) -> None:
-        self.clock, self.watch = clock, watch
-        self.best: Team | None = None
-        self.value = -np.inf
-        self.cut = False  # a climb ended without converging
-        self.trace: list[Row] = []
-
-    def tell(self, climb: EmClimb, phase: str = "em") -> None:
-        """Take over what is better; one row per iteration."""
-        if climb.values and climb.values[-1] - self.value > GAIN * abs(climb.values[-1]):
-            self.best, self.value = climb.team(), climb.values[-1]
-        self.cut |= climb.over() and not climb.converged
-        told, climb.told = climb.told, len(climb.values)
-        for iteration in range(told, climb.told):
-            self.record(iteration, phase, climb.values[iteration], tuple(math.prod(t.shape) for t in climb.begin))
-
-    def record(self, iteration: int, phase: str, value: float, nodes: tuple[int, ...]) -> None:
-        """A row of the trace."""
-        row: Row = {
-            "seconds": round(self.clock.seconds(), 3),
-            "iteration": iteration,
-            "phase": phase,
-            "value": value,
-            "lower": value,
-            "upper": None,
-            "nodes": nodes,
-        }
-        self.trace.append(row)
-        self.watch(row)
+RESTARTS = 10  # climbs when neither their number nor the time is limited
 
 
 def em(
@@ -110,7 +26,7 @@ def em(
     *,
     nodes: int | Sequence[int] = 3,
     iterations: int = 1000,
-    restarts: int = 10,
+    restarts: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     threads: int | None = None,
@@ -121,43 +37,49 @@ def em(
 ) -> Fit:
     """Plan by EM: controllers of `nodes` nodes (one number, or one per agent), the best of `restarts` random starts.
 
+    `restarts`: None for as many as the time allows, RESTARTS without a time limit. `iterations`: of one start, at most.
     `begin`: start from this team instead, once. `least`: relative gain over ten iterations below which a climb has
     converged. `stride`: the longest step tried, 1 for EM itself; see `em_step`.
     """
-    check_discount(model)
-    sizes = checked_nodes(model, nodes)
-    count = 1 if begin is not None else whole("restarts", restarts, 1, 2**31)
-    if begin is not None:
-        begin.check_fits(model)
-    most = whole("iterations", iterations, 0, 2**31)
-    clock = Clock(checked_limit(time_limit))
-    world = World.of(model)
-    whole("seed", seed, 0, 2**63 - 1)
-    run = EmRun(clock, watch)
+    clock = checked(model, seed, time_limit, threads, watch)
+    endless(model)
+    given = sizes(model, nodes)
+    count = _count(model, begin, restarts, clock.limit)
+    most, longest = checks.whole("iterations", iterations, 0, 2**31), at_least("stride", stride, 1)
+    gain = finite("least", least, 0)
+    run = EmRun(model, clock, watch)
 
-    def make(k: int) -> EmClimb:
-        start = one_layer(begin) if begin is not None else random_team(model, sizes, np.random.default_rng([seed, k]))
-        return EmClimb(world, start, most, least, stride, clock)
+    def climbs() -> str:
+        world = World.of(model, clock.check)
+        clock.rehearse(lambda: rehearse(world), run.say)
 
-    stopped = Rounds(make, run.tell, count).run(clock, threads, lambda: rehearse(world))
+        def make(k: int) -> EmClimb:
+            own = one_layer(begin) if begin is not None else random_team(model, given, np.random.default_rng([seed, k]))
+            return EmClimb(world, own, most, gain, longest, clock)
+
+        return Rounds(make, run.tell, count).run(clock)
+
+    stopped = run.guarded(climbs)
     stopped = "iterations" if stopped == "converged" and run.cut else stopped
     settings: Row = {
         "method": "em",
-        "nodes": sizes,
+        "nodes": given,
         "iterations": most,
         "restarts": count,
         "seed": seed,
-        "stride": stride,
+        "time_limit": clock.limit,
+        "stride": longest,
     }
-    return finished(model, run, stopped, settings)
+    return run.finished(stopped, settings)
 
 
-def finished(model: DecPOMDP, run: EmRun, stopped: str, settings: Row) -> Fit:
-    """The fit: the best team made minimal, and its value by the evaluator as the last row."""
-    team = minimised(run.best if run.best is not None else Team.uniform(model))
-    value = exact_value(model, team).value
-    run.record(len(run.trace), "result", value, team.nodes)
-    return Fit(team, tuple(run.trace), stopped, run.clock.seconds(), settings)
+def _count(model: DecPOMDP, begin: Team | None, restarts: int | None, limit: float | None) -> int | None:
+    """How many starts; None: as many as the time allows."""
+    if begin is not None:
+        checks.of_kind("begin", begin, Team).check_fits(model)
+        return 1
+    count = RESTARTS if restarts is None and limit is None else restarts
+    return None if count is None else checks.whole("restarts", count, 1, 2**31)
 
 
 def random_team(model: DecPOMDP, nodes: Sequence[int], rng: np.random.Generator) -> list[Tables]:
@@ -176,25 +98,3 @@ def rehearse(world: World) -> None:
     """One iteration on the smallest team: compiles everything."""
     with engine.serial_products():
         iterated(world, begun(world, random_team(world.model, [1] * len(world.model.agents), np.random.default_rng(0))))
-
-
-def check_discount(model: DecPOMDP) -> None:
-    """An infinite horizon needs a discount below 1."""
-    if model.discount >= 1:
-        raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}")
-
-
-def checked_limit(limit: float | None) -> float | None:
-    """Seconds above 0, or None."""
-    if limit is not None and not (isinstance(limit, int | float) and limit > 0):
-        raise InputError(f"time_limit: expected seconds above 0, got {limit!r}")
-    return limit
-
-
-def checked_nodes(model: DecPOMDP, nodes: int | Sequence[int], name: str = "nodes") -> tuple[int, ...]:
-    """One size per agent."""
-    if not isinstance(nodes, Sequence):
-        return (whole(name, nodes, 1, 1000),) * len(model.agents)
-    if len(nodes) != len(model.agents):
-        raise InputError(f"{name}: expected one number for each of {len(model.agents)} agents, got {len(nodes)}")
-    return tuple(whole(f"{name}[{n}]", size, 1, 1000) for n, size in enumerate(nodes))

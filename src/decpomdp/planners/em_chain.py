@@ -51,14 +51,15 @@ class World(NamedTuple):
     observation: SparseRows
     reward: Floats  # [u, s] shifted
     base: float  # value of the shift: what is added to a shifted value
+    check: Callable[[], None]  # called all the time; raises when there is none left
 
     @classmethod
-    def of(cls, model: DecPOMDP) -> "World":
+    def of(cls, model: DecPOMDP, check: Callable[[], None] = lambda: None) -> "World":
         """Prepare `model`."""
         least = float(model.reward.min())
         any_team = TeamOnModel(model, Team.uniform(model))  # for its sparse tables
         shifted = model.reward - least
-        return cls(model, any_team.transition, any_team.observation, shifted, least / (1 - model.discount))
+        return cls(model, any_team.transition, any_team.observation, shifted, least / (1 - model.discount), check)
 
 
 class Chain:
@@ -98,6 +99,7 @@ class Chain:
         world, following = self.world, x
         actions = world.model.joint_actions
         for m in reversed(range(self.layers)):
+            world.check()
             out = self.expected[m].copy() if rewards else np.zeros(self.shape)
             tables = (world.transition, world.observation, self.moves[m])
             backup(*tables, 0, actions, world.model.discount, following, out)
@@ -108,6 +110,7 @@ class Chain:
         """Once round from the first layer to the last and back to the first; fills f[m]."""
         world, now = self.world, x
         for m in range(self.layers):
+            world.check()
             f[m] = now
             out = self.first.copy() if start and m == self.layers - 1 else np.zeros(self.shape)
             forward(world.transition, world.observation, self.moves[m], world.model.discount, now, out)

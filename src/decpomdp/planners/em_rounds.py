@@ -1,16 +1,15 @@
 """Many climbs side by side on the machine's threads: restarts of a local search, best kept.
 
-A fixed number of climbs is under way at a time. In a round each goes on for a short stretch on its own; then, in
-their order, they tell what they found, and those that are over make room. Neither the number of threads nor how long
-a stretch takes changes what is found; only a time limit cuts by the clock. An interrupt waits for the stretch under
-way and keeps everything told before it.
+A fixed number of climbs is under way at a time. In a round each goes on for a short stretch on its own; then, the most
+promising first, they tell what they found, and those that are over make room. Neither the number of threads nor how
+long a stretch takes changes what is found; only a time limit or an interrupt cuts by the clock, and what the stretches
+under way have found by then is told, too.
 """
 
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from decpomdp.engines import threads as engine
-from decpomdp.engines.clock import Clock
+from decpomdp.planners.stopping import PlanClock
 
 ABREAST = 4  # climbs under way at a time
 
@@ -20,6 +19,10 @@ class Climbing(Protocol):
 
     def advance(self) -> bool:
         """Go on for a stretch, ending early when the time is up; whether the climb is over."""
+        ...
+
+    def promise(self) -> float:
+        """The value it has reached, by its own account."""
         ...
 
 
@@ -34,25 +37,14 @@ class Rounds(Generic[Climb]):
         self.made = 0
         self.under_way: list[Climb] = []
 
-    def run(self, clock: Clock, threads: int | None, rehearse: Callable[[], object] | None = None) -> str:
-        """Until all climbs are over or the time is up; says which: "converged", "time limit", "interrupted".
-
-        `rehearse` compiles what is needed; the time begins to count after it.
-        """
-        try:
-            if rehearse is not None:
-                with clock.hold():
-                    rehearse()
-            while self._fill():
-                over = engine.run(lambda k: self.under_way[k].advance(), len(self.under_way), threads)
-                for climb in self.under_way:
-                    self.tell(climb)
-                self.under_way = [climb for climb, done in zip(self.under_way, over, strict=True) if not done]
-                if clock.over():
-                    return "time limit"
-        except KeyboardInterrupt:
-            return "interrupted"
-        return "converged"
+    def run(self, clock: PlanClock) -> str:
+        """Until all climbs are over or the clock is; says which: "converged", "time limit", "interrupted"."""
+        while not clock.over() and self._fill():
+            over = clock.run(lambda k: self.under_way[k].advance(), len(self.under_way))
+            for climb in sorted(self.under_way, key=lambda climb: -climb.promise()):
+                self.tell(climb)
+            self.under_way = [climb for climb, done in zip(self.under_way, over, strict=True) if not done]
+        return clock.why() if clock.over() else "converged"
 
     def _fill(self) -> bool:
         while len(self.under_way) < ABREAST and (self.count is None or self.made < self.count):

@@ -72,6 +72,7 @@ def counted(chain: Chain, f: Floats, v: Floats) -> list[Counts]:
     agents = range(len(chain.team))
     out = [Counts(*(np.zeros_like(table) for table in tables)) for tables in chain.team]
     for m in range(chain.layers):
+        chain.world.check()
         after = v[(m + 1) % chain.layers]
         flat, place = _moves(chain, m, f[m], after)
         earned = (f[m].T @ chain.world.reward.T) * chain.acts[m]  # [q, u]

@@ -2,56 +2,33 @@
 
 Sketches (`sketching`) raise the lower bound, trials (`points`) lower the upper one. A round has a fixed number of
 sketches, each with random numbers of its own, and decisions are taken between rounds: the result depends on the seed
-and the number of rounds, not on the threads.
+and the number of rounds, not on the threads. Whatever ends a run, sketches under way hand in the best they have.
 """
 
 import math
-from dataclasses import dataclass, replace
+from contextlib import suppress
 
 import numpy as np
 
-from decpomdp.core import Agent, Controller, DecPOMDP, Team
-from decpomdp.core.agent import joint_table
-from decpomdp.core.fit import Fit, Row, Watch, unwatched
-from decpomdp.engines import threads as engine
-from decpomdp.engines.clock import Clock, Finished
-from decpomdp.evaluation import exact_value
+from decpomdp.core import DecPOMDP, Fit, Row, Watch
+from decpomdp.engines.clock import Finished
 from decpomdp.planners.central_bound import central_bound
 from decpomdp.planners.compression import compress
-from decpomdp.planners.decision_rules import game_of, solve
 from decpomdp.planners.folding import folded, team_of
 from decpomdp.planners.graph_values import ROUGH, Valued, valued
+from decpomdp.planners.hsvi_sketches import numbers_of, sketch_of
+from decpomdp.planners.incumbent import Incumbent, most_possible
 from decpomdp.planners.look_ahead import look_ahead
 from decpomdp.planners.occupancy import Rule, dynamics_of, start_of
 from decpomdp.planners.points import Edge, Point, Points
 from decpomdp.planners.policy_graph import Graph
-from decpomdp.planners.sketching import Sketch, Sketcher
+from decpomdp.planners.sketching import Sketcher
+from decpomdp.planners.stopping import PlanClock
 
-SKETCHES = (  # in this order; then again and again, with noise and following the latest trial
-    Sketch(4, 0.02, pairs=60),  # a quick look
-    Sketch(8, 0.02),
-    Sketch(16, 0.08),
-    Sketch(16, 0.02),
-    Sketch(16, 0.04, ahead=5),
-    Sketch(32, 0.08),
-    Sketch(8, 0.05, ahead=7),
-    Sketch(64, 0.1),
-    Sketch(12, 0.02),
-)
-NOISES = (1e-4, 1e-3, 1e-2)  # of later sketches
 WIDEST, WIDER = 12, 3  # labels of a point on a trial for ever, in the first round and more in each later one
 DEPTH = 4  # steps of a trial of an infinite horizon in the first round, twice that in the second ...
-ROUND = 2  # sketches at a time
 TRIALS, NEW_POINTS = 40, 40  # trials after the first round of sketches, at most, and points they may add; then more
 CLOSE = 1e-9  # values this close are equal
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Incumbent:
-    """The best so far."""
-
-    value: float  # exact
-    team: Team
 
 
 class Search:
@@ -61,35 +38,32 @@ class Search:
         self,
         model: DecPOMDP,
         horizon: int | None,
-        epsilon: float,
-        tolerance: float,
-        clock: Clock,
+        gaps: tuple[float, float],  # epsilon, tolerance
+        clock: PlanClock,
         rounds: int | None,
         seed: int,
-        threads: int | None,
         watch: Watch,
     ) -> None:
-        self.model, self.horizon, self.epsilon, self.tolerance = model, horizon, epsilon, tolerance
-        self.clock, self.rounds, self.seed, self.threads, self.watch = clock, rounds, seed, threads, watch
+        self.model, self.horizon, (self.epsilon, self.tolerance) = model, horizon, gaps
+        self.clock, self.rounds, self.seed, self.watch = clock, rounds, seed, watch
         self.trace: list[Row] = []
-        self.iteration = 0
-        self.best = Incumbent(exact_value(model, constant(model), horizon).value, constant(model))
-        self.upper = math.inf
+        self.iteration = self.size = 0  # rounds, points
+        self.incumbent = Incumbent(model, horizon)
+        self.upper = most_possible(model, horizon)
+        clock.heartbeat = lambda: watch(self._row())
 
     def run(self) -> Fit:
         """Search until stopped."""
-        begin = self.clock.seconds()
         try:
-            with self.clock.hold():
-                rehearse(self.model)
-            begin = self.clock.seconds()
-            self._prepare()
-            stopped = self._search()
+            self.prepare()
+            stopped = self.search()
         except Finished:
-            stopped = "time limit"
+            stopped = self.clock.why()
         except KeyboardInterrupt:
+            self.clock.interrupt()
             stopped = "interrupted"
-        self._row()
+        with suppress(KeyboardInterrupt):  # it is over anyway
+            self._keep()
         facts: Row = {
             "method": "fb_hsvi",
             "horizon": self.horizon,
@@ -99,44 +73,53 @@ class Search:
             "iterations": self.rounds,
             "seed": self.seed,
         }
-        return Fit(self.best.team, tuple(self.trace), stopped, self.clock.seconds() - begin, facts)
+        return Fit(self.incumbent.team, tuple(self.trace), stopped, self.clock.seconds(), facts)
 
-    def _prepare(self) -> None:
-        """The model's entries, the centralised bound, and the first point."""
-        model, horizon = self.model, self.horizon
+    def prepare(self) -> None:
+        """Compiled code, the model's entries, the centralised bound, and the first point."""
+        from decpomdp.planners.hsvi_rehearsal import rehearse  # it is a search itself
+
+        model, horizon, check = self.model, self.horizon, self.clock.check
+        self.clock.rehearse(lambda: rehearse(len(model.agents)), self._say)
+        check()
         self.dynamics = dynamics_of(model)
-        central = central_bound(model, self.dynamics, horizon)
+        central = central_bound(model, self.dynamics, horizon, check=check)
         sizes = [len(agent.actions) for agent in model.agents]
         start = compress(start_of(model))[0]
-        self.points = Points(self.dynamics, central, sizes, model.discount, self.tolerance)
+        self.points = Points(self.dynamics, central, sizes, model.discount, self.tolerance, check)
         self.root = self.points.point(start, horizon)
-        self.upper = self.root.upper
+        self.upper = min(self.upper, self.root.upper)
         self.sketcher = Sketcher(self.dynamics, central, start, sizes, model.discount, horizon)
 
-    def _search(self) -> str:
+    def search(self) -> str:
         """Rounds of sketches and trials until the gap is closed or the rounds are used up."""
         path: list[Edge] = []
-        while self.upper - self.best.value > self.epsilon:
+        while self.gap > self.epsilon:
             if self.rounds is not None and self.iteration >= self.rounds:
                 return "iterations"
             self.iteration += 1
             if self.horizon is None or self.iteration > 1:  # a short finite horizon is solved by trials alone
                 self._sketches([edge.rule for edge in path])
-                self._row()
+                self._keep()
             fresh = len(self.points) + NEW_POINTS * self.iteration
             for _ in range(TRIALS * self.iteration):
-                if self.upper - self.best.value <= self.epsilon or len(self.points) >= fresh:
+                if self.gap <= self.epsilon or len(self.points) >= fresh:
                     break
                 path = self._trial()
-            self._row()
+            self._keep()
         return "converged"
+
+    @property
+    def gap(self) -> float:
+        """Between the bounds."""
+        return self.upper - self.incumbent.value
 
     def _trial(self) -> list[Edge]:
         """One trial of the certified search; the edges that were followed."""
         depth = math.inf if self.horizon is not None else DEPTH * self.iteration
         path = self.points.trial(self.root, self._open, depth)
-        self.upper = min(self.upper, self.root.upper)
-        if self.horizon is not None and self.root.lower > self.best.value + CLOSE:
+        self.upper, self.size = min(self.upper, self.root.upper), len(self.points)
+        if self.horizon is not None and self.root.lower > self.incumbent.value + CLOSE:
             self._offer(Graph(tuple(self.points.best_layers(self.root)), None))
         return path
 
@@ -147,80 +130,55 @@ class Search:
         if point.left == 0 or (point.left is None and max(point.occupancy.counts) > wide):
             return False
         within = fade * (point.upper - point.lower) <= self.epsilon / 2
-        return not within and earned + fade * point.upper > self.best.value + self.epsilon / 2
+        return not within and earned + fade * point.upper > self.incumbent.value + self.epsilon / 2
 
     def _sketches(self, path: list[Rule]) -> None:
-        """A round of sketches with their own random numbers; the first round is one quick look."""
-        first = 0 if self.iteration == 1 else 1 + (self.iteration - 2) * ROUND
-        best = self.best.value
+        """A round of sketches with their own random numbers; what was found is offered, the best first."""
+        numbers, best = numbers_of(self.iteration), self.incumbent.value
 
         def sketch(k: int) -> Valued | None:
-            again, place = divmod(first + k, len(SKETCHES))
-            plan = SKETCHES[place]
-            plan = replace(plan, noise=NOISES[(again - 1) % len(NOISES)]) if again else plan
-            rng = np.random.default_rng([self.seed, first + k])
+            plan, again = sketch_of(numbers[k])
+            rng = np.random.default_rng([self.seed, numbers[k]])
+            found: list[Valued] = []
             rules = path if again else []
             try:
                 if self.horizon is None and plan.ahead:
                     rules = look_ahead(self.model, self.sketcher, plan.ahead, best, self.clock.check)
-                return self.sketcher.attempt(plan, rng, rules, self.clock.check)
+                return self.sketcher.attempt(plan, rng, rules, self.clock.check, found.append)
             except Finished:
-                return None
+                return max(found, key=lambda one: one.value, default=None)
 
-        for one in engine.run(sketch, ROUND if first else 1, self.threads):
-            if one is not None and one.value > self.best.value - 10 * ROUGH * max(1.0, abs(one.value)):
+        found = [one for one in self.clock.run(sketch, len(numbers)) if one is not None]
+        for one in sorted(found, key=lambda one: -one.value):
+            if one.value > self.incumbent.value - 10 * ROUGH * max(1.0, abs(one.value)):
                 self._offer(one.graph)
         self.clock.check()
 
     def _offer(self, graph: Graph) -> None:
-        """Keep the graph if its exact value is better, or as good with fewer nodes."""
-        exact = valued(self.dynamics, self.sketcher.start, graph, self.model.discount).value
-        if exact < self.best.value - CLOSE:
-            return
-        team = team_of(self.model, folded(self.dynamics, self.sketcher.start, graph))
-        if exact > self.best.value + CLOSE or sum(team.nodes) < sum(self.best.team.nodes):
-            self.best = Incumbent(exact, team)
+        """Keep the graph's team if its exact value is better, or as good with fewer nodes."""
+        value = valued(self.dynamics, self.sketcher.start, graph, self.model.discount).value
+        if value >= self.incumbent.value - CLOSE:
+            self.incumbent.offer(team_of(self.model, folded(self.dynamics, self.sketcher.start, graph)), CLOSE)
 
-    def _row(self) -> None:
-        row: Row = {
+    def _keep(self) -> None:
+        """A row of the trace."""
+        self.trace.append(self._row())
+        self.clock.shown()
+        self.watch(self.trace[-1])
+
+    def _say(self, phase: str) -> None:
+        """News that is no row of the trace."""
+        self.clock.shown()
+        self.watch({"phase": phase, **self._row()})
+
+    def _row(self) -> Row:
+        best = self.incumbent.best
+        return {
             "seconds": self.clock.seconds(),
             "iteration": self.iteration,
-            "lower": self.best.value,
+            "lower": best.value,
             "upper": self.upper,
-            "gap": self.upper - self.best.value,
-            "nodes": self.best.team.nodes,
-            "points": len(self.points) if hasattr(self, "points") else 0,
+            "gap": self.upper - best.value,
+            "nodes": best.team.nodes,
+            "points": self.size,
         }
-        self.trace.append(row)
-        self.clock.shown()
-        self.watch(row)
-
-
-def constant(model: DecPOMDP) -> Team:
-    """Everyone always takes the first action: something to improve on."""
-    return Team.of(
-        model,
-        [Controller.deterministic([0], [[0] * len(agent.observations)], len(agent.actions)) for agent in model.agents],
-    )
-
-
-def rehearse(model: DecPOMDP) -> None:
-    """Compile everything on a tiny problem with as many agents, so that a time limit is for the work alone."""
-    agents = tuple(Agent(f"agent{n}", ("0", "1"), ("0", "1")) for n in range(len(model.agents)))
-    joint = 2 ** len(agents)
-    rng = np.random.default_rng(0)
-    tiny = DecPOMDP(
-        agents=agents,
-        states=("0", "1"),
-        start=np.array([0.5, 0.5]),
-        transition=rng.dirichlet(np.ones(2), (joint, 2)),
-        observation=rng.dirichlet(np.ones(joint), (joint, 2)),
-        reward=rng.normal(size=(joint, 2)),
-        discount=0.5,
-    )
-    search = Search(tiny, None, 1e-3, 0.0, Clock(None), 1, 0, 1, unwatched)
-    search._prepare()
-    search._search()
-    counts = (4,) * len(agents)
-    hard = game_of(rng.normal(size=(4 ** len(agents), joint)), joint_table(counts), counts, [2] * len(agents))
-    solve(hard, nodes=10, exact=False)  # a game that its bound does not settle

@@ -26,8 +26,8 @@ def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float, ch
     above = sketcher.central.at(None).max(axis=0)  # [s]
     start = sketcher.start
     short = max(0.0, float(start.weight @ above[start.state]) - value)
-    central = central_bound(model, sketcher.dynamics, steps, np.asarray(above - short))
-    points = Points(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0)
+    central = central_bound(model, sketcher.dynamics, steps, np.asarray(above - short), check)
+    points = Points(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0, check)
     root = points.point(start, steps)
 
     def is_open(point: Point, earned: float, fade: float) -> bool:

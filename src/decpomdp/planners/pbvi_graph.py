@@ -14,42 +14,19 @@ The node values are values of a real policy, so the lower bound may take them in
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from decpomdp.core import checks
 from decpomdp.kernels.beliefs import best_vector, foresee, scratch_for, successor
 from decpomdp.kernels.point_backup import Backups, back_up, lower_value
-from decpomdp.kernels.policy_graph import value_step, visit_step
 from decpomdp.planners.pbvi_beliefs import Floats, Whole, key_of
 from decpomdp.planners.pbvi_bounds import Bounds, empty_backups
-
-Belief = tuple[Whole, Floats]
+from decpomdp.planners.pbvi_graph_values import FAINT, Belief, Graph, belief_of, evaluated, visits_of
 
 GROWN = 400  # nodes of a graph before it shrinks, at most
 ROUNDS = 12  # of improvement
 EQUAL = 1e-10  # of the largest possible value: differences below this are none
 COARSER = 4.0  # factor of the tolerance when a graph is too large
-EXACT = 1e-12  # of the largest possible value: changes of a value below this are rounding
-CORRECTIONS = 3  # Krylov solves, each on what the last one left over
-PASSES = 20_000  # over a graph's values or visits, at most
-FAINT = 1e-9  # share of all visits below which a node, or a state of it, is not met
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Graph:
-    """A policy graph with its values. The first node is the start."""
-
-    actions: Whole  # [i]
-    following: Whole  # [i, y]
-    values: Floats  # [s, i]
-    value: float  # at the start
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes."""
-        return len(self.actions)
 
 
 def graph_of(bounds: Bounds, start: Floats, largest: int) -> Graph:
@@ -64,14 +41,14 @@ def graph_of(bounds: Bounds, start: Floats, largest: int) -> Graph:
 
 def one_action(bounds: Bounds, start: Floats) -> Graph:
     """To take the best single action for ever, of those that the vectors begin with."""
-    first, value = best_vector(bounds.vectors, bounds.count, *_belief(start), 0.0, np.empty(bounds.count))
+    first, value = best_vector(bounds.vectors, bounds.count, *belief_of(start), 0.0, np.empty(bounds.count))
     following = np.zeros((1, bounds.dynamics.symbols), np.int64)
     return Graph(bounds.actions[first : first + 1], following, bounds.vectors[:, first : first + 1].copy(), value)
 
 
 def _grown(bounds: Bounds, start: Floats) -> Graph:
     """Step 1: nodes for the beliefs that are met most."""
-    first = _belief(start)
+    first = belief_of(start)
     queue, pending = [(-1.0, key_of(*first))], {key_of(*first): first}
     beliefs: list[Belief] = []
     done: list[Backups] = []
@@ -109,7 +86,7 @@ def _pointed(bounds: Bounds, start: Floats, vectors: Floats, actions: Whole, bel
     following, scores = np.empty((len(actions), dynamics.symbols), np.int64), np.empty(len(actions))
     for i, (u, belief) in enumerate(zip(actions, beliefs, strict=True)):
         lower_value(dynamics, vectors, len(actions), u, 0.0, *belief, room, scores, following[i])
-    return _evaluated(bounds, start, actions, following, vectors, 0.0)
+    return evaluated(bounds, start, actions, following, vectors, 0.0)
 
 
 def _improved(bounds: Bounds, start: Floats, graph: Graph, slack: float, shrink: bool) -> Graph:
@@ -126,87 +103,13 @@ def _improved(bounds: Bounds, start: Floats, graph: Graph, slack: float, shrink:
 
 def _stepped(bounds: Bounds, start: Floats, graph: Graph, slack: float) -> Graph:
     """Every node that is met, backed up against the node values, most visited first."""
-    visits = _visits(bounds, start, graph)
+    visits = visits_of(bounds, start, graph)
     shares = visits.sum(axis=1) / visits.sum()
     met = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > FAINT]
     values = np.ascontiguousarray(graph.values[:, met])
-    beliefs = [_belief(visits[i] / visits[i].sum()) for i in met]
+    beliefs = [belief_of(visits[i] / visits[i].sum()) for i in met]
     done = _backed_up(bounds, values, len(met), beliefs, slack, bounded=False)
-    return _evaluated(bounds, start, done.action, done.following, values, slack)
-
-
-def _evaluated(bounds: Bounds, start: Floats, actions: Whole, following: Whole, guess: Floats, slack: float) -> Graph:
-    """The graph with its exact values, without the nodes that nothing leads to."""
-    values = _solved(bounds, actions, following, guess)
-    first, value = best_vector(values, len(actions), *_belief(start), slack, np.empty(len(actions)))
-    kept = _reached(following, first)
-    number = np.full(len(actions), -1)
-    number[kept] = np.arange(len(kept))
-    return Graph(actions[kept], number[following[kept]], np.ascontiguousarray(values[:, kept]), value)
-
-
-def _solved(bounds: Bounds, actions: Whole, following: Whole, values: Floats) -> Floats:
-    """The values [s, i] of every node: Krylov steps on what is left over, then plain backups; never above the truth."""
-    dynamics = bounds.dynamics
-    wanted, discount = EXACT * bounds.scale, dynamics.discount
-    after, last = np.empty_like(values), np.inf
-    for step in range(PASSES):
-        bounds.clock.check()
-        change = value_step(dynamics, actions, following, values, after)
-        if change <= wanted or (step > CORRECTIONS and change >= last):  # as good as asked for, or as rounding allows
-            break
-        leap = _correction(bounds, actions, following, after - values) if step < CORRECTIONS else after - values
-        values, last = values + leap, change
-    return after - discount * change / (1 - discount)
-
-
-def _correction(bounds: Bounds, actions: Whole, following: Whole, gap: Floats) -> Floats:
-    """d with v + d = B(v + d), given gap = B v - v; the gap itself, a plain backup, where that does not converge."""
-    from scipy.sparse.linalg import LinearOperator, bicgstab
-
-    homogeneous = bounds.dynamics._replace(reward=checks.freeze(np.zeros_like(bounds.dynamics.reward)))
-
-    def moved(values: Floats) -> Floats:
-        bounds.clock.check()
-        after = np.empty_like(values)
-        value_step(homogeneous, actions, following, values, after)
-        return after
-
-    operator = LinearOperator(
-        (gap.size, gap.size),
-        matvec=lambda flat: flat - moved(flat.reshape(gap.shape)).ravel(),
-        dtype=np.float64,
-    )
-    flat, _ = bicgstab(operator, gap.ravel(), rtol=1e-10, atol=0.1 * EXACT * bounds.scale, maxiter=200)
-    solved = flat.reshape(gap.shape)
-    better = bool(np.all(np.isfinite(solved))) and np.abs(gap + moved(solved) - solved).max() < np.abs(gap).max()
-    return solved if better else gap
-
-
-def _reached(following: Whole, first: int) -> Whole:
-    """Nodes that some path leads to, the first one first."""
-    found, known = [first], {first}
-    for i in found:  # grows while we walk
-        fresh = [int(j) for j in dict.fromkeys(following[i].tolist()) if j not in known]
-        found += fresh
-        known.update(fresh)
-    return np.array(found)
-
-
-def _visits(bounds: Bounds, start: Floats, graph: Graph) -> Floats:
-    """[i, s]: expected discounted visits."""
-    now: Floats = np.zeros((graph.nodes, len(start)))
-    now[0] = start
-    total, weight = now.copy(), 1.0
-    for _ in range(PASSES):
-        bounds.clock.check()
-        after = np.zeros_like(now)
-        visit_step(bounds.dynamics, graph.actions, graph.following, now, after)
-        total, now = total + after, after
-        weight *= bounds.dynamics.discount
-        if weight < FAINT:
-            break
-    return total
+    return evaluated(bounds, start, done.action, done.following, values, slack)
 
 
 def _backed_up(
@@ -219,8 +122,3 @@ def _backed_up(
     which = np.arange(len(beliefs))
     back_up(bounds.dynamics, vectors, count, bounds.points, bounded, slack, offsets, states, weights, which, out)
     return out
-
-
-def _belief(dense: Floats) -> Belief:
-    states = np.flatnonzero(dense > FAINT)
-    return states, dense[states] / dense[states].sum()

@@ -9,55 +9,64 @@ Ours on top: exact acceptance in (2), so that it is monotone; joint kicks betwee
 sizes chosen by the search itself (`periodic_search.py`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Fit, InputError
-from decpomdp.core.checks import whole
-from decpomdp.core.fit import Watch, unwatched
-from decpomdp.engines.clock import Clock
+from decpomdp.core import DecPOMDP, Fit, InputError, Watch, checks, unwatched
 from decpomdp.kernels.periodic import Plan, fill_joint, reach
-from decpomdp.planners.em import EmClimb, EmRun, check_discount, checked_limit, checked_nodes, finished, rehearse
+from decpomdp.planners.arguments import checked, endless, sizes
+from decpomdp.planners.em import rehearse
 from decpomdp.planners.em_chain import World
 from decpomdp.planners.em_rounds import Rounds
+from decpomdp.planners.em_run import EmClimb, EmRun
 from decpomdp.planners.em_step import LONGEST
 from decpomdp.planners.periodic_plan import game_of, guide_of, room_for, softened, team_of, trimmed
 from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
+from decpomdp.planners.stopping import PlanClock
 
 RESTARTS = 24  # climbs when neither their number nor the time is limited
 ROOM = 200_000_000  # numbers in the tables of a plan
+SPEED = 1_000_000  # numbers that the evaluator takes in a second, about: states times joint nodes times joint actions
+LATE = 0.1  # of the time limit may be used beyond it to find out what EM's own team is worth
+SOFT_GAIN = 1e-6  # relative: what a stochastic team must promise beyond the deterministic one to be looked at
 
 
 class PeriodicRun(EmRun):
     """One call of `periem`."""
 
-    def __init__(self, model: DecPOMDP, search: Search, clock: Clock, watch: Watch) -> None:
-        super().__init__(clock, watch)
-        self.model, self.search = model, search
-        self.kicks = 0
-        self.peri: float | None = None
-        self.periem: float | None = None
+    def __init__(self, model: DecPOMDP, clock: PlanClock, watch: Watch) -> None:
+        super().__init__(model, clock, watch)
+        self.search: Search | None = None
+        self.softened: EmClimb | None = None  # EM's climb
+        self.periem: float | None = None  # the value of its team
 
     def tell_plan(self, climb: PeriodicClimb) -> None:
         """A row for every better plan and every climb that is over."""
-        self.search.tell(climb)
-        if climb.value > self.value:
-            self.best, self.value, self.peri = team_of(self.model, climb.plan), climb.value, climb.value
-            self._plan_row(climb)
-        elif climb.over():
-            self._plan_row(climb)
+        better = climb.value > self.promised
+        if better:
+            self.incumbent.offer(team_of(self.model, climb.plan), anyway=True)
+            self.promised = climb.value
+        if better or climb.over():
+            self.record(climb.kicks, "peri")
 
     def tell_em(self, climb: EmClimb) -> None:
         """EM's iterations."""
-        if climb.values:
-            self.periem = climb.values[-1]
-        self.tell(climb, "periem")
+        self.softened = climb
+        self.tell(climb, "periem", SOFT_GAIN)
 
-    def _plan_row(self, climb: PeriodicClimb) -> None:
-        layers, widths = climb.size
-        self.record(climb.kicks, "peri", climb.value, tuple(layers * int(width) for width in widths))
+    def value_of_em(self) -> float | None:
+        """What the evaluator says of EM's own team; None when there is none, or not enough time to ask."""
+        climb, limit = self.softened, self.clock.limit
+        if climb is None or not climb.values:
+            return None
+        team = climb.team()
+        numbers = len(self.model.states) * math.prod(team.nodes) * self.model.joint_actions
+        if limit is not None and numbers > SPEED * max(1.0, LATE * limit):
+            return None
+        return self.incumbent.valued(team).value
 
 
 def periem(
@@ -75,59 +84,74 @@ def periem(
     """Plan by periodic sweeps and EM; the better of the two teams.
 
     `layers`, `width` (nodes of a layer, one number or one per agent): chosen by the search when None. `restarts`:
-    climbs; None: RESTARTS, or as many as the time allows. The fit's settings tell both values, "peri" and "periem".
+    climbs; None: RESTARTS, or as many as the time allows. The fit's settings tell both values, "peri" and "periem"
+    (None where there was no time to find out).
     """
-    check_discount(model)
-    chosen = settings or PeriodicSettings()
-    widths = None if width is None else checked_nodes(model, width, "width")
-    limit = checked_limit(time_limit)
-    count = RESTARTS if restarts is None and limit is None else restarts
+    clock = checked(model, seed, time_limit, threads, watch)
+    endless(model)
+    chosen = PeriodicSettings() if settings is None else checks.of_kind("settings", settings, PeriodicSettings)
+    widths = None if width is None else sizes(model, width, "width")
+    depth = None if layers is None else checks.whole("layers", layers, 1, 10_000)
+    count = RESTARTS if restarts is None and clock.limit is None else restarts
     if count is not None:
-        whole("restarts", count, 1, 2**31)
-    clock = Clock(limit)
-    game = game_of(model)
-    size = None if layers is None else whole("layers", layers, 1, 10_000)
-    _check_room(len(game.start) + len(game.observation_parts), size or 1, widths or (1,))
-    search = Search(game, guide_of(model), size, widths, whole("seed", seed, 0, 2**63 - 1), clock, chosen)
-    run = PeriodicRun(model, search, clock, watch)
-    stopped = _peri(run, count, threads)
-    if stopped != "interrupted" and (top := search.top()) is not None:
-        ended = _em(run, top[1], threads)
+        checks.whole("restarts", count, 1, 2**31)
+    _check_room(len(model.states) + model.joint_observations, depth or 1, widths or (1,))
+    run = PeriodicRun(model, clock, watch)
+    stopped = run.guarded(lambda: _peri(run, (depth, widths), count, seed, chosen))
+    peri = run.incumbent.value if run.incumbent.found else None
+    if stopped != "interrupted":
+        ended = run.guarded(lambda: _em(run))
         stopped = stopped if ended == "converged" else ended
     facts: dict[str, float | int | str | tuple[float, ...] | None] = {"method": "periem", "layers": layers}
-    facts |= {"width": widths, "restarts": count, "seed": seed, "time_limit": limit, **asdict(chosen)}
-    fit = finished(model, run, stopped, facts)
-    peri = fit.trace[-1]["value"] if run.value == run.peri else run.peri  # the evaluator's word where there is one
-    return replace(fit, settings=facts | {"peri": peri, "periem": run.periem})
+    facts |= {"width": widths, "restarts": count, "seed": seed, "time_limit": clock.limit, **asdict(chosen)}
+    return replace(run.finished(stopped, facts), settings=facts | {"peri": peri, "periem": run.periem})
 
 
-def _peri(run: PeriodicRun, count: int | None, threads: int | None) -> str:
+def _peri(
+    run: PeriodicRun,
+    size: tuple[int | None, Sequence[int] | None],
+    count: int | None,
+    seed: int,
+    settings: PeriodicSettings,
+) -> str:
     """The deterministic part; it leaves EM its share of the time."""
-    clock, share = run.clock, run.search.settings.em_share
+    clock = run.clock
+    clock.check()
+    run.search = search = Search(game_of(run.model), guide_of(run.model, clock.check), *size, seed, clock, settings)
 
     def prepare() -> None:
-        climb = PeriodicClimb(run.search, (1, [1] * len(run.model.agents)), None, [0])
+        climb = PeriodicClimb(search, (1, [1] * len(run.model.agents)), None, [0])
         climb.advance()
         climb.advance()
         rehearse(World.of(run.model))
 
-    limit, clock.limit = clock.limit, None if clock.limit is None else clock.limit * (1 - share)
-    try:
-        return Rounds(run.search.climb, run.tell_plan, count).run(clock, threads, prepare)
-    finally:
-        clock.limit = limit
+    def tell(climb: PeriodicClimb) -> None:
+        search.tell(climb)
+        run.tell_plan(climb)
+
+    clock.rehearse(prepare, run.say)
+    with clock.part(1 - settings.em_share):
+        return Rounds(search.climb, tell, count).run(clock)
 
 
-def _em(run: PeriodicRun, plan: Plan, threads: int | None) -> str:
+def _em(run: PeriodicRun) -> str:
     """EM from the best plan without its unreached nodes, softened."""
     search = run.search
+    top = None if search is None else search.top()
+    if search is None or top is None or run.clock.over():
+        return "converged"  # there is nothing to go on from, or no time
+    plan: Plan = top[1]
     room = room_for(search.game, plan)
     for m in range(len(room.v)):
         fill_joint(search.game, plan, m, room.joint)
     reach(search.game, plan, room.joint, True, room.mark, room.places)
     begin = softened(run.model, trimmed(plan, room.mark), search.settings.openness)
-    climb = EmClimb(World.of(run.model), begin, search.settings.em_iterations, 1e-9, LONGEST, run.clock)
-    return Rounds(lambda _: climb, run.tell_em, 1).run(run.clock, threads)
+    world = World.of(run.model, run.clock.check)
+    climb = EmClimb(world, begin, search.settings.em_iterations, 1e-9, LONGEST, run.clock)
+    ended = Rounds(lambda _: climb, run.tell_em, 1).run(run.clock)
+    if ended != "interrupted":
+        run.periem = run.value_of_em()
+    return ended
 
 
 def _check_room(places: int, layers: int, widths: Sequence[int]) -> None:

@@ -5,7 +5,7 @@ period, more nodes that nobody reaches yet.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +50,11 @@ def game_of(model: DecPOMDP) -> Game:
     )
 
 
-def guide_of(model: DecPOMDP) -> NDArray[np.int64]:
+def guide_of(model: DecPOMDP, check: Callable[[], None] = lambda: None) -> NDArray[np.int64]:
     """[s]: the best joint action for ever if everybody knew the state, by value iteration."""
     v = np.zeros(len(model.states))
     for _ in range(ROUNDS):
+        check()
         worth = model.reward + model.discount * (model.transition @ v)  # [u, s]
         change, v = float(np.abs(worth.max(axis=0) - v).max()), worth.max(axis=0)
         if change <= CLOSE * max(1e-300, float(np.abs(v).max())):

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decpomdp.core import InputError
-from decpomdp.core.checks import whole
-from decpomdp.engines.clock import Clock
+from decpomdp.core import InputError, checks
 from decpomdp.kernels.periodic import Game, Plan, fill_joint, reach
 from decpomdp.kernels.periodic_climb import sweeps
 from decpomdp.kernels.periodic_kick import kick
 from decpomdp.planners.periodic_plan import copied, enlarged, random_plan, room_for
+from decpomdp.planners.stopping import PlanClock
 
 SIZES = ((1, 3), (3, 4), (2, 3), (4, 5), (1, 5), (2, 5), (3, 6), (1, 8), (5, 4), (2, 8), (4, 7), (10, 4))
 LARGEST = 3_000_000  # numbers in the tables of a plan that is drawn without being asked for
@@ -46,9 +45,9 @@ class PeriodicSettings:
 
     def __post_init__(self) -> None:
         for name in ("open_sweeps", "sweeps", "sweeps_after", "idle", "patience", "longest", "em_iterations"):
-            whole(name, getattr(self, name), 0 if name in ("open_sweeps", "em_iterations") else 1, 2**31)
+            checks.whole(name, getattr(self, name), 0 if name in ("open_sweeps", "em_iterations") else 1, 2**31)
         for name in ("precision", "openness", "em_share"):
-            if not 0 < getattr(self, name) < 1:
+            if not 0 < checks.number(name, getattr(self, name), 0, 1) < 1:
                 raise InputError(f"{name}: expected a number between 0 and 1, got {getattr(self, name)}")
 
 
@@ -82,6 +81,10 @@ class PeriodicClimb:
         """Whether kicks have long brought nothing."""
         return self.idle >= self.search.settings.patience
 
+    def promise(self) -> float:
+        """The value of the plan so far."""
+        return self.value
+
     def _begin(self) -> None:
         chosen, plan = self.search.settings, copied(self.plan)
         if self.fresh:
@@ -102,7 +105,8 @@ class PeriodicClimb:
 
     def _swept(self, plan: Plan, closed: bool, most: int, patience: int, hope: float) -> float:
         game, margin = self.search.game, self.search.margin
-        return float(sweeps(game, plan, self.room, closed, most, patience, hope, margin, self._bits()))
+        stop = self.search.clock.stop
+        return float(sweeps(game, plan, self.room, closed, most, patience, hope, margin, self._bits(), stop))
 
     def _mark(self) -> None:
         """Where the plan that is kept can be: the next kick needs it."""
@@ -125,7 +129,7 @@ class Search:
         layers: int | None,
         widths: Sequence[int] | None,
         seed: int,
-        clock: Clock,
+        clock: PlanClock,
         settings: PeriodicSettings,
     ) -> None:
         self.game, self.guide, self.seed, self.clock, self.settings = game, guide, seed, clock, settings

@@ -60,10 +60,16 @@ class Points:
     """The graph of visited points."""
 
     def __init__(
-        self, dynamics: Dynamics, central: CentralBound, sizes: list[int], discount: float, tolerance: float
+        self,
+        dynamics: Dynamics,
+        central: CentralBound,
+        sizes: list[int],
+        discount: float,
+        tolerance: float,
+        check: Callable[[], None] = lambda: None,  # called all the time; raises when there is none left
     ) -> None:
         self.dynamics, self.central, self.sizes = dynamics, central, sizes
-        self.discount, self.tolerance = discount, tolerance
+        self.discount, self.tolerance, self.check = discount, tolerance, check
         self._known: dict[bytes, Point] = {}
         self._alike: dict[bytes, list[Point]] = {}  # points with the same rows
 
@@ -106,7 +112,7 @@ class Points:
             tables = np.empty((len(xi.labels), len(self.dynamics.reward)))
             vectors = self.central.at(None if point.left is None else point.left - 1)
             kernels.payoffs(self.dynamics, xi.groups, xi.state, xi.weight, vectors, self.discount, tables)
-            point.ranking = Ranking(game_of(tables, xi.labels, xi.counts, self.sizes))
+            point.ranking = Ranking(game_of(tables, xi.labels, xi.counts, self.sizes), self.check)
         return point.ranking
 
     def worth(self, edge: Edge) -> float:

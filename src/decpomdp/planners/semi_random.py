@@ -20,8 +20,8 @@ from decpomdp.engines import threads as engine
 from decpomdp.kernels.rollout import Paths
 from decpomdp.kernels.room import empty_paths, key_of
 from decpomdp.kernels.semi_random import Leader, wander
-from decpomdp.planners.pbvi import AlphaPolicy
 from decpomdp.planners.pbvi_beliefs import dynamics_of
+from decpomdp.planners.pbvi_policy import AlphaPolicy
 from decpomdp.rollouts.collection import LONGEST
 from decpomdp.rollouts.tables import world_of
 

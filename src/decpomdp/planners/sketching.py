@@ -36,6 +36,7 @@ DEEPEST = 200  # layers of a walk
 ENTRIES = 4  # times that a graph is begun elsewhere
 
 Check = Callable[[], None]
+Found = Callable[[Valued], object]  # called with every closed graph: a team, whatever happens next
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,17 @@ class Sketcher:
     discount: float
     horizon: int | None
 
-    def attempt(self, sketch: Sketch, rng: np.random.Generator, prefix: Sequence[Rule], check: Check) -> Valued:
+    def attempt(
+        self, sketch: Sketch, rng: np.random.Generator, prefix: Sequence[Rule], check: Check, found: Found
+    ) -> Valued:
         """One walk, polished and closed; the value of a loop is rough (`ROUGH`)."""
         depth = depth_of(self.discount, sketch.faded) if self.horizon is None else self.horizon
         layers, last = self.walk(depth, sketch.cap, sketch.noise, rng, prefix, check)
         if self.horizon is not None:
-            return self._settled(self._valued(Graph(tuple(layers), None)), check)
-        return self._closed(*self._polished(layers, last, check), last.counts, sketch.pairs, check)
+            whole = self._valued(Graph(tuple(layers), None))
+            found(whole)
+            return self._settled(whole, check)
+        return self._closed(*self._polished(layers, last, check), last.counts, sketch.pairs, check, found)
 
     def _valued(self, graph: Graph, guess: NDArray[np.float64] | None = None) -> Valued:
         least = self.central.least[-1]
@@ -126,7 +131,13 @@ class Sketcher:
         return layers, values[:0:-1]
 
     def _closed(
-        self, layers: list[Layer], values: list[NDArray[np.float64]], counts: tuple[int, ...], pairs: int, check: Check
+        self,
+        layers: list[Layer],
+        values: list[NDArray[np.float64]],
+        counts: tuple[int, ...],
+        pairs: int,
+        check: Check,
+        found: Found,
     ) -> Valued:
         """The best of the most promising loops."""
         lengths = _lengths(len(layers), pairs)
@@ -135,12 +146,15 @@ class Sketcher:
         for _, t, back, labels in sorted(looked_at, key=lambda loop: -loop[0])[:TRIED]:
             check()
             tried.append(self._valued(closed(layers, t, back, labels), values[back]))
+            found(tried[-1])
         tried.sort(key=lambda one: -one.value)
-        return max((self._entered(self._settled(one, check), check) for one in tried[:KEPT]), key=lambda one: one.value)
+        ends = (self._entered(self._settled(one, check), check, found) for one in tried[:KEPT])
+        return max(ends, key=lambda one: one.value)
 
-    def _entered(self, given: Valued, check: Check) -> Valued:
+    def _entered(self, given: Valued, check: Check, found: Found) -> Valued:
         """Begun where it is best, polished again, as long as that helps."""
         for _ in range(ENTRIES):
+            found(given)
             graph = entered(self.start, given)
             if graph is None:
                 break

@@ -1,4 +1,8 @@
-"""Curves with axes, drawn as SVG. What lies so far out that nothing else could be seen is cut off and told in words."""
+"""Curves with axes, drawn as SVG. What lies so far out that nothing else could be seen is cut off and told in words.
+
+A curve that never changes is a line like any other; one of few points has a dot at each, so that one point alone can be
+seen. Every second curve is dashed: where two are the same, both can be seen.
+"""
 
 from dataclasses import dataclass
 
@@ -13,6 +17,7 @@ Floats = NDArray[np.float64]
 WIDTH, HEIGHT = 420, 220
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 12.0, 10.0, 34.0
 PIECES = 120  # columns in which a long trace is thinned out
+DOTTED = 12  # points, up to which each is marked
 FAR = 8.0  # times the usual range: what lies further out is cut off
 
 
@@ -24,17 +29,29 @@ class Line:
     x: Floats
     y: Floats
     error: Floats | None = None
+    place: int = 0  # its colour: the same in all charts of a page
 
 
-def chart(lines: list[Line], title: str, axis: str, between: tuple[float, float]) -> Markup:
-    """Curves with axes, as SVG; `between` are the ends of the upright axis."""
+def chart(lines: list[Line], title: str, axis: str, between: tuple[float, float], counted: bool = False) -> Markup:
+    """Curves with axes, as SVG; `between` are the ends of the upright axis, `counted`: the other one counts."""
     xs = np.concatenate([line.x for line in lines])
     (x0, x1), (y0, y1) = (float(xs.min()), float(xs.max())), between
+    if x0 == x1:
+        x0, x1 = x0 - 1, x1 + 1
     whole = all(np.all(known == np.round(known)) for line in lines for known in [line.y[np.isfinite(line.y)]])
-    scale = _Scale(x0, x1, y0, y1, whole)
+    scale = _Scale(x0, x1, y0, y1, whole, counted)
     parts = [_grid(scale), tag("text", axis, class_="axis", x=WIDTH - RIGHT, y=HEIGHT - 3.0, text_anchor="end")]
-    drawn = [_curve(line, place, scale) for place, line in enumerate(lines)]
-    frame = tag("svg", *drawn, x=LEFT, y=TOP, width=scale.wide, height=scale.high, class_="plot")
+    drawn = [_curve(line, line.place, scale) for line in lines]
+    frame = tag(
+        "svg",
+        *drawn,
+        x=LEFT,
+        y=TOP,
+        width=scale.wide,
+        height=scale.high,
+        class_="plot",
+        overflow="visible" if len(xs) <= DOTTED else None,
+    )
     hover = tag("g", tag("line", y1=TOP, y2=TOP + scale.high), class_="cross")
     return tag(
         "svg",
@@ -57,6 +74,7 @@ class _Scale:
     y0: float
     y1: float
     whole: bool  # whether the curves are counts
+    counted: bool  # whether the axis is
     wide: float = WIDTH - LEFT - RIGHT
     high: float = HEIGHT - TOP - BOTTOM
 
@@ -104,6 +122,8 @@ def _grid(scale: _Scale) -> Markup:
         parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y))
         parts.append(tag("text", said(value, step), x=LEFT - 7, y=y + 4, text_anchor="end"))
     step = step_for(scale.x1 - scale.x0, 5)
+    if scale.counted and step < 1:
+        step = 1.0
     for value in ticks(scale.x0, scale.x1, step):
         x = LEFT + scale.x(value)
         parts.append(tag("line", class_="tick", x1=x, x2=x, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM + 4))
@@ -114,8 +134,14 @@ def _grid(scale: _Scale) -> Markup:
 def _curve(line: Line, place: int, scale: _Scale) -> Markup:
     x, y = thinned(line.x, line.y, PIECES)
     path = _path([(scale.x(a), scale.y(b)) for a, b in zip(x, y, strict=True)])
-    drawn = tag("path", class_=f"curve c{place % 8}", d=path, data_name=line.name or None)
-    return join([_band(line, place, scale), drawn])
+    look = f"curve c{place % 8} dashed" if place % 2 else f"curve c{place % 8}"
+    drawn = tag("path", class_=look, d=path, data_name=line.name or None)
+    dots = [
+        tag("circle", class_=f"dot c{place % 8}", cx=scale.x(a), cy=scale.y(b), r=2.6)
+        for a, b in zip(x, y, strict=True)
+        if len(x) <= DOTTED and scale.y0 <= b <= scale.y1
+    ]
+    return join([_band(line, place, scale), drawn, *dots])
 
 
 def _band(line: Line, place: int, scale: _Scale) -> Markup | None:

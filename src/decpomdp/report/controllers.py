@@ -5,18 +5,43 @@ from collections.abc import Sequence
 from decpomdp.core import Agent, Team
 from decpomdp.io.runs import AgentBelief, Belief
 from decpomdp.report.graph import MOST_NODES, graph_of
-from decpomdp.report.links import percent
+from decpomdp.report.links import percent, shortened
 from decpomdp.report.markup import Markup, tag
 from decpomdp.report.text import controller_in_words
 from decpomdp.report.use import Use
 
+FEW = 6  # agents that are all unfolded
+MOST_DRAWN = 150  # of many agents
 SHRINK, SIDES = 0.85, 40.0  # a graph may be drawn a little smaller so that two fit beside each other; pixels around it
 
 
 def controllers(team: Team, uses: Sequence[Use], how: str, key: str) -> Markup:
     """One figure per agent; `how` says where the shares of time come from, `key` sets runs of one page apart."""
-    figures = [_agent(team, n, use, f"{key}-agent{n}") for n, use in enumerate(uses)]
-    return tag("div", tag("p", how, class_="note"), tag("div", *figures, class_="controllers"))
+    figures = [_agent(team, n, use, f"{key}-agent{n}") for n, use in enumerate(uses[:MOST_DRAWN])]
+    note, more = tag("p", how, class_="note"), None
+    if len(figures) <= FEW:
+        return tag("div", note, tag("div", *figures, class_="controllers"))
+    if len(uses) > MOST_DRAWN:
+        words = f"Drawn are the first {MOST_DRAWN} of {len(uses)} agents; `decpomdp show` tells the others in words."
+        more = tag("p", words, class_="note")
+    folded = [
+        tag("details", tag("summary", _summary(team, n, uses[n])), figure, class_="one")
+        for n, figure in enumerate(figures)
+    ]
+    return tag("div", note, more, tag("div", *folded, class_="crowd"))
+
+
+def _summary(team: Team, n: int, use: Use) -> str:
+    """A line about an agent of many: its size and what it does most of the time."""
+    controller, agent = team.controllers[n], team.agents[n]
+    plural = "s" if controller.nodes > 1 else ""
+    if use.nodes is None:
+        return f"{agent.name}: {controller.nodes} node{plural}"
+    acts = use.nodes @ controller.action  # [a]
+    most = int(acts.argmax())
+    return (
+        f"{agent.name}: {controller.nodes} node{plural}, {shortened(agent.actions[most])} {percent(float(acts[most]))}"
+    )
 
 
 def _agent(team: Team, n: int, use: Use, key: str) -> Markup:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from decpomdp.report.chart import Floats, Line, chart, range_of
+from decpomdp.report.listing import in_words, sizes_of
 from decpomdp.report.markup import Markup, tag
 
 Trace = Mapping[str, Sequence[object]]
 
 AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
+COUNTED = {"steps", "sweep", "iteration"}  # axes of whole numbers
 TITLES = {
     "value": "Value",
     "lower": "Proved bounds of the best value",
@@ -40,11 +42,11 @@ class Source:
 def curves(sources: Sequence[Source]) -> Markup | None:
     """All charts of one trace, or of several laid over each other; None: nothing to draw."""
     sources = [_comparable(source) for source in sources] if len(sources) > 1 else sources
-    axes = [axis for axis in AXES if all(_rises(source.trace, axis) for source in sources)]
+    axes = [axis for axis in AXES if _common(sources, axis)]
     keys = _keys(sources)
     drawn = [_figure(sources, key, axis) for axis in axes for key in keys]
     if not any(drawn):
-        return None
+        return _only_row(sources[0]) if len(sources) == 1 else None
     choice = None
     if len(axes) > 1:
         buttons = [
@@ -54,12 +56,57 @@ def curves(sources: Sequence[Source]) -> Markup | None:
             for axis in axes
         ]
         choice = tag("p", tag("span", "against"), *buttons, class_="choice", role="group", aria_label="Horizontal axis")
-    return tag("div", choice, tag("div", *drawn, class_="charts"), class_="curves", data_axis=axes[0])
+    charts = tag("div", *drawn, class_="charts")
+    return tag("div", choice, _unknown(sources, keys), charts, class_="curves", data_axis=axes[0])
+
+
+def _only_row(source: Source) -> Markup | None:
+    """A trace of one row as a list: there is no curve through one point."""
+    told = [(key, cells[0]) for key, cells in source.trace.items() if len(cells) == 1 and cells[0] is not None]
+    if not told:
+        return None
+    shown = [(_title(key), _in_a_cell(key, cell)) for key, cell in told]
+    rows = [tag("tr", tag("th", name, scope="row"), tag("td", cell)) for name, cell in shown]
+    note = tag("p", "The trace has one row, too few for curves:", class_="note")
+    return tag("div", note, tag("div", tag("table", tag("tbody", *rows), class_="settings"), class_="wide"))
+
+
+def _in_a_cell(key: str, cell: object) -> str:
+    if key == "nodes":
+        sizes = [str(n) for n in cell] if isinstance(cell, list | tuple) else str(cell).split("+")
+        return sizes_of([int(n) for n in sizes]) if all(n.isdigit() for n in sizes) else str(cell)
+    return in_words(cell, ".6g") if isinstance(cell, float) else str(cell)
+
+
+def _unknown(sources: Sequence[Source], keys: Sequence[str]) -> Markup | None:
+    """Words about columns that hold no number at all."""
+    empty = [
+        key for key in keys if not any(_known(line) for source in sources for line in _lines(source, key, "", True))
+    ]
+    if not empty:
+        return None
+    words = ", ".join(_title(key).lower() for key in empty)
+    return tag("p", f"Not drawn, for not one number of it is known: {words}.", class_="note unknown")
+
+
+def _known(line: Line) -> int:
+    return int(np.isfinite(line.y).sum())
+
+
+def _title(key: str) -> str:
+    return TITLES.get(key, key.replace("_", " ").capitalize())
 
 
 def column(trace: Trace, key: str) -> Floats:
     """A column as numbers; what is none becomes NaN."""
     return np.array([np.nan if not isinstance(v, int | float) else float(v) for v in trace.get(key, ())])
+
+
+def _common(sources: Sequence[Source], axis: str) -> bool:
+    """Whether all can be drawn against it: at least one as a curve, others at least as a point."""
+    rising = [_rises(source.trace, axis) for source in sources]
+    points = [np.isfinite(values).all() for source in sources if len(values := column(source.trace, axis)) == 1]
+    return any(rising) and sum(rising) + sum(points) == len(sources)
 
 
 def _rises(trace: Trace, axis: str) -> bool:
@@ -93,20 +140,22 @@ def _says_more(sources: Sequence[Source], key: str) -> bool:
 def _figure(sources: Sequence[Source], key: str, axis: str) -> Markup | None:
     several = len(sources) > 1
     lines = [line for source in sources for line in _lines(source, key, axis, several)]
-    lines = [line for line in lines if np.isfinite(line.y).sum() > 1]
-    if not lines or (not several and all(np.ptp(line.y[np.isfinite(line.y)]) == 0 for line in lines)):
+    lines = [replace(line, place=place) for place, line in enumerate(lines) if _known(line)]
+    if not lines:
         return None
-    title = TITLES.get(key, key.replace("_", " ").capitalize())
-    names = [
-        tag("span", tag("i", class_=f"c{place % 8}"), line.name) for place, line in enumerate(lines) if len(lines) > 1
-    ]
+    title = _title(key)
+    names = [tag("span", tag("i", class_=f"c{line.place % 8}"), line.name) for line in lines if len(lines) > 1]
     y0, y1, cut = range_of(lines)
-    caption = tag("figcaption", tag("b", title), *names, tag("span", cut) if cut else None)
-    return tag("figure", caption, chart(lines, title, AXES[axis], (y0, y1)), data_axis=axis)
+    rows, known = sum(len(line.y) for line in lines), sum(_known(line) for line in lines)
+    gaps = f"{rows - known} of {rows} points are not known" if known < rows else ""
+    notes = [tag("span", words) for words in (cut, gaps) if words]
+    caption = tag("figcaption", tag("b", title), *names, *notes)
+    counted = axis in COUNTED
+    return tag("figure", caption, chart(lines, title, AXES[axis], (y0, y1), counted), data_axis=axis)
 
 
 def _lines(source: Source, key: str, axis: str, several: bool) -> list[Line]:
-    x = column(source.trace, axis)
+    x = column(source.trace, axis) if axis else np.zeros(len(source.trace[key]))
     if key == "nodes":
         return _node_lines(source, x, several)
     keys = TOGETHER.get(key, (key,))

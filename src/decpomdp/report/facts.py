@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from decpomdp.io.runs import LOG, RunRecord
+from decpomdp.report.listing import LEGEND, MANY, MARK, NO_NUMBER, NONE, in_words, sizes_of, unsupported
 from decpomdp.report.markup import Markup, tag
 from decpomdp.report.ticks import said
 
@@ -12,15 +13,14 @@ LOG_BYTES = 40_000  # of a log's end
 
 def facts(record: RunRecord) -> Markup:
     """The tiles at the top."""
-    value = record.value
-    told: list[tuple[str, str, str]] = []
-    if value is not None and value.value is not None:
-        spread = f" \u00b1 {value.standard_error:.3g}" if value.standard_error else ""
-        told.append(("value", f"{value.value:.5g}{spread}", value.method))
+    told: list[tuple[str, str, str]] = [_value(record)]
     if record.upper_bound is not None:
         told.append(("upper bound", f"{record.upper_bound:.5g}", "of the value of any team"))
-    told.append(("nodes", " + ".join(map(str, record.nodes)), "one controller per agent"))
-    told.append(("time", f"{record.seconds:.3g} s", f"stopped: {record.stopped}"))
+    many = len(record.nodes) > MANY
+    mean = f"{sum(record.nodes) / len(record.nodes):.2f} on average, {len(record.nodes)} agents" if many else ""
+    short = sizes_of(record.nodes).replace("+", " + ").replace("x", "\u00d7")
+    told.append(("nodes", short, mean or "one controller per agent"))
+    told.append(("time", in_words(record.seconds, ".3g") + " s", f"stopped: {record.stopped}"))
     if record.steps is not None:
         short = f"{record.steps:,.0f}" if record.steps < 1e6 else said(record.steps, record.steps / 1000)
         told.append(("played", short, f"{record.steps:,.0f} joint steps"))
@@ -30,8 +30,25 @@ def facts(record: RunRecord) -> Markup:
         told.append(("seed", str(record.seed), "fixes every random choice"))
     if record.discount is not None:
         told.append(("discount", f"{record.discount:g}", "per step"))
-    tiles = [tag("div", tag("dt", a), tag("dd", tag("b", b), tag("small", c))) for a, b, c in told]
+    tiles = [tag("div", tag("dt", a), tag("dd", tag("b", b, class_=odd(b)), tag("small", c))) for a, b, c in told]
     return tag("dl", *tiles, class_="facts")
+
+
+def _value(record: RunRecord) -> tuple[str, str, str]:
+    """The value and how it was computed; what cannot be relied on says so."""
+    value = record.value
+    if value is None:
+        return "value", NONE, "not computed"
+    spread = f" \u00b1 {value.standard_error:.3g}" if value.standard_error else ""
+    if unsupported(record):
+        few = f"{value.method}; {LEGEND[len(MARK) :].strip()}"
+        return "value", f"{in_words(value.value, '.5g')}{spread} {MARK}", few
+    return "value", in_words(value.value, ".5g") + spread, value.method
+
+
+def odd(words: str) -> str | None:
+    """The look of what is no number, or one not to be relied on."""
+    return "odd" if words in (NONE, NO_NUMBER) or words.endswith(MARK) or "infinite" in words else None
 
 
 def settings(record: RunRecord) -> Markup:
@@ -45,8 +62,8 @@ def settings(record: RunRecord) -> Markup:
 
 def _said(value: Any) -> str:
     if value is None:
-        return "\u2013"
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+        return NONE
+    return in_words(value, ".10g") if isinstance(value, float) else str(value)
 
 
 def log(folder: Path) -> Markup | None:

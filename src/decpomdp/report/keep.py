@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from decpomdp.core import DecPOMDP, Episodes, Fit, Team
+from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Team
 from decpomdp.io.runs import read_run, write_run
 from decpomdp.report.page import write_page
-from decpomdp.report.sources import Shown
+from decpomdp.report.sources import on, recorded
 
 DECIDED = "team-decided.json"
 
@@ -19,18 +19,18 @@ def keep_fit(folder: Path, fit: Fit, facts: Mapping[str, Any]) -> None:
     write_run(folder, fit, facts, _decided(fit))
 
 
-def keep_run(folder: Path, fit: Fit, facts: Mapping[str, Any], source: DecPOMDP | Episodes) -> None:
-    """Write the run and its page; `source` is the model that was played or the episodes that were read."""
+def keep_run(folder: Path, fit: Fit, facts: Mapping[str, Any], source: DecPOMDP | Episodes | Simulator) -> None:
+    """Write the run and its page; `source` is the problem that was played or the episodes that were read."""
     told, others = dict(facts), _decided(fit)
     write_run(folder, fit, told, others)
     posterior = getattr(fit, "posterior", None)  # only Bayesian learners have one, and their room is slow to import
     if posterior is not None:
         from decpomdp.report.belief import belief_summary
 
-        told["posterior"] = msgspec.to_builtins(belief_summary(posterior, fit.team, source, facts["seed"]))
+        seen = source if isinstance(source, DecPOMDP | Episodes) else recorded(source, fit.team, facts["seed"])
+        told["posterior"] = msgspec.to_builtins(belief_summary(posterior, fit.team, seen, facts["seed"]))
         write_run(folder, fit, told, others)
-    model, episodes = (source, None) if isinstance(source, DecPOMDP) else (None, source)
-    write_page([Shown(read_run(folder), model, episodes)])
+    write_page([on(read_run(folder), source)])
 
 
 def _decided(fit: Fit) -> dict[str, Team]:

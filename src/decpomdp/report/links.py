@@ -17,6 +17,7 @@ SURE = 0.995  # a choice at least this likely is said without its probability
 FAINT = 0.02  # share of a node's moves below which a link is rare
 LINES = 3  # lines of words beside a link or in a box
 LONGEST = 24  # characters of a line
+ROUNDING = 1e-9  # shares are sums of many numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,10 @@ def links_of(agent: Agent, controller: Controller, use: Use) -> list[Link]:
 def percent(share: float) -> str:
     """A share for people.
 
-    >>> [percent(share) for share in (0.25, 0.012, 0.0004, 0.0, 0.9999)]
-    ['25%', '1.2%', '<0.1%', '0%', '>99.9%']
+    >>> [percent(share) for share in (0.25, 0.012, 0.0004, 0.0, 0.9999, 1 - 1e-12)]
+    ['25%', '1.2%', '<0.1%', '0%', '>99.9%', '100%']
     """
-    if share <= 0 or share >= 1:
+    if share <= ROUNDING or share >= 1 - ROUNDING:
         return f"{share:.0%}"
     if share < 0.001:
         return "<0.1%"
@@ -76,8 +77,13 @@ def percent(share: float) -> str:
 
 
 def shortened(words: str, longest: int = LONGEST) -> str:
-    """The words, or their beginning."""
-    return words if len(words) <= longest else words[: longest - 1] + "\u2026"
+    """The words, or their beginning and their end: long names often differ there only.
+
+    >>> shortened("a-rather-long-name-of-an-observation-1", 20)
+    'a-rather-long\u2026tion-1'
+    """
+    end = longest // 3
+    return words if len(words) <= longest else words[: longest - 1 - end] + "\u2026" + words[len(words) - end :]
 
 
 def _box(agent: Agent, controller: Controller, use: Use, i: int, start: str | None) -> Box:

@@ -1,11 +1,19 @@
-"""Runs beside each other: one line each."""
+"""Runs beside each other: one line each. What is no number, or one that cannot be relied on, is marked as such."""
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from decpomdp.io.runs import RunRecord
 
 COLUMNS = ("run", "problem", "method", "value", "how", "nodes", "seconds", "seed", "stopped")
+TELLING = ("run", "value", "method", "problem", "nodes", "seed", "seconds", "stopped", "how")  # the most telling first
+GAP = 2  # characters between columns
+MANY = 8  # agents, whose nodes are no longer told one by one
+SUPPORT = 10.0  # an estimate from fewer episodes, effectively, is marked
+NONE, NO_NUMBER, MARK = "none", "not a number", "!"
+LEGEND = f"{MARK} estimated from fewer than {SUPPORT:.0f} episodes, effectively: not to be relied on"
 
 
 def told(record: RunRecord, folder: Path) -> dict[str, Any]:
@@ -22,25 +30,82 @@ def told(record: RunRecord, folder: Path) -> dict[str, Any]:
         "seed": record.seed,
         "stopped": record.stopped,
         "discount": record.discount,
-        "steps": record.steps,
+        "steps": None if record.steps is None else int(record.steps),
+        "sample_size": record.sample_size,
     }
 
 
 def cells(record: RunRecord, folder: Path) -> tuple[str, ...]:
     """The same for people: one text per column."""
     facts = told(record, folder)
-    value, seed = facts["value"], facts["seed"]
+    seed = facts["seed"]
     return (
         facts["run"],
-        facts["problem"],
-        facts["method"],
-        "" if value is None else f"{value:.6g}",
-        next(iter(facts["how"].replace(",", " ").split()), ""),
-        "+".join(map(str, facts["nodes"])),
-        f"{facts['seconds']:.1f}",
-        "" if seed is None else str(seed),
-        facts["stopped"],
+        facts["problem"] or NONE,
+        facts["method"] or NONE,
+        value_of(record),
+        next(iter(facts["how"].replace(",", " ").split()), NONE),
+        sizes_of(facts["nodes"]),
+        in_words(facts["seconds"], ".1f"),
+        NONE if seed is None else str(seed),
+        facts["stopped"] or NONE,
     )
+
+
+def complete(record: RunRecord, folder: Path) -> tuple[str, ...]:
+    """The same for other programs: nothing shortened, what is not known is empty, what is no number is nan."""
+    facts = told(record, folder)
+    value = "" if record.value is None else repr(facts["value"]) if facts["value"] is not None else "nan"
+    whole = {**facts, "value": value, "nodes": "+".join(map(str, facts["nodes"]))}
+    return tuple("" if cell is None else " ".join(str(cell).split()) for cell in whole.values())
+
+
+def fitting(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The columns of `cells` that fit beside each other, the most telling first; two are always there."""
+    wide = {name: max(len(name), *(len(row[place]) for row in rows)) for place, name in enumerate(COLUMNS)}
+    kept = list(TELLING[:2])
+    for name in TELLING[2:]:
+        if sum(wide[one] + GAP for one in (*kept, name)) - GAP <= width:
+            kept.append(name)
+    return [name for name in COLUMNS if name in kept]
+
+
+def value_of(record: RunRecord) -> str:
+    """The value, marked where it cannot be relied on."""
+    if record.value is None:
+        return NONE
+    words = in_words(record.value.value, ".6g")
+    return f"{words} {MARK}" if unsupported(record) and words != NO_NUMBER else words
+
+
+def unsupported(record: RunRecord) -> bool:
+    """Whether the value is an estimate that hardly any episode supports."""
+    return record.sample_size is not None and not record.sample_size >= SUPPORT
+
+
+def in_words(value: float | None, form: str) -> str:
+    """A number; files hold none for what is not finite.
+
+    >>> in_words(1.5, ".3g"), in_words(None, ".3g"), in_words(float("inf"), ".3g")
+    ('1.5', 'not a number', 'infinite')
+    """
+    if value is None or math.isnan(value):
+        return NO_NUMBER
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinite"
+    return format(value, form)
+
+
+def sizes_of(nodes: Sequence[int]) -> str:
+    """Nodes per agent: all of them, or of many agents the range.
+
+    >>> sizes_of([3, 4]), sizes_of([2] * 16), sizes_of([1, 2] * 8)
+    ('3+4', '2 x 16', '1-2 x 16')
+    """
+    if len(nodes) <= MANY:
+        return "+".join(map(str, nodes))
+    low, high = min(nodes), max(nodes)
+    return f"{low} x {len(nodes)}" if low == high else f"{low}-{high} x {len(nodes)}"
 
 
 def method_of(record: RunRecord) -> str:

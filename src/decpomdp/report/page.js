@@ -86,8 +86,9 @@
       }
     };
     fit();
-    const around = figure.closest("details.run");
-    if (around) around.addEventListener("toggle", fit, { once: true });
+    for (let around = figure.closest("details"); around; around = around.parentNode.closest("details")) {
+      around.addEventListener("toggle", fit, { once: true });
+    }
     for (const button of all("[data-zoom]", figure)) {
       button.addEventListener("click", () => {
         const step = Number(button.dataset.zoom);
@@ -112,8 +113,7 @@
   const stored = one("#replay-data");
   if (!stored) return;
   const told = JSON.parse(stored.textContent);
-  const player = one("#player"), slider = one("#step"), choice = one("#episode"), now = one("#now"), scene = one("#scene");
-  const CELL = 90;
+  const player = one("#player"), slider = one("#step"), choice = one("#episode"), now = one("#now");
   let episode = 0, step = 0, timer = null;
 
   const sum = (rewards, last) => rewards.slice(0, last + 1).reduce((total, r, t) => total + r * told.discount ** t, 0);
@@ -123,83 +123,53 @@
     option.value = k;
     choice.append(option);
   });
-  for (const card of all(".card")) {
-    const small = one(".small", card);
-    if (!small) continue;
-    const graph = document.getElementById("run-agent" + card.dataset.agent);
-    small.setAttribute("viewBox", graph.ownerSVGElement.getAttribute("viewBox"));
-  }
+  // a card per agent, or one for the agent that is chosen
+  const follow = (card) => {
+    const small = one(".small", card), graph = document.getElementById("run-agent" + card.dataset.agent);
+    if (!small) return;
+    small.style.display = graph ? "" : "none";
+    if (!graph) return;
+    const box = graph.ownerSVGElement.getAttribute("viewBox");
+    small.setAttribute("viewBox", box);
+    small.style.maxWidth = 1.2 * Number(box.split(" ")[2]) + "px"; // a graph of one node need not be a poster
+    one("use", small).setAttribute("href", "#" + graph.id);
+  };
+  const cards = all(".card"), whose = one("#agent");
+  cards.forEach(follow);
+  const choose = (agent) => {
+    whose.value = agent;
+    cards[0].dataset.agent = agent;
+    follow(cards[0]);
+    show();
+  };
+  if (whose) whose.addEventListener("change", () => choose(whose.value));
 
-  const robots = new Map();
-  const picture = told.picture;
-  const caption = element("p", "", "label");
-  let svg = null, still = null;
-  if (picture) {
-    svg = shape("svg", { viewBox: `-2 -2 ${picture.columns * CELL + 4} ${picture.rows * CELL + 4}`, role: "img" });
-    for (let r = 0; r < picture.rows; r++) {
-      for (let c = 0; c < picture.columns; c++) {
-        svg.append(shape("rect", { class: "cell", x: c * CELL, y: r * CELL, width: CELL, height: CELL }));
-      }
+  // the drawing: every change of every part takes one of its values
+  const drawn = one("#moving"), caption = one("#caption"), moving = told.moving;
+  const parts = drawn ? all("[data-part]", drawn) : [];
+  const applied = {
+    display: (part, value) => part.setAttribute("display", value ? "inline" : "none"),
+    move: (part, value) => { part.style.transform = `translate(${value[0]}px, ${value[1]}px)`; },
+    turn: (part, value) => one(".turning", part).setAttribute("transform", `rotate(${value})`),
+    x2: (part, value) => one("line", part).setAttribute("x2", value),
+    y2: (part, value) => one("line", part).setAttribute("y2", value),
+  };
+  const paint = () => {
+    const frame = moving.frames[episode][step], words = moving.captions[episode][step];
+    moving.changes.forEach(([part, what, choices], c) => applied[what](parts[part], choices[frame[c]]));
+    drawn.setAttribute("aria-label", words);
+    caption.textContent = words;
+    for (const part of parts) part.classList.toggle("chosen", Boolean(whose) && part.dataset.agent === cards[0].dataset.agent);
+  };
+  if (whose) {
+    for (const part of parts.filter((one) => one.dataset.agent !== undefined)) {
+      part.classList.add("choosable");
+      const title = shape("title", {});
+      title.textContent = told.agents[part.dataset.agent].name;
+      part.prepend(title);
+      part.addEventListener("click", () => choose(part.dataset.agent));
     }
-    still = shape("g", {});
-    svg.append(still);
-    scene.append(svg, caption);
-  } else if (told.states) {
-    const plain = element("div", "state", "plain");
-    plain.append(element("b", ""));
-    scene.append(plain);
-    one(".stage").classList.add("plainly");
-  } else {
-    one(".stage").classList.add("alone");
-    scene.remove();
   }
-
-  const label = (x, y, words, size, className) => {
-    const made = shape("text", { x, y, "font-size": size, class: className || "" });
-    made.textContent = words;
-    return made;
-  };
-  const draws = {
-    zone: (t) => [
-      shape("rect", { class: "zone", x: t.column * CELL + 1, y: t.row * CELL + 1, width: t.width * CELL - 2, height: CELL - 2 }),
-      label(t.column * CELL + 26, t.row * CELL + 20, t.label, 13),
-    ],
-    box: (t) => [
-      shape("rect", { class: "box", x: t.column * CELL + 14, y: t.row * CELL + 22, width: t.width * CELL - 28, height: CELL - 36, rx: 5 }),
-      label((t.column + t.width / 2) * CELL, t.row * CELL + 54, t.label, 13, "onbox"),
-    ],
-    site: (t) => [
-      shape("rect", { class: t.done ? "site done" : "site", x: t.column * CELL + 6, y: t.row * CELL + 6, width: CELL - 12, height: CELL - 12, rx: 10 }),
-      label((t.column + 0.5) * CELL, t.row * CELL + 24, t.done ? t.label + " \u2713" : t.label, 12),
-    ],
-  };
-  const robot = (thing) => {
-    if (!robots.has(thing.label)) {
-      const body = thing.turn === undefined
-        ? shape("circle", { r: 17 })
-        : shape("path", { class: "turning", d: "M0 -23L19 14Q0 22 -19 14z" });
-      const made = shape("g", { class: "robot a" + (thing.label - 1) }, body, label(0, 6, thing.label, 16));
-      robots.set(thing.label, made);
-      svg.append(made);
-    }
-    return robots.get(thing.label);
-  };
-  const paint = (state) => {
-    const things = picture.states[state], agents = things.filter((t) => t.kind === "agent");
-    still.replaceChildren(...things.filter((t) => t.kind !== "agent").flatMap((t) => draws[t.kind](t)));
-    for (const made of robots.values()) made.style.display = "none";
-    for (const thing of agents) {
-      const beside = agents.filter((t) => t.column === thing.column && t.row === thing.row);
-      const shift = beside.length > 1 ? (beside.indexOf(thing) - (beside.length - 1) / 2) * 38 : 0;
-      const made = robot(thing);
-      made.style.display = "";
-      made.style.transform = `translate(${(thing.column + 0.5) * CELL + shift}px, ${(thing.row + 0.5) * CELL + 8}px)`;
-      const turning = one(".turning", made);
-      if (turning) turning.setAttribute("transform", `rotate(${thing.turn})`);
-    }
-    svg.setAttribute("aria-label", "state " + told.states[state]);
-    caption.textContent = "state " + told.states[state];
-  };
 
   const chart = one("#rewards");
   const bars = () => {
@@ -233,14 +203,16 @@
     slider.setAttribute("aria-valuetext", `step ${step} of ${rewards.length - 1}`);
     now.textContent = `step ${step}: reward ${short(rewards[step])}, sum so far ${short(Number(sum(rewards, step).toFixed(4)))}`;
     one(".now", chart).setAttribute("x", (step * 1000) / rewards.length);
-    if (picture) paint(played.states[step]);
-    else if (told.states) one(".plain b").textContent = told.states[played.states[step]];
+    if (moving) paint();
+    else if (told.states) one("#state").textContent = told.states[played.states[step]];
     for (const made of all(".node.here")) made.classList.remove("here");
-    told.agents.forEach((agent, n) => {
-      const card = one(`.card[data-agent="${n}"]`), seen = played.seen[step][n], node = played.nodes[step][n];
+    for (const card of cards) {
+      const n = card.dataset.agent, agent = told.agents[n], seen = played.seen[step][n];
       one("[data-what=seen]", card).textContent = seen < 0 ? "nothing yet" : agent.observations[seen];
-      one("[data-what=node]", card).textContent = node;
+      one("[data-what=node]", card).textContent = played.nodes[step][n];
       one("[data-what=action]", card).textContent = agent.actions[played.actions[step][n]];
+    }
+    played.nodes[step].forEach((node, n) => {
       const graph = document.getElementById("run-agent" + n);
       const here = graph && one(`.node[data-node="${node}"]`, graph);
       if (here) here.classList.add("here");
@@ -276,7 +248,7 @@
   choice.addEventListener("change", () => { episode = Number(choice.value); begin(); });
   player.addEventListener("keydown", (event) => {
     const key = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" }[event.key];
-    const typing = event.target === choice || (event.key === " " && event.target.tagName === "BUTTON");
+    const typing = event.target === choice || event.target === whose || (event.key === " " && event.target.tagName === "BUTTON");
     if (!key || typing || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     moves[key]();

@@ -7,24 +7,25 @@ past the escaping, it still cannot run.
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import REPORT
 from decpomdp.report.controllers import belief, controllers
 from decpomdp.report.curves import Source, curves
-from decpomdp.report.facts import facts, log, settings
-from decpomdp.report.listing import COLUMNS, cells
+from decpomdp.report.facts import facts, log, odd, settings
+from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
 from decpomdp.report.markup import Markup, data, tag, trusted
-from decpomdp.report.replay import replay_of_episodes, replay_on_model
+from decpomdp.report.performance import Performance, performance_of
 from decpomdp.report.replay_panel import panel
 from decpomdp.report.sources import Shown
-from decpomdp.report.use import EPISODES, Use, use_in_episodes, use_on_model, use_unknown
 
 FEW = 4  # runs whose controllers are unfolded
 MOST_COMPARED = 8  # runs whose curves can be told apart
+READING = "Boxes are nodes: what they do, their number and their share of the time. Arrows: on what they move where. "
 
 
 def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
@@ -82,12 +83,14 @@ def _section(key: str, title: str, *content: object) -> Markup:
 def _one(shown: Shown) -> list[Markup]:
     run, record = shown.run, shown.run.record
     drawn = curves([Source("", run.trace, tuple(agent.name for agent in run.team.agents))])
-    uses, how = _use(shown)
+    performance = performance_of(shown)
     sure = None if record.posterior is None else belief(run.team, record.posterior)
     return [
         facts(shown.run.record),
-        _section("controllers", "Controllers", controllers(run.team, uses, how, "run")),
-        _replay(shown),
+        _section(
+            "controllers", "Controllers", controllers(run.team, performance.uses, READING + performance.source, "run")
+        ),
+        _replay(shown, performance),
         _section("curves", "Learning curves", drawn or tag("p", "The trace has nothing to draw.", class_="note")),
         *([] if sure is None else [_section("posterior", "How sure is the learner?", sure)]),
         _section("details", "Details", settings(record), log(run.folder)),
@@ -96,28 +99,44 @@ def _one(shown: Shown) -> list[Markup]:
 
 def _several(runs: Sequence[Shown]) -> list[Markup]:
     head = tag("tr", *(tag("th", words, scope="col") for words in COLUMNS))
-    rows = [tag("tr", *(tag("td", cell) for cell in cells(shown.run.record, shown.run.folder))) for shown in runs]
+    rows = [
+        tag("tr", *(tag("td", cell, class_=odd(cell)) for cell in cells(shown.run.record, shown.run.folder)))
+        for shown in runs
+    ]
     table = tag("div", tag("table", tag("thead", head), tag("tbody", *rows), class_="runs"), class_="wide")
+    legend = (
+        tag("p", f"{LEGEND}; not drawn below", class_="note")
+        if any(unsupported(shown.run.record) for shown in runs)
+        else None
+    )
     names = _names(runs)
     sources = [
-        Source(name, shown.run.trace, tuple(agent.name for agent in shown.run.team.agents))
+        Source(name, _relied_on(shown), tuple(agent.name for agent in shown.run.team.agents))
         for name, shown in zip(names, runs[:MOST_COMPARED], strict=False)
     ]
     drawn = curves(sources)
     note = tag("p", f"Curves of the first {MOST_COMPARED} runs.", class_="note") if len(runs) > MOST_COMPARED else None
     each = []
     for place, (name, shown) in enumerate(zip(names, runs, strict=True)):
-        uses, how = _use(shown)
-        inside = controllers(shown.run.team, uses, how, f"run{place}")
+        performance = performance_of(shown, replayed=False)
+        inside = controllers(shown.run.team, performance.uses, READING + performance.source, f"run{place}")
         each.append(
             tag("details", tag("summary", f"{name}: {_title(shown)}"), inside, class_="run", open=len(runs) <= FEW)
         )
     missing = tag("p", "These traces have no common columns to draw.", class_="note")
     return [
-        _section("runs", "Runs", table),
+        _section("runs", "Runs", table, legend),
         _section("curves", "Learning curves", note, drawn or missing),
         _section("controllers", "Controllers", *each),
     ]
+
+
+def _relied_on(shown: Shown) -> Mapping[str, Sequence[Any]]:
+    """The trace, without values that would drown those of the other runs and mean nothing."""
+    trace = shown.run.trace
+    if not unsupported(shown.run.record) or "value" not in trace:
+        return trace
+    return {**trace, "value": [None] * len(trace["value"])}
 
 
 def _names(runs: Sequence[Shown]) -> list[str]:
@@ -126,32 +145,8 @@ def _names(runs: Sequence[Shown]) -> list[str]:
     return [name if short.count(name) == 1 else str(shown.run.folder) for name, shown in zip(short, runs, strict=True)]
 
 
-def _use(shown: Shown) -> tuple[Sequence[Use], str]:
-    """How the controllers are used, and words about where that comes from."""
-    team = shown.run.team
-    reading = (
-        "Boxes are nodes: what they do, their number and their share of the time. Arrows: on what they move where. "
-    )
-    if shown.model is not None:
-        played = f"Shares are discounted and come from {EPISODES} episodes played on the model."
-        return use_on_model(shown.model, team, shown.seed), reading + played
-    if shown.episodes is not None:
-        count = min(EPISODES, shown.episodes.count)
-        heard = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."
-        return use_in_episodes(shown.episodes, team), reading + heard
-    return use_unknown(team), f"{reading}How long each is used is not known: {shown.missing}."
-
-
-def _replay(shown: Shown) -> Markup:
-    team = shown.run.team
-    if shown.model is not None:
-        told, note = replay_on_model(shown.model, team, shown.seed), "The team, played on the model."
-    elif shown.episodes is not None:
-        told = replay_of_episodes(shown.episodes, team)
-        note = (
-            "Recorded episodes, those with the highest returns: there is no model to play the learned team on. "
-            "States are not known; nodes are the likeliest given what each agent saw and did."
-        )
-    else:
+def _replay(shown: Shown, performance: Performance) -> Markup:
+    if performance.replay is None:
         return _section("replay", "Replay", tag("p", f"Nothing to replay: {shown.missing}.", class_="note"))
-    return _section("replay", "Replay", tag("p", note, class_="note"), panel(team, "run"), data("replay-data", told))
+    note, replay = tag("p", performance.note, class_="note"), performance.replay
+    return _section("replay", "Replay", note, panel(shown.run.team, "run", replay), data("replay-data", replay.told))

@@ -1,7 +1,8 @@
 """Episodes with everything in them: states and nodes too, which agents never see and records do not hold.
 
-`play` plays a team on a model, all episodes side by side. `filtered` finds, for recorded episodes, how likely each
-agent was in each of its nodes: p(node | what the agent saw and did so far), by forward filtering.
+`play` plays a team on a model, all episodes side by side; `watching.py` does so on a simulator. `filtered` finds, for
+recorded episodes, how likely each agent was in each of its nodes: p(node | what the agent saw and did so far), by
+forward filtering.
 """
 
 from dataclasses import dataclass
@@ -17,13 +18,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Episodes of equal length."""
+    """Episodes side by side; steps after the end of one hold zeros."""
 
-    states: Ints  # [k, t]
-    observations: Ints  # [k, t, n] seen before acting; NO_OBSERVATION at t = 0
+    states: Ints | None  # [k, t]; None: a simulator does not tell
+    observations: Ints  # [k, t, n] seen before acting; NO_OBSERVATION where nothing is
     nodes: Ints  # [k, t, n] in which the action was chosen
     actions: Ints  # [k, t, n]
     rewards: Floats  # [k, t]
+    lengths: Ints  # [k]
 
 
 def play(model: DecPOMDP, team: Team, episodes: int, horizon: int, seed: int) -> Played:
@@ -44,7 +46,8 @@ def play(model: DecPOMDP, team: Team, episodes: int, horizon: int, seed: int) ->
         seen = parts[_drawn(rng, model.observation[joint, state])]
         moves = [c.transition[node[:, n], taken[:, n], seen[:, n]] for n, c in enumerate(team.controllers)]
         node = np.stack([_drawn(rng, rows) for rows in moves], axis=1)
-    return Played(*(np.stack(column, axis=1) for column in zip(*steps, strict=True)))
+    states, observations, nodes, actions, rewards = (np.stack(column, axis=1) for column in zip(*steps, strict=True))
+    return Played(states, observations, nodes, actions, rewards, np.full(episodes, horizon))
 
 
 def filtered(controller: Controller, observations: Ints, actions: Ints) -> Floats:

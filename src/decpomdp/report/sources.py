@@ -1,16 +1,16 @@
-"""What a run was learned from, found again: the model it played, or the episodes it read."""
+"""What a run was learned from, found again: the model or simulator it played, or the episodes it read."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from decpomdp import domains
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
-from decpomdp.domains.load import load, load_model
+from decpomdp.domains.load import load
 from decpomdp.io.episodes import read_episodes
 from decpomdp.io.runs import Run
 
 EPISODES = ".parquet"
-RECORDED, STEPS = 100, 40  # episodes of a simulator for the page, and their length
+RECORDED, STEPS = 100, 40  # episodes of a simulator for a posterior, and their length
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class Shown:
     run: Run
     model: DecPOMDP | None = None
     episodes: Episodes | None = None
-    missing: str = ""  # why there is neither
+    missing: str = ""  # why there is nothing
+    simulator: Simulator | None = None
 
     @property
     def seed(self) -> int:
@@ -29,33 +30,34 @@ class Shown:
 
 
 def shown(run: Run, problem: str | None = None) -> Shown:
-    """The run with the model that `problem` names, or with what it was learned from, if that is still there."""
+    """The run with the problem that is named, or with what it was learned from, if that is still there."""
     record = run.record
     if problem is not None:
-        return Shown(run, _played(run, load_model(problem, record.discount)))
+        return on(run, load(problem, record.discount))
     try:
         if record.source.endswith(EPISODES):
-            episodes = read_episodes(record.source)
-            run.team.check_fits(episodes)
-            return Shown(run, episodes=episodes)
-        name = record.source or record.problem
-        if domains.is_simulator(name):
-            simulator = load(name, record.discount)
-            run.team.check_fits(simulator)
-            return Shown(run, episodes=recorded(simulator, run.team, record.seed or 0))
-        model = load_model(record.source or record.problem, record.discount)
-        if record.digest and model.digest() != record.digest:
+            return on(run, read_episodes(record.source))
+        found = load(record.source or record.problem, record.discount)
+        if record.digest and isinstance(found, DecPOMDP) and found.digest() != record.digest:
             return Shown(run, missing=f"{record.source} is not the same problem any more")
-        return Shown(run, _played(run, model))
+        return on(run, found)
     except InputError as error:
         return Shown(run, missing=_in_words(record.source, error))
 
 
+def on(run: Run, source: DecPOMDP | Episodes | Simulator) -> Shown:
+    """The run with what it is to be shown on."""
+    if isinstance(source, DecPOMDP):
+        return Shown(run, _played(run, source))
+    run.team.check_fits(source)
+    return Shown(run, episodes=source) if isinstance(source, Episodes) else Shown(run, simulator=source)
+
+
 def recorded(simulator: DecPOMDP | Simulator, team: Team, seed: int) -> Episodes:
     """A few episodes of a team on a problem that can only be played."""
-    from decpomdp.rollouts import collect
+    from decpomdp.rollouts import simulate
 
-    return collect(simulator, team, RECORDED, STEPS, seed ^ 1)
+    return simulate(simulator, team, RECORDED, STEPS, seed ^ 1)
 
 
 def _played(run: Run, model: DecPOMDP) -> DecPOMDP:
@@ -68,6 +70,6 @@ def _played(run: Run, model: DecPOMDP) -> DecPOMDP:
 
 
 def _in_words(source: str, error: InputError) -> str:
-    if source and not Path(source).exists():
+    if source and not Path(source).exists() and not domains.is_simulator(source):
         return f"{source} is not there any more"
     return str(error)

@@ -28,9 +28,11 @@ def step_for(span: float, about: int) -> float:
 def said(value: float, step: float) -> str:
     """A number on an axis whose ticks are `step` apart.
 
-    >>> said(1500000.0, 500000.0), said(0.25, 0.05), said(12.0, 2.0)
-    ('1.5M', '0.25', '12')
+    >>> said(1500000.0, 500000.0), said(0.25, 0.05), said(12.0, 2.0), said(-3e16, 1e16)
+    ('1.5M', '0.25', '12', '-3e+16')
     """
+    if abs(value) >= 1e12:
+        return f"{value:.3g}"
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size or (value == 0 and step >= size):
             unit = 1e3 if letter == "k" else size

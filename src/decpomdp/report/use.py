@@ -1,8 +1,8 @@
 """How a team uses its controllers: the share of time in every node, and how often every move is made.
 
-Shares of time are discounted: step t counts discount^t. They come from episodes played on the model or, where there
-is none, from recorded episodes, in which each agent's node is filtered. What observations can follow what a node does
-is known only then; without any episodes every observation counts as equally likely.
+Shares of time are discounted: step t counts discount^t. They come from episodes played on the model or the simulator
+or, where there is neither, from recorded episodes, in which each agent's node is filtered. What observations can follow
+what a node does is known only then; without any episodes every observation counts as equally likely.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import Controller, DecPOMDP, Episodes, Team
-from decpomdp.report.playing import Floats, filtered, play, recorded
+from decpomdp.report.playing import Floats, Played, filtered, play, recorded
 
 EPISODES = 1000  # to play, or recorded ones to read
 LONGEST, SHORTEST = 200, 40  # steps of them
@@ -36,9 +36,19 @@ def horizon_of(discount: float) -> int:
 
 def use_on_model(model: DecPOMDP, team: Team, seed: int = 0, episodes: int = EPISODES) -> tuple[Use, ...]:
     """From episodes played on the model."""
-    horizon = horizon_of(model.discount)
-    played = play(model, team, episodes, horizon + 1, seed)
-    weights = np.repeat(_weights(model.discount, horizon)[None], episodes, axis=0)  # [k, t]
+    return use_in(play(model, team, episodes, horizon_of(model.discount) + 1, seed), team, model.discount)
+
+
+def use_in(played: Played, team: Team, discount: float) -> tuple[Use, ...]:
+    """From episodes whose nodes are known; the last step of each is where its last move leads."""
+    horizon = played.rewards.shape[1] - 1
+    if horizon < 1:
+        return use_unknown(team)
+    inside = np.arange(horizon) < played.lengths[:, None] - 1  # [k, t]
+    weights = inside * _weights(discount, horizon)
+    if not weights.sum() > 0:
+        return use_unknown(team)
+    weights = weights / weights.sum()
     return tuple(_counted(c, played.nodes[..., n], played.observations[..., n], weights) for n, c in _agents(team))
 
 
@@ -73,10 +83,11 @@ def _weights(discount: float, horizon: int) -> Floats:
 
 
 def _counted(controller: Controller, nodes: np.ndarray, observations: np.ndarray, weights: Floats) -> Use:
-    before, seen, after = nodes[:, :-1], observations[:, 1:], nodes[:, 1:]
-    share = weights / len(nodes)
-    moves = np.zeros((controller.nodes, controller.observations, controller.nodes))
-    np.add.at(moves, (before, seen, after), share)
+    shape = (controller.nodes, controller.observations, controller.nodes)
+    counted = weights > 0
+    steps = (nodes[:, :-1][counted], observations[:, 1:][counted], nodes[:, 1:][counted])
+    found = np.bincount(np.ravel_multi_index(steps, shape), weights[counted], int(np.prod(shape)))
+    moves = found.reshape(shape).astype(np.float64)  # [i, o, j]
     return Use(moves.sum(axis=(1, 2)), moves)
 
 

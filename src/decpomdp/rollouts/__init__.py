@@ -1,6 +1,8 @@
 """Simulator + team -> episodes."""
 
-from decpomdp.rollouts.collection import collect, stream
+from decpomdp.rollouts.collection import simulate, stream
 from decpomdp.rollouts.dense import DenseSimulator, as_simulator
 
-__all__ = ["DenseSimulator", "as_simulator", "collect", "stream"]
+collect = simulate  # the name that other rooms still know it by
+
+__all__ = ["DenseSimulator", "as_simulator", "collect", "simulate", "stream"]

@@ -1,14 +1,16 @@
-"""Collect episodes of a team, all at once or as a stream of bounded pieces."""
+"""Play a team and record it: all episodes at once, or as a stream of bounded pieces."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Episodes, Simulator, Team, concatenate
+from decpomdp.core import Episodes, Simulator, checks, concatenate
 from decpomdp.core.checks import freeze, whole
+from decpomdp.domains.load import Problem, opened
 from decpomdp.kernels.rollout import Paths, Players
 from decpomdp.rollouts.batch import play_batch
 from decpomdp.rollouts.dense import TeamPlayer, as_simulator
+from decpomdp.rollouts.policies import Policy, team_for
 from decpomdp.rollouts.tables import players_of
 
 CHUNK = 1_000_000  # agent-steps held at a time by `stream`
@@ -16,25 +18,29 @@ LONGEST = 10_000_000  # steps of an episode: one is held in memory as a whole
 BATCH = 1000  # episodes that a simulator without a model plays side by side
 
 
-def collect(
-    problem: DecPOMDP | Simulator,
-    team: Team,
-    episodes: int,
-    horizon: int,
+def simulate(
+    problem: Problem,
+    team: Policy = None,
+    episodes: int = 1000,
+    horizon: int = 50,
     seed: int = 0,
     threads: int | None = None,
+    *,
+    explore: float = 0.0,
+    discount: float | None = None,
 ) -> Episodes:
-    """Play `team` for `episodes` episodes of at most `horizon` steps.
+    """Play a team and record what each agent saw and did, with which probability, and the rewards.
 
-    Recorded with every action is its marginal probability given the agent's own history, whatever the hidden node.
-    To explore, give the mixture: `team.exploring(0.1)`.
+    The same as the command `decpomdp simulate`. Recorded with every action is its marginal probability given the
+    agent's own history, whatever the hidden node. What does not fit into memory comes in pieces: `stream`.
 
     Parameters
     ----------
     problem
-        A model or a simulator.
+        The name of a built-in problem, a `.dpomdp` file, a model or a simulator.
     team
-        Who plays.
+        Who plays: a `Team`, the path of a team.json, "random" or another policy that comes with the problem.
+        None: everybody acts uniformly at random.
     episodes
         How many.
     horizon
@@ -43,45 +49,77 @@ def collect(
         Fixes every random choice.
     threads
         How many; all cores by default. The result does not depend on it.
+    explore
+        Probability with which an agent acts uniformly at random instead.
+    discount
+        Use this discount instead of the problem's own (problems by name or file, and models).
+
+    Returns
+    -------
+    Episodes
+        `episodes` of them. Those of a model all have `horizon` steps; a simulator may end its own earlier.
+
+    Raises
+    ------
+    InputError
+        There is no such problem or team, the team does not fit the problem, or a number is out of its range.
 
     Examples
     --------
     >>> import decpomdp as dp
-    >>> model = dp.load("dectiger")
-    >>> episodes = dp.collect(model, dp.Team.uniform(model), episodes=100, horizon=10, seed=1)
+    >>> episodes = dp.simulate("dectiger", episodes=100, horizon=10, seed=1)
     >>> episodes.count, episodes.steps, round(float(episodes.behaviour[0, 0]), 4)
     (100, 1000, 0.3333)
     """
-    return concatenate(list(stream(problem, team, episodes, horizon, seed, threads)))
+    parts = stream(problem, team, episodes, horizon, seed, threads, explore=explore, discount=discount)
+    return concatenate(list(parts))
 
 
 def stream(
-    problem: DecPOMDP | Simulator,
-    team: Team,
-    episodes: int,
-    horizon: int,
+    problem: Problem,
+    team: Policy = None,
+    episodes: int = 1000,
+    horizon: int = 50,
     seed: int = 0,
     threads: int | None = None,
+    *,
+    explore: float = 0.0,
+    discount: float | None = None,
 ) -> Iterator[Episodes]:
-    """The same episodes as `collect`, in pieces of bounded size.
+    """The same episodes as `simulate`, in pieces of bounded size.
+
+    Parameters
+    ----------
+    problem, team, episodes, horizon, seed, threads, explore, discount
+        As in `simulate`.
+
+    Returns
+    -------
+    iterator of Episodes
+        Each piece is played when it is asked for and holds about a million steps of agents.
+
+    Raises
+    ------
+    InputError
+        As in `simulate`, before the first piece is played.
 
     Examples
     --------
     >>> import decpomdp as dp
-    >>> model = dp.load("dectiger")
-    >>> sum(part.steps for part in dp.stream(model, dp.Team.uniform(model), episodes=1000, horizon=1000))
+    >>> sum(part.steps for part in dp.stream("dectiger", episodes=1000, horizon=1000))
     1000000
     """
     count, length = whole("episodes", episodes, 1, 2**53), whole("horizon", horizon, 1, LONGEST)
-    key = whole("seed", seed, 0, 2**64 - 1)
-    simulator = as_simulator(problem)
-    team.check_fits(simulator)
-    players = players_of(team)
-    size = max(1, CHUNK // (length * len(team.agents)))
+    key, workers = whole("seed", seed, 0, 2**64 - 1), checks.threads(threads)
+    share = checks.number("explore", explore, 0.0, 1.0)
+    simulator = as_simulator(opened(problem, discount))
+    playing = team_for(team, simulator)
+    players = players_of(playing.exploring(share) if share else playing)
+    size = max(1, CHUNK // (length * len(playing.agents)))
     if not isinstance(simulator, TeamPlayer):
         size = min(size, BATCH)
     starts = range(0, count, size)
-    return (_piece(simulator, players, first, min(size, count - first), length, key, threads) for first in starts)
+    return (_piece(simulator, players, first, min(size, count - first), length, key, workers) for first in starts)
 
 
 def _piece(

@@ -1,5 +1,6 @@
 """A dense model as a simulator, and the fast way to play a team against it."""
 
+import os
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -7,7 +8,8 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Agent, DecPOMDP, InputError, Simulator, Step
 from decpomdp.core.agent import check_symbols
-from decpomdp.core.checks import array
+from decpomdp.core.checks import array, kind_of, whole
+from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players
@@ -44,6 +46,11 @@ class DenseSimulator:
     Models are played this way wherever a problem is asked for. Wanted by itself, it serves to step by hand, or to hide
     a model from what should only play it.
 
+    Parameters
+    ----------
+    model
+        A model, the name of a built-in one, or a `.dpomdp` file.
+
     Examples
     --------
     >>> import decpomdp as dp
@@ -56,9 +63,9 @@ class DenseSimulator:
 
     repeatable = plays_teams = True
 
-    def __init__(self, model: DecPOMDP) -> None:
-        self.model = model
-        self.world = world_of(model)
+    def __init__(self, model: DecPOMDP | str | os.PathLike[str]) -> None:
+        self.model = opened_model(model)
+        self.world = world_of(self.model)
         self._seed = np.uint64(0)
         self._time = 0
         self._states = np.zeros(0, np.int64)
@@ -85,7 +92,8 @@ class DenseSimulator:
 
     def reset(self, episodes: int, seed: int) -> None:
         """Start a batch. A model shows nothing before the first action."""
-        self._seed, self._time, self._states = key_of(seed), 0, np.empty(episodes, np.int64)
+        count, key = whole("episodes", episodes, 1, 2**40), whole("seed", seed, 0, 2**64 - 1)
+        self._seed, self._time, self._states = key_of(key), 0, np.empty(count, np.int64)
         rollout.begin(self.world, self._seed, self._states)
 
     def step(self, actions: NDArray[np.integer]) -> Step:
@@ -129,6 +137,6 @@ def as_simulator(problem: DecPOMDP | Simulator) -> Simulator:
     """`problem` as something that can be played: a model is given its tables, a simulator is itself."""
     if isinstance(problem, DecPOMDP):
         return DenseSimulator(problem)
-    if not isinstance(problem, Simulator):
-        raise InputError(f"problem: expected a DecPOMDP or a Simulator, got {type(problem).__name__}")
+    if isinstance(problem, type) or not isinstance(problem, Simulator):
+        raise InputError(f"problem: expected a DecPOMDP or a Simulator, got {kind_of(problem)}")
     return problem

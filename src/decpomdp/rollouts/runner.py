@@ -2,8 +2,8 @@
 
 The random numbers are those of the rollouts: 64 bits per decision, a function of (seed, episode, step, lane), agent n
 moving on lane 1 + 2n and acting on lane 2 + 2n. A runner that is shown what the agents saw in episode k of
-`collect(..., seed)` therefore takes the same actions. Plain Python on purpose: what happens here is what an exported
-controller does on its own.
+`simulate(..., seed=seed)` therefore takes the same actions. Plain Python on purpose: what happens here is what an
+exported controller does on its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, InputError, Team
-from decpomdp.core.checks import whole
+from decpomdp.core.checks import kind_of, of_kind, whole
+from decpomdp.core.controller import READ
 from decpomdp.rollouts.tables import sampler
 
 WORD = 0xFFFFFFFFFFFFFFFF
@@ -33,7 +34,7 @@ class TeamRunner:
     team
         Who acts.
     seed, episode
-        Fix the team's own random choices: those of that episode of `collect` with the same seed.
+        Fix the team's own random choices: those of that episode of `simulate` with the same seed.
 
     Examples
     --------
@@ -47,7 +48,7 @@ class TeamRunner:
     """
 
     def __init__(self, team: Team, seed: int = 0, episode: int = 0) -> None:
-        self.team = team
+        self.team = of_kind("team", team, Team, READ)
         self._seed = whole("seed", seed, 0, WORD)
         self._members = [_Member(agent, c) for agent, c in zip(team.agents, team.controllers, strict=True)]
         self._names = {agent.name: n for n, agent in enumerate(team.agents)}
@@ -101,14 +102,16 @@ class TeamRunner:
         return tuple(member.probability if member.node >= 0 else float("nan") for member in self._members)
 
     def _place(self, name: str) -> int:
-        if name not in self._names:
-            raise InputError(f"observations: expected agents among {', '.join(self._names)}, got {name!r}")
+        if not isinstance(name, str) or name not in self._names:
+            raise InputError(f"observations: expected agents among {', '.join(self._names)}, got {kind_of(name)}")
         return self._names[name]
 
     def _everybody(self, observations: Sequence[Seen] | NDArray[np.integer] | None) -> Sequence[Seen]:
         if observations is None:
             return [None] * len(self._members)
-        if len(observations) != len(self._members):
+        if isinstance(observations, str | bytes) or not isinstance(observations, Sequence | np.ndarray):
+            raise InputError(f"observations: expected a list or a dictionary, got {kind_of(observations)}")
+        if getattr(observations, "ndim", 1) == 0 or len(observations) != len(self._members):
             raise InputError(f"observations: expected one per agent, {len(self._members)}, got {len(observations)}")
         return observations  # type: ignore[return-value]
 

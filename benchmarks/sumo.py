@@ -1,0 +1,94 @@
+"""Traffic lights in SUMO: one controller learned on 4 x 4, and the table of policies on 4 x 4 and 10 x 10.
+
+python benchmarks/sumo.py table [FOLDER]                        everything: learn, then both tables
+python benchmarks/sumo.py learn [TEAM.json [ITERATIONS [SEED]]]  learn on 4 x 4
+python benchmarks/sumo.py compare TEAM.json [SIDE [SEEDS [DECISIONS [RATE [FILE.csv]]]]]
+python benchmarks/sumo.py speed                                 decisions a second
+
+Needs decpomdp[sumo].
+"""
+
+import csv
+import sys
+import time
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+
+from decpomdp.experiments.sumo import MEASURES, TEST_SEED, Score, difference, learned, scores, summary, transferred
+from decpomdp.experiments.sumo_learning import SharedSettings
+from decpomdp.io.team import read_team, write_team
+from decpomdp.rollouts.tables import players_of
+from decpomdp.sumo.grid import RATE, SumoGrid
+
+SEEDS, DECISIONS = 5, 180
+
+
+def learn(path="sumo-team.json", iterations=None, seed="0"):
+    settings = SharedSettings()
+    if iterations is not None:
+        settings = replace(settings, iterations=int(iterations))
+    begin, best = time.perf_counter(), None
+    for iteration, team, ratio in learned(SumoGrid(4), settings, int(seed)):
+        if team != best:
+            write_team(team, path)  # an interrupt leaves the best so far
+            best = team
+        print(f"iteration {iteration:3d}  best so far: worst measure {ratio:.3f} of longest queue  "
+              f"{time.perf_counter() - begin:5.0f} s", flush=True)  # fmt: skip
+    print(f"{path}: {best.controllers[0].nodes} nodes at every light")
+
+
+def compare(path, side="4", seeds=str(SEEDS), decisions=str(DECISIONS), rate=str(RATE), out=None):
+    grid = SumoGrid(int(side), rate=float(rate))
+    teams = {**grid.policies(), "learned": transferred(read_team(path), grid)}
+    numbers = [TEST_SEED + k for k in range(int(seeds))]
+    found = scores(grid, teams, numbers, int(decisions), watch=lambda score: print(score, flush=True))
+    if out is not None:
+        with open(out, "w", newline="") as file:
+            writer = csv.DictWriter(file, [field.name for field in fields(Score)])
+            writer.writeheader()
+            writer.writerows(asdict(score) for score in found)
+    report(found, side, decisions, rate)
+
+
+def report(found, side, decisions, rate):
+    names = list(dict.fromkeys(score.policy for score in found))
+    print(f"\n{side} x {side} lights, {decisions} decisions of 10 s, {rate} vehicles an hour and gate; "
+          "mean and 95 % interval over demand seeds")  # fmt: skip
+    print("| policy | total waiting (vehicle-hours) | mean travel time (s) | arrived |")
+    print("|---|---|---|---|")
+    for name in names:
+        print(f"| {name} | " + " | ".join(cell(summary(found, name, m), m) for m in MEASURES) + " |")
+    for name in names[:-1]:
+        cells = [cell(difference(found, names[-1], name, m), m) for m in MEASURES]
+        print(f"| {names[-1]} less {name} | " + " | ".join(cells) + " |")
+
+
+def cell(told, measure):
+    scale, digits = (3600, 1) if measure == "waiting" else (1, 1 if measure == "travel" else 0)
+    return f"{told.mean / scale:.{digits}f} ± {told.give / scale:.{digits}f}"
+
+
+def table(folder="sumo-table"):
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    team = str(Path(folder) / "team.json")
+    learn(team)
+    compare(team, "4", out=Path(folder) / "grid4.csv")
+    compare(team, "10", out=Path(folder) / "grid10.csv")
+
+
+def speed():
+    for side, horizon in ((4, 60), (10, 30)):
+        for workers in (1, 2):
+            grid = SumoGrid(side, workers=workers)
+            players = players_of(grid.policies()["longest-queue"])
+            grid.play_seeds(players, list(range(workers)), 1)
+            begin = time.perf_counter()
+            grid.play_seeds(players, list(range(2 * workers)), horizon)
+            seconds = time.perf_counter() - begin
+            grid.close()
+            print(f"{side:2d} x {side}, {workers} processes: {2 * workers * horizon / seconds:.1f} decisions a second, "
+                  "warm-up included", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    {"table": table, "learn": learn, "compare": compare, "speed": speed}[sys.argv[1]](*sys.argv[2:])

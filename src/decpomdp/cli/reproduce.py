@@ -1,0 +1,98 @@
+"""`decpomdp reproduce`."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from decpomdp.cli import words
+
+if TYPE_CHECKING:
+    from decpomdp.experiments.crew import Progress
+
+EVERY = 10.0  # seconds between lines where no terminal looks on
+
+
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="table2, figure1, figure2, appendix, complexity, robustness, or all of them: all."
+        ),
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer seeds, smaller sizes: minutes instead of hours.")
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, max=1000, help="Runs of everything; default: each its own number.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for cells, data, figures and page; an unfinished one is continued.")
+    ] = Path("reproduced"),
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Cells at the same time; default: as many as cores.")
+    ] = None,
+    as_json: words.Json = False,
+) -> None:
+    """Compute the tables and figures of the paper, beside its published numbers, on one page.
+
+    Ctrl-C keeps every finished cell; the same command goes on from there.
+    """
+    from decpomdp.engines.threads import default_threads
+    from decpomdp.experiments import reproduction
+    from decpomdp.report.reproduced import write_reproduced
+
+    kind = "quick" if quick else "full"
+    names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
+    try:
+        with Shower() as tell:
+            shown = reproduction.reproduce(names, efforts, out, jobs or default_threads(), tell)
+    except KeyboardInterrupt:
+        words.note(f"finished cells are kept in {out}; the same command goes on from there")
+        raise
+    page = write_reproduced(shown, out, kind)
+    claims = [claim for each in shown if each.experiment.name in names for claim in each.claims]
+    told = [{"says": claim.says, "seen": claim.seen, "evidence": claim.evidence} for claim in claims]
+    lines = [f"{claim.seen:<6} {claim.says}" for claim in claims]
+    words.tell({"page": str(page), "claims": told}, as_json, [*lines, f"written to {page}"])
+
+
+class Shower:
+    """Overall progress and the time that is left, on standard error."""
+
+    def __init__(self) -> None:
+        self.live, self.last, self.width = sys.stderr.isatty(), 0.0, 0
+
+    def __enter__(self) -> "Shower":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()
+
+    def __call__(self, progress: "Progress") -> None:
+        ends = progress.done in (0, progress.todo)
+        now = time.monotonic()
+        if not self.live and not ends and now - self.last < EVERY:
+            return
+        self.last = now
+        line = told(progress)
+        if self.live:
+            sys.stderr.write("\r" + line.ljust(self.width))
+            self.width = max(self.width, len(line))
+        else:
+            sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+
+def told(progress: "Progress") -> str:
+    """12/80 cells (30 kept), 95 s, 430 s left: broadcast mcem seed 1"""
+    line = f"{progress.done}/{progress.todo} cells ({progress.kept} kept)"
+    if progress.done:
+        line += f", {progress.seconds:.0f} s"
+    if progress.left is not None and progress.done < progress.todo:
+        line += f", {progress.left:.0f} s left"
+    return line if progress.last is None else f"{line}: {progress.last.name}"

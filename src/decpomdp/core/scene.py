@@ -1,0 +1,104 @@
+"""Streets, lights and queues of a simulator, for people to look at: the same few nouns for every traffic problem.
+
+A simulator that takes place on streets may offer two more methods, and the page and the animations draw it:
+
+    street_map() -> StreetMap              what stays: where the lights are, which streets there are
+    street_scene(episode=0) -> StreetScene one episode of the current batch at this moment: queues and greens
+
+Light n is agent n. Places are (column, row) in blocks: the light in the second row and third column stands at (2, 1);
+rows go down. Whoever draws asks for the scene after `reset` and after every `step`: `waiting` is what waits now, before
+the next action; `green` is what the lights showed in the step that led here (`NEITHER` before the first).
+
+    >>> corner = StreetMap(((0.0, 0.0),), (Street("east", (-1.0, 0.0), (0.0, 0.0), (1.0, 0.0)),), most=9)
+    >>> StreetScene(waiting=(4,), green=(ROW,)).fitting(corner).waiting
+    (4,)
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from decpomdp.core.checks import text, whole
+from decpomdp.core.errors import InputError
+
+Place = tuple[float, float]  # column, row
+
+NEITHER, ROW, COLUMN = -1, 0, 1  # who has green at a light
+MOST_CARS = 10_000  # that a street may hold
+FAR = 1_000.0  # blocks from the origin
+
+
+@dataclass(frozen=True, slots=True)
+class Street:
+    """One queue of cars: they come from `start`, wait before `stop` and go on to `end`.
+
+    A street that is crossed by several lights and has one queue before the first of them goes on to its end; an
+    approach to a single light has the same `stop` and `end`. Streets run along a row or along a column.
+    """
+
+    name: str
+    start: Place
+    stop: Place
+    end: Place
+
+    def __post_init__(self) -> None:
+        text("street: name", self.name)
+        put = object.__setattr__
+        for field in ("start", "stop", "end"):
+            put(self, field, _place(f"street {self.name}: {field}", getattr(self, field)))
+        places = (self.start, self.stop, self.end)
+        if self.start == self.stop or not any(len({place[axis] for place in places}) == 1 for axis in (0, 1)):
+            raise InputError(f"street {self.name}: expected a way along a row or a column, got {places}")
+
+
+@dataclass(frozen=True, slots=True)
+class StreetMap:
+    """What stays the same: lights[n] is the place of agent n's light, `most` the cars at which a street is full."""
+
+    lights: tuple[Place, ...]
+    streets: tuple[Street, ...]
+    most: int
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "lights", tuple(_place(f"light {n}", place) for n, place in enumerate(self.lights)))
+        put(self, "streets", tuple(self.streets))
+        put(self, "most", whole("street map: cars of a full street", self.most, 1, MOST_CARS))
+        if not self.lights or not self.streets:
+            raise InputError("street map: expected at least one light and one street, got none")
+
+
+@dataclass(frozen=True, slots=True)
+class StreetScene:
+    """One moment: waiting[street] cars and green[light], which is ROW, COLUMN or NEITHER."""
+
+    waiting: tuple[int, ...]
+    green: tuple[int, ...]
+
+    def fitting(self, streets: StreetMap) -> "StreetScene":
+        """The scene itself, if it is one of that map."""
+        if len(self.waiting) != len(streets.streets) or len(self.green) != len(streets.lights):
+            raise InputError(
+                f"street scene: expected {len(streets.streets)} queues and {len(streets.lights)} lights, "
+                f"got {len(self.waiting)} and {len(self.green)}"
+            )
+        waiting = tuple(whole("street scene: waiting", cars, 0, MOST_CARS) for cars in self.waiting)
+        green = tuple(whole("street scene: green", light, NEITHER, COLUMN) for light in self.green)
+        return StreetScene(waiting, green)
+
+
+@runtime_checkable
+class OnStreets(Protocol):
+    """What a simulator offers that can be drawn as streets."""
+
+    def street_map(self) -> StreetMap: ...
+    def street_scene(self, episode: int = 0) -> StreetScene: ...
+
+
+def _place(name: str, value: Place) -> Place:
+    try:
+        column, row = (float(number) for number in value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected a column and a row, got {value!r}") from None
+    if not (abs(column) <= FAR and abs(row) <= FAR):
+        raise InputError(f"{name}: expected a place within {FAR:g} blocks, got {value!r}")
+    return column, row

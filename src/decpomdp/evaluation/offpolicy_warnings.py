@@ -1,0 +1,50 @@
+"""What speaks against an off-policy estimate: too few episodes that agree, actions that nobody ever took."""
+
+import numpy as np
+
+from decpomdp.core import Episodes, Team
+from decpomdp.core.minimal import minimised
+from decpomdp.evaluation.offpolicy_estimates import LARGEST, Weighted
+
+ENOUGH = 10.0  # effective episodes below which an estimate is not to be relied on
+FEWEST = 0.99  # a mean ratio below this is worth a word,
+ERRORS = 5.0  # if it is this many standard errors below 1: ratios are skewed, so a few are not unusual
+
+
+def warnings_of(
+    episodes: Episodes, team: Team, shares: Weighted, ratios: np.ndarray, sizes: np.ndarray
+) -> tuple[str, ...]:
+    """Why the estimates are not to be relied on; ratios[k, t] and the effective sample sizes[t] are theirs."""
+    said = [*_never_taken(episodes, team)]
+    if not shares.scaled[:, -1].any():
+        said.append("no episode of the data is possible under the team: the estimates mean nothing")
+    elif sizes.min() < ENOUGH:
+        t = int(sizes.argmin())
+        said.append(
+            f"the effective sample size falls to {sizes[t]:.3g} of {episodes.count} episodes at step {t}: "
+            f"do not rely on the estimates; collect more episodes, or closer to the team"
+        )
+    means, errors = ratios.mean(axis=0), ratios.std(axis=0) / np.sqrt(episodes.count)
+    missing = (means < FEWEST) & (means + ERRORS * errors < 1)
+    if missing.any():
+        t = int(missing.argmax())
+        said.append(
+            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: the team takes actions that the "
+            f"behaviour never or hardly ever takes there"
+        )
+    if (shares.top >= LARGEST).any():
+        said.append(f"some ratios are beyond exp({LARGEST:g}) and were cut: the horizon is too long for these data")
+    return tuple(said)
+
+
+def _never_taken(episodes: Episodes, team: Team) -> list[str]:
+    """Actions that a reachable node of the team may take and that the data never show."""
+    said = []
+    for n, (agent, controller) in enumerate(zip(episodes.agents, minimised(team).controllers, strict=True)):
+        counts = np.bincount(episodes.actions[:, n], minlength=len(agent.actions))
+        unseen = [agent.actions[a] for a in np.flatnonzero((counts == 0) & (controller.action.max(axis=0) > 0))]
+        if unseen:
+            said.append(
+                f"{agent.name} may take {', '.join(unseen)}, which the data never show: the estimates leave it out"
+            )
+    return said

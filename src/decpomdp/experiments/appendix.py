@@ -1,0 +1,162 @@
+"""The appendix: value, inferred nodes and exploration rate per iteration, for the five problems."""
+
+from dataclasses import dataclass
+
+from decpomdp.core.fit import Row
+from decpomdp.experiments.cells import Cell
+from decpomdp.experiments.experiment import (
+    Claim,
+    Curve,
+    Experiment,
+    Panel,
+    Picture,
+    Results,
+    Rows,
+    Table,
+    chosen,
+    column,
+    distinct,
+)
+from decpomdp.experiments.judging import mean_of
+from decpomdp.experiments.published import PROBLEMS, TABLE2
+
+WORK = "decpomdp.experiments.sequence:work"
+ABOUT = (
+    "One unbroken sequence of batches of 50 episodes with u = 100, from the best replayed episode: one round of our "
+    "loop. Values are exact, of the iteration's posterior mean and of its likeliest choices. Table 2 is the whole "
+    "loop: more starts, and the best team kept. The update of the exploration rate is a reconstruction; "
+    "the paper gives none."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is run."""
+
+    seeds: int = 10
+    problems: tuple[str, ...] = tuple(PROBLEMS)
+    iterations: int = 200
+    every: int = 5
+
+
+QUICK = Effort(seeds=3, iterations=60)
+FULL = Effort()
+
+
+def cells(effort: Effort) -> list[Cell]:
+    """Problem x seed."""
+    found = []
+    for seed in range(effort.seeds):
+        for problem in effort.problems:
+            cost = (0.15 if problem in ("boxpushing", "marsrovers") else 0.05) * effort.iterations + 2
+            settings = {"problem": problem, "seed": seed, "iterations": effort.iterations, "every": effort.every}
+            found.append(Cell(WORK, settings, cost))
+    return found
+
+
+def rows(results: Results) -> list[Row]:
+    """One row per iteration."""
+    return [
+        {"problem": cell.settings["problem"], "seed": cell.settings["seed"], **row}
+        for cell, result in results
+        for row in result
+    ]
+
+
+def tables(rows: Rows) -> list[Table]:
+    """First and last iteration, beside the published value and size."""
+    header = (
+        "problem",
+        "paper: value, |Z|",
+        "iterations",
+        "value: first",
+        "last",
+        "likeliest choices",
+        "|Z|: first",
+        "last ",
+        "exploration: first",
+        "last  ",
+    )
+    return [Table("First and last iteration", header, tuple(_line(rows, name) for name in distinct(rows, "problem")))]
+
+
+def _line(rows: Rows, problem: str) -> tuple[str, ...]:
+    some = chosen(rows, problem=problem)
+    ends = min(column(some, "iteration")), max(column(some, "iteration"))
+
+    def told(key: str, place: int) -> str:
+        return mean_of(column(chosen(some, iteration=ends[place]), key)).words()
+
+    entry = TABLE2[problem, "sbpr-iterations"]
+    pairs = [told(key, place) for key in ("mean_nodes", "exploration") for place in (0, 1)]
+    values = (told("value", 0), told("value", 1), told("decided", 1))
+    return PROBLEMS[problem], f"{entry.value:g}, {entry.nodes:g}", f"{ends[1]:.0f}", *values, *pairs
+
+
+def pictures(rows: Rows) -> list[Picture]:
+    """A row of three panels per problem."""
+    panels = []
+    for problem in distinct(rows, "problem"):
+        some = chosen(rows, problem=problem)
+        value = (_curve(some, "value", "posterior mean"), _curve(some, "decided", "likeliest choices"))
+        panels.append(
+            (
+                Panel(PROBLEMS[problem], "iteration", "value", (*value, _published(some, problem))),
+                Panel("", "iteration", "nodes per agent", (_curve(some, "mean_nodes", "occupied"),), from_zero=True),
+                Panel(
+                    "",
+                    "iteration",
+                    "exploration rate",
+                    (_curve(some, "exploration", "mean over visits"),),
+                    from_zero=True,
+                ),
+            )
+        )
+    caption = (
+        "Sequential batches of 50 episodes, u = 100: value of the iteration's policy, occupied nodes, exploration "
+        "rate. Bands: one standard deviation over seeds. Dashed: the paper's table 2."
+    )
+    return [Picture("appendix", caption, tuple(panels))]
+
+
+def _curve(some: Rows, key: str, name: str) -> Curve:
+    known = [row for row in some if row[key] is not None]
+    points = distinct(known, "iteration")
+    means = [mean_of(column(chosen(known, iteration=i), key)) for i in points]
+    error = tuple(m.spread for m in means)
+    return Curve(name, tuple(float(i) for i in points), tuple(m.value for m in means), error)
+
+
+def _published(some: Rows, problem: str) -> Curve:
+    points = column(some, "iteration")
+    return Curve("paper", (min(points), max(points)), (TABLE2[problem, "sbpr-iterations"].value,) * 2, None, "level")
+
+
+def claims(rows: Rows) -> list[Claim]:
+    """What the paper's plots are there to show."""
+    told, rising, falling = [], 0, 0
+    for problem in distinct(rows, "problem"):
+        some = chosen(rows, problem=problem)
+        ends = min(column(some, "iteration")), max(column(some, "iteration"))
+        value, rate = (
+            [mean_of(column(chosen(some, iteration=i), key)).value for i in ends] for key in ("value", "exploration")
+        )
+        rising, falling = rising + (value[1] > value[0]), falling + (rate[1] < rate[0])
+        told.append(f"{PROBLEMS[problem]} {value[0]:.2f} to {value[1]:.2f}, exploring {rate[0]:.2f} to {rate[1]:.2f}")
+    count = len(told)
+    seen = "yes" if rising == falling == count else "no" if rising == 0 else "partly"
+    says = "Over the iterations values rise while the exploration rate falls."
+    return [Claim(says, seen, "; ".join(told) + ".")]
+
+
+EXPERIMENT = Experiment(
+    "appendix",
+    "Appendix: learning curves of the paper's loop",
+    ABOUT,
+    {"quick": QUICK, "full": FULL},
+    cells,
+    rows,
+    tables,
+    pictures,
+    claims,
+)

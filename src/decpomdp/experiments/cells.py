@@ -1,0 +1,87 @@
+"""A cell of a table: one piece of work, kept on disk the moment it is finished.
+
+The work is a function, named by where it lives, of settings that JSON can hold. It is pure: the same settings give the
+same result, but for what is called `seconds`. The result is written at once or not at all, under a digest of the work,
+its settings and our version: a finished cell is never computed again, and two tables share the cells they share.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from decpomdp.core import FormatError
+from decpomdp.io.files import finite, in_words, read_bytes, write_bytes
+
+Settings = Mapping[str, Any]  # what JSON can hold
+FOLDER = "cells"
+LIMIT = 100_000_000  # bytes of a file that we wrote ourselves
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is to be computed, and where the result is kept below the table's folder."""
+
+    work: str  # "package.module:function"
+    settings: Settings
+    cost: float = 1.0  # seconds, about: how the time that is left is foretold
+    alone: bool = False  # its time is its result: nothing else runs beside it
+    own_file: str = ""  # the work itself writes this file; otherwise the result is kept under the digest
+
+    @property
+    def digest(self) -> str:
+        """What the result depends on, in 24 characters."""
+        from decpomdp import __version__
+
+        told = json.dumps([self.work, self.settings, __version__], sort_keys=True, allow_nan=False)
+        return hashlib.sha256(told.encode()).hexdigest()[:24]
+
+    @property
+    def place(self) -> str:
+        """The file of the finished cell."""
+        return self.own_file or f"{FOLDER}/{self.digest}.json"
+
+    @property
+    def name(self) -> str:
+        """For people: what it is about."""
+        told = [self.settings[key] for key in ("problem", "method", "vary") if key in self.settings]
+        return " ".join(str(part) for part in (*told, f"seed {self.settings.get('seed', 0)}"))
+
+
+def finished(folder: Path, cell: Cell) -> bool:
+    """Whether the cell's result is there."""
+    return (folder / cell.place).exists()
+
+
+def keep(folder: Path, cell: Cell, result: Any) -> None:
+    """Write the result, complete or not at all."""
+    path = folder / cell.place
+    with in_words(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    told = {"work": cell.work, "settings": cell.settings, "result": finite(result)}
+    write_bytes(path, json.dumps(told, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n")
+
+
+def result_of(folder: Path, cell: Cell) -> Any:
+    """The result of a finished cell; None if it is not finished."""
+    content = content_of(folder / cell.place)
+    return content if content is None or cell.own_file else content["result"]
+
+
+def content_of(path: Path) -> Any:
+    """What a finished cell's file says; None if there is none."""
+    if not path.exists():
+        return None
+    try:
+        return json.loads(read_bytes(path, LIMIT))
+    except ValueError:
+        raise FormatError(str(path), None, "expected a finished cell, got something else; delete it") from None
+
+
+def results_of(folder: Path, cells: Sequence[Cell]) -> list[tuple[Cell, Any]] | None:
+    """All cells with their results; None while one of them is missing."""
+    if not all(finished(folder, cell) for cell in cells):
+        return None
+    return [(cell, result_of(folder, cell)) for cell in cells]

@@ -1,0 +1,144 @@
+"""Runs the cells of a table that are not finished, several at a time, each in a process of its own.
+
+Processes are started once and given cell after cell, so that compiled code is loaded once. They use one thread each for
+matrix products. Cells whose time is their result are left to the end and run one at a time. An interrupt ends
+the processes; what is finished is kept.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from decpomdp.core import InputError
+from decpomdp.experiments.cells import Cell, finished, keep
+
+SERIAL = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the table is."""
+
+    done: int  # cells in this run
+    todo: int  # cells in this run, the finished ones included
+    kept: int  # cells that were finished before
+    seconds: float  # since this run began
+    left: float | None  # seconds until the end, about; None before the first cell is finished
+    last: Cell | None  # the cell that was finished last
+
+
+Tell = Callable[[Progress], None]
+
+
+def run_cells(folder: Path, cells: Sequence[Cell], jobs: int, tell: Tell) -> None:
+    """Run every cell that is not finished, `jobs` at a time."""
+    wanted = list({cell.place: cell for cell in cells}.values())
+    todo = [cell for cell in wanted if not finished(folder, cell)]
+    begin, total, done = monotonic(), sum(cell.cost for cell in todo), 0.0
+
+    def told(number: int, last: Cell | None) -> Progress:
+        seconds = monotonic() - begin
+        left = (total - done) * seconds / done if done > 0 else None
+        return Progress(number, len(todo), len(wanted) - len(todo), seconds, left, last)
+
+    tell(told(0, None))
+    together, alone = [c for c in todo if not c.alone], [c for c in todo if c.alone]
+    number = 0
+    with Crew() as crew:
+        for cell, result in chain(crew.work(together, jobs), crew.work(alone, 1)):
+            if not cell.own_file:
+                keep(folder, cell, result)
+            number, done = number + 1, done + cell.cost
+            tell(told(number, cell))
+
+
+class Crew:
+    """Processes that wait for cells."""
+
+    def __init__(self) -> None:
+        self.processes: list[subprocess.Popen[str]] = []
+        self.idle: list[subprocess.Popen[str]] = []
+        self.closed = False
+        self.lock = threading.Lock()
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.closed = True
+            for process in self.processes:
+                process.kill()
+        for process in self.processes:
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+    def work(self, cells: Sequence[Cell], at_once: int) -> Iterator[tuple[Cell, Any]]:
+        """Cells with their results, as they come."""
+        if not cells:
+            return
+        pool = ThreadPoolExecutor(min(at_once, len(cells)))
+        try:
+            waiting = {pool.submit(self._one, cell): cell for cell in cells}
+            for each in as_completed(waiting):
+                yield waiting[each], each.result()
+        finally:  # an interrupt, an error: the threads wait for processes that have to end first
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _one(self, cell: Cell) -> Any:
+        process = self._process()
+        told = _asked(process, json.dumps({"work": cell.work, "settings": cell.settings}, allow_nan=False))
+        if not told:
+            raise InputError(f"{cell.name}: its process ended before it was finished (code {process.wait()})")
+        with self.lock:
+            self.idle.append(process)
+        content = json.loads(told)
+        if "error" in content:
+            raise InputError(f"{cell.name}: {content['error']}")
+        return content["result"]
+
+    def _process(self) -> "subprocess.Popen[str]":
+        """One that has nothing to do, or a new one."""
+        with self.lock:
+            if self.closed:
+                raise InputError("the work was ended")
+            if not self.idle:
+                self.processes.append(_started())
+                self.idle.append(self.processes[-1])
+            return self.idle.pop()
+
+
+def _started() -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "decpomdp.experiments.worker"]
+    # a session of its own: an interrupt at the keyboard must not reach learners, which would take it for the end
+    return subprocess.Popen(  # noqa: S603 our own program
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **dict.fromkeys(SERIAL, "1")},
+        start_new_session=True,
+    )
+
+
+def _asked(process: "subprocess.Popen[str]", line: str) -> str:
+    """The answer of a process; empty if it has ended."""
+    if process.stdin is None or process.stdout is None:
+        return ""
+    try:
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        return process.stdout.readline()
+    except (OSError, ValueError):  # its pipes are closed
+        return ""

@@ -1,0 +1,122 @@
+"""Figures as PNG and SVG, by matplotlib. The same numbers give the same files."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from decpomdp.core import InputError
+from decpomdp.experiments.experiment import Curve, Panel, Picture
+from decpomdp.io.files import replacing
+
+COLOURS = ("#1b7f79", "#d1642e", "#5b5ea6", "#b8902a", "#7a7a7a", "#a6365b")  # told apart with any kind of colour sight
+WIDE, HIGH = 3.6, 2.7  # inches of a panel
+DOTS = 110  # an inch
+DECADE = 12.0  # least ratio of the ends of a logarithmic axis
+FEW = 8  # points whose errors are drawn as bars; those of more make a band
+
+
+def draw(picture: Picture, folder: Path) -> list[Path]:
+    """Write NAME.png and NAME.svg into `folder`."""
+    plt = pyplot()
+    rows, columns = len(picture.panels), max(len(row) for row in picture.panels)
+    colours = _colours(picture)
+    with plt.rc_context({"font.size": 8, "svg.hashsalt": picture.name, "svg.fonttype": "path"}):
+        size = (WIDE * columns, HIGH * rows)
+        figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+        try:
+            for place, line in enumerate(picture.panels):
+                for spot in range(columns):
+                    _draw_panel(axes[place][spot], line[spot] if spot < len(line) else None, colours)
+            _legend(figure, picture)
+            return [_save(figure, folder / f"{picture.name}.{kind}") for kind in ("png", "svg")]
+        finally:
+            plt.close(figure)
+
+
+def _colours(picture: Picture) -> dict[str, str]:
+    """A thing has the same colour in all panels; what follows a colon in its name is a remark."""
+    curves = (curve for row in picture.panels for panel in row for curve in panel.curves)
+    names = dict.fromkeys(curve.name.partition(":")[0] for curve in curves)
+    return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
+
+
+def _legend(figure: Any, picture: Picture) -> None:
+    """One for all panels, unless the names have remarks: those belong to their panels."""
+    known: dict[str, Any] = {}
+    for axes in figure.axes:
+        known |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    if any(":" in name for name in known):
+        for axes in figure.axes:
+            axes.legend(fontsize=6.5, frameon=False)
+    else:
+        columns = min(len(known), 3 * len(picture.panels[0]))
+        figure.legend(known.values(), known, loc="outside lower center", ncols=columns, frameon=False, fontsize=7.5)
+
+
+def pyplot() -> Any:
+    """Matplotlib without a screen."""
+    os.environ.setdefault("MPLBACKEND", "agg")
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise InputError("figures need matplotlib: pip install decpomdp[figures]") from None
+    return plt
+
+
+def _save(figure: Any, path: Path) -> Path:
+    kind = path.suffix.removeprefix(".")
+    told: dict[str, str | None] = {"Date": None} if kind == "svg" else {"Software": None}  # nothing that changes
+    with replacing(path) as part:
+        figure.savefig(part, format=kind, dpi=DOTS, metadata=told)
+    return path
+
+
+def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None:
+    if panel is None:
+        axes.set_axis_off()
+        return
+    for curve in panel.curves:
+        _draw_curve(axes, curve, colours[curve.name.partition(":")[0]])
+    axes.set_title(panel.title, fontsize=9)
+    axes.set_xlabel(panel.across)
+    axes.set_ylabel(panel.up)
+    axes.grid(alpha=0.25, linewidth=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    if panel.from_zero:
+        axes.set_ylim(bottom=0)
+    if panel.logarithmic or panel.across_logarithmic:
+        _logarithmic(axes, panel)
+
+
+def _logarithmic(axes: Any, panel: Panel) -> None:
+    """Ticks at the sizes themselves; upright, at least a decade, so that noise does not look like growth."""
+    axes.set_xscale("log")
+    places = sorted({x for curve in panel.curves for x in curve.x})
+    axes.set_xticks(places, [f"{x:g}" for x in places], minor=False)
+    axes.set_xticks([], minor=True)
+    if panel.logarithmic:
+        axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        wider = max(1.0, (DECADE / (high / low)) ** 0.5)
+        axes.set_ylim(low / wider, high * wider)
+
+
+def _draw_curve(axes: Any, curve: Curve, colour: str) -> None:
+    if curve.style == "level":
+        axes.plot(curve.x, curve.y, color=colour, linestyle="--", linewidth=1.2, label=curve.name)
+    else:
+        line = ":" if curve.style == "dotted" else "-"
+        axes.plot(curve.x, curve.y, color=colour, linestyle=line, marker=_mark(curve), markersize=3, label=curve.name)
+    if curve.error is None:
+        return
+    if curve.style == "level" or len(curve.x) > FEW:
+        low = [y - e for y, e in zip(curve.y, curve.error, strict=True)]
+        high = [y + e for y, e in zip(curve.y, curve.error, strict=True)]
+        axes.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)
+    else:
+        axes.errorbar(curve.x, curve.y, curve.error, color=colour, fmt="none", capsize=2, linewidth=0.8)
+
+
+def _mark(curve: Curve) -> str:
+    """Points of long curves need no marks."""
+    return "" if len(curve.x) > 25 else "o"

@@ -1,0 +1,90 @@
+"""Means with intervals, and the rule by which a number of the paper agrees with ours.
+
+The paper gives one number per entry, the mean of 100 test episodes, without an error. Ours are means over seeds. The
+interval is at 95 %: Student's t for the spread over seeds and, because the paper's number is a mean of 100 episodes
+too, the standard error of such a mean:
+
+    half = t(0.975, n - 1) s / sqrt(n)  (+)  1.96 e,    (+): root of the sum of squares
+
+A published value agrees when it lies within ours +- half. Otherwise ours is higher or lower. With one seed there is no
+spread to speak of: only the error of the test counts.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+RULE = (
+    "A published value agrees when it lies in our 95 % interval: the mean over seeds plus or minus Student's t times "
+    "its standard error, widened by the error of a mean of 100 test episodes, which the published values are. "
+    "Otherwise ours is higher or lower. A published size agrees when it lies between the smallest and the largest of "
+    "ours. Times are of different machines and are not judged. Two means of ours are level when the 95 % interval of "
+    "their difference holds 0, else one is above. With few seeds only large differences stand out."
+)
+NORMAL = 1.96
+ROUNDING = 1e-6  # of values that are the same team's
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Of some runs."""
+
+    value: float
+    half: float  # width of the interval to either side
+    spread: float  # standard deviation over seeds; 0 for one
+    least: float
+    most: float
+    count: int
+
+    def words(self, digits: int = 2) -> str:
+        """12.34 +- 0.56"""
+        return f"{self.value:.{digits}f}" if self.count < 2 else f"{self.value:.{digits}f} ± {self.half:.{digits}f}"
+
+
+def mean_of(values: Sequence[float], test_error: float = 0.0) -> Mean:
+    """The mean of one number per seed; `test_error`: standard error of what it is compared with.
+
+    >>> mean_of([1.0, 2.0, 3.0]).words()
+    '2.00 ± 2.48'
+    """
+    from scipy.special import stdtrit
+
+    known = np.asarray(values, np.float64)
+    count = len(known)
+    spread = float(known.std(ddof=1)) if count > 1 else 0.0
+    seeds = float(stdtrit(count - 1, 0.975)) * spread / math.sqrt(count) if count > 1 else 0.0
+    half = math.hypot(seeds, NORMAL * test_error)
+    return Mean(float(known.mean()), half, spread, float(known.min()), float(known.max()), count)
+
+
+def verdict(published: float, ours: Mean) -> str:
+    """Whether a published value agrees, or ours is higher or lower."""
+    if abs(published - ours.value) <= ours.half:
+        return "agrees"
+    return "higher" if ours.value > published else "lower"
+
+
+def size_verdict(published: float, ours: Mean) -> str:
+    """Whether a published size agrees, or ours has more or fewer nodes."""
+    if ours.least <= published <= ours.most:
+        return "agrees"
+    return "more" if ours.value > published else "fewer"
+
+
+def above(one: Mean, other: Mean) -> str:
+    """How two means of ours compare: "above", "below", or "level" when the interval of the difference holds 0."""
+    gap = one.value - other.value
+    if abs(gap) <= max(math.hypot(one.half, other.half), ROUNDING):
+        return "level"
+    return "above" if gap > 0 else "below"
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """The slope of the straight line through the points on logarithmic axes.
+
+    >>> round(exponent([1, 2, 4, 8], [3, 12, 48, 192]), 6)
+    2.0
+    """
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])

@@ -1,0 +1,79 @@
+"""The work of a cell of figure 1 and of the robustness grid: learn once from recorded episodes.
+
+The episodes are those of the semi-random behaviour: every agent follows the PBVI policy of the centralised problem
+with some probability and is random otherwise. Dec-SBPR begins with the best episodes and a truncation, EM with random
+controllers of a fixed size.
+"""
+
+from functools import cache
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from decpomdp.core import DecPOMDP, Team
+from decpomdp.domains.load import load_model
+from decpomdp.evaluation import exact_value, sampled_value
+from decpomdp.experiments.cells import Settings
+from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
+from decpomdp.learners import ExpectationMaximisation, LearnSettings, Prior, StickBreaking, learn_from_episodes
+from decpomdp.planners.pbvi import AlphaPolicy, pbvi
+from decpomdp.planners.semi_random import semi_random
+from decpomdp.rollouts import collect
+
+BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used here
+
+
+def work(settings: Settings) -> dict[str, Any]:
+    """One fit: problem, episodes, steps, follow, seed (of the data and the start), method, and what the prior takes."""
+    model = load_model(settings["problem"], DISCOUNT)
+    counts = {"episodes": settings["episodes"], "steps": settings["steps"], "seed": settings["seed"]}
+    data = semi_random(model, _expert(settings["problem"]), settings["follow"], threads=1, **counts)
+    fixed = settings["method"] == "em"
+    keys = ("sweeps", "tolerance", "cap") if fixed else ("sweeps", "tolerance", "cap", "truncation")
+    options = {key: settings[key] for key in keys}
+    begin = "random" if fixed else "best"
+    _warm()
+    began = process_time()
+    fit = learn_from_episodes(
+        data, _prior(settings), begin, settings=LearnSettings(**options), seed=settings["seed"], threads=1
+    )
+    seconds = process_time() - began
+    played = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1)
+    best = max(fit.trace, key=lambda row: float(row["bound"]))  # type: ignore[arg-type]
+    return {
+        "value": exact_value(model, fit.team).value,
+        "decided": exact_value(model, fit.decided or fit.team).value,
+        "sampled": played.value,
+        "sampled_error": played.standard_error,
+        "inferred": float(np.mean(fit.posterior.sizes)) if fit.posterior is not None else None,
+        "nodes": float(np.mean(fit.team.nodes)),
+        "sample_size": best["sample_size"],
+        "behaviour": float(data.returns().mean()),
+        "sweeps": len(fit.trace) - 1,
+        "stopped": fit.stopped,
+        "seconds": seconds,
+    }
+
+
+def _prior(settings: Settings) -> Prior:
+    if settings["method"] == "em":
+        return ExpectationMaximisation(settings["nodes"])
+    given = {key: settings[key] for key in ("c", "d", "reading")}
+    return StickBreaking(shared=settings["method"] == "dp", **given)
+
+
+@cache
+def _expert(problem: str) -> AlphaPolicy:
+    """The policy that is half-heartedly followed; the same for all cells of a process."""
+    model: DecPOMDP = load_model(problem, DISCOUNT)
+    return pbvi(model, beliefs=BELIEFS, threads=1).policy
+
+
+@cache
+def _warm() -> None:
+    """Compiled code is loaded once per process; that time belongs to no cell."""
+    model = load_model("broadcast", DISCOUNT)
+    data = collect(model, Team.uniform(model), 20, 5)
+    learn_from_episodes(data, ExpectationMaximisation(2), settings=LearnSettings(sweeps=6, cap=5.0), threads=1)
+    learn_from_episodes(data, settings=LearnSettings(sweeps=6, truncation=5, cap=5.0), threads=1)

@@ -1,0 +1,81 @@
+"""The work of a cell of table 2: learn or plan one team, and say what it is worth.
+
+Its value is exact and, beside it, as the paper measured: the mean of 100 test episodes of 1000 steps. Seconds are those
+of the processor, on one thread: whatever else the machine does, a method gets as much as was meant for it.
+"""
+
+from functools import cache
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from decpomdp.core import DecPOMDP, Fit, Row, Watch, unwatched
+from decpomdp.domains.load import load_model
+from decpomdp.evaluation import exact_value, sampled_value
+from decpomdp.experiments.cells import Settings
+from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
+from decpomdp.interaction.front import METHODS as LEARNERS
+from decpomdp.interaction.front import learn
+from decpomdp.interaction.mcem import McemSettings
+from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.learners import BayesFit
+from decpomdp.planners.front import plan
+
+SMALL: dict[str, dict[str, Any]] = {  # a run that only loads what is compiled
+    "sbpr": {
+        "iterations": 1,
+        "settings": SbprSettings(random_episodes=200, lengths=(3,), elites=1, generations=0, tests=50),
+    },
+    "mcem": {"iterations": 1, "settings": McemSettings(random_episodes=200, elites=1, tests=50)},
+    "search": {"steps": 10_000},
+    "periem": {"restarts": 1},
+    "fb-hsvi": {"iterations": 1},
+}
+
+
+def work(settings: Settings) -> dict[str, Any]:
+    """One team: settings are `problem`, `method`, `seed` and `limits`, what the method takes."""
+    model = load_model(settings["problem"], DISCOUNT)
+    _warm(settings["method"])
+    began = process_time()
+    fit = _fitted(model, settings["method"], settings["seed"], settings["limits"])
+    seconds = process_time() - began
+    exact = exact_value(model, fit.team)
+    played = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1)
+    posterior = fit.posterior if isinstance(fit, BayesFit) else None
+    return {
+        "value": exact.value,
+        "sampled": played.value,
+        "sampled_error": played.standard_error,
+        "nodes": float(np.mean(fit.team.nodes)),
+        "inferred": None if posterior is None else float(np.mean(posterior.sizes)),
+        "stopped": fit.stopped,
+        "seconds": seconds,
+    }
+
+
+def _fitted(model: DecPOMDP, method: str, seed: int, limits: dict[str, Any]) -> Fit:
+    way = learn if method in LEARNERS else plan
+    options = {key: value for key, value in limits.items() if key != "processor_seconds"}
+    watch = _until(limits["processor_seconds"]) if "processor_seconds" in limits else unwatched
+    return way(model, method, seed=seed, threads=1, watch=watch, **options)
+
+
+def _until(limit: float) -> Watch:
+    """Interrupts the work, which then returns its best team, when so much processor time is used up; once."""
+    end = process_time() + limit
+    told: list[Row] = []
+
+    def watch(row: Row) -> None:
+        if process_time() >= end and not told:
+            told.append(row)
+            raise KeyboardInterrupt
+
+    return watch
+
+
+@cache
+def _warm(method: str) -> None:
+    """Compiled code is loaded once per process; that time belongs to no cell."""
+    _fitted(load_model("broadcast", DISCOUNT), method, 0, SMALL[method])

@@ -1,0 +1,103 @@
+"""Every table and figure of the paper: cells, data, figures, and what there is to say about them.
+
+OUT/cells/     one file per finished cell; never computed again
+OUT/data/      NAME.parquet: the rows of every experiment
+OUT/figures/   PNG and SVG
+OUT/index.html the page (made by the room `report`)
+"""
+
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from decpomdp.core import InputError
+from decpomdp.experiments.cells import Cell, content_of, results_of
+from decpomdp.experiments.crew import Tell, run_cells
+from decpomdp.experiments.drawing import draw, pyplot
+from decpomdp.experiments.experiment import Claim, Experiment, Picture, Table
+from decpomdp.io.files import in_words, write_bytes
+from decpomdp.io.runs import write_trace
+
+NAMES = ("table2", "figure1", "figure2", "appendix", "complexity", "robustness")
+MARK, FORMAT = "reproduce.json", "decpomdp-reproduce/1"
+MOST_SEEDS = 1000
+Efforts = Mapping[str, Any]  # name -> effort
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One finished experiment."""
+
+    experiment: Experiment
+    seeds: int
+    cells: int
+    tables: list[Table]
+    pictures: list[Picture]
+    claims: list[Claim]
+
+
+def names_of(name: str) -> tuple[str, ...]:
+    """The experiments that a user means."""
+    if name != "all" and name not in NAMES:
+        raise InputError(f"name: expected one of {', '.join(NAMES)} or all, got {name!r}")
+    return NAMES if name == "all" else (name,)
+
+
+def experiment_named(name: str) -> Experiment:
+    """Imported when it is wanted."""
+    found: Experiment = importlib.import_module(f"decpomdp.experiments.{name}").EXPERIMENT
+    return found
+
+
+def efforts_of(kind: str, seeds: int | None = None) -> dict[str, Any]:
+    """How much is run: "quick" or "full", with the given number of seeds or each experiment's own."""
+    if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
+        raise InputError(f"seeds: expected a whole number from 1 to {MOST_SEEDS}, got {seeds}")
+    found = {name: experiment_named(name).efforts[kind] for name in NAMES}
+    return found if seeds is None else {name: replace(effort, seeds=seeds) for name, effort in found.items()}
+
+
+def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
+    """All cells of these experiments, seed by seed within each."""
+    return [cell for name in names for cell in experiment_named(name).cells(efforts[name])]
+
+
+def open_folder(folder: Path) -> None:
+    """Make the folder, or go on in one of ours."""
+    if content_of(folder / MARK) is not None:
+        return
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: expected a new, empty or unfinished folder of `decpomdp reproduce`, got another")
+    with in_words(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_bytes(folder / MARK, json.dumps({"format": FORMAT}).encode() + b"\n")
+
+
+def reproduce(names: Sequence[str], efforts: Efforts, folder: Path, jobs: int, tell: Tell) -> list[Shown]:
+    """Compute what is missing, write data and figures; everything finished that belongs to these efforts."""
+    pyplot()  # better missed now than after the work
+    open_folder(folder)
+    run_cells(folder, cells_of(names, efforts), jobs, tell)
+    found = [shown(folder, name, efforts[name]) for name in NAMES if name in efforts]
+    return [each for each in found if each is not None]
+
+
+def shown(folder: Path, name: str, effort: Any) -> Shown | None:
+    """Write an experiment's data and figures; None while cells are missing."""
+    experiment = experiment_named(name)
+    results = results_of(folder, experiment.cells(effort))
+    if results is None:
+        return None
+    rows = experiment.rows(results)
+    for place in (folder / "data", folder / "figures"):
+        with in_words(place):
+            place.mkdir(exist_ok=True)
+    write_trace(tuple(rows), folder / "data" / f"{name}.parquet")
+    pictures = experiment.pictures(rows)
+    for picture in pictures:
+        draw(picture, folder / "figures")
+    tables, claims = experiment.tables(rows), experiment.claims(rows)
+    return Shown(experiment, effort.seeds, len(results), tables, pictures, claims)

@@ -1,0 +1,121 @@
+"""One controller for all lights of a SUMO grid, learned from what every light went through.
+
+The lights are alike, so their data are pooled: what one light saw, did and was credited with in an episode becomes an
+episode of one agent, and a single controller is learned from all of them by the parts of Dec-SBPR for crowds (soft
+counts of node paths, own importance ratios, a critic, small steps; `interaction.sbpr_crowd`). The same controller then
+acts at every light, on a grid of any size.
+
+*Credit.* The team's reward is the sum of what waits at every light. One light's part in it drowns in what the others
+do. For learning, and for nothing else, a light is credited with minus the number of vehicles that are on their way to
+it, standing or rolling, and (with weight `neighbours`) to the lights next to it. The time that vehicles spend there is
+what they would need on a free street, which no light can change, and what the light costs them. Only those that stand
+would be the wrong thing to count: whoever switches makes a queue roll at once, and the vehicles that it stops still
+roll for a while. Whatever is reported or compared is the team's.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Controller, Episodes, Team
+from decpomdp.interaction.sbpr_crowd import CrowdWindow
+from decpomdp.interaction.sbpr_starts import counts_of
+from decpomdp.interaction.sbpr_step import StepSettings, improved
+from decpomdp.learners import StickBreaking
+from decpomdp.learners.posterior import Counts, updated
+from decpomdp.rollouts.tables import players_of
+from decpomdp.sumo.grid import SumoGrid, episode_seed
+from decpomdp.sumo.network import neighbours
+from decpomdp.sumo.playing import Played
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSettings:
+    """Chosen on the 4 x 4 grid with seed 0; docs/sumo.md says what else was tried."""
+
+    episodes: int = 4  # an iteration, of as many single-light episodes each as there are lights
+    horizon: int = 60  # decisions of an episode
+    iterations: int = 18
+    neighbours: float = 0.0  # weight of what is on its way next door
+    discount: float = 0.98  # of the credit
+    reach: float = 0.9  # share of a gain that a decision one step earlier is credited with
+    window: int = 1  # iterations learned from at a time
+    cap: float = 20.0  # of importance ratios
+    step: float = 0.4  # change of a typical log probability in an iteration
+    shrink: float = 100.0  # visits' worth of doubt about every advantage
+    floor: float = 0.0  # noise is small: every light's data count
+    carry: float = 0.9  # of a row's strength stays when it is not visited any more
+    openness: float = 0.1  # share of every choice that the start leaves open
+    strength: float = 1000.0  # soft counts per row of the start
+
+
+class Learned(NamedTuple):
+    """After an iteration."""
+
+    team: Team  # posterior means
+    reward: float  # mean team reward of a decision in the batch just played
+    sample_size: float
+    foretold: float  # share of the variance of the credit that the critic foretells
+
+
+def shared(grid: SumoGrid, start: Controller, settings: SharedSettings, seed: int = 0) -> Iterator[Learned]:
+    """Learn; the team after every iteration."""
+    one = grid.agents[:1]
+    counts = counts_of(Team(one, (start,), settings.discount), settings.openness, settings.strength, shown=True)[0]
+    window = CrowdWindow(settings.window, settings.cap, settings.reach, None)
+    pace = StepSettings(settings.step, settings.shrink, settings.floor, settings.carry)
+    for iteration in range(settings.iterations):
+        controller = mean_of(grid, counts)
+        seeds = [episode_seed(seed, iteration * settings.episodes + k) for k in range(settings.episodes)]
+        played = grid.play_seeds(players_of(everywhere(grid, controller)), seeds, settings.horizon, behaviour=True)
+        window.add(pooled(grid, played, settings))
+        learnt = window.learn(Team(one, (controller,), settings.discount))
+        counts = improved(counts, learnt.visits[0], learnt.gains[0], learnt.spread, pace)
+        team = everywhere(grid, mean_of(grid, counts))
+        yield Learned(team, float(played.paths.rewards.mean()), learnt.sample_size, learnt.foretold)
+
+
+def everywhere(grid: SumoGrid, controller: Controller) -> Team:
+    """The same controller at every light."""
+    return Team.of(grid, [controller] * len(grid.agents))
+
+
+def mean_of(grid: SumoGrid, counts: Counts) -> Controller:
+    """Posterior mean of a controller with these counts, on all its nodes."""
+    agent = grid.agents[0]
+    posterior = updated(agent, StickBreaking().priors(agent), counts)
+    return posterior.mean(np.arange(posterior.nodes))
+
+
+def pooled(grid: SumoGrid, played: Played, settings: SharedSettings) -> Episodes:
+    """Every light's own episodes as episodes of one agent, with the credit of its neighbourhood."""
+    paths, lights, length = played.paths, len(grid.agents), settings.horizon
+    credit = -played.present @ nearby(grid.side, settings.neighbours)  # [r, n]
+    count = len(played.measures) * lights
+
+    def by_light(table: NDArray) -> NDArray:
+        """From [k * T + t, n] to [(k * N + n) * T + t]."""
+        return np.ascontiguousarray(table.reshape(-1, length, lights).swapaxes(1, 2)).reshape(-1)
+
+    return Episodes(
+        agents=grid.agents[:1],
+        offsets=np.arange(count + 1) * length,
+        observations=by_light(paths.observations)[:, None],
+        actions=by_light(paths.actions)[:, None],
+        behaviour=np.minimum(by_light(paths.behaviour), np.float32(1))[:, None],
+        rewards=by_light(credit),
+        discount=settings.discount,
+        name=grid.name,
+        facts=grid.facts,
+    )
+
+
+def nearby(side: int, weight: float) -> NDArray[np.float64]:
+    """[m, n]: how much of what is on its way to light m is credited to light n."""
+    table = np.eye(side * side)
+    for n, others in enumerate(neighbours(side)):
+        table[others[others >= 0], n] = weight
+    return table

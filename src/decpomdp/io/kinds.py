@@ -1,0 +1,69 @@
+"""What kind of logged data lies at a path, and what to do with those that a reader does not take.
+
+episodes  our own Parquet file, read by `read_episodes`
+long      one row per agent and step, CSV or Parquet
+minari    the folder of a Minari dataset
+"""
+
+from pathlib import Path
+
+from decpomdp.io.files import FilePath, path_of
+
+KINDS = ("episodes", "long", "minari")
+KEY = "decpomdp"  # of the metadata of an episodes file
+TOLD = {"long": "a long table; convert it first", "minari": "a folder; if it is a Minari dataset, convert it first"}
+
+
+def is_csv(source: str) -> bool:
+    """Whether a file of this name is CSV; every other one is Parquet."""
+    return source.lower().endswith(".csv")
+
+
+def is_logged(path: FilePath) -> bool:
+    """Whether a name is that of logged data, and not of a problem."""
+    return path_of(path).lower().endswith((".parquet", ".csv"))
+
+
+def kind_of(path: FilePath) -> str:
+    """What kind of data is there: a folder is a Minari dataset, CSV a long table; Parquet is asked."""
+    source = path_of(path)
+    if _is_folder(source):
+        return "minari"
+    if is_csv(source):
+        return "long"
+    return "long" if _has_column(source, "agent") else "episodes"
+
+
+def conversion(path: FilePath) -> str | None:
+    """In words, what is at `path` instead of an episodes file, and the command that makes one of it; None: it is one.
+
+    Quoted as a shell wants it, so that the line can be copied.
+    """
+    import shlex
+
+    source, kind = path_of(path), kind_of(path)
+    if kind == "episodes":
+        return None
+    target = Path(source).name.removesuffix(".csv").removesuffix(".parquet") + "-episodes.parquet"
+    command = f"decpomdp data convert {shlex.quote(source)} {shlex.quote(target)} --discount NUMBER"
+    return f"got {TOLD[kind]}: {command}"
+
+
+def _is_folder(source: str) -> bool:
+    try:
+        return Path(source).is_dir()
+    except ValueError:  # a null byte: no path at all
+        return False
+
+
+def _has_column(source: str, column: str) -> bool:
+    """Whether a Parquet file has this column and is not ours; a file that cannot be read has not."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pa.OSFile(source, "rb") as file, pq.ParquetFile(file) as parquet:
+            schema = parquet.schema_arrow
+            return column in schema.names and KEY.encode() not in (schema.metadata or {})
+    except (pa.ArrowException, OSError, ValueError):
+        return False

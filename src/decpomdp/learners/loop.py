@@ -1,0 +1,148 @@
+"""The loop around the sweep: sweep, now and then try other sizes, until nothing changes any more."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from decpomdp.core import Row, Watch
+from decpomdp.core.errors import LearningWarning
+from decpomdp.learners import trace
+from decpomdp.learners.posterior import AgentPosterior, Counts
+from decpomdp.learners.settings import LearnSettings
+from decpomdp.learners.sizing import larger, merged, next_size, smaller
+from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Imprecise, Task, count, evaluate, renewed, update
+
+RESIZE_EVERY = 5  # sweeps between proposals of another size
+GROWTH_SWEEPS = 10  # that a controller of another size is given before it is judged
+PATIENCE = 10  # sweeps without a higher bound after which there is no hope, when it may fall
+ROUNDING = 1e-9  # a bound may fall by this share of itself without being suspected
+
+Posterior = tuple[AgentPosterior, ...]
+
+
+class Loop:
+    """Sweeps until nothing changes any more."""
+
+    def __init__(
+        self,
+        task: Task,
+        options: LearnSettings,
+        afresh: Callable[[int], Posterior],  # a beginning of so many nodes
+        restarts: bool,  # whether it may take the place of several nodes; of a single one it always may
+        began: float,
+        limit: float | None,
+        watch: Watch,
+    ) -> None:
+        self.task, self.options, self.watch = task, options, watch
+        self.afresh, self.restarts = afresh, restarts
+        self.rounding = _rounding(task)
+        self.steady = options.cap is None and not options.normalise  # otherwise the objective moves with the team
+        self.began, self.deadline = began, None if limit is None else began + limit
+        self.trace: list[Row] = []
+        self.offered: set[tuple[str, tuple[int, ...]]] = set()  # other sizes that were tried
+        self.now: Evaluated
+        self.best: Evaluated | None = None
+        self.since = 0  # sweeps since the best one
+        self.falls: list[trace.Fall] = []
+
+    def run(self, first: Posterior) -> str:
+        """Why it stopped; the result is `best`."""
+        try:
+            self._keep(evaluate(self.task, first))
+            for sweep in range(1, self.options.sweeps + 1):
+                before = self.now
+                self._keep(self._sweep(sweep))
+                if self.deadline is not None and time.monotonic() > self.deadline:
+                    return "time limit"
+                if sweep % RESIZE_EVERY == 0 and self._settled(before):
+                    return "converged"
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise  # nothing is known yet
+            return "interrupted"
+        return "iterations"
+
+    def _keep(self, found: Evaluated) -> None:
+        """Go on from `found`; it is also the best so far, unless the bound fell."""
+        last, self.now = self.best, found
+        if last is None or found.bound >= last.bound - self.rounding * max(1.0, abs(last.bound)):
+            self.best, self.since = found, 0
+        else:
+            self.since += 1
+            self.falls.append((len(self.trace), last.bound, found.bound))
+        self.trace.append(trace.row_of(self.task, found, len(self.trace), self.began, self.options.threshold))
+        self.watch(self.trace[-1])
+
+    def _sweep(self, sweep: int) -> Evaluated:
+        try:
+            return self._swept(sweep)
+        except Imprecise:
+            warnings.warn("single precision does not suffice for these data: double from here", LearningWarning, 2)
+            self.task = replace(self.task, precision=DOUBLE)
+            self.rounding = _rounding(self.task)
+            self.now = evaluate(self.task, self.now.posterior)
+            return self._swept(sweep)
+
+    def _swept(self, sweep: int) -> Evaluated:
+        counts = count(self.task, self.now)
+        after = evaluate(self.task, update(self.now, counts))
+        if sweep % RESIZE_EVERY == 0:
+            after = _best(after, self._resized(counts))
+            if after.bound - self.now.bound <= self._least():  # about to end
+                after = _best(after, self._begun_afresh(counts))
+        return after
+
+    def _resized(self, counts: list[Counts]) -> Iterator[Evaluated]:
+        """Other sizes and orders, evaluated; where nodes in use come or go after some sweeps, once for all sizes."""
+        threshold, posterior = self.options.threshold, self.now.posterior
+        for proposal in smaller(posterior, counts, threshold):
+            yield evaluate(self.task, renewed(self.now, proposal))
+        others = larger(posterior, counts, threshold)
+        if self.steady:  # what is no bound cannot say whether less memory is worth its loss
+            others += merged(posterior, counts, threshold)
+        for proposal in others:
+            yield from self._tried("", tuple(c.nodes for c in proposal), partial(renewed, self.now, proposal))
+
+    def _begun_afresh(self, counts: list[Counts]) -> Iterator[Evaluated]:
+        """A beginning of one node more, judged by the bound before the fit ends.
+
+        What a controller never does has no counts, so splitting it cannot bring that back: a single node that always
+        takes one action would stay alone whatever the data say.
+        """
+        nodes = next_size(self.now.posterior, counts, self.options.threshold)
+        if nodes is not None and (nodes == 2 or (self.steady and self.restarts)):
+            yield from self._tried("afresh", (nodes,), partial(self.afresh, nodes))
+
+    def _tried(self, way: str, sizes: tuple[int, ...], made: Callable[[], Posterior]) -> Iterator[Evaluated]:
+        """What is `made`, after some sweeps; nothing if these sizes were tried this way before."""
+        if (way, sizes) not in self.offered:
+            self.offered.add((way, sizes))
+            changed = evaluate(self.task, made())
+            for _ in range(GROWTH_SWEEPS):
+                changed = evaluate(self.task, update(changed, count(self.task, changed)))
+            yield changed
+
+    def _settled(self, before: Evaluated) -> bool:
+        """Whether ln V hardly rises any more; if it falls, whether it has not come back for some sweeps."""
+        rise = self.now.bound - before.bound
+        return self.since >= PATIENCE or 0 <= rise + self.rounding <= self._least()
+
+    def _least(self) -> float:
+        return self.options.tolerance * max(1.0, self.task.evidence)
+
+
+def _best(found: Evaluated, others: Iterator[Evaluated]) -> Evaluated:
+    """The one of the highest bound, the first of equals; one other at a time is kept in memory."""
+    for other in others:
+        found = other if other.bound > found.bound else found
+    return found
+
+
+def _rounding(task: Task) -> float:
+    """Share of the bound by which it may fall: in single precision every step of an episode adds its own rounding."""
+    longest = len(task.steps.largest_gain)
+    return ROUNDING if task.precision == DOUBLE else 4 * float(np.finfo(SINGLE).eps) * longest

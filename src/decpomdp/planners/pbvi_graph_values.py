@@ -1,0 +1,113 @@
+"""A policy graph with its exact values: one vector over states per node, and how often each is met."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from decpomdp.core import checks
+from decpomdp.kernels.beliefs import best_vector
+from decpomdp.kernels.policy_graph import value_step, visit_step
+from decpomdp.planners.pbvi_beliefs import Floats, Whole
+from decpomdp.planners.pbvi_bounds import Bounds
+
+Belief = tuple[Whole, Floats]
+
+EXACT = 1e-12  # of the largest possible value: changes of a value below this are rounding
+CORRECTIONS = 3  # Krylov solves, each on what the last one left over
+PASSES = 20_000  # over a graph's values or visits, at most
+FAINT = 1e-9  # share of all visits below which a node, or a state of it, is not met
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """A policy graph with its values. The first node is the start."""
+
+    actions: Whole  # [i]
+    following: Whole  # [i, y]
+    values: Floats  # [s, i]
+    value: float  # at the start
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.actions)
+
+
+def evaluated(bounds: Bounds, start: Floats, actions: Whole, following: Whole, guess: Floats, slack: float) -> Graph:
+    """The graph with its exact values, without the nodes that nothing leads to."""
+    values = _solved(bounds, actions, following, guess)
+    first, value = best_vector(values, len(actions), *belief_of(start), slack, np.empty(len(actions)))
+    kept = _reached(following, first)
+    number = np.full(len(actions), -1)
+    number[kept] = np.arange(len(kept))
+    return Graph(actions[kept], number[following[kept]], np.ascontiguousarray(values[:, kept]), value)
+
+
+def _solved(bounds: Bounds, actions: Whole, following: Whole, values: Floats) -> Floats:
+    """The values [s, i] of every node: Krylov steps on what is left over, then plain backups; never above the truth."""
+    dynamics = bounds.dynamics
+    wanted, discount = EXACT * bounds.scale, dynamics.discount
+    after, last = np.empty_like(values), np.inf
+    for step in range(PASSES):
+        bounds.clock.check()
+        change = value_step(dynamics, actions, following, values, after)
+        if change <= wanted or (step > CORRECTIONS and change >= last):  # as good as asked for, or as rounding allows
+            break
+        leap = _correction(bounds, actions, following, after - values) if step < CORRECTIONS else after - values
+        values, last = values + leap, change
+    return after - discount * change / (1 - discount)
+
+
+def _correction(bounds: Bounds, actions: Whole, following: Whole, gap: Floats) -> Floats:
+    """d with v + d = B(v + d), given gap = B v - v; the gap itself, a plain backup, where that does not converge."""
+    from scipy.sparse.linalg import LinearOperator, bicgstab
+
+    homogeneous = bounds.dynamics._replace(reward=checks.freeze(np.zeros_like(bounds.dynamics.reward)))
+
+    def moved(values: Floats) -> Floats:
+        bounds.clock.check()
+        after = np.empty_like(values)
+        value_step(homogeneous, actions, following, values, after)
+        return after
+
+    operator = LinearOperator(
+        (gap.size, gap.size),
+        matvec=lambda flat: flat - moved(flat.reshape(gap.shape)).ravel(),
+        dtype=np.float64,
+    )
+    flat, _ = bicgstab(operator, gap.ravel(), rtol=1e-10, atol=0.1 * EXACT * bounds.scale, maxiter=200)
+    solved = flat.reshape(gap.shape)
+    better = bool(np.all(np.isfinite(solved))) and np.abs(gap + moved(solved) - solved).max() < np.abs(gap).max()
+    return solved if better else gap
+
+
+def _reached(following: Whole, first: int) -> Whole:
+    """Nodes that some path leads to, the first one first."""
+    found, known = [first], {first}
+    for i in found:  # grows while we walk
+        fresh = [int(j) for j in dict.fromkeys(following[i].tolist()) if j not in known]
+        found += fresh
+        known.update(fresh)
+    return np.array(found)
+
+
+def visits_of(bounds: Bounds, start: Floats, graph: Graph) -> Floats:
+    """[i, s]: expected discounted visits."""
+    now: Floats = np.zeros((graph.nodes, len(start)))
+    now[0] = start
+    total, weight = now.copy(), 1.0
+    for _ in range(PASSES):
+        bounds.clock.check()
+        after = np.zeros_like(now)
+        visit_step(bounds.dynamics, graph.actions, graph.following, now, after)
+        total, now = total + after, after
+        weight *= bounds.dynamics.discount
+        if weight < FAINT:
+            break
+    return total
+
+
+def belief_of(dense: Floats) -> Belief:
+    """The states of a dense belief, the faint ones left out, and their weights."""
+    states = np.flatnonzero(dense > FAINT)
+    return states, dense[states] / dense[states].sum()

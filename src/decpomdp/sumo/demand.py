@@ -1,0 +1,59 @@
+"""Who comes when: an endless stream of vehicles, fixed by a seed and by nothing that the lights do.
+
+Vehicles come to every gate by chance (Poisson), `rate` an hour on average. An hour is not like another: every gate has
+its own weight between 0.5 and 1.5, and traffic swings between columns and rows, up to half more here and as much less
+there, once in half an hour from a random moment on. So no plan made beforehand is right for long. Of the vehicles
+3 in 20 turn right and 2 in 20 left, somewhere on their way; the others go straight.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decpomdp.core.checks import whole
+from decpomdp.core.errors import InputError
+from decpomdp.sumo.network import checked_side
+
+BLOCK = 10  # seconds that are drawn at a time
+LIGHTEST, HEAVIEST = 0.5, 1.5  # weight of a gate
+SWING, PERIOD = 0.5, 1800.0
+STRAIGHT, RIGHT, LEFT = 0, 1, -1
+TURNS, SHARES = (STRAIGHT, RIGHT, LEFT), (0.75, 0.15, 0.1)
+MOST_RATE = 3600.0
+
+
+class Trip(NamedTuple):
+    """One vehicle."""
+
+    depart: float  # seconds
+    gate: int
+    turn_at: int  # the crossing
+    turn: int
+
+
+class Demand:
+    """The vehicles of one seed, a block of seconds at a time."""
+
+    def __init__(self, side: int, rate: float, seed: int) -> None:
+        if not 0 < rate <= MOST_RATE:
+            raise InputError(f"rate: expected vehicles an hour above 0 and up to {MOST_RATE:g}, got {rate}")
+        self.side = checked_side(side)
+        self._random = np.random.default_rng([whole("seed", seed, 0, 2**64 - 1), 1])
+        self._rates = rate / 3600 * self._random.uniform(LIGHTEST, HEAVIEST, 4 * side)  # [gate] a second
+        self._moment = self._random.uniform(0, PERIOD)
+        self._time = 0
+
+    def block(self) -> list[Trip]:
+        """The vehicles of the next BLOCK seconds, in order of departure."""
+        middle = self._time + BLOCK / 2 + self._moment
+        swing = SWING * np.sin(2 * np.pi * middle / PERIOD)
+        factors = np.repeat([1 + swing, 1 - swing], 2 * self.side)  # columns, rows
+        counts = self._random.poisson(self._rates * factors * BLOCK)
+        trips = [self._trip(gate) for gate, count in enumerate(counts.tolist()) for _ in range(count)]
+        self._time += BLOCK
+        return sorted(trips)
+
+    def _trip(self, gate: int) -> Trip:
+        depart = self._time + BLOCK * float(self._random.random())
+        turn = TURNS[int(np.searchsorted(np.cumsum(SHARES), self._random.random(), side="right"))]
+        return Trip(round(depart, 2), gate, int(self._random.integers(self.side)), turn)

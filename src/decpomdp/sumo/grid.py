@@ -1,0 +1,208 @@
+"""The grid as a simulator: whole episodes on several processes, or a few episodes side by side, step by step.
+
+Agents: the lights, actions `keep` and `switch`. Reward: minus the number of vehicles that wait (standing before a
+light, or outside a gate whose street is full), averaged over the ten seconds of a decision; one number for the team.
+Minus ten times the sum of an episode's rewards is its total waiting time in vehicle-seconds. Episodes never end by
+themselves.
+
+Every episode has one seed, which fixes its vehicles, SUMO's own chance and the team's random choices. So episodes are
+the same whichever process plays them, and however many there are.
+"""
+
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Agent, InputError, Step, Team
+from decpomdp.core.agent import check_symbols
+from decpomdp.core.checks import array, whole
+from decpomdp.core.model import checked_discount
+from decpomdp.core.scene import StreetMap, StreetScene
+from decpomdp.engines import threads as engine
+from decpomdp.kernels.rollout import Paths, Players
+from decpomdp.kernels.room import empty_paths
+from decpomdp.sumo import drawing, network
+from decpomdp.sumo.playing import Played, Player, play_episode
+from decpomdp.sumo.process import SimulationProcess
+from decpomdp.sumo.reading import LONGER, QUEUES, Reading, reading_of
+from decpomdp.sumo.rules import ACTIONS, longest_queue
+from decpomdp.sumo.simulation import (
+    DECISION,
+    WARM_UP,
+    YELLOW_SECONDS,
+    Measures,
+    Shown,
+    Simulation,
+)
+
+NAME = "sumo"
+RATE = 550.0  # vehicles an hour at a gate: more than a fixed program can carry, about what the streets can
+DISCOUNT = 0.95  # a queue outlives the decision that made it by minutes
+SIDE_BY_SIDE = 16  # episodes that are stepped together: each is a process of about 100 MB
+
+
+class SumoGrid:
+    """A grid of side x side lights.
+
+    Parameters
+    ----------
+    side
+        4 or 10.
+    discount
+        Of the rewards.
+    reading
+        How a light sees: the name of a built-in reading, or a `Reading`.
+    rate
+        Vehicles an hour at every gate, on average.
+    workers
+        Processes that play, at most: all cores by default. 0: play in this process, where only one simulation fits.
+    """
+
+    repeatable = plays_teams = True
+
+    def __init__(
+        self,
+        side: int = 4,
+        discount: float = DISCOUNT,
+        reading: str | Reading = QUEUES,
+        rate: float = RATE,
+        workers: int | None = None,
+    ) -> None:
+        self.side, self.discount = network.checked_side(side), checked_discount(discount)
+        self.reading, self.rate = reading_of(reading), float(rate)
+        self.workers = engine.default_threads() if workers is None else whole("workers", workers, 0, 1000)
+        self.name = f"{NAME}:{side}" + ("" if self.reading is QUEUES else f":{self.reading.name}")
+        self.lights = network.lights(side)
+        self.agents = tuple(Agent(light, ACTIONS, self.reading.symbols) for light in self.lights)
+        self._idle: list[Player] = []
+        self._batch: list[Player] = []
+        self._shown: list[Shown] = []
+        self._acted = False
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Everything that the numbers depend on, for the record."""
+        return {
+            "environment": f"SUMO grid of {self.side} x {self.side} lights",
+            "reading": self.reading.name,
+            "vehicles_an_hour_and_gate": f"{self.rate:g}",
+            "seconds_of_a_decision": str(DECISION),
+            "seconds_of_yellow": str(YELLOW_SECONDS),
+            "seconds_before_the_first_decision": str(WARM_UP),
+        }
+
+    def reset(self, episodes: int, seed: int) -> NDArray[np.int16]:
+        """Start a batch; [k, n] what the lights see before they first choose."""
+        count, most = whole("episodes", episodes, 1, 2**31), SIDE_BY_SIDE if self.workers else 1
+        if count > most:
+            raise InputError(
+                f"episodes: expected at most {most} side by side in SUMO, which is one simulation per process, "
+                f"got {count}; `collect` plays any number, one after the other on {max(1, self.workers)} at a time"
+            )
+        self._release()
+        self._batch, self._acted = [self._taken() for _ in range(count)], False
+        seeds = [episode_seed(seed, k) for k in range(count)]
+        self._shown = self._together(lambda k: self._batch[k].reset(seeds[k]))
+        return self._seen()
+
+    def step(self, actions: NDArray[np.integer]) -> Step:
+        """Take actions[k, n]; episodes never end by themselves."""
+        chosen = array("actions", actions, "k, n", (len(self._batch), len(self.agents)), np.int16)
+        check_symbols("actions", "action", chosen, self.agents)
+        self._shown, self._acted = self._together(lambda k: self._batch[k].step(chosen[k])), True
+        rewards = np.array([-float(shown.waits.sum()) for shown in self._shown])
+        return Step(self._seen(), rewards, np.zeros(len(chosen), bool))
+
+    def play(
+        self,
+        players: Players,
+        episodes: int,
+        horizon: int,
+        seed: int,
+        first: int = 0,
+        behaviour: bool = False,
+        threads: int | None = None,
+    ) -> Paths:
+        """Episodes first, first + 1, ... of the sequence that `seed` fixes; the same for any number of processes."""
+        seeds = [episode_seed(seed, first + k) for k in range(episodes)]
+        return self.play_seeds(players, seeds, horizon, behaviour, threads).paths
+
+    def play_seeds(
+        self,
+        players: Players | None,
+        seeds: Sequence[int],
+        horizon: int,
+        behaviour: bool = False,
+        threads: int | None = None,
+        control: str = "agents",
+    ) -> Played:
+        """One episode for every seed, with what the lights went through; or SUMO's own `control`, without players."""
+        rows = len(seeds) * horizon
+        waits, present = np.zeros((2, rows, len(self.agents)))
+        room = Played(empty_paths(rows, len(self.agents), behaviour), waits, present, [])
+        count = max(1, min(self.workers, self.workers if threads is None else threads, len(seeds)))
+        self._release()
+        free: SimpleQueue[Player] = SimpleQueue()
+        for _ in range(count):
+            free.put(self._taken())
+
+        def episode(k: int) -> Measures:
+            player = free.get()
+            try:
+                return play_episode(
+                    player, self.reading, self.lights, players, seeds[k], control, room.part(k, horizon)
+                )
+            finally:
+                free.put(player)
+
+        try:
+            return room._replace(measures=engine.run(episode, len(seeds), count))
+        finally:
+            self._idle += [free.get() for _ in range(count)]
+
+    def policies(self) -> dict[str, Team]:
+        """The policies that need no learning, by name."""
+        known = {"random": Team.uniform(self)}
+        longer = LONGER.get(self.reading.name)
+        if longer is not None:
+            known["longest-queue"] = Team.of(
+                self, [longest_queue(len(self.reading.symbols), longer)] * len(self.lights)
+            )
+        return known
+
+    def street_map(self) -> StreetMap:
+        """Where lights and streets are, for drawings."""
+        return drawing.street_map(self.side)
+
+    def street_scene(self, episode: int = 0) -> StreetScene:
+        """What waits in one episode of the batch, and who has green."""
+        return drawing.street_scene(self._shown[whole("episode", episode, 0, len(self._shown) - 1)], self._acted)
+
+    def close(self) -> None:
+        """End the processes; the next reset or play starts others."""
+        self._release()
+        for player in self._idle:
+            player.close()
+        self._idle = []
+
+    def _taken(self) -> Player:
+        if self._idle:
+            return self._idle.pop()
+        return SimulationProcess(self.side, self.rate) if self.workers else Simulation(self.side, self.rate)
+
+    def _release(self) -> None:
+        self._idle, self._batch = self._idle + self._batch, []
+
+    def _together(self, work: Callable[[int], Shown]) -> list[Shown]:
+        return engine.run(work, len(self._batch), max(1, self.workers))
+
+    def _seen(self) -> NDArray[np.int16]:
+        return np.stack([self.reading.all(self.lights, shown.views) for shown in self._shown])
+
+
+def episode_seed(seed: int, number: int) -> int:
+    """Of one episode of a sequence: 63 bits, so that no short number that a user would choose is among them."""
+    key = int(seed) & 0xFFFFFFFFFFFFFFFF
+    return int(np.random.SeedSequence([key, number]).generate_state(1, np.uint64)[0] >> np.uint64(1)) | 1 << 62

@@ -1,0 +1,202 @@
+"""SUMO itself, in this process, through libsumo: the grid with its lights under our control or under SUMO's own.
+
+A decision lasts DECISION seconds. A light that switches shows yellow for YELLOW_SECONDS of them first; so a green lasts
+at least DECISION - YELLOW_SECONDS. Before the first decision the fixed-time program runs for WARM_UP seconds, the
+same for every policy: an empty grid has nothing to decide.
+
+libsumo is one simulation per process: a second one would silently take over the first. Here it is refused.
+"""
+
+from contextlib import redirect_stdout
+from importlib import import_module
+from io import StringIO
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core.errors import InputError
+from decpomdp.sumo import network
+from decpomdp.sumo.demand import BLOCK, Demand, Trip
+from decpomdp.sumo.programs import actuated_file
+
+DECISION = BLOCK  # seconds
+YELLOW_SECONDS = 3
+WARM_UP = 300
+CONTROLS = ("agents", "fixed-time", "actuated")  # who sets the lights
+KEEP, SWITCH = 0, 1  # actions
+FIELDS = (  # of a view
+    "green_queue",
+    "red_queue",
+    "green_moving",
+    "red_moving",
+    "green_seconds",
+    "axis",
+)
+
+_open: list["Simulation"] = []  # the one of this process
+
+
+class Measures(NamedTuple):
+    """What an episode was like, from the first decision on.
+
+    Vehicles that have not arrived at the end count the time until then.
+    """
+
+    waiting: float  # vehicle-seconds standing before a light or outside a full gate
+    travel: float  # mean seconds from when a vehicle wanted to start until it arrived
+    arrived: int  # vehicles
+    vehicles: int  # that were under way at some time
+
+
+class Shown(NamedTuple):
+    """What there is after a decision."""
+
+    views: NDArray[np.int16]  # [n, field]
+    queues: NDArray[np.int16]  # [n, approach] vehicles standing
+    waits: NDArray[np.float64]  # [n] vehicles waiting for each light, mean over the seconds of the decision
+    present: NDArray[np.int16]  # [n] vehicles on the way to each light, standing or not, and outside its gates
+
+
+class Simulation:
+    """One grid. `close` it before another is opened in the same process."""
+
+    def __init__(self, side: int, rate: float) -> None:
+        self.side, self.rate = network.checked_side(side), rate
+        self.lights = network.lights(side)
+        streets = network.approaches(side)
+        self._lanes = [f"{street}_0" for street in streets]
+        entrances = {network.route(side, gate, -1, 0)[0]: gate for gate in range(4 * side)}
+        self._gates = [(place, street) for place, street in enumerate(streets) if street in entrances]
+        self._sumo = _claimed(self)
+        self._control, self._time = "", 0
+
+    def reset(self, seed: int, control: str = "agents") -> Shown:
+        """A new episode: the same seed, the same vehicles."""
+        if control not in CONTROLS:
+            raise InputError(f"control: expected one of {', '.join(CONTROLS)}, got {control!r}")
+        self._control, self._demand, self._time = control, Demand(self.side, self.rate, seed), 0
+        self._departed: dict[str, float] = {}  # of those that have not arrived
+        self._added = 0
+        self._routes: set[str] = set()
+        self._waiting, self._travel, self._arrived = 0.0, 0.0, 0
+        options = [
+            *("--net-file", str(network.network_file(self.side)), "--seed", str(seed % 2**31)),
+            *("--time-to-teleport", "-1", "--no-step-log", "true", "--no-warnings", "true"),
+        ]
+        if control == "actuated":
+            options += ["--additional-files", str(actuated_file(self.side))]
+        self._sumo.load(options)
+        self._warm_up()
+        self._axes = np.zeros(len(self.lights), np.int64)
+        self._greens = np.zeros(len(self.lights), np.int64)
+        return self._shown(np.zeros(len(self.lights)))
+
+    def step(self, actions: NDArray[np.integer] | None) -> Shown:
+        """One decision: [n] KEEP or SWITCH; None where SUMO's own program sets the lights."""
+        self._add(self._demand.block())
+        waits = np.zeros(len(self._lanes))
+        if self._control == "agents" and actions is not None:
+            switching = np.flatnonzero(np.asarray(actions) == SWITCH)
+            self._show(switching, network.YELLOW)
+            self._run(YELLOW_SECONDS, waits)
+            self._axes[switching] = 1 - self._axes[switching]
+            self._show(switching, network.GREEN)
+            self._run(DECISION - YELLOW_SECONDS, waits)
+            self._greens += DECISION
+            self._greens[switching] = DECISION - YELLOW_SECONDS
+        else:
+            self._run(DECISION, waits)
+        self._waiting += float(waits.sum())
+        return self._shown(waits.reshape(-1, len(network.APPROACHES)).sum(axis=1) / DECISION)
+
+    def measures(self) -> Measures:
+        """Of the episode so far."""
+        still = [self._time - depart for depart in self._departed.values() if depart <= self._time]
+        total = self._arrived + len(still)
+        return Measures(self._waiting, (self._travel + sum(still)) / max(1, total), self._arrived, total)
+
+    def close(self) -> None:
+        """Let go of SUMO."""
+        if self in _open:
+            self._sumo.close()
+            _open.remove(self)
+
+    def _warm_up(self) -> None:
+        programs = self._sumo.trafficlight
+        if self._control == "actuated":
+            for light in self.lights:
+                programs.setProgram(light, "0")
+        while self._time < WARM_UP:
+            self._add(self._demand.block())
+            self._run(BLOCK, None)
+        self._travel, self._arrived = 0.0, 0
+        for light in self.lights:
+            if self._control == "actuated":
+                programs.setProgram(light, "actuated")
+            elif self._control == "agents":
+                programs.setRedYellowGreenState(light, network.GREEN[network.COLUMN])
+
+    def _add(self, trips: list[Trip]) -> None:
+        for trip in trips:
+            way = f"{trip.gate}.{trip.turn_at}.{trip.turn}"
+            if way not in self._routes:
+                self._sumo.route.add(way, network.route(self.side, trip.gate, trip.turn_at, trip.turn))
+                self._routes.add(way)
+            vehicle = str(self._added)
+            self._added += 1
+            self._sumo.vehicle.add(vehicle, way, depart=f"{trip.depart:.2f}", departLane="free", departSpeed="max")
+            self._departed[vehicle] = trip.depart
+
+    def _run(self, seconds: int, waits: NDArray[np.float64] | None) -> None:
+        """Let the time pass; waits[lane] gets the vehicle-seconds."""
+        halting = self._sumo.lane.getLastStepHaltingNumber
+        pending = self._sumo.edge.getPendingVehicles
+        for _ in range(seconds):
+            self._sumo.simulationStep()
+            self._time += 1
+            for vehicle in self._sumo.simulation.getArrivedIDList():
+                self._travel += self._time - self._departed.pop(vehicle)
+                self._arrived += 1
+            if waits is not None:
+                waits += [halting(lane) for lane in self._lanes]
+                for place, street in self._gates:
+                    waits[place] += len(pending(street))
+
+    def _show(self, which: NDArray[np.integer], states: tuple[str, str]) -> None:
+        for n in which.tolist():
+            self._sumo.trafficlight.setRedYellowGreenState(self.lights[n], states[self._axes[n]])
+
+    def _shown(self, waits: NDArray[np.float64]) -> Shown:
+        lane = self._sumo.lane
+        queues = np.array([lane.getLastStepHaltingNumber(name) for name in self._lanes]).reshape(-1, 4)
+        there = np.array([lane.getLastStepVehicleNumber(name) for name in self._lanes]).reshape(-1, 4)
+        queue, moving = (part.reshape(-1, 2, 2).sum(axis=1) for part in (queues, there - queues))  # [n, axis]
+        every, axes = np.arange(len(self.lights)), self._axes
+        columns = (queue[every, axes], queue[every, 1 - axes], moving[every, axes], moving[every, 1 - axes])
+        views = np.stack([*columns, self._greens, axes], axis=1).astype(np.int16)
+        for place, street in self._gates:
+            there.ravel()[place] += len(self._sumo.edge.getPendingVehicles(street))
+        return Shown(views, queues.astype(np.int16), waits, there.sum(axis=1).astype(np.int16))
+
+
+def _claimed(owner: Simulation) -> Any:
+    """libsumo, for this simulation alone."""
+    sumo = libsumo()
+    if _open or sumo.isLoaded():
+        raise InputError(
+            "sumo: expected no other simulation in this process, got a second one; libsumo holds one per process: "
+            "close the first, or let each run in its own process (workers=1 or more)"
+        )
+    sumo.start(["sumo", "--net-file", str(network.network_file(owner.side)), "--no-step-log", "--no-warnings"])
+    _open.append(owner)
+    return sumo
+
+
+def libsumo() -> Any:
+    """The library; its remarks about other libraries' versions are not for users of this one."""
+    try:
+        with redirect_stdout(StringIO()):
+            return import_module("libsumo")
+    except ImportError as error:
+        raise InputError(f"expected SUMO to be installed: pip install decpomdp[sumo] ({error})") from None

@@ -1,0 +1,80 @@
+"""`decpomdp reproduce`: mistakes are one line, an interrupt keeps what is finished."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from decpomdp.cli.main import code_of
+from decpomdp.cli.reproduce import told
+from decpomdp.experiments.cells import Cell
+from decpomdp.experiments.crew import Progress
+
+
+@pytest.fixture
+def said(capsys):
+    def call(*arguments):
+        code = code_of([str(argument) for argument in arguments])
+        output = capsys.readouterr()
+        return code, output.out, output.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["figure9"],
+            "expected one of table2, figure1, figure2, appendix, complexity, robustness or all, got 'figure9'",
+        ),
+        (["all", "--seeds", "0"], "greater than or equal to 1"),
+        (["all", "--jobs", "0"], "greater than or equal to 1"),
+        ([], "Missing argument"),
+    ],
+)
+def test_mistakes_are_one_line(said, tmp_path, arguments, words):
+    code, out, err = said("reproduce", *arguments, "--out", tmp_path / "out")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bad_folder_is_one_line(said, tmp_path):
+    (tmp_path / "file").write_text("a file")
+    for place, words in (("file", "expected a new, empty or unfinished folder"), ("file/below", "cannot write")):
+        code, _, err = said("reproduce", "complexity", "--quick", "--out", tmp_path / place)
+        assert code == 2
+        assert words in err
+        assert len(err.splitlines()) == 1
+
+
+def test_progress_is_told():
+    cell = Cell("x:y", {"problem": "broadcast", "method": "mcem", "seed": 1})
+    assert told(Progress(12, 80, 30, 95.2, 430.4, cell)) == (
+        "12/80 cells (30 kept), 95 s, 430 s left: broadcast mcem seed 1"
+    )
+    assert told(Progress(0, 0, 5, 0.0, None, None)) == "0/0 cells (5 kept)"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts are sent as signals")
+def test_an_interrupt_keeps_what_is_finished(tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "decpomdp.cli.start", "reproduce", "complexity", "--quick", "--jobs", "1"]
+    with subprocess.Popen(
+        [*command, "--out", out], stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while not list(out.glob("cells/*.json")):
+            assert process.poll() is None
+        os.killpg(process.pid, signal.SIGINT)  # as the terminal does
+        err = process.stderr.read()
+    assert process.returncode == 130
+    assert "the same command goes on from there" in err
+    assert "Traceback" not in err
+    kept = list(out.glob("cells/*.json"))
+    assert all(json.loads(path.read_bytes())["result"]["whole_seconds"] > 0 for path in kept)
+    assert not list(out.rglob("*.part"))

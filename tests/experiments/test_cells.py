@@ -1,0 +1,114 @@
+"""Cells: named by what they depend on, kept whole, run once, and never lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from decpomdp.core import FormatError, InputError
+from decpomdp.experiments.cells import Cell, content_of, finished, keep, result_of, results_of
+from decpomdp.experiments.crew import run_cells
+
+ECHO = "json:dumps"  # a pure function of settings that every Python has
+
+
+def test_the_digest_is_what_a_result_depends_on():
+    cell = Cell(ECHO, {"a": 1, "b": [1, 2]})
+    assert cell.digest == Cell(ECHO, {"b": [1, 2], "a": 1}, cost=7.0).digest
+    assert len({cell.digest, Cell(ECHO, {"a": 2, "b": [1, 2]}).digest, Cell("json:loads", cell.settings).digest}) == 3
+
+
+def test_a_result_is_kept_and_read_back(tmp_path):
+    cell = Cell(ECHO, {"seed": 1})
+    assert not finished(tmp_path, cell)
+    assert result_of(tmp_path, cell) is None
+    keep(tmp_path, cell, {"value": 1.5, "lost": float("nan")})
+    assert result_of(tmp_path, cell) == {"value": 1.5, "lost": None}
+    assert results_of(tmp_path, [cell, Cell(ECHO, {"seed": 2})]) is None
+    assert results_of(tmp_path, [cell]) == [(cell, {"value": 1.5, "lost": None})]
+
+
+def test_what_is_no_cell_is_refused(tmp_path):
+    (tmp_path / "x.json").write_text("half a ce")
+    with pytest.raises(FormatError, match="expected a finished cell"):
+        content_of(tmp_path / "x.json")
+
+
+def test_cells_are_run_once(tmp_path):
+    cells = [Cell(ECHO, {"seed": seed}, alone=seed == 2) for seed in range(4)]
+    told = []
+    run_cells(tmp_path, [*cells, cells[0]], 2, told.append)
+    assert [json.loads(result_of(tmp_path, cell)) for cell in cells] == [cell.settings for cell in cells]
+    assert [(p.done, p.todo, p.kept) for p in told] == [(n, 4, 0) for n in range(5)]
+    assert told[-1].last == cells[2]  # what wants to be alone comes last
+    assert told[0].left is None
+    assert told[-1].left == 0
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
+    told.clear()
+    run_cells(tmp_path, cells, 2, told.append)
+    assert [(p.done, p.todo, p.kept) for p in told] == [(0, 0, 4)]
+    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
+
+
+def test_a_mistake_names_the_cell(tmp_path):
+    with pytest.raises(InputError, match="broadcast seed 3: ModuleNotFoundError"):
+        run_cells(tmp_path, [Cell("decpomdp.nowhere:work", {"problem": "broadcast", "seed": 3})], 1, lambda _: None)
+
+
+def test_a_process_that_dies_is_told(tmp_path):
+    with pytest.raises(InputError, match="its process ended before it was finished"):
+        run_cells(tmp_path, [Cell("sys:exit", {})], 1, lambda _: None)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from dataclasses import replace
+from decpomdp.experiments import complexity
+from decpomdp.experiments.crew import run_cells
+
+base = {"K": 100, "N": 2, "T": 10, "Z": 10, "S": None}
+cells = complexity.cells(replace(complexity.QUICK, seeds=20, repeats=20, base=base, sizes={"K": (100,)}))
+if __name__ == "__main__":
+    run_cells(Path(sys.argv[1]), cells, 1, lambda p: print(p.done, p.todo, p.kept, flush=True))
+"""
+
+
+def children(process: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def alive(process: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_killed_at_any_moment_nothing_is_lost(tmp_path):
+    """A real kill: finished cells stay as they are, the rest is done by the next run, no process goes on."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    out = tmp_path / "out"
+    command = [sys.executable, str(tmp_path / "script.py"), str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if line.startswith("3 "):
+                break
+        workers = children(process.pid) if sys.platform == "linux" else []
+        os.kill(process.pid, signal.SIGKILL)
+    kept = {path: path.read_bytes() for path in out.glob("cells/*.json")}
+    assert 3 <= len(kept) < 20
+    assert all(json.loads(data)["result"]["whole_seconds"] > 0 for data in kept.values())
+    deadline = time.monotonic() + 20
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == f"0 {20 - len(kept)} {len(kept)}"
+    assert len(list(out.glob("cells/*.json"))) == 20
+    assert all(path.read_bytes() == data for path, data in kept.items())

@@ -1,0 +1,229 @@
+"""A user's mistake is one line: expected, got, where. Nothing else, whatever was given."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from learners import data
+
+import decpomdp as dp
+from decpomdp.core import Agent, Controller, InputError, Team
+from decpomdp.learners import (
+    ExpectationMaximisation,
+    Fixed,
+    LearnSettings,
+    StickBreaking,
+    dirichlet_process,
+    learn_from_episodes,
+    prior_named,
+)
+
+NAN, INF = float("nan"), float("inf")
+EPISODES = data.episodes(np.random.default_rng(0), 2)
+OTHERS = Team.uniform(dp.load("marsrovers"))
+
+
+def refused(act, *parts):
+    """What `act` is refused with: one line that says what was expected, what was given, and all `parts`."""
+    with pytest.raises(InputError) as told:
+        act()
+    text = str(told.value)
+    assert "\n" not in text
+    assert all(part in text for part in ("expected", *parts)), text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("evidence", [0, -1.0, NAN, INF, 1e200, "5", True, [1.0], None.__class__]),
+        ("cap", [0.0, -1, NAN, INF, "big"]),
+        ("floor", [NAN, INF, -INF, -1.7e308, "low"]),
+        ("threshold", [-0.1, 1.0, NAN, None]),
+        ("tolerance", [-1e-9, NAN, INF, None]),
+        ("truncation", [0, -3, 2.5, 1001, 10**30, NAN, INF, "6", True]),
+        ("sweeps", [0, 1.5, -1, NAN, None, "many"]),
+        ("precision", ["half", None, 2, ["double"]]),
+        ("normalise", ["no", 1, None]),
+        ("estimate_behaviour", ["yes", 0]),
+    ],
+)
+def test_settings_out_of_range(name, values):
+    for value in values:
+        refused(lambda value=value: LearnSettings(**{name: value}), f"{name}: ", "got")
+
+
+def test_settings_are_kept_as_numbers():
+    kept = LearnSettings(truncation=3.0, sweeps=np.int64(7), evidence=np.float32(2.0), cap=5)
+    assert [type(x) for x in (kept.truncation, kept.sweeps, kept.evidence, kept.cap)] == [int, int, float, float]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("sigma", [0.0, -1.0, NAN, INF, "1", None]),
+        ("c", [0.0, -0.1, NAN, INF]),
+        ("d", [0.0, -1e-6, NAN, INF, 1e-320, "x"]),
+        ("rho", [0.0, -1.0, NAN, INF, "x"]),
+        ("reading", ["speed", None, 3]),
+        ("shared", ["yes", 1]),
+    ],
+)
+def test_numbers_of_the_prior_out_of_range(name, values):
+    for value in values:
+        refused(lambda value=value: StickBreaking(**{name: value}), f"{name}: ", "got")
+
+
+def test_other_priors_out_of_range():
+    for nodes in (0, -2, 1.5, NAN, "3", 10**6, None):
+        refused(lambda nodes=nodes: Fixed(nodes), "nodes: ", "from 1 to 1000", "got")
+        refused(lambda nodes=nodes: ExpectationMaximisation(nodes), "nodes: ", "got")
+    for weight in (0.0, -1.0, NAN, INF, None):
+        refused(lambda weight=weight: Fixed(2, weight), "weight: ", "got")
+    refused(lambda: StickBreaking(sigma=2.0, shared=True), "sigma: expected 1 with one shared concentration, got 2.0")
+    refused(lambda: dirichlet_process(d=0.0), "d: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("fixed:0", "fixed:N with N from 1 to 1000, got 'fixed:0'"),
+        ("em:5000", "em:N with N from 1 to 1000, got 'em:5000'"),
+        ("fixed:" + "9" * 5000, "got 'fixed:999"),
+        ("fixed:x", "got 'fixed:x'"),
+        ("fixed:-3", "got 'fixed:-3'"),
+        ("fixed:\u0665", "got"),
+        ("em:", "got 'em:'"),
+        ("", "got ''"),
+        ("sticks", "got 'sticks'"),
+        ("fixed", "got 'fixed'"),
+        ("dp:3", "got 'dp:3'"),
+        ("Fixed:3", "got 'Fixed:3'"),
+        (3, "a text, got 3"),
+    ],
+)
+def test_names_of_priors(text, part):
+    assert len(refused(lambda: prior_named(text), "prior: expected", part)) < 120
+
+
+@pytest.mark.parametrize("prior", [3, 2.5, ["em"], Fixed, object(), b"em"])
+def test_something_else_as_prior(prior):
+    refused(lambda: learn_from_episodes(EPISODES, prior), "prior: expected a prior or its name", "got")
+
+
+def test_no_prior_is_the_default():
+    few = LearnSettings(truncation=2, sweeps=1)
+    with pytest.warns(dp.core.errors.LearningWarning):
+        assert learn_from_episodes(EPISODES, None, settings=few).settings["prior"] == "stick-breaking"
+
+
+@pytest.mark.parametrize("begin", ["x", "", 3, None, Team, np.zeros(3), Controller.uniform(2, 2)])
+def test_something_else_as_beginning(begin):
+    refused(lambda: learn_from_episodes(EPISODES, begin=begin), "begin: expected 'best', 'random' or a team, got")
+
+
+def test_teams_of_others():
+    refused(lambda: learn_from_episodes(EPISODES, begin=OTHERS), "team does not fit problem")
+    refused(lambda: learn_from_episodes([EPISODES], behaviours=[OTHERS]), "team does not fit problem")
+    large = Team.of(EPISODES, [Controller(np.ones(3) / 3, *_uniform(a, 3)) for a in EPISODES.agents])
+    refused(lambda: learn_from_episodes(EPISODES, "fixed:2", large), "begin: expected a team of at most 2 nodes", "3")
+
+
+def _uniform(agent: Agent, nodes: int):
+    a, o = len(agent.actions), len(agent.observations)
+    return np.full((nodes, a), 1 / a), np.full((nodes, a, o, nodes), 1 / nodes)
+
+
+@pytest.mark.parametrize(
+    "episodes", [None, 3, "none.parquet", {"a": 1}, np.zeros(3), [1, 2], [EPISODES, "more.parquet"], [], OTHERS]
+)
+def test_something_else_as_episodes(episodes):
+    refused(lambda: learn_from_episodes(episodes), "episodes", "expected", "got")
+
+
+def test_a_table_as_episodes():
+    polars = pytest.importorskip("polars")
+    refused(
+        lambda: learn_from_episodes(polars.DataFrame({"a": [1]})), "episodes[0]: expected an Episodes, got DataFrame"
+    )
+
+
+def test_batches_of_different_agents():
+    other = data.episodes(np.random.default_rng(0), 3)
+    refused(lambda: learn_from_episodes([EPISODES, other]), "same agents and discount")
+
+
+@pytest.mark.parametrize("behaviours", [3, "team.json", OTHERS, [None], ["team.json"], [Team]])
+def test_something_else_as_behaviours(behaviours):
+    refused(lambda: learn_from_episodes([EPISODES], behaviours=behaviours), "behaviours", "got")
+
+
+def test_behaviours_that_cannot_have_acted():
+    """Everybody always takes the first action; in the data somebody does not."""
+    sure = [Controller(np.ones(1), np.eye(len(a.actions))[:1], *_uniform(a, 1)[1:]) for a in EPISODES.agents]
+    team = Team.of(EPISODES, sure)
+    row = int((EPISODES.actions != 0).any(axis=1).argmax())
+    refused(lambda: learn_from_episodes([EPISODES], behaviours=[team]), EPISODES.place(row), "behaviours", "got")
+
+
+def test_options_that_contradict_each_other():
+    team = Team.uniform(EPISODES)
+    both = LearnSettings(estimate_behaviour=True)
+    refused(
+        lambda: learn_from_episodes([EPISODES], behaviours=[team], settings=both),
+        "estimate_behaviour: expected none where behaviours are given",
+    )
+    for prior in ("fixed:5", "em:5", Fixed(30)):
+        refused(
+            lambda prior=prior: learn_from_episodes(EPISODES, prior, settings=LearnSettings(truncation=30)),
+            "truncation: expected none with the prior",
+            "got 30",
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("seed", [-1, 1.5, NAN, None, "0", 2**64]),
+        ("threads", [0, -1, 1.5, "two"]),
+        ("time_limit", [-1.0, NAN, INF, "1 h"]),
+        ("watch", [None, 3, "loud"]),
+        ("settings", [3, {"cap": 5.0}, LearnSettings]),
+    ],
+)
+def test_other_arguments(name, values):
+    for value in values:
+        refused(lambda value=value: learn_from_episodes(EPISODES, **{name: value}), f"{name}: ", "got")
+
+
+@pytest.mark.parametrize("size", [1.7e308, -1.7e308, 1e251])
+def test_rewards_whose_sums_are_no_numbers(size):
+    rewards = np.array(EPISODES.rewards)
+    rewards[2] = size
+    changed = dataclasses.replace(EPISODES, rewards=rewards)
+    refused(lambda: learn_from_episodes(changed), EPISODES.place(2), "a reward from -1e+250 to 1e+250", f"got {size:g}")
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+@pytest.mark.parametrize("unit", [1e-250, 1e249])
+@pytest.mark.parametrize("prior", ["stick-breaking", "em:2"])
+def test_rewards_that_are_just_numbers(unit, prior):
+    """As large as they may be, and ended by themselves at a discount next to 1: finite throughout."""
+    rewards = unit * np.abs(EPISODES.rewards) / np.abs(EPISODES.rewards).max()
+    ended = np.ones(EPISODES.count, bool)
+    hard = dataclasses.replace(EPISODES, rewards=rewards - unit, terminated=ended, discount=1 - 1e-12)
+    settings = LearnSettings(sweeps=6, truncation=3 if prior == "stick-breaking" else None)
+    fit = learn_from_episodes(hard, prior, settings=settings)
+    bounds = [row["bound"] for row in fit.trace]
+    assert np.isfinite(bounds).all()
+    assert np.isfinite([row["value"] for row in fit.trace]).all()
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+@pytest.mark.parametrize("number", [1e-9, 1e9])
+@pytest.mark.parametrize("name", ["sigma", "c", "d", "rho"])
+def test_the_furthest_numbers_of_a_prior_still_learn(name, number):
+    fit = learn_from_episodes(EPISODES, StickBreaking(**{name: number}), settings=LearnSettings(truncation=3, sweeps=8))
+    bounds = np.array([row["bound"] for row in fit.trace])
+    assert np.isfinite(bounds).all()
+    assert (np.diff(bounds) >= -1e-9 * np.maximum(1, np.abs(bounds[1:]))).all()

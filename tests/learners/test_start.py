@@ -1,0 +1,77 @@
+"""Where a fit begins: what is in the first posterior."""
+
+import numpy as np
+import pytest
+from learners import data
+from oracles import making
+
+from decpomdp.core import Agent, Controller, Episodes, Team
+from decpomdp.learners import Fixed, StickBreaking
+from decpomdp.learners.posterior import TeamPosterior
+from decpomdp.learners.start import beginning
+
+
+def mean_of(first):
+    return TeamPosterior(first, 0.9, "", 0.0).mean()
+
+
+def test_the_best_episode_is_replayed():
+    """Two of forty episodes earn something, in two ways: the tree follows each while the observations agree."""
+    agent = Agent("x", ("a", "b", "c"), ("o", "p"))
+    good = {0: ((2, 0, 1), (-1, 1, 0)), 1: ((2, 1, 1), (-1, 0, 0))}
+    bad = ((0, 0, 0), (-1, 0, 0))
+    did, saw = (np.concatenate([good.get(k, bad)[part] for k in range(40)]) for part in (0, 1))
+    rewards = np.repeat([1.0, 0.9, *[0.0] * 38], 3)
+    episodes = Episodes(
+        (agent,), 3 * np.arange(41), saw[:, None], did[:, None], np.full((120, 1), 1 / 3), rewards, discount=0.9
+    )
+    (controller,) = mean_of(beginning(episodes, Fixed(8), "best", 8)).decided().controllers
+    for actions, seen in good.values():
+        node = 0
+        for t, action in enumerate(actions):
+            assert controller.action[node].argmax() == action
+            if t < 2:
+                node = int(controller.transition[node, action, seen[t + 1]].argmax())
+
+
+def test_a_tree_that_would_outgrow_the_truncation_goes_back_to_the_start():
+    episodes = data.episodes(np.random.default_rng(0), 1, count=30, longest=4)
+    first = beginning(episodes, StickBreaking(), "best", 2)
+    assert first[0].nodes == 2
+    assert np.isfinite(first[0].divergence())
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_given_team_is_found_again(shown):
+    """Softened, with its likeliest start first, and empty nodes behind."""
+    rng = np.random.default_rng(4)
+    episodes = data.episodes(rng, 2, first=shown)
+    team = making.team(rng, episodes, (3, 2), first=shown)
+    first = beginning(episodes, Fixed(4), team, 4)
+    for agent, controller, symbols in zip(first, team.controllers, (2, 3), strict=True):
+        order = [int(controller.initial.argmax())]
+        order += [i for i in range(controller.nodes) if i not in order]
+        assert agent.nodes == 4
+        got = agent.action.mean()[: controller.nodes]
+        assert got == pytest.approx(0.9 * controller.action[order] + 0.1 / controller.actions, abs=0.01)
+        assert (agent.first is not None) == shown
+        moves = agent.move.mean().reshape(4, controller.actions, symbols, 4)[
+            : controller.nodes, ..., : controller.nodes
+        ]
+        wanted = 0.9 * controller.transition[order][..., order] + 0.1 / controller.nodes
+        assert moves == pytest.approx(wanted, abs=0.01)
+
+
+def test_random_beginnings_follow_the_seed():
+    episodes = data.episodes(np.random.default_rng(0), 2)
+    one, again, other = (mean_of(beginning(episodes, Fixed(3), "random", 3, seed)) for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+
+
+def test_every_beginning_can_take_every_action():
+    episodes = data.episodes(np.random.default_rng(0), 2, count=40)
+    sure = [Controller.deterministic([0], [[0] * len(a.observations)], len(a.actions)) for a in episodes.agents]
+    for begin in ("best", "random", Team.of(episodes, sure)):
+        for agent in beginning(episodes, StickBreaking(), begin, 3):
+            assert (agent.expected().act > 0).all()

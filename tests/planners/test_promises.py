@@ -1,0 +1,183 @@
+"""What every planner promises: a valid team at any moment, values by the evaluator, limits kept, mistakes named."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from oracles import making
+
+import decpomdp as dp
+from decpomdp.planners.front import METHODS, plan, planner_named, played_by
+
+PROBLEMS = ["dectiger", "gridsmall", "marsrovers"]
+
+
+def value_of(problem, fit):
+    model = dp.load(problem) if isinstance(problem, str) else problem
+    return dp.exact_value(played_by(model, fit.team), fit.team).value
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_no_time_gives_the_first_team_at_once(method, problem):
+    model = dp.load(problem)
+    began = time.monotonic()
+    fit = plan(model, method, time_limit=0)
+    assert time.monotonic() - began < 5
+    assert fit.stopped == "time limit"
+    assert fit.team.nodes == (1,) * len(fit.team.agents)
+    assert len(fit.trace) == 1
+    assert fit.trace[0]["lower"] == value_of(problem, fit)
+    upper = fit.trace[0]["upper"]
+    assert upper is None or fit.trace[0]["lower"] <= upper < np.inf
+    assert fit.settings["time_limit"] == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("problem", ["dectiger", "boxpushing"])
+def test_a_time_limit_is_kept(method, problem):
+    plan(problem, method, time_limit=0.05)  # whatever is loaded or compiled once
+    began = time.process_time()
+    fit = plan(problem, method, time_limit=0.5, **({"epsilon": 1e-9} if method == "pbvi" else {}))
+    used = time.process_time() - began  # of two threads; a busy machine makes it less, not more
+    assert fit.trace[-1]["lower"] == value_of(problem, fit)
+    assert fit.stopped == "time limit" or fit.seconds < 0.5
+    assert used < 2 * (0.5 + 1.0) + 3  # and loading
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_lower_bound_is_the_evaluators(method, monkeypatch):
+    said = []
+
+    def evaluator(*arguments):
+        said.append(dp.exact_value(*arguments))
+        return said[-1]
+
+    monkeypatch.setattr("decpomdp.planners.incumbent.exact_value", evaluator)
+    rows = []
+    options = {
+        "fb-hsvi": {"iterations": 2},
+        "periem": {"restarts": 2, "layers": 2, "width": 3},
+        "em": {"restarts": 3, "iterations": 12},
+        "pbvi": {"beliefs": 50},
+    }[method]
+    fit = plan("recycling", method, watch=rows.append, **options)
+    assert {row["lower"] for row in (*rows, *fit.trace)} <= {one.value for one in said}
+    assert fit.trace[-1]["lower"] == value_of("recycling", fit)
+    assert fit.trace[-1]["lower"] > 23  # far better than the first team
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.4])
+@pytest.mark.parametrize("method", METHODS)
+def test_an_interrupt_at_any_moment_leaves_a_team(method, delay):
+    model = dp.load("gridsmall")
+    plan(model, method, time_limit=0)  # imported
+    timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    fit = plan(model, method, time_limit=60, **({"epsilon": 1e-9} if method == "pbvi" else {}))
+    assert time.monotonic() - began < 20
+    timer.join()
+    assert fit.stopped == "interrupted"
+    assert fit.trace[-1]["lower"] == value_of(model, fit)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_whoever_looks_on_may_interrupt_again_and_again(method):
+    def watch(row):
+        raise KeyboardInterrupt
+
+    fit = plan("dectiger", method, watch=watch)
+    assert fit.stopped == "interrupted"
+    assert fit.trace[-1]["lower"] == value_of("dectiger", fit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_the_heart_beats(method):
+    model = dp.load("marsrovers")
+    plan(model, method, time_limit=0.05)
+    beats = [time.monotonic()]
+    plan(model, method, time_limit=4, watch=lambda row: beats.append(time.monotonic()))
+    assert len(beats) > 2
+    assert np.diff(beats).max() < 4  # about one a second; a busy machine is slower
+
+
+def test_three_agents():
+    model = making.model(np.random.default_rng(7), 4, (2, 3, 2), (2, 2, 3), 0.85)
+    for method in METHODS:
+        fit = plan(model, method, time_limit=1.5)
+        assert fit.trace[-1]["lower"] == value_of(model, fit)
+        assert fit.trace[-1]["lower"] > dp.exact_value(model, dp.Team.uniform(model)).value
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
+        ({"seed": 1.5}, "seed: expected a whole number"),
+        ({"seed": "x"}, "seed: expected a whole number"),
+        ({"time_limit": -1}, "time_limit: expected a number of at least 0, got -1"),
+        ({"time_limit": float("nan")}, "time_limit: expected a number of at least 0, got nan"),
+        ({"time_limit": "soon"}, "time_limit: expected a number of at least 0, got 'soon'"),
+        ({"threads": 0}, "threads: expected a whole number"),
+        ({"threads": 1.5}, "threads: expected a whole number"),
+        ({"watch": 3}, "watch: expected a function, got 3"),
+        ({"discount": 2}, "discount"),
+        ({"discount": "x"}, "discount"),
+    ],
+)
+def test_mistakes_that_all_name_alike(method, options, words):
+    with pytest.raises(dp.InputError, match=words):
+        plan("dectiger", method, **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("problem", ["dectiger", None, 3, np.zeros(3)])
+def test_planners_take_models_only(method, problem):
+    with pytest.raises(dp.InputError, match="model: expected a DecPOMDP, got"):
+        planner_named(method)(problem)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "words"),
+    [
+        ("fb-hsvi", {"epsilon": -1}, "epsilon: expected a number of at least 0, got -1"),
+        ("fb-hsvi", {"epsilon": float("nan")}, "epsilon: expected"),
+        ("fb-hsvi", {"epsilon": "x"}, "epsilon: expected"),
+        ("fb-hsvi", {"epsilon": True}, "epsilon: expected"),
+        ("fb-hsvi", {"epsilon": float("inf")}, "epsilon: expected a finite number"),
+        ("fb-hsvi", {"tolerance": -0.1}, "tolerance: expected"),
+        ("fb-hsvi", {"horizon": 0}, "horizon: expected a whole number"),
+        ("fb-hsvi", {"horizon": 2.5}, "horizon: expected a whole number"),
+        ("fb-hsvi", {"horizon": "x"}, "horizon: expected a whole number"),
+        ("fb-hsvi", {"iterations": 0}, "iterations: expected a whole number"),
+        ("pbvi", {"epsilon": 0}, "epsilon: expected a number above 0, got 0"),
+        ("pbvi", {"epsilon": float("nan")}, "epsilon: expected"),
+        ("pbvi", {"nodes": 0}, "nodes: expected a whole number"),
+        ("pbvi", {"nodes": 2.5}, "nodes: expected a whole number"),
+        ("pbvi", {"beliefs": "x"}, "beliefs: expected a whole number"),
+        ("em", {"nodes": 0}, "nodes: expected a whole number"),
+        ("em", {"nodes": 2.5}, "nodes: expected a whole number"),
+        ("em", {"nodes": "33"}, "nodes: expected a whole number"),
+        ("em", {"nodes": (2, "x")}, r"nodes\[1\]: expected a whole number"),
+        ("em", {"iterations": -1}, "iterations: expected a whole number"),
+        ("em", {"restarts": 1.5}, "restarts: expected a whole number"),
+        ("periem", {"width": 0}, "width: expected a whole number"),
+        ("periem", {"layers": 1.5}, "layers: expected a whole number"),
+        ("periem", {"restarts": 0}, "restarts: expected a whole number"),
+    ],
+)
+def test_mistakes_of_one(method, options, words):
+    with pytest.raises(dp.InputError, match=words):
+        plan("dectiger", method, **options)
+
+
+@pytest.mark.parametrize("method", [None, 3, "magic", ("em",)])
+def test_unknown_methods(method):
+    with pytest.raises(dp.InputError, match="method: expected one of fb-hsvi, periem, em, pbvi, got"):
+        plan("dectiger", method)

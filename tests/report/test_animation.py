@@ -1,0 +1,117 @@
+"""Animations: well-formed, harmless, in step with the episode, and small."""
+
+import io
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+import decpomdp as dp
+from decpomdp.core import InputError
+from decpomdp.domains.traffic import Traffic
+from decpomdp.report.animation import animated_svg
+from decpomdp.report.painting import animated_gif
+from decpomdp.report.replay import replay_on_model, replay_on_simulator
+from decpomdp.report.watching import watch
+from report.making import NASTY
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def streets(side=3, steps=10):
+    grid = Traffic(side)
+    team = grid.policies()["heuristic"]
+    return replay_on_simulator(grid, watch(grid, team, 1, steps, seed=2), team)
+
+
+def grids(name="boxpushing"):
+    model = dp.load(name)
+    return replay_on_model(model, dp.Team.uniform(model), seed=1)
+
+
+def animations(root):
+    return [one for one in root.iter() if one.tag in (f"{SVG}animate", f"{SVG}animateTransform")]
+
+
+@pytest.mark.parametrize("made", [streets, grids, lambda: grids("marsrovers"), lambda: grids("gridsmall")])
+def test_an_animation_is_well_formed_and_harmless(made):
+    text = animated_svg(made(), NASTY)
+    root = ElementTree.fromstring(text)
+    assert root.find(f"{SVG}title").text == NASTY
+    assert {one.tag for one in root.iter()} <= {
+        SVG + name
+        for name in ("svg", "title", "style", "g", "rect", "circle", "line", "polygon", "text", "animate",
+                     "animateTransform")
+    }  # fmt: skip
+    assert len(text) < 60_000
+    for one in animations(root):
+        times = [float(time) for time in one.get("keyTimes").split(";")]
+        assert times == sorted(times)
+        assert times[0] == 0
+        assert times[-1] <= 1
+        assert (times[-1] == 1) == (one.get("calcMode") == "linear")
+        assert len(one.get("values").split(";")) == len(times)
+        assert one.get("repeatCount") == "indefinite"
+
+
+def value_in(one, step, steps):
+    """What an animation shows in the middle of a step."""
+    times = [float(time) for time in one.get("keyTimes").split(";")]
+    place = max(place for place, time in enumerate(times) if time <= (step + 0.5) / steps)
+    return one.get("values").split(";")[place]
+
+
+def test_lights_and_queues_keep_step():
+    replay = streets()
+    root = ElementTree.fromstring(animated_svg(replay, "traffic:3"))
+    turns = [one for one in animations(root) if one.get("type") == "rotate"]
+    assert len(turns) == 9
+    queues = [one for one in animations(root) if one.get("attributeName") in ("x2", "y2")]
+    assert len(queues) == 6
+    told = replay.told["episodes"][0]
+    for step in range(10):
+        assert [value_in(one, step, 10) for one in turns] == [str(90 * a) for a in told["actions"][step]]
+        for s, one in enumerate(queues):
+            change = replay.film.drawing.changes[2 * s]
+            assert float(value_in(one, step, 10)) == pytest.approx(
+                change.choices[replay.film.frames[0][step][2 * s]], abs=0.051
+            )
+    words = [text for text in root.iter(f"{SVG}text") if text.get("class") == "caption"]
+    assert len(words) == 10
+    assert words[3].text.startswith("step 3: ")
+    assert [value_in(words[3].find(f"{SVG}animate"), step, 10) for step in (2, 3, 4)] == ["none", "inline", "none"]
+
+
+def test_what_has_no_drawing_or_is_too_large_is_refused(monkeypatch):
+    with pytest.raises(InputError, match="dectiger has no drawing"):
+        animated_svg(grids("dectiger"), "dectiger")
+    with pytest.raises(InputError, match="dectiger has no drawing"):
+        animated_gif(grids("dectiger"), "dectiger")
+    monkeypatch.setattr("decpomdp.report.animation.LARGEST", 1000)
+    with pytest.raises(InputError, match="expected at most 1000 bytes"):
+        animated_svg(streets(), "traffic:3")
+
+
+def test_a_gif_has_a_frame_per_step():
+    image = pytest.importorskip("PIL.Image")
+    replay = streets(steps=6)
+    with image.open(io.BytesIO(animated_gif(replay, "traffic:3"))) as picture:
+        assert picture.n_frames == 6
+        assert picture.width <= 640
+        for step in range(6):
+            picture.seek(step)
+            pixels = picture.convert("RGB")
+            scale = pixels.width / replay.film.drawing.width
+            for n, action in enumerate(replay.told["episodes"][0]["actions"][step]):
+                x, y = replay.film.drawing.parts[12 + n].at
+                across = pixels.getpixel(
+                    (round((x - replay.film.drawing.left + 9) * scale), round((y - replay.film.drawing.top) * scale))
+                )
+                assert (across[1] > 120 > across[0]) == (action == 0)  # green along the row
+
+
+def test_a_gif_needs_pillow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    with pytest.raises(InputError, match=r"pip install decpomdp\[data\]"):
+        animated_gif(streets(), "traffic:3")

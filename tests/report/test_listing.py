@@ -1,0 +1,60 @@
+"""Runs in a line each: what is no number is marked, nothing is cut."""
+
+from pathlib import Path
+
+import pytest
+
+from decpomdp.io.runs import RunRecord, ValueRecord
+from decpomdp.report.facts import facts
+from decpomdp.report.listing import COLUMNS, NO_NUMBER, NONE, cells, complete, fitting, told, unsupported
+
+
+def record(**more):
+    return RunRecord("decpomdp-run/1", "steps", 1.5, more.pop("nodes", [2, 3]), **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"value": ValueRecord(1.25, "exact")}, "1.25"),
+        ({"value": ValueRecord(None, "exact")}, NO_NUMBER),
+        ({"value": ValueRecord(float("nan"), "exact")}, NO_NUMBER),
+        ({"value": ValueRecord(float("-inf"), "exact")}, "minus infinite"),
+        ({}, NONE),
+        ({"value": ValueRecord(-6e15, "weighted"), "sample_size": 1.0}, "-6e+15 !"),
+        ({"value": ValueRecord(None, "weighted"), "sample_size": 1.0}, NO_NUMBER),
+        ({"value": ValueRecord(3.0, "weighted"), "sample_size": 200.0}, "3"),
+    ],
+)
+def test_values_that_cannot_be_relied_on_are_marked(more, said):
+    one = record(**more)
+    assert cells(one, Path("x"))[COLUMNS.index("value")] == said
+    tile = facts(one)
+    assert said.split(" !")[0] in tile
+    assert ('class="odd"' in tile) == (said not in ("1.25", "3"))
+    assert unsupported(one) == ("!" in said or more.get("sample_size") == 1.0)
+
+
+def test_nothing_is_left_blank():
+    assert all(cell for cell in cells(record(), Path("x")))
+
+
+def test_programs_get_every_column_on_one_line():
+    one = record(value=ValueRecord(0.1, "exact,\tby\nhand"), seed=3, nodes=[2] * 100, problem="a\tb")
+    row = dict(zip(told(one, Path("x")), complete(one, Path("x")), strict=True))
+    assert row["value"] == "0.1"
+    assert row["how"] == "exact, by hand"
+    assert row["problem"] == "a b"
+    assert row["nodes"].count("2") == 100
+    assert row["discount"] == ""
+
+
+def test_columns_fit_or_are_left_out_whole():
+    rows = [cells(record(value=ValueRecord(1.0, "exact"), problem="p" * 30), Path("run-" + "x" * 20))]
+    assert fitting(rows, 500) == list(COLUMNS)
+    assert fitting(rows, 10) == ["run", "value"]
+    for width in range(30, 130, 7):
+        kept = fitting(rows, width)
+        used = sum(max(len(name), len(rows[0][COLUMNS.index(name)])) + 2 for name in kept) - 2
+        assert used <= width or kept == ["run", "value"]
+        assert kept == sorted(kept, key=COLUMNS.index)

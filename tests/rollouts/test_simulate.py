@@ -1,0 +1,102 @@
+"""`simulate`: problems by name or file, teams by name or file, and the same episodes as the command's."""
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+from decpomdp.core import InputError
+from decpomdp.domains.traffic import Traffic
+from decpomdp.rollouts.policies import team_for
+
+
+def test_nobody_in_particular_acts_at_random():
+    model = dp.load("dectiger")
+    by_name = dp.simulate("dectiger", episodes=10, horizon=4, seed=3)
+    assert by_name == dp.simulate(model, dp.Team.uniform(model), 10, 4, 3)
+    assert by_name == dp.simulate(model, "random", 10, 4, 3)
+    assert (by_name.count, by_name.steps, by_name.name) == (10, 40, "dectiger")
+    assert dp.simulate("dectiger").count == 1000
+
+
+def test_a_team_by_file(tmp_path):
+    model = dp.load("dectiger")
+    listen = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
+    dp.write_team(listen, tmp_path / "team.json")
+    played = dp.simulate("dectiger", tmp_path / "team.json", 5, 3)
+    assert set(played.rewards) == {-2.0}
+    assert played == dp.simulate(model, str(tmp_path / "team.json"), 5, 3)
+
+
+def test_policies_that_come_with_a_problem():
+    rows = dp.simulate("traffic:3", "all-row", episodes=2, horizon=3)
+    assert np.all(rows.actions == rows.actions[0, 0])
+    with pytest.raises(
+        InputError, match=r"policy: expected random, all-row, .* or the path of a team.json, got 'nonsense'"
+    ):
+        dp.simulate("traffic:3", "nonsense")
+    assert team_for("heuristic", Traffic(3)) == Traffic(3).policies()["heuristic"]
+
+
+def test_exploring():
+    model = dp.load("dectiger")
+    listen = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
+    mixed = dp.simulate(model, listen, 200, 5, explore=0.3)
+    assert mixed == dp.simulate(model, listen.exploring(0.3), 200, 5)
+    assert set(np.unique(mixed.behaviour).round(4)) == {np.float32(0.1), np.float32(0.8)}
+
+
+def test_another_discount():
+    assert dp.simulate("dectiger", episodes=1, discount=0.5).discount == 0.5
+    assert dp.simulate(dp.load("dectiger"), episodes=1, discount=0.5).discount == 0.5
+    with pytest.raises(InputError, match="discount: expected none beside a simulator"):
+        dp.simulate(dp.DenseSimulator("dectiger"), episodes=1, discount=0.5)
+
+
+def test_the_same_as_the_command(tmp_path, monkeypatch, capsys):
+    from decpomdp.cli.main import code_of
+
+    monkeypatch.chdir(tmp_path)
+    said = ["--policy", "random", "--episodes", "30", "--horizon", "7", "--seed", "5", "--explore", "0.5"]
+    assert code_of(["simulate", "recycling", *said, "--out", "e.parquet"]) == 0
+    capsys.readouterr()
+    written, made = dp.read_episodes("e.parquet"), dp.simulate("recycling", "random", 30, 7, 5, explore=0.5)
+    assert np.array_equal(written.actions, made.actions)
+    assert np.array_equal(written.rewards, made.rewards)
+
+
+def test_the_number_of_threads_changes_nothing_and_is_checked():
+    one, two = (dp.simulate("recycling", episodes=500, horizon=20, threads=count) for count in (1, 2))
+    assert one == two
+    for wrong in (0, -1, 1.5, "2"):
+        with pytest.raises(InputError, match="threads: expected a whole number from 1"):
+            dp.simulate("recycling", threads=wrong)
+        with pytest.raises(InputError, match="threads: expected a whole number from 1"):
+            dp.sampled_value("recycling", "random", threads=wrong)
+        with pytest.raises(InputError, match="threads: expected a whole number from 1"):
+            dp.offpolicy_value(one, dp.Team.uniform(one), threads=wrong)
+
+
+class Wrong:
+    """A simulator whose discount or name is none."""
+
+    repeatable = True
+    agents = (dp.Agent("x", ("a",), ("o",)),)
+
+    def __init__(self, discount, name):
+        self.discount, self.name = discount, name
+
+    def reset(self, episodes, seed):
+        return None
+
+    def step(self, actions):
+        return dp.Step(np.zeros_like(actions), np.zeros(len(actions)), np.zeros(len(actions), bool))
+
+
+def test_a_simulator_is_checked_before_it_is_played():
+    assert dp.simulate(Wrong(0.5, "right"), episodes=2, horizon=2).steps == 4
+    with pytest.raises(InputError, match="discount: expected a number from 0 to 1, got 2"):
+        dp.simulate(Wrong(2, "a"))
+    with pytest.raises(InputError, match="name of the simulator: expected a text on one line"):
+        dp.simulate(Wrong(0.5, "a\nb"))
+    with pytest.raises(InputError, match="got the class Wrong itself"):
+        dp.simulate(Wrong)

@@ -1,0 +1,231 @@
+"""SUMO itself: the same episodes whoever plays them, whatever dies; PettingZoo; SUMO's own programs."""
+
+import os
+import signal
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+from decpomdp.core import InputError
+from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets
+from decpomdp.rollouts.tables import players_of
+from decpomdp.sumo.grid import SumoGrid
+from decpomdp.sumo.process import ATTEMPTS, SimulationProcess
+from decpomdp.sumo.simulation import DECISION, SWITCH, Simulation
+
+with warnings.catch_warnings():  # the tests of PettingZoo import games by a name that it deprecates itself
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from pettingzoo.test import parallel_api_test, parallel_seed_test
+
+pytestmark = pytest.mark.slow  # needs libsumo: run by make test-sumo
+LIGHT = 100.0  # vehicles an hour: quick
+
+
+@pytest.fixture
+def grid():
+    made = SumoGrid(4, rate=LIGHT, workers=2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def alone():
+    made = SimulationProcess(4, LIGHT)
+    yield made
+    made.close()
+
+
+def team_of(grid):
+    return grid.policies()["longest-queue"].exploring(0.2)
+
+
+def test_episodes_are_the_same_for_any_number_of_processes_and_in_this_one(grid):
+    played = dp.collect(grid, team_of(grid), 3, 6, seed=3)
+    for workers in (0, 1):
+        other = SumoGrid(4, rate=LIGHT, workers=workers)
+        assert dp.collect(other, team_of(grid), 3, 6, seed=3) == played
+        other.close()
+    assert dp.collect(grid, team_of(grid), 3, 6, seed=4) != played
+    assert played.rewards.max() <= 0
+    assert played.rewards.min() < 0
+    assert len(set(played.returns())) == 3
+
+
+def test_a_killed_worker_changes_nothing(grid):
+    players, seeds = players_of(team_of(grid)), [1, 2, 3, 4]
+    expected = grid.play_seeds(players, seeds, 8, behaviour=True)
+    victim = grid._idle[0]
+    step, killed = victim.step, []
+
+    def dying(actions):
+        if len(killed) < 2:  # in the middle of two episodes
+            killed.append(victim.pid)
+            os.kill(victim.pid, signal.SIGKILL)
+        return step(actions)
+
+    victim.step = dying
+    found = grid.play_seeds(players, seeds, 8, behaviour=True)
+    assert len(killed) == 2
+    assert victim.starts == 3
+    assert all(np.array_equal(a, b) for a, b in zip(expected.paths, found.paths, strict=True))
+    assert np.array_equal(expected.waits, found.waits)
+    assert expected.measures == found.measures
+
+
+def test_a_killed_worker_changes_nothing_step_by_step(alone):
+    rng = np.random.default_rng(0)
+    actions = rng.integers(2, size=(6, 16))
+
+    def played(kill_at):
+        shown = [alone.reset(5)]
+        for t, row in enumerate(actions):
+            if t == kill_at:
+                os.kill(alone.pid, signal.SIGKILL)
+            shown.append(alone.step(row))
+        return [np.concatenate([part.ravel() for part in one]) for one in shown], alone.measures()
+
+    (first, measured), (second, again) = played(None), played(4)
+    assert np.array_equal(first, second)
+    assert measured == again
+    assert alone.starts == 2
+
+
+def test_a_worker_that_always_dies_is_given_up_in_words(alone, monkeypatch):
+    monkeypatch.setattr("decpomdp.sumo.process.COMMAND", ("/bin/sh", "-c", "echo no memory >&2; exit 3"))
+    with pytest.raises(InputError, match=rf"ended {ATTEMPTS} times \(exit code 3: no memory\)"):
+        alone.reset(0)
+    assert alone.pid is None
+
+
+def test_what_a_worker_refuses_is_the_users_error(alone):
+    alone.reset(1)
+    with pytest.raises(InputError, match="control: expected one of agents, fixed-time, actuated, got 'mine'"):
+        alone.reset(1, "mine")
+    assert alone.starts == 1
+    alone.reset(1)
+    with pytest.raises(InputError, match="rate"):
+        SimulationProcess(4, -1.0).reset(1)
+
+
+def test_a_worker_ends_with_its_owner(alone):
+    alone.reset(1)
+    pid = alone.pid
+    alone.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert alone.reset(1).views.shape == (16, 6)  # and another begins
+
+
+def test_an_interrupted_question_leaves_no_stale_answer(alone, monkeypatch):
+    expected = alone.reset(2)
+
+    def interrupted(stream):
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("decpomdp.sumo.process.receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            alone.step(np.zeros(16, np.int16))
+    assert np.array_equal(alone.reset(2).views, expected.views)
+
+
+def test_a_second_simulation_in_one_process_is_refused():
+    first = Simulation(4, LIGHT)
+    try:
+        with pytest.raises(InputError, match="libsumo holds one per process"):
+            Simulation(4, LIGHT)
+        assert first.reset(0).views.shape == (16, 6)  # the first goes on
+    finally:
+        first.close()
+    Simulation(4, LIGHT).close()
+
+
+def test_lights_keep_and_switch(alone):
+    shown = alone.reset(7)
+    assert np.all(shown.views[:, 4:] == 0)  # column green since now
+    actions = np.zeros(16, np.int64)
+    actions[3] = SWITCH
+    shown = alone.step(actions)
+    assert shown.views[:, 5].tolist() == [int(n == 3) for n in range(16)]
+    assert shown.views[:, 4].tolist() == [7 if n == 3 else 10 for n in range(16)]
+    assert alone.step(actions).views[3, 4:].tolist() == [7, 0]
+    for shown in (alone.step(np.zeros(16)) for _ in range(3)):
+        queues = shown.queues.reshape(-1, 2, 2).sum(axis=1)  # column, row
+        assert np.array_equal(queues[np.arange(16), shown.views[:, 5]], shown.views[:, 0])
+        assert np.array_equal(queues[np.arange(16), 1 - shown.views[:, 5]], shown.views[:, 1])
+
+
+def test_who_never_has_green_waits(alone):
+    """All lights keep to their columns: nobody who comes along a row gets through, everybody else does."""
+    alone.reset(3)
+    waits = [alone.step(np.zeros(16)).queues for _ in range(20)]
+    assert waits[-1][:, 1::2].sum() > 10 * max(1, waits[-1][:, ::2].sum())
+
+
+def test_measures_add_up(grid):
+    players = players_of(grid.policies()["longest-queue"])
+    told = grid.play_seeds(players, [11, 12], 30)
+    for k, measures in enumerate(told.measures):
+        rewards = told.paths.rewards[30 * k : 30 * (k + 1)]
+        assert np.isclose(measures.waiting, -DECISION * rewards.sum())
+        assert np.allclose(told.waits[30 * k : 30 * (k + 1)].sum(axis=1), -rewards)
+        assert 0 < measures.arrived <= measures.vehicles
+        assert 60 < measures.travel < 400  # a kilometre at 50 km/h takes 72 s
+
+
+def test_sumos_own_programs_meet_the_same_vehicles(grid):
+    found = {control: grid.play_seeds(None, [5], 40, control=control) for control in ("fixed-time", "actuated")}
+    agents = grid.play_seeds(players_of(grid.policies()["longest-queue"]), [5], 40)
+    vehicles = {name: told.measures[0].vehicles for name, told in found.items()}
+    assert len({*vehicles.values(), agents.measures[0].vehicles}) == 1
+    assert found["actuated"].measures[0].waiting < found["fixed-time"].measures[0].waiting
+    assert agents.measures[0].waiting < found["fixed-time"].measures[0].waiting
+
+
+@pytest.mark.parametrize("seed", [0, 42])
+def test_pettingzoo_finds_nothing_wrong(seed, capsys):
+    made = []
+
+    def env():
+        made.append(SumoGrid(4, rate=LIGHT, workers=1))
+        return dp.parallel_env(made[-1], horizon=6, seed=seed)
+
+    parallel_api_test(env(), num_cycles=12)
+    assert "Passed" in capsys.readouterr().out
+    parallel_seed_test(env, num_cycles=8)
+    for one in made:
+        one.close()
+
+
+def test_every_seed_fixes_an_episode_zero_too(grid):
+    def trace(seed):
+        env = dp.parallel_env(grid, horizon=4)
+        shown, _ = env.reset(seed=seed)
+        lines = [tuple(shown.values())]
+        for t in range(4):
+            seen, rewards, *_ = env.step(dict.fromkeys(env.agents, t % 2))
+            lines.append((*seen.values(), *rewards.values()))
+        return lines
+
+    assert trace(0) == trace(0) != trace(1)
+
+
+def test_a_batch_step_by_step_and_its_scene(grid):
+    seen = grid.reset(2, seed=9)
+    assert seen.shape == (2, 16)
+    assert isinstance(grid, OnStreets)
+    assert set(grid.street_scene(1).green) == {NEITHER}
+    actions = np.zeros((2, 16), int)
+    actions[1] = SWITCH
+    step = grid.step(actions)
+    assert step.rewards.shape == (2,)
+    assert not step.ended.any()
+    scenes = [grid.street_scene(k).fitting(grid.street_map()) for k in range(2)]
+    assert [set(scene.green) for scene in scenes] == [{COLUMN}, {ROW}]
+    assert sum(scenes[0].waiting) > 0
+    assert np.array_equal(grid.reset(2, seed=9), seen)
+    assert np.array_equal(grid.step(actions).observations, step.observations)

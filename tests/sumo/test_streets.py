@@ -1,0 +1,190 @@
+"""The parts that need no SUMO: streets, vehicles, readings, programs, messages."""
+
+import gzip
+import io
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from decpomdp.core import InputError
+from decpomdp.domains import simulator
+from decpomdp.sumo import network
+from decpomdp.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
+from decpomdp.sumo.frames import packed, receive, send, unpacked
+from decpomdp.sumo.grid import SumoGrid, episode_seed
+from decpomdp.sumo.programs import actuated
+from decpomdp.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
+from decpomdp.sumo.simulation import KEEP, SWITCH, Shown, Simulation
+
+
+def net(side):
+    with gzip.open(network.network_file(side)) as file:
+        return ElementTree.parse(file).getroot()
+
+
+@pytest.mark.parametrize("side", network.SIDES)
+def test_the_shipped_network_is_the_one_that_is_described(side):
+    root = net(side)
+    streets = {edge.get("id"): edge for edge in root.iter("edge") if edge.get("function") != "internal"}
+    assert set(network.approaches(side)) <= set(streets)
+    assert len(streets) == 4 * side * (side + 1)
+    logics = {logic.get("id"): [phase.get("state") for phase in logic] for logic in root.iter("tlLogic")}
+    assert sorted(logics) == sorted(network.lights(side))
+    (column, row), (yellow_column, yellow_row) = network.GREEN, network.YELLOW
+    assert all(states == [column, yellow_column, row, yellow_row] for states in logics.values())
+    names = network.approaches(side)
+    for link in root.iter("connection"):  # link i of a light comes from approach i // 3
+        if link.get("tl") is not None:
+            n, a = network.lights(side).index(link.get("tl")), int(link.get("linkIndex")) // 3
+            assert names[4 * n + a] == link.get("from")
+
+
+@pytest.mark.parametrize("side", network.SIDES)
+def test_every_route_is_a_way_through_the_network(side):
+    ways = {(link.get("from"), link.get("to"), link.get("dir")) for link in net(side).iter("connection")}
+    for gate in range(4 * side):
+        for turn_at in range(side):
+            for turn, sign in ((STRAIGHT, "s"), (RIGHT, "r"), (LEFT, "l")):
+                streets = network.route(side, gate, turn_at, turn)
+                signs = ["s"] * (len(streets) - 1)
+                signs[turn_at] = sign
+                assert {*zip(streets, streets[1:], signs, strict=False)} <= ways
+
+
+def test_neighbours_are_where_the_approaches_come_from():
+    lights, names = network.lights(4), network.approaches(4)
+    for n, row in enumerate(network.neighbours(4).tolist()):
+        for a, other in enumerate(row):
+            begin = names[4 * n + a].removesuffix(lights[n])
+            assert begin == lights[other] if other >= 0 else begin.rstrip("0123") in ("left", "right", "top", "bottom")
+
+
+def test_demand_is_fixed_by_its_seed_and_as_dense_as_asked():
+    def first(seed, rate=360.0, blocks=360):
+        demand = Demand(4, rate, seed)
+        return [demand.block() for _ in range(blocks)]
+
+    assert first(3) == first(3) != first(4)
+    counts = [sum(map(len, first(seed))) for seed in range(6)]
+    assert abs(np.mean(counts) / (16 * 360) - 1) < 0.15  # gates weigh 0.5 to 1.5: 16 of them, 6 times
+    blocks = first(5)
+    for number, trips in enumerate(blocks):
+        assert trips == sorted(trips)
+        assert all(number * BLOCK <= trip.depart <= (number + 1) * BLOCK for trip in trips)
+    turns = np.array([trip.turn for trips in blocks for trip in trips])
+    assert abs(np.mean(turns == RIGHT) - 0.15) < 0.02
+    assert abs(np.mean(turns == LEFT) - 0.10) < 0.02
+    spans = [[trip.gate < 8 for trips in blocks[i : i + 30] for trip in trips] for i in range(0, 360, 30)]
+    columns = np.array([np.mean(span) for span in spans])
+    assert columns.max() - columns.min() > 0.2  # it swings between columns and rows
+
+
+def test_readings():
+    assert QUEUES.symbols[QUEUES.symbol("A0", View(2, 2, 0, 9, 7, 0))] == "red-not-longer,idle"
+    assert QUEUES.symbols[QUEUES.symbol("A0", View(0, 1, 2, 9, 7, 0))] == "red+1,few"
+    assert QUEUES.symbols[QUEUES.symbol("A0", View(1, 6, 3, 9, 7, 1))] == "red+3,many"
+    assert QUEUES.symbols[QUEUES.symbol("A0", View(0, 99, 1, 0, 7, 1))] == "red+10,few"
+    assert [SIGNS.symbol("A0", View(2, red, 0, 0, 0, 0)) for red in (1, 2, 3)] == [0, 1, 2]
+    for name, reading in READINGS.items():
+        for view in (View(g, r, m, 0, 7, 0) for g in range(4) for r in range(14) for m in range(5)):
+            assert (reading.symbol("A0", view) in LONGER[name]) == (view.red_queue > view.green_queue)
+    views = np.array([[0, 5, 2, 1, 17, 0], [3, 0, 0, 1, 7, 1]], np.int16)
+    assert SIGNS.all(("A0", "A1"), views).tolist() == [2, 0]
+
+
+def test_a_reading_of_ones_own():
+    own = Reading("own", ("short", "long"), lambda view: int(view.green_seconds > 20))
+    grid = SumoGrid(4, reading=own)
+    assert grid.name == "sumo:4:own"
+    assert grid.facts["reading"] == "own"
+    assert grid.agents[0].observations == ("short", "long")
+    assert "longest-queue" not in grid.policies()
+    with pytest.raises(InputError, match="light A0: what reading bad returned: expected a whole number from 0 to 0"):
+        Reading("bad", ("only",), lambda view: 1).symbol("A0", View(0, 0, 0, 0, 0, 0))
+    with pytest.raises(InputError, match="expected a name of one word"):
+        Reading("two words", ("only",), lambda view: 0)
+    with pytest.raises(InputError, match="which is a built-in reading"):
+        SumoGrid(4, reading=Reading("signs", ("only",), lambda view: 0))
+
+
+def test_longest_queue_switches_when_red_is_longer():
+    grid = SumoGrid(4, reading="signs")
+    controller = grid.policies()["longest-queue"].controllers[0]
+    for symbol, action in ((0, KEEP), (1, KEEP), (2, SWITCH)):
+        assert controller.action[controller.initial_given[symbol].argmax()].argmax() == action
+        for node in (0, 1):
+            assert controller.action[controller.transition[node, node, symbol].argmax()].argmax() == action
+
+
+def test_the_actuated_programs_name_every_light():
+    root = ElementTree.fromstring(actuated(4))
+    assert [logic.get("id") for logic in root] == list(network.lights(4))
+    assert all(logic.get("type") == "actuated" for logic in root)
+
+
+def test_messages_come_back_as_they_went():
+    shown = Shown(
+        np.arange(12, dtype=np.int16).reshape(2, 6),
+        np.ones((2, 4), np.int16),
+        np.array([0.1, 7.3]),
+        np.ones(2, np.int16),
+    )
+    pipe = io.BytesIO()
+    send(pipe, ["shown", *packed(shown)])
+    pipe.seek(0)
+    word, *parts = receive(pipe)
+    assert word == "shown"
+    assert all(np.array_equal(a, b) for a, b in zip(shown, unpacked(parts), strict=True))
+    assert receive(pipe) is None  # the end
+    assert receive(io.BytesIO(pipe.getvalue()[:-1])) is None  # half a message
+
+
+def test_names():
+    assert simulator("sumo").name == "sumo:4"
+    assert simulator("sumo:10").name == "sumo:10"
+    assert simulator("sumo:4:signs", 0.9).reading is SIGNS
+    assert simulator("sumo:4", 0.9).discount == 0.9
+    for text, words in (
+        ("sumo:7", "expected a grid of 4 or 10 lights a side, got 7"),
+        ("sumo:x", "expected a grid of 4 or 10 lights a side, got 'x'"),
+        ("sumo:", "expected sumo:4, sumo:10 or sumo:SIDE:READING, got 'sumo:'"),
+        ("sumo:4:none", "reading: expected one of queues, signs"),
+    ):
+        with pytest.raises(InputError, match=words):
+            simulator(text)
+
+
+def test_mistakes_are_named():
+    with pytest.raises(InputError, match="rate: expected vehicles an hour above 0"):
+        Demand(4, 0.0, 1)
+    with pytest.raises(InputError, match="workers"):
+        SumoGrid(4, workers=-1)
+    with pytest.raises(
+        InputError, match="at most 16 side by side in SUMO, which is one simulation per process, got 17"
+    ):
+        SumoGrid(4).reset(17, 0)
+    with pytest.raises(InputError, match="at most 1 side by side"):
+        SumoGrid(4, workers=0).reset(2, 0)
+
+
+def test_without_libsumo_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "libsumo", None)
+    with pytest.raises(InputError, match=r"pip install decpomdp\[sumo\]"):
+        Simulation(4, 100.0)
+
+
+def test_seeds_of_episodes_are_none_that_a_user_would_choose():
+    seeds = {episode_seed(seed, number) for seed in range(20) for number in range(20)}
+    assert len(seeds) == 400
+    assert min(seeds) >= 2**62
+    assert max(seeds) < 2**63
+
+
+def test_the_drawing_has_a_street_for_every_approach():
+    grid = SumoGrid(4)
+    drawn = grid.street_map()
+    assert [street.name for street in drawn.streets] == network.approaches(4)
+    assert drawn.lights[0] == (0.0, 3.0)  # A0 is the south-west corner: at the bottom of the drawing
+    assert drawn.streets[0].start == (0.0, 2.0)  # from the north

@@ -1,0 +1,88 @@
+"""Learning one controller for all lights, and the table of policies."""
+
+import numpy as np
+import pytest
+
+from decpomdp.core import Team
+from decpomdp.experiments.sumo import (
+    TEST_SEED,
+    Score,
+    Trial,
+    difference,
+    interval,
+    learned,
+    scores,
+    summary,
+    transferred,
+)
+from decpomdp.experiments.sumo_learning import SharedSettings, nearby, pooled
+from decpomdp.kernels.rollout import Paths
+from decpomdp.rollouts.tables import players_of
+from decpomdp.sumo import network
+from decpomdp.sumo.grid import SumoGrid, episode_seed
+from decpomdp.sumo.playing import Played
+from decpomdp.sumo.simulation import Measures
+
+
+def test_a_neighbourhood_is_a_light_and_those_next_to_it():
+    table = nearby(4, 0.5)
+    lights = network.lights(4)
+    corner, inner = lights.index("A0"), lights.index("B2")
+    assert {lights[m]: table[m, corner] for m in np.flatnonzero(table[:, corner])} == {"A0": 1, "A1": 0.5, "B0": 0.5}
+    named = {lights[m] for m in np.flatnonzero(table[:, inner] == 0.5)}
+    assert named == {"A2", "C2", "B1", "B3"}
+    assert np.array_equal(nearby(4, 0.0), np.eye(16))
+
+
+def test_every_light_becomes_an_episode_of_its_own():
+    grid, settings = SumoGrid(4), SharedSettings(horizon=3, neighbours=0.0)
+    rng = np.random.default_rng(0)
+    seen, acted = rng.integers(15, size=(6, 16)).astype(np.int16), rng.integers(2, size=(6, 16)).astype(np.int16)
+    chance, present = rng.random((6, 16)).astype(np.float32), rng.random((6, 16))
+    paths = Paths(seen, acted, np.zeros_like(acted), chance, np.zeros(6))
+    episodes = pooled(grid, Played(paths, 0 * present, present, [Measures(0.0, 0.0, 0, 0)] * 2), settings)
+    assert episodes.count == 32
+    for k in range(2):
+        for n in range(16):
+            rows = slice((16 * k + n) * 3, (16 * k + n + 1) * 3)
+            own = slice(3 * k, 3 * k + 3)
+            assert np.array_equal(episodes.observations[rows, 0], seen[own, n])
+            assert np.array_equal(episodes.actions[rows, 0], acted[own, n])
+            assert np.array_equal(episodes.behaviour[rows, 0], chance[own, n])
+            assert np.array_equal(episodes.rewards[rows], -present[own, n])
+    assert episodes.facts["reading"] == "queues"
+
+
+def test_intervals_and_paired_differences():
+    told = interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert np.isclose(told.mean, 3)
+    assert np.isclose(told.give, 2.7764451 * np.sqrt(2.5 / 5))  # Student's t, 4 degrees of freedom
+    assert interval(np.ones(1)).give == np.inf
+    made = [Score(name, seed, value, 0.0, 0, 0) for name, seed, value in
+            (("a", 1, 10.0), ("a", 2, 30.0), ("b", 2, 31.0), ("b", 1, 11.0))]  # fmt: skip
+    assert summary(made, "a", "waiting").mean == 20
+    assert difference(made, "a", "b", "waiting") == (-1, 0)  # seed by seed, in whatever order
+
+
+@pytest.mark.slow  # needs libsumo
+def test_scores_and_learning():
+    grid = SumoGrid(4, rate=150.0, workers=2)
+    start = grid.policies()["longest-queue"]
+    settings = SharedSettings(episodes=2, horizon=8, iterations=2)
+    runs = [list(learned(grid, settings, 1, Trial(episodes=2, horizon=8, every=1))) for _ in range(2)]
+    assert [one[2] for one in runs[0]] == [one[2] for one in runs[1]]  # a function of the seed
+    (iteration, team, ratio), (_, again, _) = runs[0][-1], runs[1][-1]
+    assert team == again
+    assert iteration == 2
+    trials = [episode_seed(2, k) for k in range(2)]
+    before, after = (grid.play_seeds(players_of(one), trials, 8).measures for one in (start, team))
+    assert np.mean([one.waiting for one in after]) <= ratio * np.mean([one.waiting for one in before]) + 1e-9
+    assert np.mean([one.travel for one in after]) <= ratio * np.mean([one.travel for one in before]) + 1e-9
+    assert np.mean([one.arrived for one in after]) >= np.mean([one.arrived for one in before]) / ratio - 1e-9
+    assert isinstance(team, Team)
+    found = scores(grid, {"start": start, "learned": transferred(team, grid)}, [TEST_SEED, TEST_SEED + 1], 3)
+    assert [score.policy for score in found] == [
+        name for name in ("fixed-time", "actuated", "start", "learned") for _ in (0, 1)
+    ]
+    assert summary(found, "start", "arrived").mean > 0
+    grid.close()
