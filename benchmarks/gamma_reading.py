@@ -87,7 +87,7 @@ def main():
     print("| " + " | ".join(HEAD) + " |")
     print("|" + "---|" * len(HEAD))
     for name, told, model, behaviour, begin in cases():
-        sets = [dp.collect(model, behaviour, EPISODES, STEPS, seed) for seed in SEEDS]
+        sets = [dp.simulate(model, behaviour, EPISODES, STEPS, seed) for seed in SEEDS]
         for kappa in (1.0, 30.0, float(EPISODES)):
             for reading in ("scale", "rate"):
                 line(name, told, model, sets, begin, kappa, reading)

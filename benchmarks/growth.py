@@ -95,7 +95,7 @@ def of_states(states):
     observation = rng.dirichlet(np.ones(9), size=(16, states))
     labels = tuple(map(str, range(states)))
     model = dp.DecPOMDP(agents, labels, np.eye(states)[0], transition, observation, rng.random((16, states)), 0.9)
-    return seconds(dp.collect(model, dp.Team.uniform(model), 1000, 40, seed=1), 30)
+    return seconds(dp.simulate(model, dp.Team.uniform(model), 1000, 40, seed=1), 30)
 
 
 def growth():

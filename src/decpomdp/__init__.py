@@ -141,7 +141,6 @@ _NAMES = {
     "decpomdp.rollouts.runner": ("TeamRunner",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
-_HOME["collect"] = "decpomdp.rollouts"  # what `simulate` was called
 
 __all__ = [
     "NO_OBSERVATION",

@@ -8,7 +8,7 @@ import decpomdp as dp
 from decpomdp import domains
 from decpomdp.core import InputError, Simulator, Team
 from decpomdp.domains.traffic import ACTIONS, OBSERVATIONS, Traffic, busier, named
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 from decpomdp.rollouts.batch import play_batch
 from decpomdp.rollouts.dense import TeamPlayer
 from decpomdp.rollouts.tables import players_of
@@ -114,7 +114,7 @@ def test_pieces_and_threads_change_nothing():
 def test_recorded_probabilities_are_the_marginals():
     grid = Traffic(2)
     team = random_team(grid, 3)
-    data = collect(grid, team, 30, 12, seed=1)
+    data = simulate(grid, team, 30, 12, seed=1)
     logs = np.log(data.behaviour.astype(np.float64)).sum(axis=1)
     from decpomdp.filtering.filter import log_likelihood
 
@@ -124,14 +124,14 @@ def test_recorded_probabilities_are_the_marginals():
 
 def test_the_policies_rank_as_they_should():
     grid = Traffic(10)
-    value = {name: collect(grid, team, 100, 60, 1).returns().mean() for name, team in grid.policies().items()}
+    value = {name: simulate(grid, team, 100, 60, 1).returns().mean() for name, team in grid.policies().items()}
     assert value["heuristic"] > 250 > 160 > value["random"] > 140 > 110 > value["all-row"] > 90
     assert value["all-column"] == pytest.approx(value["all-row"], abs=4)
 
 
 def test_the_hand_coded_rule_serves_the_busier_street():
     grid = Traffic(4)
-    data = collect(grid, grid.policies()["heuristic"], 20, 15, 0)
+    data = simulate(grid, grid.policies()["heuristic"], 20, 15, 0)
     seen, done = data.observations, data.actions
     assert np.all(done[seen == OBSERVATIONS.index("row-longer")] == ACTIONS.index("row"))
     assert np.all(done[seen == OBSERVATIONS.index("row-shorter")] == ACTIONS.index("column"))

@@ -6,7 +6,7 @@ from oracles import making
 
 from decpomdp.core import InputError
 from decpomdp.interaction.explore import Exploration
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 
 def test_rates_follow_the_formula_and_fall():
@@ -38,7 +38,7 @@ def test_the_recorded_probability_is_the_marginal_of_the_mixture():
     problem = making.model(rng)
     team = making.team(rng, problem, nodes=2)
     state = Exploration(5.0, (np.array([1.0, 20.0]), np.array([3.0, 0.0])))
-    played = collect(problem, state.behaviour(team), 20, 3, seed=1)
+    played = simulate(problem, state.behaviour(team), 20, 3, seed=1)
     for n, controller in enumerate(team.controllers):
         share = state.rates()[n][:, None]
         mixed = (1 - share) * controller.action + share / controller.actions

@@ -10,7 +10,7 @@ from decpomdp.evaluation import exact_value
 from decpomdp.interaction.mcem import McemSettings, mcem
 from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range, worth
 from decpomdp.interaction.sbpr_play import Ground
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 BRIEF = McemSettings(episodes=60, updates=20, random_episodes=1000, elites=5, tests=200, patience=2)
 
@@ -112,12 +112,12 @@ def test_an_interrupt_returns_the_best_so_far(broadcast):
 def test_simulators_that_end_and_show_something_first(corridor, agents):
     world = corridor(agents=agents)
     fit = mcem(world, iterations=100, seed=0, settings=BRIEF)
-    assert collect(world, fit.team, 300, 40, seed=9).returns().mean() > 3
+    assert simulate(world, fit.team, 300, 40, seed=9).returns().mean() > 3
 
 
 def test_a_first_observation_is_learned_from(echo):
     fit = mcem(echo, iterations=200, seed=0, settings=BRIEF)
-    test = collect(echo, fit.team, 2000, 15, seed=9)
+    test = simulate(echo, fit.team, 2000, 15, seed=9)
     assert test.rewards[test.times() == 0].mean() > 0.3  # chance: 1/8
 
 

@@ -15,7 +15,7 @@ from decpomdp.interaction.sbpr_step import StepSettings, advantage, improved, st
 from decpomdp.interaction.sbpr_window import Window
 from decpomdp.learners.behaviour import log_mixture
 from decpomdp.learners.posterior import Counts
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 BRIEF = SbprSettings(
     random_episodes=1000,
@@ -45,7 +45,7 @@ def test_the_window_weighs_by_the_mixture_of_its_behaviours():
     rng = np.random.default_rng(0)
     problem = making.model(rng)
     window, teams = Window(2, 1e9, 1), [making.team(rng, problem) for _ in range(3)]
-    batches = [collect(problem, team, 4 + i, 3, seed=i) for i, team in enumerate(teams)]
+    batches = [simulate(problem, team, 4 + i, 3, seed=i) for i, team in enumerate(teams)]
     seen = [window.add(batch, team) for batch, team in zip(batches, teams, strict=True)][-1]
     assert seen.episodes.count == 5 + 6  # the oldest is gone
     assert np.exp(log_likelihood(seen.episodes, teams[2]) - seen.log_mixture) == pytest.approx(seen.ratio)
@@ -58,7 +58,7 @@ def test_the_window_agrees_with_the_library_mixture_for_equal_batches():
     rng = np.random.default_rng(1)
     problem = making.model(rng)
     teams = [making.team(rng, problem) for _ in range(2)]
-    batches = [collect(problem, team, 5, 3, seed=i) for i, team in enumerate(teams)]
+    batches = [simulate(problem, team, 5, 3, seed=i) for i, team in enumerate(teams)]
     window = Window(5, 1e9, 1)
     seen = [window.add(*pair) for pair in zip(batches, teams, strict=True)][-1]
     np.testing.assert_allclose(seen.log_mixture, log_mixture(batches, teams)[1], rtol=1e-9)
@@ -101,7 +101,7 @@ def test_memories_too_large_are_left_out():
 
 
 def test_replays_are_the_best_episodes(broadcast):
-    data = collect(broadcast, Team.uniform(broadcast), 500, 3, seed=0)
+    data = simulate(broadcast, Team.uniform(broadcast), 500, 3, seed=0)
     first, second = list(replays(data, 3, 1))
     best = data.actions[3 * data.returns().argmax() :][:3]
     for team in (first, second):
@@ -185,14 +185,14 @@ def test_a_given_behaviour_plays_first(broadcast):
 def test_simulators_that_end_and_show_something_first(corridor, agents):
     world = corridor(agents=agents)
     fit = sbpr(world, iterations=30, seed=0, settings=BRIEF)
-    test = collect(world, fit.team, 300, 40, seed=9).returns()
+    test = simulate(world, fit.team, 300, 40, seed=9).returns()
     assert test.mean() > 3  # going right is worth 10 less the way, chance about -8
 
 
 def test_a_first_observation_is_learned_from(echo):
     fit = sbpr(echo, iterations=60, seed=0, settings=BRIEF)
     assert all(controller.initial_given is not None for controller in fit.team.controllers)
-    test = collect(echo, fit.team, 2000, 15, seed=9)
+    test = simulate(echo, fit.team, 2000, 15, seed=9)
     assert test.rewards[test.times() == 0].mean() > 0.5  # chance: 1/8
 
 

@@ -12,7 +12,7 @@ from decpomdp.interaction.sbpr import sbpr
 from decpomdp.interaction.sbpr_crowd import CrowdWindow, counted
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import by_action
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 BRIEF = SbprSettings(
     crowd_batch=100, crowd_window=2, crowd_pause=3, crowd_patience=2, crowd_rounds=1, settling=5, tests=60
@@ -24,7 +24,7 @@ def played():
     rng = np.random.default_rng(0)
     problem = making.model(rng)
     team = making.team(rng, problem)
-    return problem, team, collect(problem, team, 60, 5, seed=1)
+    return problem, team, simulate(problem, team, 60, 5, seed=1)
 
 
 def brute_counts(data, n, nu, reach):
@@ -41,7 +41,7 @@ def brute_counts(data, n, nu, reach):
 @pytest.mark.parametrize("reach", [1.0, 0.7])
 def test_gains_reach_back(played, reach):
     problem, _, _ = played
-    data = collect(problem, Team.uniform(problem), 30, 6, seed=0)
+    data = simulate(problem, Team.uniform(problem), 30, 6, seed=0)
     nu = np.random.default_rng(1).normal(size=data.steps)
     for n in range(len(problem.agents)):
         tables = tables_of(Team.uniform(problem), n)
@@ -101,7 +101,7 @@ def test_the_joint_ratio_of_a_crowd_collapses_and_the_own_one_does_not():
         grid,
         [dp.Controller(c.initial, _tilted(c.action, rng), c.transition, c.initial_given) for c in old.controllers],
     )
-    data = collect(grid, old, 300, 20, seed=0)
+    data = simulate(grid, old, 300, 20, seed=0)
     joint = np.exp(log_likelihood(data, new) - log_likelihood(data, old))[data.times() == 19]
     window = CrowdWindow(1, 20.0, 1.0, 1)
     window.add(data)
@@ -119,7 +119,7 @@ def test_the_window_keeps_the_newest_batches():
     team = by_action(grid, 0.8)
     window = CrowdWindow(2, 20.0, 0.9, 1)
     for seed in range(3):
-        window.add(collect(grid, team, 10 + seed, 5, seed))
+        window.add(simulate(grid, team, 10 + seed, 5, seed))
     assert [batch.count for batch in window.batches] == [11, 12]
     learnt = window.learn(team)
     assert learnt.episodes == 23
@@ -131,7 +131,7 @@ def test_the_window_keeps_the_newest_batches():
 def test_a_crowd_learns_from_exploration_alone():
     grid = Traffic(3)
     fit = sbpr(grid, iterations=12, seed=0, settings=BRIEF)
-    chance, learned = (collect(grid, team, 300, 60, 9).returns().mean() for team in (Team.uniform(grid), fit.team))
+    chance, learned = (simulate(grid, team, 300, 60, 9).returns().mean() for team in (Team.uniform(grid), fit.team))
     assert learned > chance + 10
     assert fit.stopped in ("iterations", "converged")
     assert max(fit.team.nodes) <= 2
@@ -143,7 +143,7 @@ def test_a_crowd_begins_with_what_it_is_given():
     grid = Traffic(3)
     good = grid.policies()["heuristic"]
     fit = sbpr(grid, iterations=4, seed=0, settings=BRIEF, behaviour=good)
-    values = [collect(grid, team, 400, 60, 9).returns().mean() for team in (good, fit.team)]
+    values = [simulate(grid, team, 400, 60, 9).returns().mean() for team in (good, fit.team)]
     assert values[1] > values[0] - 2
     assert fit.trace[0]["exploration"] == pytest.approx(0.2, abs=1e-6)
 

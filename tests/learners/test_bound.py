@@ -38,11 +38,11 @@ PRIORS = {
 @pytest.mark.parametrize("evidence", [1.0, None])
 def test_never_falls(problem, name, evidence):
     model = dp.load(problem)
-    episodes = dp.collect(model, dp.Team.uniform(model), 60, 6, seed=3)
+    episodes = dp.simulate(model, dp.Team.uniform(model), 60, 6, seed=3)
     nodes = 6 if PRIORS[name].nodes is None else None
     settings = LearnSettings(evidence=evidence, truncation=nodes, sweeps=11, tolerance=0.0)
     for begin in ("best", "random"):
-        fit = learn_from_episodes(episodes, PRIORS[name], begin, settings=settings, seed=1)
+        fit = learn_from_episodes(episodes, PRIORS[name], begin, settings=settings, seed=1, threads=1)
         bounds = np.array([row["bound"] for row in fit.trace])
         rises = np.diff(bounds)
         assert len(rises) == 11 or fit.stopped == "converged"
@@ -60,7 +60,7 @@ def test_never_falls_whatever_the_episodes(name, shown, ended):
         truncation = nodes if PRIORS[name].nodes is None else None
         settings = LearnSettings(truncation=truncation, sweeps=30)
         bounds = np.array(
-            [row["bound"] for row in learn_from_episodes(episodes, PRIORS[name], settings=settings).trace]
+            [row["bound"] for row in learn_from_episodes(episodes, PRIORS[name], settings=settings, threads=1).trace]
         )
         assert (np.diff(bounds) >= -1e-10 * np.maximum(1, np.abs(bounds[1:]))).all()
 
@@ -69,7 +69,7 @@ def test_never_falls_whatever_the_episodes(name, shown, ended):
 def test_a_fall_is_told(monkeypatch):
     """A wrong update is found out: here the moves are counted backwards."""
     model = dp.load("dectiger")
-    episodes = dp.collect(model, dp.Team.uniform(model), 60, 6, seed=3)
+    episodes = dp.simulate(model, dp.Team.uniform(model), 60, 6, seed=3)
     monkeypatch.setattr("decpomdp.learners.loop.count", _wrong_count)
     settings = LearnSettings(sweeps=10, tolerance=0.0)
     with pytest.warns(LearningWarning, match=r"the bound fell at sweep \d+: from .* to "):

@@ -14,7 +14,7 @@ from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.priors import ExpectationMaximisation
 from decpomdp.learners.sweep import Evaluated, Task, count
 from decpomdp.learners.weighing import Steps, Weighed
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 
 def counted(data: Episodes, team: Team, nu: np.ndarray) -> list[Counts]:
@@ -45,7 +45,7 @@ def test_gains_are_the_papers_counts_without_the_shift():
     rng = np.random.default_rng(2)
     problem = making.model(rng)
     team = making.team(rng, problem, nodes=2)
-    data = collect(problem, team, 50, 6, seed=3)
+    data = simulate(problem, team, 50, 6, seed=3)
     credit, times = mean_credit(data, np.ones(data.steps)), data.times()
     usual = np.bincount(times, data.rewards) / data.count
     discounts, floor = 0.9 ** times.astype(float), float(data.rewards.min())
@@ -61,7 +61,7 @@ def test_gains_are_the_gradient_of_the_value():
     rng = np.random.default_rng(4)
     problem = making.model(rng)
     team = making.team(rng, problem, nodes=2)
-    data = collect(problem, team, 40_000, 5, seed=5)
+    data = simulate(problem, team, 40_000, 5, seed=5)
     credit = mean_credit(data, np.ones(data.steps))
     found = counted(data, team, credit.gain)[0].visits / data.count
     visits = counted(data, team, credit.visit)[0].visits / data.count

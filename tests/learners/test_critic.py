@@ -6,7 +6,7 @@ import pytest
 from decpomdp.core import Agent, Episodes
 from decpomdp.domains.traffic import Traffic
 from decpomdp.learners.critic import SUMS, features, judge
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 
 def made(rng, count, lengths, reward):
@@ -70,7 +70,7 @@ def test_several_batches_are_one():
 def test_only_the_past_is_known():
     """Features of a step do not change with what happens at it or after it."""
     grid = Traffic(3)
-    data = collect(grid, grid.policies()["random"], 5, 6, 0)
+    data = simulate(grid, grid.policies()["random"], 5, 6, 0)
     later = np.array(data.rewards)
     later[data.times() >= 3] += 100.0
     changed = Episodes(data.agents, data.offsets, data.observations, data.actions, data.behaviour, later, 0.9)
@@ -82,5 +82,5 @@ def test_only_the_past_is_known():
 
 def test_it_foretells_traffic():
     grid = Traffic(4)
-    data = collect(grid, grid.policies()["heuristic"].exploring(0.2), 400, 29, 0)
+    data = simulate(grid, grid.policies()["heuristic"].exploring(0.2), 400, 29, 0)
     assert judge([data], [features(data)]).foretold > 0.05

@@ -30,7 +30,7 @@ quiet = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning
 
 def logged(problem="broadcast", count=400, horizon=8, seed=1, team=None):
     model = dp.load(problem)
-    return model, dp.collect(model, team or Team.uniform(model), count, horizon, seed=seed)
+    return model, dp.simulate(model, team or Team.uniform(model), count, horizon, seed=seed)
 
 
 @quiet
@@ -136,7 +136,7 @@ def test_more_nodes_than_the_data_support_are_not_kept():
 
 def test_with_cut_ratios_the_best_is_kept_and_a_fall_is_told():
     model = dp.load("dectiger")
-    data = dp.collect(model, dp.Team.uniform(model), 1000, 10, seed=2)
+    data = dp.simulate(model, dp.Team.uniform(model), 1000, 10, seed=2)
     settings = LearnSettings(cap=2.0, sweeps=40)
     with pytest.warns(LearningWarning) as told:
         fit = learn_from_episodes(data, "em:4", settings=settings)
@@ -168,7 +168,7 @@ def test_good_data_give_a_good_team():
 
     model = dp.load("dectiger")
     teacher = Team.of(model, [controller()] * 2)
-    episodes = dp.collect(model, teacher.exploring(0.02), 3000, 10, seed=5)
+    episodes = dp.simulate(model, teacher.exploring(0.02), 3000, 10, seed=5)
     fit = learn_from_episodes(episodes, begin=teacher, settings=LearnSettings(truncation=8, cap=5.0))
     assert fit.stopped == "converged"
     assert max(fit.trace, key=lambda row: row["bound"])["sample_size"] > 500
@@ -277,7 +277,7 @@ def test_mixture_denominator_is_the_mixture_of_products():
     rng = np.random.default_rng(6)
     teams = [making.team(rng, model, 2), Team.uniform(model)]
     batches = [
-        dp.collect(model, team, count, 5, seed=n) for n, (team, count) in enumerate(zip(teams, (30, 10), strict=True))
+        dp.simulate(model, team, count, 5, seed=n) for n, (team, count) in enumerate(zip(teams, (30, 10), strict=True))
     ]
     together, found = log_mixture(batches, teams)
     assert together.count == 40
@@ -298,7 +298,7 @@ def test_several_batches_in_one_fit():
     from oracles import making
 
     teams = [making.team(np.random.default_rng(1), model, 2), Team.uniform(model)]
-    batches = [dp.collect(model, team, 100, 6, seed=n) for n, team in enumerate(teams)]
+    batches = [dp.simulate(model, team, 100, 6, seed=n) for n, team in enumerate(teams)]
     settings = LearnSettings(truncation=4, sweeps=5)
     mixed = learn_from_episodes(batches, behaviours=teams, settings=settings)
     plain = learn_from_episodes(batches, settings=settings)

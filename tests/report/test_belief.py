@@ -19,7 +19,7 @@ def fitted(episodes, prior=None):
 @pytest.fixture(scope="module")
 def data():
     model = dp.load("broadcast")
-    return model, dp.collect(model, dp.Team.uniform(model), 100, 5, seed=1)
+    return model, dp.simulate(model, dp.Team.uniform(model), 100, 5, seed=1)
 
 
 def widths(summary):
@@ -28,7 +28,7 @@ def widths(summary):
 
 def test_intervals_hold_the_mean_and_shrink_with_data(data):
     model, few = data
-    many = dp.collect(model, dp.Team.uniform(model), 3000, 5, seed=1)
+    many = dp.simulate(model, dp.Team.uniform(model), 3000, 5, seed=1)
     loose, tight = (belief_summary(fit.posterior, fit.team, None, 0) for fit in (fitted(few), fitted(many)))
     for summary in (loose, tight):
         for node in (node for agent in summary.agents for node in agent.nodes):

@@ -44,7 +44,7 @@ def test_a_drawn_problem_brings_its_drawings():
 def test_recorded_episodes_the_best_first():
     model = dp.load("dectiger")
     team = dp.Team.of(model, [controller()] * 2)
-    episodes = dp.collect(model, team, 50, 9, seed=2)
+    episodes = dp.simulate(model, team, 50, 9, seed=2)
     told = replay_of_episodes(episodes, team).told
     returns = episodes.returns()
     assert [returns[e["number"]] for e in told["episodes"]] == pytest.approx(sorted(returns, reverse=True)[:EPISODES])

@@ -49,7 +49,7 @@ def test_only_moves_that_can_happen_are_counted():
 def test_recorded_episodes_of_the_team_itself_say_the_same():
     model = dp.load("dectiger")
     team = dp.Team.of(model, [controller()] * 2)
-    episodes = dp.collect(model, team, 1000, horizon_of(0.9), seed=4)
+    episodes = dp.simulate(model, team, 1000, horizon_of(0.9), seed=4)
     for use, exact in zip(use_in_episodes(episodes, team), exact_shares(model, team), strict=True):
         assert use.nodes == pytest.approx(exact, abs=0.02)
         assert not np.any(use.moves[moves_of(controller()) == 0])

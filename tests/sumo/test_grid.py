@@ -43,12 +43,12 @@ def team_of(grid):
 
 
 def test_episodes_are_the_same_for_any_number_of_processes_and_in_this_one(grid):
-    played = dp.collect(grid, team_of(grid), 3, 6, seed=3)
+    played = dp.simulate(grid, team_of(grid), 3, 6, seed=3)
     for workers in (0, 1):
         other = SumoGrid(4, rate=LIGHT, workers=workers)
-        assert dp.collect(other, team_of(grid), 3, 6, seed=3) == played
+        assert dp.simulate(other, team_of(grid), 3, 6, seed=3) == played
         other.close()
-    assert dp.collect(grid, team_of(grid), 3, 6, seed=4) != played
+    assert dp.simulate(grid, team_of(grid), 3, 6, seed=4) != played
     assert played.rewards.max() <= 0
     assert played.rewards.min() < 0
     assert len(set(played.returns())) == 3

@@ -178,9 +178,9 @@ def _from_episodes(
 
 
 def _by_playing(source: str, out: Path, discount: float | None, options: dict[str, Any], quiet: bool) -> dict[str, Any]:
-    from decpomdp.cli.policy import team_for
     from decpomdp.domains.load import load
     from decpomdp.interaction.front import learn as learn_front
+    from decpomdp.rollouts.policies import team_for
 
     model = load(source, discount)
     if "behaviour" in options:

@@ -54,14 +54,15 @@ def plan(
 
     Ctrl-C keeps the best so far.
     """
-    from decpomdp.planners.front import opened, own_options, planner_named, played_by
+    from decpomdp.domains.load import opened_model
+    from decpomdp.planners.front import own_options, planner_named, played_by
     from decpomdp.planners.front import plan as plan_front
 
     wanted = {"epsilon": epsilon, "horizon": horizon, "nodes": nodes}
     known = own_options(planner_named(method))
     runs.refuse({name: value for name, value in wanted.items() if name not in known}, f"the method {method}")
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
-    model = opened(problem, discount)
+    model = opened_model(problem, discount)
     result = runs.kept(
         out,
         (PLANNING, quiet),

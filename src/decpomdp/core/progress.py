@@ -8,12 +8,14 @@ in the end); elsewhere a new line after every few seconds.
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
 from decpomdp.core import checks
-from decpomdp.core.fit import Cell, Row
+from decpomdp.core.fit import Cell, Row, Watch
 
 COLUMNS = {
     "phase": "{}",
@@ -96,6 +98,21 @@ class Progress:
             self._display = display(content, raw=True, display_id=True)
         else:
             self._display.update(content, raw=True)
+
+
+@contextmanager
+def watching(wanted: bool, watch: Watch) -> Iterator[Watch]:
+    """`watch` and, if `wanted`, a display beside it."""
+    if not wanted:
+        yield watch
+        return
+    with Progress() as shown:
+
+        def both(row: Row) -> None:
+            shown(row)
+            watch(row)
+
+        yield both
 
 
 def in_words(row: Row) -> str:

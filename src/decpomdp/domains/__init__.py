@@ -33,6 +33,11 @@ _SIMULATORS = {
 def names() -> tuple[str, ...]:
     """The names of the built-in problems, small ones first.
 
+    Returns
+    -------
+    tuple of str
+        What `load` takes.
+
     Examples
     --------
     >>> import decpomdp as dp

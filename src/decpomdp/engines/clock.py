@@ -43,6 +43,12 @@ class Clock:
             self.held = False
             self.begin = self.last = self.ready = monotonic()
 
+    def go_on(self, seconds: float, ready: float) -> None:
+        """As if it had been started so many seconds ago, and the preparations had been over at `ready`."""
+        self.last = monotonic()
+        self.begin = self.last - seconds
+        self.ready = self.begin + ready
+
     def left(self) -> float:
         """Seconds until the limit."""
         return float("inf") if self.limit is None else max(0.0, self.limit - self.seconds())

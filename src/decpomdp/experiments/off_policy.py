@@ -19,7 +19,7 @@ from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
 from decpomdp.learners import ExpectationMaximisation, LearnSettings, Prior, StickBreaking, learn_from_episodes
 from decpomdp.planners.pbvi import AlphaPolicy, pbvi
 from decpomdp.planners.semi_random import semi_random
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used here
 
@@ -74,6 +74,6 @@ def _expert(problem: str) -> AlphaPolicy:
 def _warm() -> None:
     """Compiled code is loaded once per process; that time belongs to no cell."""
     model = load_model("broadcast", DISCOUNT)
-    data = collect(model, Team.uniform(model), 20, 5)
+    data = simulate(model, Team.uniform(model), 20, 5)
     learn_from_episodes(data, ExpectationMaximisation(2), settings=LearnSettings(sweeps=6, cap=5.0), threads=1)
     learn_from_episodes(data, settings=LearnSettings(sweeps=6, truncation=5, cap=5.0), threads=1)

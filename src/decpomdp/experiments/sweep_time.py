@@ -21,7 +21,7 @@ from decpomdp.learners import StickBreaking, behaviour
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.sweep import Task, count, evaluate, update
 from decpomdp.learners.weighing import steps_of, weigh
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 ACTIONS, SYMBOLS = 4, 3
 
@@ -89,7 +89,7 @@ def _played(settings: Settings, rng: np.random.Generator) -> Episodes:
     observation = rng.dirichlet(np.ones(seen), size=(joint, states))
     start, reward = np.eye(states)[0], rng.random((joint, states))
     model = DecPOMDP(agents, numbered(states), start, transition, observation, reward, 0.9)
-    return collect(model, Team.uniform(model), settings["K"], settings["T"], settings["seed"], 1)
+    return simulate(model, Team.uniform(model), settings["K"], settings["T"], settings["seed"], 1)
 
 
 def _posterior(agent: Agent, nodes: int, rng: np.random.Generator) -> AgentPosterior:

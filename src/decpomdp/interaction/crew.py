@@ -30,7 +30,7 @@ class Crew:
         self.clock, self.limit, self.seed = clock, limit, seed
         many = engine.default_threads() if threads is None else max(1, threads)
         self.threads = many if self.arena.concurrent else 1
-        self._done, self._rounds = 0, 0
+        self._done, self.rounds = 0, 0
         self._at_work: list[Arena] = []
 
     @property
@@ -38,18 +38,22 @@ class Crew:
         """Joint steps taken so far."""
         return self._done + sum(arena.steps for arena in self._at_work)
 
+    def go_on(self, rounds: int, steps: int) -> None:
+        """As if so much had been done already."""
+        self.rounds, self._done = rounds, steps
+
     def progress(self) -> float:
         """Share of the limits that is used up."""
         return max(self.clock.share(), self.steps / self.limit if self.limit else 0.0)
 
     def round(self, pieces: int, work: Work[Result]) -> list[Result | None]:
         """work(0, ...), work(1, ...), ... in order; None where the time or the steps ran out."""
-        self._rounds += 1
+        self.rounds += 1
         self._at_work = [self.arena.fork(self._left() / pieces) for _ in range(pieces)]
 
         def piece(k: int) -> Result | None:
             try:
-                return work(k, self._at_work[k], np.random.default_rng([self.seed, self._rounds, k]))
+                return work(k, self._at_work[k], np.random.default_rng([self.seed, self.rounds, k]))
             except Finished:
                 return None
 

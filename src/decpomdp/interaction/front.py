@@ -1,15 +1,19 @@
 """`learn`: whatever there is to learn from goes in, a team comes out."""
 
+import inspect
 import os
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Simulator, Watch, unwatched
-from decpomdp.domains.load import load
+from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Simulator, Watch, checks, unwatched
+from decpomdp.core.progress import watching
+from decpomdp.domains.load import opened
 
 METHODS = ("search", "sbpr", "mcem")
 EPISODES = ".parquet"
+COUNTS = ("steps", "iterations", "horizon")  # options that are whole numbers of at least 1
 
 Source = str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Episodes]
 
@@ -22,6 +26,7 @@ def learn(
     seed: int = 0,
     time_limit: float | None = None,
     threads: int | None = None,
+    progress: bool = False,
     watch: Watch = unwatched,
     **options: Any,
 ) -> Fit:
@@ -36,18 +41,30 @@ def learn(
         How to learn by playing: "search" (the default), "sbpr" (the paper's loop) or "mcem" (Monte-Carlo EM with
         three nodes). Episodes are learned from by variational Bayes.
     discount
-        Use this discount instead of the problem's own (problems by name or file).
+        Use this discount instead of the problem's own (not for simulators that are given as objects).
     seed
         Fixes every random choice.
     time_limit
         Seconds after which the best team so far is returned.
     threads
         How many threads to use; all cores by default. The result does not depend on it.
+    progress
+        Show how it goes on, in a terminal or a notebook.
     watch
         Called with every new row of the trace.
     options
         What the method takes beside: see `search`, `sbpr` and `mcem` in `decpomdp.interaction` and
         `decpomdp.learners.learn_from_episodes`.
+
+    Returns
+    -------
+    Fit
+        The team, the trace and why it stopped; a `BayesFit` with the posterior from sbpr and from episodes.
+
+    Raises
+    ------
+    InputError
+        An argument is of the wrong kind or unknown, or there is nothing to learn from.
 
     Examples
     --------
@@ -57,22 +74,25 @@ def learn(
     True
     """
     given = _opened(source, discount)
-    shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads, "watch": watch}
-    if isinstance(given, Episodes) or (isinstance(given, Sequence) and not isinstance(given, str)):
+    worker = _worker(given, method)
+    _check_options(worker, options)
+    limit = None if time_limit is None else checks.number("time_limit", time_limit, 0.0, 1e9)
+    shared = {"seed": checks.whole("seed", seed, 0, 2**63 - 1), "time_limit": limit, "threads": checks.threads(threads)}
+    with watching(checks.truth("progress", progress), checks.callback("watch", watch)) as watched:
+        return worker(given, **shared, watch=watched, **options)
+
+
+def _worker(given: DecPOMDP | Simulator | Episodes | Sequence[Episodes], method: str) -> Callable[..., Fit]:
+    """Imported when it is wanted: each brings its kernels along."""
+    checks.one_of("method", method, METHODS)
+    if isinstance(given, Episodes | Sequence):
         from decpomdp.learners import learn_from_episodes
 
         if method != "search":
             raise InputError(
                 f"method: expected none for learning from episodes (a prior is chosen by prior=), got {method!r}"
             )
-        return learn_from_episodes(given, **shared, **options)
-    if method not in METHODS:
-        raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
-    return _player(method)(given, **shared, **options)
-
-
-def _player(method: str) -> Callable[..., Fit]:
-    """Imported when it is wanted: each brings its kernels along."""
+        return learn_from_episodes
     if method == "search":
         from decpomdp.interaction.search import search
 
@@ -86,12 +106,27 @@ def _player(method: str) -> Callable[..., Fit]:
     return mcem
 
 
-def _opened(source: Source, discount: float | None) -> DecPOMDP | Simulator | Episodes | Sequence[Episodes]:
-    if isinstance(source, str | os.PathLike):
-        if os.fspath(source).endswith(EPISODES):
-            from decpomdp.io.episodes import read_episodes
+def _check_options(worker: Callable[..., Fit], options: dict[str, Any]) -> None:
+    known = [name for name in inspect.signature(worker).parameters if name not in ("problem", "episodes")]
+    for name, value in options.items():
+        if name not in known:
+            raise InputError(f"{worker.__name__}: expected options among {', '.join(known)}, got {name}")
+        if name in COUNTS and value is not None:
+            checks.whole(name, value, 1, 2**62)
+        if name == "settings" and value is not None:
+            kind = typing.get_type_hints(worker)["settings"]
+            checks.of_kind(name, value, typing.get_args(kind)[0])
 
-            episodes = read_episodes(source)
-            return episodes if discount is None else replace(episodes, discount=discount)
-        return load(source, discount)
-    return source
+
+def _opened(source: Source, discount: float | None) -> DecPOMDP | Simulator | Episodes | Sequence[Episodes]:
+    if isinstance(source, str | os.PathLike) and str(source).endswith(EPISODES):
+        from decpomdp.io.episodes import read_episodes
+
+        source = read_episodes(source)
+    if isinstance(source, Episodes):
+        return source if discount is None else replace(source, discount=discount)
+    if isinstance(source, list | tuple):
+        if discount is not None:
+            raise InputError(f"discount: expected none beside several batches, got {discount!r}")
+        return source
+    return opened(source, discount)  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ class Islands:
     def __init__(self, first: Island, count: int, young: float) -> None:
         self.all = [first]
         self.count, self.young = count, young  # how many take turns, up to which progress
-        self._turn = 0
+        self.turn = 0
 
     @property
     def best(self) -> Island:
@@ -72,7 +72,7 @@ class Islands:
         return [number if number < len(self.all) else None for number in numbers]
 
     def _next(self, progress: float) -> int:
-        turn, self._turn = self._turn, self._turn + 1
+        turn, self.turn = self.turn, self.turn + 1
         if progress <= self.young:
             return turn % self.count
         if progress > LAST:

@@ -12,7 +12,7 @@ import warnings
 from decpomdp.core import DecPOMDP, Fit, InputError, Simulator
 from decpomdp.core.errors import LearningWarning
 from decpomdp.learners import BayesFit, LearnSettings, StickBreaking, learn_from_episodes
-from decpomdp.rollouts import collect
+from decpomdp.rollouts import simulate
 
 EPISODES = 2000  # fresh ones
 EXPLORATION = 0.02  # enough to see what else could be done, little enough that teamwork still pays
@@ -37,6 +37,16 @@ def read_out(problem: DecPOMDP | Simulator, fit: Fit, *, seed: int = 0, threads:
     threads
         How many; all cores by default.
 
+    Returns
+    -------
+    BayesFit
+        The same team and trace, with the posterior.
+
+    Raises
+    ------
+    InputError
+        An argument is of the wrong kind, or the team's episodes say nothing about it.
+
     Examples
     --------
     >>> import decpomdp as dp
@@ -49,7 +59,7 @@ def read_out(problem: DecPOMDP | Simulator, fit: Fit, *, seed: int = 0, threads:
         raise InputError(f"fit: expected the result of learning or planning, got {type(fit).__name__}")
     team = fit.team
     horizon = min(LONGEST, math.ceil(math.log(TAIL) / math.log(team.discount)) if 0 < team.discount < 1 else LONGEST)
-    episodes = collect(problem, team.exploring(EXPLORATION), EPISODES, max(1, horizon), seed, threads)
+    episodes = simulate(problem, team.exploring(EXPLORATION), EPISODES, max(1, horizon), seed, threads)
     if not episodes.rewards.any() or episodes.rewards.min() == episodes.rewards.max():
         raise InputError("posterior: the team's episodes all have the same rewards, which say nothing about it")
     settings = LearnSettings(truncation=max(team.nodes) + SPARE, sweeps=SWEEPS, cap=CAP)

@@ -9,7 +9,7 @@ from time import monotonic
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
-from decpomdp.rollouts import as_simulator, collect
+from decpomdp.rollouts import as_simulator, simulate
 
 PIECE = 2000  # episodes played between two looks at the clock
 
@@ -62,7 +62,7 @@ class Ground:
     def play(self, team: Team, episodes: int, horizon: int, seed: int | None = None) -> Episodes:
         """Episodes of `team`, within the limits."""
         self.check(episodes * horizon)
-        played = collect(self.simulator, team, episodes, horizon, self.seed() if seed is None else seed, self.threads)
+        played = simulate(self.simulator, team, episodes, horizon, self.seed() if seed is None else seed, self.threads)
         self.steps += played.steps
         return played
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from decpomdp.core import DecPOMDP, InputError, Simulator
 from decpomdp.core.fit import Fit, Row, Watch, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.crew import Crew
@@ -43,11 +44,13 @@ def search(
     threads: int | None = None,
     watch: Watch = unwatched,
     settings: SearchSettings | None = None,
+    keeper: Keeper = UNKEPT,
 ) -> Fit:
     """Learn a team by playing `problem` for `time_limit` seconds or `steps` joint steps (a minute if neither is given).
 
     An interrupt (Ctrl-C) returns the best team so far. `horizon`: length of the episodes, chosen from the discount when
-    not given. `watch` is called with every row of the trace and at least about once a second.
+    not given. `watch` is called with every row of the trace and at least about once a second. `keeper` is offered the
+    state after every round, and gives back the one to go on from.
     """
     tunables = settings or SearchSettings()
     tunables = tunables if max_nodes is None else replace(tunables, max_nodes=max_nodes)
@@ -55,7 +58,7 @@ def search(
     _check(simulator, time_limit, steps, horizon)
     limit = SECONDS if time_limit is None and steps is None else time_limit
     crew = Crew(simulator, Clock(limit), steps, seed, threads)
-    return Search(crew, simulator, horizon, watch, tunables).run()
+    return Search(crew, simulator, horizon, watch, tunables, keeper).run()
 
 
 class Attempt(NamedTuple):
@@ -67,18 +70,45 @@ class Attempt(NamedTuple):
     verdict: Verdict | None
 
 
+class SearchState(NamedTuple):
+    """All that a search needs to go on as if it had not been interrupted."""
+
+    affordable: float  # joint steps, by which everything was sized
+    phase: str
+    entries: int  # of the portfolio that have been tried
+    found: list[Island]  # there
+    islands: list[Island]
+    turn: int
+    searched: float  # progress when the portfolio was left
+    rounds: int
+    steps: int
+    hops: int
+    accepted: int
+    seconds: float
+    ready: float  # seconds when the preparations were over
+    trace: list[dict[str, float | int | str | None]]
+
+
 class Search:
     """One run: the state that its phases share."""
 
     def __init__(
-        self, crew: Crew, simulator: Simulator, horizon: int | None, watch: Watch, settings: SearchSettings
+        self,
+        crew: Crew,
+        simulator: Simulator,
+        horizon: int | None,
+        watch: Watch,
+        settings: SearchSettings,
+        keeper: Keeper = UNKEPT,
     ) -> None:
-        self.crew, self.simulator, self.watch, self.settings = crew, simulator, watch, settings
+        self.crew, self.simulator, self.watch, self.settings, self.keeper = crew, simulator, watch, settings, keeper
         self.horizon = horizon
         self.round = settings.round if crew.arena.concurrent else 1  # one worker need not wait for others
         self.trace: list[Row] = []
         self.phase, self.hops, self.accepted = "begin", 0, 0
-        self.progress = 0.0  # of the search that follows the portfolio, when the round began
+        self.entries, self.found = 0, list[Island]()  # of the portfolio: tried, and what came of them
+        self.searched = 0.0  # progress when the portfolio was left
+        self.progress = 0.0  # of the search that follows, when the round began
         nothing = Island(constant(simulator), -np.inf, Tally())
         self.islands = Islands(nothing, settings.islands, settings.island_share)
         self.turns: list[int | None] = []  # of the round: which island every hop starts from
@@ -99,8 +129,13 @@ class Search:
 
     def _learn(self) -> str:
         try:
-            self._prepare()
-            self._begin()
+            kept = self.keeper.restore(SearchState)
+            if kept is None:
+                self._prepare()
+            else:
+                self._restore(kept)
+            if self.phase != "search":
+                self._begin()
             self._improve()
         except Finished:
             return "time limit" if self.crew.clock.over() else "steps"
@@ -112,33 +147,37 @@ class Search:
             smallest = tiny(sizes_for(self.settings, discount, self.horizon, 0.0))
             with self.crew.clock.hold():
                 self.crew.alone(lambda arena: rehearse(arena, smallest))
-        steps = affordable(self.crew, self.settings, self.horizon)
-        self.sizes = sizes_for(self.settings, discount, self.horizon, steps)
-        self.round = 1 if self.sizes.poor else self.round
+        self._size(affordable(self.crew, self.settings, self.horizon))
         self.crew.clock.prepared()
+
+    def _size(self, affordable: float) -> None:
+        self.affordable = affordable
+        self.sizes = sizes_for(self.settings, self.crew.arena.discount, self.horizon, affordable)
+        self.round = 1 if self.sizes.poor else self.round
 
     def _begin(self) -> None:
         """Phase 1: the best few of the portfolio."""
         self.phase = "portfolio"
         pieces = entries(self.crew.arena, self.sizes)
-        found: list[Island] = []
-        for begin in range(0, len(pieces), self.round):
+        for begin in range(self.entries, len(pieces), self.round):
             names, works = zip(*pieces[begin : begin + self.round], strict=True)
             plans = self.crew.round(len(works), lambda k, arena, rng, works=works: works[k](arena, rng))  # type: ignore[misc]
-            found += [self._scored(plan) for plan in plans if plan is not None]
-            self.islands.choose(found)
+            self.found += [self._scored(plan) for plan in plans if plan is not None]
+            self.islands.choose(self.found)
             self._row(f"{names[0]} .. {names[-1]}")
             if None in plans:
                 raise Finished
+            self.entries = begin + len(works)
             if self.crew.progress() > self.settings.portfolio_share:
-                return
+                break
+            self.keeper.offer(self._state)
+        self.phase, self.searched, self.found = "search", self.crew.progress(), []
 
     def _improve(self) -> NoReturn:
         """Phase 2: hops from the islands, and fresh starts."""
-        self.phase = "search"
-        begin = self.crew.progress()
         while True:
-            self.progress = min(1.0, (self.crew.progress() - begin) / max(1e-9, 1 - begin))
+            self.keeper.offer(self._state)
+            self.progress = min(1.0, (self.crew.progress() - self.searched) / max(1e-9, 1 - self.searched))
             self.turns = self.islands.turns(self.round, self.progress)
             results = self.crew.round(self.round, self._attempt)
             for number, result in zip(self.turns, results, strict=True):
@@ -180,6 +219,33 @@ class Search:
         episodes, horizon = SCORING * self.sizes.stages.first, self.sizes.testing
         returns = self.crew.alone(lambda arena: arena.returns(plan, episodes, horizon, self.crew.seed))
         return Island(plan, float(returns.mean()), Tally.of(returns))
+
+    def _state(self) -> SearchState:
+        clock = self.crew.clock
+        return SearchState(
+            affordable=self.affordable,
+            phase=self.phase,
+            entries=self.entries,
+            found=self.found,
+            islands=self.islands.all,
+            turn=self.islands.turn,
+            searched=self.searched,
+            rounds=self.crew.rounds,
+            steps=self.crew.steps,
+            hops=self.hops,
+            accepted=self.accepted,
+            seconds=clock.seconds(),
+            ready=clock.ready - clock.begin,
+            trace=[dict(row) for row in self.trace],  # type: ignore[arg-type]
+        )
+
+    def _restore(self, kept: SearchState) -> None:
+        self._size(kept.affordable)
+        self.phase, self.entries, self.found, self.searched = kept.phase, kept.entries, kept.found, kept.searched
+        self.islands.all, self.islands.turn = kept.islands, kept.turn
+        self.hops, self.accepted, self.trace = kept.hops, kept.accepted, list(kept.trace)
+        self.crew.go_on(kept.rounds, kept.steps)
+        self.crew.clock.go_on(kept.seconds, kept.ready)
 
     def _describe(self, event: str) -> Row:
         best = self.islands.best

@@ -41,7 +41,7 @@ class BayesFit(Fit):
     --------
     >>> import decpomdp as dp
     >>> model = dp.load("broadcast")
-    >>> episodes = dp.collect(model, dp.Team.uniform(model), 500, 5, seed=1)
+    >>> episodes = dp.simulate(model, dp.Team.uniform(model), 500, 5, seed=1)
     >>> fit = dp.learn(episodes, settings=dp.LearnSettings(cap=5.0, truncation=5, sweeps=20))
     >>> len(fit.decided.controllers), fit.trace[-1]["sample_size"] > 10
     (2, True)

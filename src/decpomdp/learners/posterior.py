@@ -148,7 +148,7 @@ class TeamPosterior:
     >>> import numpy as np
     >>> import decpomdp as dp
     >>> model = dp.load("broadcast")
-    >>> episodes = dp.collect(model, dp.Team.uniform(model), 500, 3, seed=1)
+    >>> episodes = dp.simulate(model, dp.Team.uniform(model), 500, 3, seed=1)
     >>> posterior = dp.learn(episodes, prior=dp.Fixed(2), settings=dp.LearnSettings(sweeps=5)).posterior
     >>> draws = [posterior.sample(np.random.default_rng(seed)) for seed in range(3)]
     >>> draws[0] == draws[1], draws[0].nodes == posterior.sizes

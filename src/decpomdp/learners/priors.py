@@ -68,8 +68,7 @@ class StickBreaking:
     def __post_init__(self) -> None:
         for name in ("sigma", "c", "d"):
             object.__setattr__(self, name, checks.number(name, getattr(self, name), LEAST, MOST))
-        if self.reading not in ("scale", "rate"):
-            raise InputError(f"reading: expected 'scale' or 'rate', got {self.reading!r}")
+        checks.one_of("reading", self.reading, ("scale", "rate"))
         _check_rho(self.rho)
         if checks.of_kind("shared", self.shared, bool) and self.sigma != 1:
             raise InputError(f"sigma: expected 1 with one shared concentration, got {self.sigma}")
@@ -91,6 +90,25 @@ def dirichlet_process(
     c: float = 0.1, d: float = 1e-6, reading: str = "scale", rho: float | None = None
 ) -> StickBreaking:
     """The special case sigma = 1 with one concentration per agent.
+
+    Parameters
+    ----------
+    c, d
+        Of the Gamma prior of the concentration.
+    reading
+        Whether d is a "scale" or a "rate".
+    rho
+        Weight of every action; None: 1 / number of actions.
+
+    Returns
+    -------
+    StickBreaking
+        The prior.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
 
     Examples
     --------
@@ -169,6 +187,21 @@ class ExpectationMaximisation:
 
 def prior_named(text: str) -> Prior:
     """The prior called `stick-breaking`, `dp`, `fixed:N`, `em` or `em:N`, as on the command line.
+
+    Parameters
+    ----------
+    text
+        Its name.
+
+    Returns
+    -------
+    Prior
+        One of `StickBreaking`, `Fixed` and `ExpectationMaximisation`.
+
+    Raises
+    ------
+    InputError
+        No prior is called so.
 
     Examples
     --------

@@ -79,8 +79,7 @@ class LearnSettings:
             put(self, "truncation", checks.whole("truncation", self.truncation, 1, MOST_NODES))
         for name in ("normalise", "estimate_behaviour"):
             checks.of_kind(name, getattr(self, name), bool)
-        if self.precision not in tuple(PRECISIONS):
-            raise InputError(f"precision: expected {' or '.join(PRECISIONS)}, got {self.precision!r}")
+        checks.one_of("precision", self.precision, tuple(PRECISIONS))
 
     def nodes(self, prior: Prior) -> int:
         """Nodes to begin with; a prior of fixed size leaves no choice."""

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, gammaln, zeta
 
 from decpomdp.core import InputError
 from decpomdp.learners.rows import Floats, Rows
+
+CLOSE = 1e-12  # relative; g is flat at its maximum, so that the bound cannot tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +144,24 @@ def best_eta(sigma: float, c: float, slope: Floats) -> Floats:
     """
     low = np.log(0.5 * c / (slope + max(0.0, float(digamma(1.0) - digamma(sigma)))))
     high = np.log(2 * (max(1.0, sigma) + c - 1) / slope)
-    point = 0.5 * (low + high)
+    found = 0.5 * (low + high)
+    open_ = np.ones(found.shape, bool)  # roots still to be found
     for _ in range(60):
+        point, below, above, steep = found[open_], low[open_], high[open_], slope[open_]
         eta = np.exp(point)
-        height = eta * (digamma(sigma + eta) - digamma(eta)) + c - 1 - slope * eta
-        low, high = np.where(height > 0, point, low), np.where(height > 0, high, point)
-        rise = eta * (digamma(sigma + eta) - digamma(eta) - slope)
-        rise += eta**2 * (polygamma(1, sigma + eta) - polygamma(1, eta))
+        excess = digamma(sigma + eta) - digamma(eta)
+        height = eta * excess + c - 1 - steep * eta
+        below, above = np.where(height > 0, point, below), np.where(height > 0, above, point)
+        rise = eta * (excess - steep) + eta**2 * (zeta(2, sigma + eta) - zeta(2, eta))
         with np.errstate(divide="ignore", invalid="ignore"):
             moved = point - height / rise
-        inside = (moved > low) & (moved < high)
-        following = np.where(inside, moved, 0.5 * (low + high))
-        if np.all(np.abs(following - point) <= 1e-14 * np.maximum(1, np.abs(point))):
+        inside = (moved > below) & (moved < above)
+        following = np.where(inside, moved, 0.5 * (below + above))
+        found[open_], low[open_], high[open_] = following, below, above
+        open_[open_] = np.abs(following - point) > CLOSE * np.maximum(1, np.abs(point))
+        if not open_.any():
             break
-        point = following
-    return np.exp(point)
+    return np.exp(found)
 
 
 def _broken(share: NDArray[np.float64]) -> Floats:

@@ -33,7 +33,8 @@ def at_least(name: str, value: object, least: float, beyond: bool = False) -> fl
     except InputError:
         number = math.nan
     if not (number > least if beyond else number >= least):
-        raise InputError(f"{name}: expected a number {'above' if beyond else 'of at least'} {least:g}, got {value!r}")
+        wanted = f"{'above' if beyond else 'of at least'} {least:g}"
+        raise InputError(f"{name}: expected a number {wanted}, got {checks.kind_of(value)}")
     return number
 
 
@@ -41,7 +42,7 @@ def finite(name: str, value: object, least: float, beyond: bool = False) -> floa
     """The same without infinity."""
     number = at_least(name, value, least, beyond)
     if number == math.inf:
-        raise InputError(f"{name}: expected a finite number, got {value!r}")
+        raise InputError(f"{name}: expected a finite number, got {checks.kind_of(value)}")
     return number
 
 

@@ -5,8 +5,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from decpomdp.core import DecPOMDP, Fit, InputError, Team, Watch, unwatched
-from decpomdp.domains.load import load_model
+from decpomdp.core import DecPOMDP, Fit, InputError, Team, Watch, checks, unwatched
+from decpomdp.core.progress import watching
+from decpomdp.domains.load import opened_model
 
 METHODS = ("fb-hsvi", "periem", "em", "pbvi")
 
@@ -21,6 +22,7 @@ def plan(
     seed: int = 0,
     time_limit: float | None = None,
     threads: int | None = None,
+    progress: bool = False,
     watch: Watch = unwatched,
     **options: Any,
 ) -> Fit:
@@ -42,10 +44,22 @@ def plan(
         Seconds after which the best team so far is returned.
     threads
         How many threads to use; all cores by default. The result does not depend on it.
+    progress
+        Show how it goes on, in a terminal or a notebook.
     watch
         Called with every new row of the trace.
     options
         What the method takes beside: see `fb_hsvi`, `periem`, `em` and `pbvi` in `decpomdp.planners`.
+
+    Returns
+    -------
+    Fit
+        The team, the trace with the bounds, and why it stopped.
+
+    Raises
+    ------
+    InputError
+        An argument is of the wrong kind or unknown, or the problem has no model.
 
     Examples
     --------
@@ -56,23 +70,15 @@ def plan(
     >>> round(dp.evaluate(fit.team, played_by(dp.load("dectiger"), fit.team)).value, 3)
     59.817
     """
-    planner = planner_named(method)
+    planner = planner_named(checks.one_of("method", method, METHODS))
     unknown = sorted(set(options) - set(own_options(planner)))
     if unknown:
         raise InputError(
             f"{method}: expected options among {', '.join(own_options(planner)) or 'none'}, got {', '.join(unknown)}"
         )
-    model = opened(problem, discount)
-    return planner(model, seed=seed, time_limit=time_limit, threads=threads, watch=watch, **options)
-
-
-def opened(problem: Problem, discount: float | None) -> DecPOMDP:
-    """The model that `problem` names or is."""
-    if isinstance(problem, DecPOMDP):
-        return problem if discount is None else problem.with_discount(discount)
-    if isinstance(problem, str | os.PathLike):
-        return load_model(problem, discount)
-    raise InputError(f"problem: expected a name, a .dpomdp file or a DecPOMDP, got {type(problem).__name__}")
+    model = opened_model(problem, discount)
+    with watching(checks.truth("progress", progress), checks.callback("watch", watch)) as watched:
+        return planner(model, seed=seed, time_limit=time_limit, threads=threads, watch=watched, **options)
 
 
 def planner_named(method: str) -> Callable[..., Fit]:
@@ -93,7 +99,7 @@ def planner_named(method: str) -> Callable[..., Fit]:
         from decpomdp.planners.pbvi import pbvi
 
         return pbvi
-    raise InputError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    raise InputError(f"method: expected one of {', '.join(METHODS)}, got {checks.kind_of(method)}")
 
 
 def own_options(planner: Callable[..., Fit]) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class SumoGrid:
         if count > most:
             raise InputError(
                 f"episodes: expected at most {most} side by side in SUMO, which is one simulation per process, "
-                f"got {count}; `collect` plays any number, one after the other on {max(1, self.workers)} at a time"
+                f"got {count}; `simulate` plays any number, one after the other on {max(1, self.workers)} at a time"
             )
         self._release()
         self._batch, self._acted = [self._taken() for _ in range(count)], False

@@ -1,0 +1,37 @@
+"""How long work survives being killed: now and then it gives its whole state to a keeper.
+
+A state is a plain noun (a NamedTuple or dataclass of numbers, texts, arrays and the like) from which the work goes on
+as if nothing had happened: the same random numbers, the same order, the same result. Who keeps it, where and how often,
+is not the worker's business.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+State = TypeVar("State")
+
+
+class Keeper(Protocol):
+    """Keeps the newest state of one piece of work."""
+
+    def restore(self, kind: type[State]) -> State | None:
+        """The state that was kept last, as a `kind`; None when there is none."""
+        ...
+
+    def offer(self, state: Callable[[], Any]) -> None:
+        """A moment at which the work could be continued later; `state` is called if it is time to keep one."""
+        ...
+
+
+class Unkept:
+    """Nobody keeps anything."""
+
+    def restore(self, kind: type[State]) -> State | None:
+        """There is nothing."""
+        return None
+
+    def offer(self, state: Callable[[], Any]) -> None:
+        """Not wanted."""
+
+
+UNKEPT = Unkept()

@@ -1,0 +1,44 @@
+"""Any state as bytes and back: nested NamedTuples, dataclasses, lists, dictionaries, numbers, texts and arrays.
+
+MessagePack, with arrays as [type, shape, bytes]. What comes back is checked against the type that is asked for; nothing
+in the bytes can name a type or run code.
+"""
+
+from typing import Any, TypeVar, get_origin
+
+import msgspec
+import numpy as np
+
+State = TypeVar("State")
+KINDS = "biuf"  # of numbers that an array may hold
+
+
+def encode(state: Any) -> bytes:
+    """The state as bytes, the same for the same state."""
+    return msgspec.msgpack.encode(state, enc_hook=_plain)
+
+
+def decode(data: bytes, kind: type[State]) -> State:
+    """The state again; ValueError when the bytes are not one of this kind."""
+    try:
+        return msgspec.msgpack.decode(data, type=kind, dec_hook=_rich)
+    except (msgspec.MsgspecError, TypeError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [value.dtype.str, list(value.shape), np.ascontiguousarray(value).tobytes()]
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a state cannot hold a {type(value).__name__}")
+
+
+def _rich(kind: Any, value: Any) -> Any:
+    if (get_origin(kind) or kind) is not np.ndarray:
+        raise TypeError(f"a state cannot hold a {kind}")
+    name, shape, data = value
+    dtype = np.dtype(name)
+    if dtype.kind not in KINDS:
+        raise TypeError(f"expected an array of numbers, got {name}")
+    return np.frombuffer(data, dtype).reshape(shape).copy()
