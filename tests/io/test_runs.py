@@ -10,7 +10,8 @@ import decpomdp as dp
 from decpomdp.core import Fit, FormatError, InputError
 from decpomdp.io import logs
 from decpomdp.io.logs import RunLog
-from decpomdp.io.runs import find_runs, new_run, read_run, write_run
+from decpomdp.io.run_folder import new_run
+from decpomdp.io.runs import find_runs, read_run, write_run
 
 TRACE = (
     {"sweep": 0, "value": 1.5, "nodes": "1+2", "sizes": (1.0, 2.0), "gap": None},

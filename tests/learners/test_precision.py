@@ -82,5 +82,5 @@ def test_a_whole_fit_in_single():
 
 
 def test_other_precisions_are_refused():
-    with pytest.raises(InputError, match="precision: expected double or single, got 'half'"):
+    with pytest.raises(InputError, match="precision: expected one of double, single, got 'half'"):
         LearnSettings(precision="half")

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWa
 
 
 def fitted(episodes, prior=None):
-    return dp.learn(episodes, prior=prior, settings=dp.LearnSettings(truncation=4, sweeps=15, cap=5.0))
+    return dp.learn(
+        episodes, prior=prior, settings=dp.LearnSettings(truncation=4 if prior is None else None, sweeps=15, cap=5.0)
+    )
 
 
 @pytest.fixture(scope="module")

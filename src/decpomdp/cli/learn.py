@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from decpomdp.cli import runs, words
+from decpomdp.cli import resume, runs, words
 
 if TYPE_CHECKING:
     from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Team
@@ -45,6 +45,8 @@ def learn(
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores.")] = None,
     as_json: words.Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
+    resumed: resume.Resume = None,
+    checkpoint_every: resume.Every = None,
     method: Annotated[
         str | None,
         typer.Option("--method", help="search (default), sbpr (the paper's loop) or mcem.", rich_help_panel=PLAY),
@@ -105,8 +107,9 @@ def learn(
 ) -> None:
     """Learn one small controller per agent, by playing a problem or from recorded episodes.
 
-    Ctrl-C keeps the best so far.
+    Ctrl-C keeps the best so far. A run that was cut off, however that came about, goes on with --resume.
     """
+    place = runs.Place(out, resumed, checkpoint_every)
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
     playing = {"method": method, "steps": steps, "iterations": iterations, "behaviour": behaviour}
     if iterations is not None and method in (None, "search"):
@@ -126,16 +129,16 @@ def learn(
     }
     if source.endswith(".parquet"):
         runs.refuse(playing, "learning from episodes")
-        result = _from_episodes(source, out, discount, runs.given(reading), runs.given(settings), shared, quiet)
+        result = _from_episodes(source, place, discount, runs.given(reading), runs.given(settings), shared, quiet)
     else:
         runs.refuse({**reading, **settings}, "learning by playing")
-        result = _by_playing(source, out, discount, {**runs.given(playing), **shared}, quiet)
+        result = _by_playing(source, place, discount, {**runs.given(playing), **shared}, quiet)
     words.tell(result, as_json, _lines(result))
 
 
 def _from_episodes(
     source: str,
-    out: Path,
+    place: runs.Place,
     discount: float | None,
     reading: dict[str, str],
     options: dict[str, Any],
@@ -169,15 +172,19 @@ def _from_episodes(
         return fit, {"value": value, **facts}, episodes
 
     return runs.kept(
-        out,
+        place,
         (SWEEPS, quiet),
         known,
-        lambda watch: learn_from_episodes(episodes, believed, first, settings=settings, watch=watch, **shared),
+        lambda watch, keeper: learn_from_episodes(
+            episodes, believed, first, settings=settings, watch=watch, keeper=keeper, **shared
+        ),
         judge,
     )
 
 
-def _by_playing(source: str, out: Path, discount: float | None, options: dict[str, Any], quiet: bool) -> dict[str, Any]:
+def _by_playing(
+    source: str, place: runs.Place, discount: float | None, options: dict[str, Any], quiet: bool
+) -> dict[str, Any]:
     from decpomdp.domains.load import load
     from decpomdp.interaction.front import learn as learn_front
     from decpomdp.rollouts.policies import team_for
@@ -187,10 +194,10 @@ def _by_playing(source: str, out: Path, discount: float | None, options: dict[st
         options = {**options, "behaviour": team_for(options["behaviour"], model)}
     known = {"source": source, "problem": model.name, "discount": model.discount}
     return runs.kept(
-        out,
+        place,
         (PLAYING, quiet),
         {**known, "method": options.get("method", "search"), "seed": options["seed"]},
-        lambda watch: learn_front(model, watch=watch, **options),
+        lambda watch, keeper: learn_front(model, watch=watch, keeper=keeper, **options),
         lambda fit: _judged(model, fit, options["seed"], options["threads"]),
     )
 

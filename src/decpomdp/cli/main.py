@@ -19,6 +19,7 @@ from decpomdp.cli import (
     problems,
     report,
     reproduce,
+    resume,
     show,
     simulate,
     words,
@@ -110,8 +111,13 @@ def code_of(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     warnings.showwarning = _warn
     try:
-        result = app(args=given or ["--help"], standalone_mode=False)
+        again = resume.recorded(given)
+        resume.given.set(tuple(again))
+        result = app(args=again or ["--help"], standalone_mode=False)
         sys.stdout.flush()
+    except resume.OverAlready as over:
+        words.note(str(over))
+        return 0
     except USAGE as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "decpomdp"

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from decpomdp.cli import runs, words
+from decpomdp.cli import resume, runs, words
 
 if TYPE_CHECKING:
-    from decpomdp.core import DecPOMDP, Fit, Row
+    from decpomdp.core import DecPOMDP, Fit, Row, Watch
+    from decpomdp.core.keeping import Keeper
 
 PLANNING = {
     "seconds": "{:.0f} s",
@@ -49,13 +50,16 @@ def plan(
     ] = None,
     as_json: words.Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
+    resumed: resume.Resume = None,
+    checkpoint_every: resume.Every = None,
 ) -> None:
     """Plan a team for a problem from its model.
 
-    Ctrl-C keeps the best so far.
+    Ctrl-C keeps the best so far. A run that was cut off, however that came about, goes on with --resume.
     """
+    from decpomdp.core.keeping import UNKEPT
     from decpomdp.domains.load import opened_model
-    from decpomdp.planners.front import own_options, planner_named, played_by
+    from decpomdp.planners.front import keeps, own_options, planner_named, played_by
     from decpomdp.planners.front import plan as plan_front
 
     wanted = {"epsilon": epsilon, "horizon": horizon, "nodes": nodes}
@@ -63,11 +67,22 @@ def plan(
     runs.refuse({name: value for name, value in wanted.items() if name not in known}, f"the method {method}")
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
     model = opened_model(problem, discount)
+    if not keeps(method):
+        runs.refuse({"checkpoint_every": checkpoint_every}, f"the method {method}")
+        if resumed is not None:
+            words.note(f"{method} keeps nothing on the way: it begins again")
+
+    def work(watch: "Watch", keeper: "Keeper") -> "Fit":
+        own = keeper if keeps(method) else UNKEPT
+        return plan_front(
+            model, method, watch=lambda row: watch(_shown(row)), keeper=own, **shared, **runs.given(wanted)
+        )
+
     result = runs.kept(
-        out,
+        runs.Place(out, resumed, checkpoint_every),
         (PLANNING, quiet),
         {"source": problem, "method": method, "seed": seed, "discount": model.discount},
-        lambda watch: plan_front(model, method, watch=lambda row: watch(_shown(row)), **shared, **runs.given(wanted)),
+        work,
         lambda fit: (fit, _facts(model, fit, horizon), played_by(model, fit.team)),
     )
     upper = result.get("upper_bound")

@@ -4,15 +4,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decpomdp.cli import words
+from decpomdp.cli import resume, words
 from decpomdp.cli.interrupts import interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Watch
+    from decpomdp.core.keeping import Keeper
+    from decpomdp.io.checkpoints import Checkpoints
 
 MANY = 8  # agents, whose nodes are no longer told one by one
 
@@ -30,11 +32,19 @@ def refuse(options: dict[str, Any], what: str) -> None:
         raise InputError(f"--{name.replace('_', '-')} does not belong to {what}")
 
 
+class Place(NamedTuple):
+    """Where a run is kept."""
+
+    out: Path
+    resume: Path | None  # the unfinished run to go on with, which is the same place
+    every: float | None  # seconds from one checkpoint to the next
+
+
 def kept(
-    out: Path,
+    place: Place,
     shown: tuple[dict[str, str], bool],
     known: Mapping[str, Any],
-    work: "Callable[[Watch], Fit]",
+    work: "Callable[[Watch, Keeper], Fit]",
     judge: "Callable[[Fit], tuple[Fit, dict[str, Any], DecPOMDP | Episodes | Simulator]]",
 ) -> dict[str, Any]:
     """Do the work, save its result at once, then judge it and write the whole run with its page.
@@ -44,16 +54,17 @@ def kept(
     """
     from decpomdp.cli.progress import Progress
     from decpomdp.io.logs import RunLog
-    from decpomdp.io.runs import LOG, new_run
+    from decpomdp.io.run_folder import finish
+    from decpomdp.io.runs import LOG
     from decpomdp.report.keep import keep_fit, keep_run
 
     columns, quiet = shown
-    with new_run(out) as folder, RunLog(sys.argv[1:], folder / LOG) as log:
+    with _opened(place) as (folder, keeper), RunLog(sys.argv[1:], folder / LOG) as log:
         fit = None
         with _saying_what_is_missing(folder), interrupts.until_saved():
             try:
                 with Progress(columns, quiet) as progress:
-                    fit = work(log.watching(progress, columns))
+                    fit = work(log.watching(progress, columns), keeper)
             finally:
                 if fit is not None:
                     with interrupts.save():
@@ -63,7 +74,42 @@ def kept(
             judged, more, source = judge(fit)
             facts = {**known, **more}
             keep_run(folder, judged, facts, source)
-    return told(facts, judged, out)
+        if fit.stopped != "interrupted":
+            finish(folder)
+    return told(facts, judged, folder)
+
+
+@contextmanager
+def _opened(place: Place) -> "Iterator[tuple[Path, Checkpoints]]":
+    """The run's folder, which is ours alone, and who keeps the state of its work."""
+    from decpomdp.io import run_folder
+    from decpomdp.io.checkpoints import EVERY, NAMES, Checkpoints
+
+    every = EVERY if place.every is None else place.every
+    if place.resume is None:
+        with run_folder.new_run(place.out) as folder:
+            run_folder.begin(folder, resume.given.get())
+            with _saying_how_to_go_on(folder):
+                yield folder, Checkpoints(folder, run_folder.work_of(folder), every)
+    else:
+        with run_folder.locked(place.resume), _saying_how_to_go_on(place.resume):
+            if not any((place.resume / name).exists() for name in NAMES):
+                words.note(f"{place.resume}: there is no checkpoint, so the run begins again")
+            yield place.resume, Checkpoints(place.resume, run_folder.work_of(place.resume), every)
+
+
+@contextmanager
+def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
+    """What is left of a run that was cut off is not lost."""
+    from decpomdp.io.checkpoints import NAMES
+    from decpomdp.io.run_folder import BEGUN
+
+    try:
+        yield
+    finally:
+        kept = any((folder / name).exists() for name in (*NAMES, "team.json"))
+        if kept and (folder / BEGUN).exists():
+            words.note(f"to go on: decpomdp {' '.join(resume.given.get()[:1])} --resume {folder}")
 
 
 @contextmanager

@@ -5,10 +5,13 @@ as if nothing had happened: the same random numbers, the same order, the same re
 is not the worker's business.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
+from decpomdp.core.fit import Cell, Row
+
 State = TypeVar("State")
+KeptRow = dict[str, Cell]  # a row of a trace, as a state holds it
 
 
 class Keeper(Protocol):
@@ -35,3 +38,8 @@ class Unkept:
 
 
 UNKEPT = Unkept()
+
+
+def kept_rows(trace: Iterable[Row]) -> list[KeptRow]:
+    """A trace for a state."""
+    return [dict(row) for row in trace]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Simulator, Watch, checks, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.progress import watching
 from decpomdp.domains.load import opened
 
@@ -28,6 +29,7 @@ def learn(
     threads: int | None = None,
     progress: bool = False,
     watch: Watch = unwatched,
+    keeper: Keeper = UNKEPT,
     **options: Any,
 ) -> Fit:
     """Learn a team from a problem (by playing it) or from episodes (without playing).
@@ -52,6 +54,8 @@ def learn(
         Show how it goes on, in a terminal or a notebook.
     watch
         Called with every new row of the trace.
+    keeper
+        Keeps the state of the work, so that it can be killed and continued: see `decpomdp.io.checkpoints.Checkpoints`.
     options
         What the method takes beside: see `search`, `sbpr` and `mcem` in `decpomdp.interaction` and
         `decpomdp.learners.learn_from_episodes`.
@@ -79,7 +83,7 @@ def learn(
     limit = None if time_limit is None else checks.number("time_limit", time_limit, 0.0, 1e9)
     shared = {"seed": checks.whole("seed", seed, 0, 2**63 - 1), "time_limit": limit, "threads": checks.threads(threads)}
     with watching(checks.truth("progress", progress), checks.callback("watch", watch)) as watched:
-        return worker(given, **shared, watch=watched, **options)
+        return worker(given, **shared, watch=watched, keeper=keeper, **options)
 
 
 def _worker(given: DecPOMDP | Simulator | Episodes | Sequence[Episodes], method: str) -> Callable[..., Fit]:

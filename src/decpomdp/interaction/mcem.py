@@ -20,14 +20,18 @@ highest upper confidence on visit counts N:
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, InputError, Simulator, Team
 from decpomdp.core.fit import Fit, Row, Watch, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.minimal import minimised
 from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range
+from decpomdp.interaction.mcem_state import Climb, McemState, go_on, state_of
 from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
 from decpomdp.interaction.sbpr_starts import replays
 
@@ -75,17 +79,19 @@ def mcem(
     watch: Watch = unwatched,
     horizon: int | None = None,
     settings: McemSettings | None = None,
+    keeper: Keeper = UNKEPT,
 ) -> Fit:
     """Learn a team of controllers of fixed size by Monte-Carlo EM, from best episodes and random starts by turns.
 
     It stops at a limit or when several starts in a row were no better. An interrupt (Ctrl-C) returns the best team so
-    far: the one with the highest mean return in test episodes.
+    far: the one with the highest mean return in test episodes. `keeper` is offered the state before every iteration,
+    and gives back the one to go on from.
     """
     if iterations is not None and iterations < 1:
         raise InputError(f"iterations: expected a whole number of at least 1, got {iterations}")
     chosen = settings or McemSettings()
     ground = Ground(problem, time_limit, steps, seed, threads)
-    run = Mcem(ground, iterations, horizon, chosen, watch)
+    run = Mcem(ground, iterations, horizon, chosen, watch, keeper)
     stopped = run.run()
     facts: Row = {"method": "mcem", "seed": seed, "time_limit": time_limit, "steps": steps, **asdict(chosen)}
     return Fit(minimised(run.best.team), tuple(run.trace), stopped, ground.seconds(), facts)
@@ -95,41 +101,59 @@ class Mcem:
     """One run."""
 
     def __init__(
-        self, ground: Ground, iterations: int | None, horizon: int | None, settings: McemSettings, watch: Watch
+        self,
+        ground: Ground,
+        iterations: int | None,
+        horizon: int | None,
+        settings: McemSettings,
+        watch: Watch,
+        keeper: Keeper = UNKEPT,
     ) -> None:
-        self.ground, self.iterations, self.settings, self.watch = ground, iterations, settings, watch
+        self.ground, self.iterations, self.settings = ground, iterations, settings
+        self.watch, self.keeper = watch, keeper
         self.learning = ground.horizon(horizon, settings.learning_tail, settings.longest)
         self.testing = ground.horizon(horizon, settings.testing_tail, settings.longest)
         self.range = (np.inf, -np.inf)  # smallest and largest reward so far
         self.best = Tested(Team.uniform(ground.simulator))
         self.trace: list[Row] = []
-        self.iteration = self.start = 0
+        self.iteration = self.start = self.failures = 0
+        self.replayed: list[Team] = []
 
     def run(self) -> str:
         """Start after start; says why it ended."""
-        failures = 0
         try:
-            self._consider(self.best.team)
-            starts = self.starts()
-            while failures < self.settings.patience:
-                self.start += 1
-                team = self._learnt(next(starts))
-                better = self._consider(team.decided(), team)
-                failures = 0 if better else failures + 1
+            return self._climbs()
         except Finished as reason:
             return str(reason)
         except KeyboardInterrupt:
             return "interrupted"
+
+    def _climbs(self) -> str:
+        kept = self.keeper.restore(McemState)
+        if kept is None:
+            self._consider(self.best.team)
+        else:
+            go_on(self, kept)
+            self._judge(self._learnt(kept.climb))
+        starts = self.starts()
+        while self.failures < self.settings.patience:
+            tables = next(starts)
+            self.start += 1
+            self._judge(self._learnt(Climb(0, tables, [np.zeros(table.move.shape) for table in tables])))
         return "converged"
 
+    def _judge(self, team: Team) -> None:
+        self.failures = 0 if self._consider(team.decided(), team) else self.failures + 1
+
     def starts(self) -> Iterator[list[Tables]]:
-        """By turns one of the best episodes and a random start."""
-        agents = range(len(self.ground.simulator.agents))
-        for team in self._replayed():
-            yield [self._softened(controller) for controller in team.controllers]
-            yield [self._random(n) for n in agents]
-        while True:
-            yield [self._random(n) for n in agents]
+        """By turns one of the best episodes and a random start, from the number `start` on."""
+        self.replayed = self.replayed or self._replayed()
+        for number in count(self.start):
+            place, random = divmod(number, 2)
+            if random or place >= len(self.replayed):
+                yield [self._random(n) for n in range(len(self.ground.simulator.agents))]
+            else:
+                yield [self._softened(controller) for controller in self.replayed[place].controllers]
 
     def _replayed(self) -> list[Team]:
         """The best episodes of up to as many steps as there are nodes, best mean return first."""
@@ -158,10 +182,11 @@ class Mcem:
         move[: controller.nodes] = np.pad(controller.transition, ((0, 0), (0, 0), (0, 0), (0, room)))
         return Tables(first, soft(act), soft(move))
 
-    def _learnt(self, tables: list[Tables]) -> Team:
+    def _learnt(self, climb: Climb) -> Team:
         """EM from one start."""
-        visits = [np.zeros(table.move.shape) for table in tables]
-        for number in range(self.settings.updates):
+        tables, visits = climb.tables, climb.visits
+        for number in range(climb.number, self.settings.updates):
+            self.keeper.offer(partial(state_of, self, Climb(number, tables, visits)))
             if self.iterations is not None and self.iteration >= self.iterations:
                 raise Finished("iterations")
             tables = self.updated(tables, visits, number)

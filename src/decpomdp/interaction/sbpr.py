@@ -12,17 +12,20 @@ It learns from episodes alone: a model is only played. docs/sbpr.md says what is
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
 from decpomdp.core.fit import Row, Watch, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.minimal import minimised
 from decpomdp.engines.threads import serial_products
 from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
 from decpomdp.interaction.sbpr_round import Learner, Start
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import memories, replays
+from decpomdp.interaction.sbpr_state import KeptRound, SbprState, begun, go_on, state_of
 from decpomdp.learners import BayesFit, Prior, StickBreaking, TeamPosterior
 
 
@@ -39,12 +42,14 @@ def sbpr(
     horizon: int | None = None,
     prior: Prior | None = None,
     settings: SbprSettings | None = None,
+    keeper: Keeper = UNKEPT,
 ) -> BayesFit:
     """Learn a team by the paper's loop, until it has converged or one of the limits is reached.
 
     `iterations`: batches learned from, at most. `behaviour`: a team that plays the first episodes, instead of chance.
     `horizon`: length of the episodes, chosen from the discount when not given. An interrupt (Ctrl-C) returns the best
-    team so far: the one with the highest mean return in test episodes.
+    team so far: the one with the highest mean return in test episodes. `keeper` is offered the state before every
+    iteration, and gives back the one to go on from.
     """
     if iterations is not None and iterations < 1:
         raise InputError(f"iterations: expected a whole number of at least 1, got {iterations}")
@@ -53,7 +58,7 @@ def sbpr(
         behaviour.check_fits(ground.simulator)
     believed, chosen = prior or StickBreaking(), settings or SbprSettings()
     loop = _loop(len(ground.simulator.agents) > chosen.crowd)(
-        ground, iterations, behaviour, horizon, believed, chosen, watch
+        ground, iterations, behaviour, horizon, believed, chosen, watch, keeper
     )
     with serial_products():
         stopped = loop.run()
@@ -82,19 +87,28 @@ class Loop:
         prior: Prior,
         settings: SbprSettings,
         watch: Watch,
+        keeper: Keeper = UNKEPT,
     ) -> None:
         self.ground, self.iterations, self.given = ground, iterations, behaviour
-        self.settings, self.watch = settings, watch
+        self.settings, self.watch, self.keeper = settings, watch, keeper
         self.testing = ground.horizon(horizon, settings.testing_tail, settings.longest)
         learning = ground.horizon(horizon, settings.learning_tail, settings.longest)
         self.learner = Learner(ground, prior, settings, learning)
         self.best = Tested(behaviour or Team.uniform(ground.simulator))
         self.posterior = self._belief(self.best.team)
         self.trace: list[Row] = []
+        self.wins = self.before = 0  # how often a team was better than the best: so far, and when the round began
+        self.pool: list[Team] = []  # replays
+        self.values: list[float] = []  # of the starts that had their round
+        self.turn = self.failures = 0  # rounds since, and how many of them in a row led to nothing better
+        self.under_way: KeptRound | None = None  # a round to go on with
 
     def run(self) -> str:
         """Learn; says why it ended."""
         try:
+            kept = self.keeper.restore(SbprState)
+            if kept is not None:
+                go_on(self, kept)
             return self._improve(self._starts())
         except Finished as reason:
             return str(reason)
@@ -103,29 +117,30 @@ class Loop:
 
     def _starts(self) -> list[Start]:
         """Every start gets a round with each utility; what is worth another: the best by turns with further replays."""
-        pool, remembering = self._replayed(), list(memories(self.ground.simulator, self.settings.largest))
-        chains = [Start(team, self.settings.openness, self.settings.replaying, True) for team in pool]
+        self.pool = self.pool or self._replayed()
+        remembering = list(memories(self.ground.simulator, self.settings.largest))
+        chains = [Start(team, self.settings.openness, self.settings.replaying, True) for team in self.pool]
         tried = chains[: self.settings.replays]
         # the more promising half first: chains exist because something paid, memory needs no luck
         starts = tried + [Start(team, 0.0, 1.0, False) for team in remembering[::-1]]
         starts += [Start(team, 0.0, 1.0, True) for team in remembering]
         starts += [replace(start, optimistic=False) for start in tried]
-        values = [self._round(start, self.settings.race) for start in starts]
-        ordered = [starts[place] for place in np.argsort(-np.array(values), kind="stable")]
+        for start in starts[len(self.values) :]:
+            self.values.append(self._round(start, self.settings.race))
+        ordered = [starts[place] for place in np.argsort(-np.array(self.values), kind="stable")]
         return _by_turns(ordered[: self.settings.fresh], chains[self.settings.replays :])
 
     def _improve(self, starts: list[Start]) -> str:
         """Rounds from the best team with either utility and, by turns with them, afresh from the better starts."""
-        failures = turn = 0
-        while failures < self.settings.patience:
-            before = self.best.team
+        while self.failures < self.settings.patience:
+            turn = self.turn
             if turn % 2 == 1:
                 self._round(starts[turn // 2 % len(starts)], self.settings.race)
             else:
-                again = Start(before, self.settings.softness, self.settings.reopened, optimistic=turn % 4 == 0)
+                again = Start(self.best.team, self.settings.softness, self.settings.reopened, optimistic=turn % 4 == 0)
                 self._round(again, self.settings.round)
-            turn += 1
-            failures = 0 if self.best.team is not before else failures + 1
+            self.turn += 1
+            self.failures = 0 if self.wins > self.before else self.failures + 1
         return "converged"
 
     def _replayed(self) -> list[Team]:
@@ -154,8 +169,10 @@ class Loop:
 
     def _round(self, start: Start, iterations: int) -> float:
         """Iterations, then a test of what they led to: its value. Optimism falls to nothing on the way."""
-        state, chosen = self.learner.begin(start), self.settings
-        for number in range(iterations):
+        chosen = self.settings
+        state, first, _ = begun(self, self.learner.begin, start)
+        for number in range(first, iterations):
+            self.keeper.offer(partial(state_of, self, number, 0, state))
             if self.iterations is not None and len(self.trace) >= self.iterations:
                 raise Finished("iterations")
             left = max(0.0, 1 - number / (chosen.sobering * iterations))
@@ -177,7 +194,7 @@ class Loop:
         best, *others = (tested(self.ground, team, tests, self.testing, seed) for team in (self.best.team, *teams))
         winner = max(others, key=lambda one: one.value)
         if winner.value > best.value:
-            self.best, self.posterior = winner, posterior
+            self.best, self.posterior, self.wins = winner, posterior, self.wins + 1
         else:
             self.best = best
         return winner.value

@@ -15,6 +15,7 @@ counts reach^d, because what happens much later is mostly the others' doing (gen
 
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from decpomdp.core import Episodes, Team
 from decpomdp.engines import threads as engine
 from decpomdp.filtering.filter import tables_of
 from decpomdp.filtering.layout import group_size, slots_of
+from decpomdp.interaction.explore import Exploration
 from decpomdp.kernels.crowd import own_ratios
 from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk, filter_chunk, log_chunk
 from decpomdp.learners.critic import features, judge
@@ -75,6 +77,14 @@ class CrowdWindow:
         smallest = float(np.min(np.array(sizes)))
         count = sum(batch.count for batch in batches)
         return Learnt(visits, gains, judged.spread, judged.foretold, smallest, count)
+
+
+class CrowdRound(NamedTuple):
+    """What one iteration leaves to the next."""
+
+    counts: list[Counts]
+    exploration: Exploration
+    window: CrowdWindow
 
 
 def counted(

@@ -5,7 +5,7 @@ together; for a hundred agents it is luck. A crowd begins with one node per acti
 of which is left open. Agents that must change together do so by many small steps on the same batches.
 """
 
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
@@ -13,23 +13,16 @@ from decpomdp.core import Team
 from decpomdp.core.fit import Row
 from decpomdp.interaction.explore import Exploration
 from decpomdp.interaction.sbpr import Loop
-from decpomdp.interaction.sbpr_crowd import CrowdWindow, Learnt
+from decpomdp.interaction.sbpr_crowd import CrowdRound, CrowdWindow, Learnt
 from decpomdp.interaction.sbpr_play import Finished
 from decpomdp.interaction.sbpr_round import Learner, Start
 from decpomdp.interaction.sbpr_starts import by_action, counts_of
+from decpomdp.interaction.sbpr_state import begun, state_of
 from decpomdp.interaction.sbpr_step import StepSettings, improved
 from decpomdp.learners import TeamPosterior
 from decpomdp.learners.posterior import Counts
 
 SURE = 0.8  # probability of a node's own action at first
-
-
-class CrowdRound(NamedTuple):
-    """What one iteration leaves to the next."""
-
-    counts: list[Counts]
-    exploration: Exploration
-    window: CrowdWindow
 
 
 class CrowdLearner:
@@ -83,19 +76,23 @@ class CrowdLoop(Loop):
         return [Start(by_action(self.ground.simulator, SURE), 0.0, 1.0, False)]
 
     def _improve(self, starts: list[Start]) -> str:
-        start, failures = starts[0], 0
-        while failures < self.settings.crowd_rounds:
-            before = self.best.team
+        start = starts[0] if self.turn == 0 else self._again()
+        while self.failures < self.settings.crowd_rounds:
             self._crowd_round(start)
-            failures = 0 if self.best.team is not before else failures + 1
-            start = Start(self.best.team, self.settings.crowd_openness, self.settings.reopened, False)
+            self.turn += 1
+            self.failures = 0 if self.wins > self.before else self.failures + 1
+            start = self._again()
         return "converged"
+
+    def _again(self) -> Start:
+        return Start(self.best.team, self.settings.crowd_openness, self.settings.reopened, False)
 
     def _crowd_round(self, start: Start) -> None:
         """Iterations with a test now and then, until several tests in a row have found nothing better."""
         chosen, learner = self.settings, CrowdLearner(self.learner)
-        state, number, failures = learner.begin(start), 0, 0
+        state, number, failures = begun(self, learner.begin, start)
         while failures < chosen.crowd_patience:
+            self.keeper.offer(partial(state_of, self, number, failures, state))
             if self.iterations is not None and len(self.trace) >= self.iterations:
                 raise Finished("iterations")
             state, facts = learner.iterate(state, number >= chosen.settling)
@@ -105,10 +102,10 @@ class CrowdLoop(Loop):
                 failures = 0 if self._better(state.counts) else failures + 1
 
     def _better(self, counts: list[Counts]) -> bool:
-        before, posterior = self.best.team, self.learner.posterior(counts)
+        before, posterior = self.wins, self.learner.posterior(counts)
         mean: Team = posterior.mean()
         self._consider([mean.decided(), mean], posterior)
-        return self.best.team is not before
+        return self.wins > before
 
 
 def _facts(posterior: TeamPosterior, learnt: Learnt, rate: float) -> Row:

@@ -4,7 +4,9 @@ The time, the joint steps or the iterations may run out; `Finished` then ends th
 they are played, so what is done with them is a function of the seed alone.
 """
 
+import json
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +18,14 @@ PIECE = 2000  # episodes played between two looks at the clock
 
 class Finished(Exception):  # noqa: N818 - it is no error
     """A limit is reached; the text says which."""
+
+
+class GroundState(NamedTuple):
+    """What was played so far, and the random numbers to come."""
+
+    random: str  # state of the generator
+    steps: int
+    seconds: float
 
 
 class Ground:
@@ -51,6 +61,15 @@ class Ground:
     def seed(self) -> int:
         """A fresh seed."""
         return int(self.rng.integers(1 << 62))
+
+    def state(self) -> GroundState:
+        """What it takes to go on from here later."""
+        return GroundState(json.dumps(self.rng.bit_generator.state), self.steps, self.seconds())
+
+    def go_on(self, kept: GroundState) -> None:
+        """As if so much had been played just now."""
+        self.rng.bit_generator.state = json.loads(kept.random)
+        self.steps, self.began = kept.steps, monotonic() - kept.seconds
 
     def check(self, more: int = 0) -> None:
         """Raise Finished when the time is up or `more` steps are too many."""

@@ -25,6 +25,7 @@ from decpomdp.interaction.islands import Island, Islands, real
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of
 from decpomdp.interaction.portfolio import entries
 from decpomdp.interaction.scale import Sizes, affordable, sizes_for, tiny
+from decpomdp.interaction.search_state import SearchState, go_on, state_of
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.interaction.trial import Tally, Verdict, eager, trial
 from decpomdp.rollouts import as_simulator
@@ -70,25 +71,6 @@ class Attempt(NamedTuple):
     verdict: Verdict | None
 
 
-class SearchState(NamedTuple):
-    """All that a search needs to go on as if it had not been interrupted."""
-
-    affordable: float  # joint steps, by which everything was sized
-    phase: str
-    entries: int  # of the portfolio that have been tried
-    found: list[Island]  # there
-    islands: list[Island]
-    turn: int
-    searched: float  # progress when the portfolio was left
-    rounds: int
-    steps: int
-    hops: int
-    accepted: int
-    seconds: float
-    ready: float  # seconds when the preparations were over
-    trace: list[dict[str, float | int | str | None]]
-
-
 class Search:
     """One run: the state that its phases share."""
 
@@ -129,28 +111,28 @@ class Search:
 
     def _learn(self) -> str:
         try:
+            self._rehearse()
             kept = self.keeper.restore(SearchState)
             if kept is None:
-                self._prepare()
+                self.size(affordable(self.crew, self.settings, self.horizon))
+                self.crew.clock.prepared()
             else:
-                self._restore(kept)
+                go_on(self, kept)
             if self.phase != "search":
                 self._begin()
             self._improve()
         except Finished:
             return "time limit" if self.crew.clock.over() else "steps"
 
-    def _prepare(self) -> None:
-        """Find out how large everything may be. A rehearsal first: what is not compiled yet would seem slow."""
-        discount = self.crew.arena.discount
+    def _rehearse(self) -> None:
+        """What is not compiled yet would seem slow."""
         if self.crew.clock.limit is not None:
-            smallest = tiny(sizes_for(self.settings, discount, self.horizon, 0.0))
+            smallest = tiny(sizes_for(self.settings, self.crew.arena.discount, self.horizon, 0.0))
             with self.crew.clock.hold():
                 self.crew.alone(lambda arena: rehearse(arena, smallest))
-        self._size(affordable(self.crew, self.settings, self.horizon))
-        self.crew.clock.prepared()
 
-    def _size(self, affordable: float) -> None:
+    def size(self, affordable: float) -> None:
+        """How large everything may be, given how many joint steps there are."""
         self.affordable = affordable
         self.sizes = sizes_for(self.settings, self.crew.arena.discount, self.horizon, affordable)
         self.round = 1 if self.sizes.poor else self.round
@@ -170,13 +152,13 @@ class Search:
             self.entries = begin + len(works)
             if self.crew.progress() > self.settings.portfolio_share:
                 break
-            self.keeper.offer(self._state)
+            self.keeper.offer(lambda: state_of(self))
         self.phase, self.searched, self.found = "search", self.crew.progress(), []
 
     def _improve(self) -> NoReturn:
         """Phase 2: hops from the islands, and fresh starts."""
         while True:
-            self.keeper.offer(self._state)
+            self.keeper.offer(lambda: state_of(self))
             self.progress = min(1.0, (self.crew.progress() - self.searched) / max(1e-9, 1 - self.searched))
             self.turns = self.islands.turns(self.round, self.progress)
             results = self.crew.round(self.round, self._attempt)
@@ -219,33 +201,6 @@ class Search:
         episodes, horizon = SCORING * self.sizes.stages.first, self.sizes.testing
         returns = self.crew.alone(lambda arena: arena.returns(plan, episodes, horizon, self.crew.seed))
         return Island(plan, float(returns.mean()), Tally.of(returns))
-
-    def _state(self) -> SearchState:
-        clock = self.crew.clock
-        return SearchState(
-            affordable=self.affordable,
-            phase=self.phase,
-            entries=self.entries,
-            found=self.found,
-            islands=self.islands.all,
-            turn=self.islands.turn,
-            searched=self.searched,
-            rounds=self.crew.rounds,
-            steps=self.crew.steps,
-            hops=self.hops,
-            accepted=self.accepted,
-            seconds=clock.seconds(),
-            ready=clock.ready - clock.begin,
-            trace=[dict(row) for row in self.trace],  # type: ignore[arg-type]
-        )
-
-    def _restore(self, kept: SearchState) -> None:
-        self._size(kept.affordable)
-        self.phase, self.entries, self.found, self.searched = kept.phase, kept.entries, kept.found, kept.searched
-        self.islands.all, self.islands.turn = kept.islands, kept.turn
-        self.hops, self.accepted, self.trace = kept.hops, kept.accepted, list(kept.trace)
-        self.crew.go_on(kept.rounds, kept.steps)
-        self.crew.clock.go_on(kept.seconds, kept.ready)
 
     def _describe(self, event: str) -> Row:
         best = self.islands.best

@@ -5,13 +5,14 @@ trace.parquet  one row per iteration
 run.json       settings, seed, versions, problem, why it stopped, the value and how it was computed
 log.txt        the command, progress now and then, warnings
 report.html    all of it to look at (made by the room `report`)
+
+An unfinished run has more: see `run_folder.py`.
 """
 
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import Fit, FormatError, InputError, Row, Team
-from decpomdp.io.files import finite, from_json, in_words, read_bytes, replacing, words, write_bytes
+from decpomdp.io.files import finite, from_json, read_bytes, replacing, words, write_bytes
 from decpomdp.io.team import read_team, write_team
 
 RUN_FORMAT = "decpomdp-run/1"
@@ -96,29 +97,6 @@ class Run:
     def name(self) -> str:
         """What people call it: the folder's own name."""
         return self.folder.resolve().name
-
-
-@contextmanager
-def new_run(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """An empty folder for a run; one that holds anything already is refused, so nothing is lost.
-
-    Folders that were made for a run which then left nothing but its log are removed again.
-    """
-    folder = Path(path)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: expected a new or empty folder for the run, got one with contents")
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    with in_words(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield folder
-    except BaseException:
-        if [place.name for place in folder.iterdir()] == [LOG]:
-            (folder / LOG).unlink()
-        for place in made:
-            if not any(place.iterdir()):
-                place.rmdir()
-        raise
 
 
 def write_run(

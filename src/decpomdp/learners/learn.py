@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from decpomdp.core import Episodes, Fit, Row, Team, Watch, checks, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.minimal import minimised
 from decpomdp.engines.threads import serial_products
 from decpomdp.filtering.layout import lay_out
@@ -62,12 +63,14 @@ def learn_from_episodes(
     seed: int = 0,
     threads: int | None = None,
     watch: Watch = unwatched,
+    keeper: Keeper = UNKEPT,
 ) -> BayesFit:
     """Learn a team from episodes alone.
 
     `prior`: a prior or its name ("stick-breaking", "dp", "fixed:5", "em:3"). `begin`: "best" (the best episodes),
     "random", or a team. Several batches of episodes may be given, and with `behaviours` the team that collected each,
-    so that ratios are taken to their mixture. Interrupting (Ctrl-C) returns the best so far.
+    so that ratios are taken to their mixture. Interrupting (Ctrl-C) returns the best so far. `keeper` is offered the
+    state before every sweep, and gives back the one to go on from.
     """
     began = time.monotonic()
     options = LearnSettings() if settings is None else checks.of_kind("settings", settings, LearnSettings)
@@ -80,7 +83,7 @@ def learn_from_episodes(
         first = beginning(data, believed, begin, nodes, key)
         afresh = partial(beginning, data, believed, "best")
         restarts = not isinstance(begin, Team)  # who gives a team wants to hear about that one
-        loop = Loop(task, options, afresh, restarts, began, limit, checks.callback("watch", watch))
+        loop = Loop(task, options, afresh, restarts, began, limit, checks.callback("watch", watch), keeper)
         stopped = loop.run(first)
     best = loop.now if loop.best is None else loop.best
     warn_of_falls(loop.falls, loop.steady, task.evidence)
@@ -98,7 +101,7 @@ def learn_from_episodes(
         team=minimised(mean),
         trace=tuple(loop.trace),
         stopped=stopped,
-        seconds=time.monotonic() - began,
+        seconds=loop.seconds(),
         settings=told,
         posterior=posterior,
         decided=minimised(mean.decided()),

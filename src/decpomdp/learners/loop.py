@@ -10,7 +10,10 @@ import numpy as np
 
 from decpomdp.core import Row, Watch
 from decpomdp.core.errors import LearningWarning
+from decpomdp.core.keeping import UNKEPT, Keeper
+from decpomdp.filtering.buffers import Precision
 from decpomdp.learners import trace
+from decpomdp.learners.fit_state import FitState, go_on, state_of
 from decpomdp.learners.posterior import AgentPosterior, Counts
 from decpomdp.learners.settings import LearnSettings
 from decpomdp.learners.sizing import larger, merged, next_size, smaller
@@ -36,12 +39,13 @@ class Loop:
         began: float,
         limit: float | None,
         watch: Watch,
+        keeper: Keeper = UNKEPT,
     ) -> None:
-        self.task, self.options, self.watch = task, options, watch
+        self.task, self.options, self.watch, self.keeper = task, options, watch, keeper
         self.afresh, self.restarts = afresh, restarts
         self.rounding = _rounding(task)
         self.steady = options.cap is None and not options.normalise  # otherwise the objective moves with the team
-        self.began, self.deadline = began, None if limit is None else began + limit
+        self.began, self.limit = began, limit
         self.trace: list[Row] = []
         self.offered: set[tuple[str, tuple[int, ...]]] = set()  # other sizes that were tried
         self.now: Evaluated
@@ -52,11 +56,16 @@ class Loop:
     def run(self, first: Posterior) -> str:
         """Why it stopped; the result is `best`."""
         try:
-            self._keep(evaluate(self.task, first))
-            for sweep in range(1, self.options.sweeps + 1):
+            kept = self.keeper.restore(FitState)
+            if kept is None:
+                self._keep(evaluate(self.task, first))
+            else:
+                go_on(self, kept, first)
+            for sweep in range(len(self.trace), self.options.sweeps + 1):
+                self.keeper.offer(partial(state_of, self))
                 before = self.now
                 self._keep(self._sweep(sweep))
-                if self.deadline is not None and time.monotonic() > self.deadline:
+                if self.limit is not None and self.seconds() > self.limit:
                     return "time limit"
                 if sweep % RESIZE_EVERY == 0 and self._settled(before):
                     return "converged"
@@ -65,6 +74,19 @@ class Loop:
                 raise  # nothing is known yet
             return "interrupted"
         return "iterations"
+
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.monotonic() - self.began
+
+    def elapsed(self, seconds: float) -> None:
+        """As if it had begun so long ago."""
+        self.began = time.monotonic() - seconds
+
+    def use(self, precision: Precision) -> None:
+        """From here on."""
+        self.task = replace(self.task, precision=precision)
+        self.rounding = _rounding(self.task)
 
     def _keep(self, found: Evaluated) -> None:
         """Go on from `found`; it is also the best so far, unless the bound fell."""
@@ -82,8 +104,7 @@ class Loop:
             return self._swept(sweep)
         except Imprecise:
             warnings.warn("single precision does not suffice for these data: double from here", LearningWarning, 2)
-            self.task = replace(self.task, precision=DOUBLE)
-            self.rounding = _rounding(self.task)
+            self.use(DOUBLE)
             self.now = evaluate(self.task, self.now.posterior)
             return self._swept(sweep)
 

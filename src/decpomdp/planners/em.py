@@ -11,11 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Fit, Row, Team, Watch, checks, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.engines import threads as engine
 from decpomdp.planners.arguments import at_least, checked, endless, finite, sizes
 from decpomdp.planners.em_chain import Tables, World, one_layer
 from decpomdp.planners.em_rounds import Rounds
 from decpomdp.planners.em_run import EmClimb, EmRun
+from decpomdp.planners.em_state import EmPlanState, go_on, state_of
 from decpomdp.planners.em_step import LONGEST, begun, iterated
 
 RESTARTS = 10  # climbs when neither their number nor the time is limited
@@ -34,12 +36,14 @@ def em(
     begin: Team | None = None,
     least: float = 1e-7,
     stride: float = LONGEST,
+    keeper: Keeper = UNKEPT,
 ) -> Fit:
     """Plan by EM: controllers of `nodes` nodes (one number, or one per agent), the best of `restarts` random starts.
 
     `restarts`: None for as many as the time allows, RESTARTS without a time limit. `iterations`: of one start, at most.
     `begin`: start from this team instead, once. `least`: relative gain over ten iterations below which a climb has
     converged. `stride`: the longest step tried, 1 for EM itself; see `em_step`.
+    `keeper` is offered the state between stretches of the climbs, and gives back the one to go on from.
     """
     clock = checked(model, seed, time_limit, threads, watch)
     endless(model)
@@ -57,7 +61,11 @@ def em(
             own = one_layer(begin) if begin is not None else random_team(model, given, np.random.default_rng([seed, k]))
             return EmClimb(world, own, most, gain, longest, clock)
 
-        return Rounds(make, run.tell, count).run(clock)
+        rounds = Rounds(make, run.tell, count, lambda: keeper.offer(lambda: state_of(run, rounds)))
+        kept = keeper.restore(EmPlanState)
+        if kept is not None:
+            go_on(run, rounds, kept)
+        return rounds.run(clock)
 
     stopped = run.guarded(climbs)
     stopped = "iterations" if stopped == "converged" and run.cut else stopped

@@ -16,15 +16,18 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Fit, InputError, Watch, checks, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.kernels.periodic import Plan, fill_joint, reach
 from decpomdp.planners.arguments import checked, endless, sizes
 from decpomdp.planners.em import rehearse
 from decpomdp.planners.em_chain import World
 from decpomdp.planners.em_rounds import Rounds
 from decpomdp.planners.em_run import EmClimb, EmRun
+from decpomdp.planners.em_state import climb_again, kept_climb
 from decpomdp.planners.em_step import LONGEST
 from decpomdp.planners.periodic_plan import game_of, guide_of, room_for, softened, team_of, trimmed
 from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
+from decpomdp.planners.periodic_state import KeptEm, PeriodicState, go_on, state_of
 from decpomdp.planners.stopping import PlanClock
 
 RESTARTS = 24  # climbs when neither their number nor the time is limited
@@ -37,8 +40,10 @@ SOFT_GAIN = 1e-6  # relative: what a stochastic team must promise beyond the det
 class PeriodicRun(EmRun):
     """One call of `periem`."""
 
-    def __init__(self, model: DecPOMDP, clock: PlanClock, watch: Watch) -> None:
+    def __init__(self, model: DecPOMDP, clock: PlanClock, watch: Watch, keeper: Keeper) -> None:
         super().__init__(model, clock, watch)
+        self.keeper = keeper
+        self.em: KeptEm | None = None  # EM to go on with
         self.search: Search | None = None
         self.softened: EmClimb | None = None  # EM's climb
         self.periem: float | None = None  # the value of its team
@@ -80,12 +85,14 @@ def periem(
     threads: int | None = None,
     watch: Watch = unwatched,
     settings: PeriodicSettings | None = None,
+    keeper: Keeper = UNKEPT,
 ) -> Fit:
     """Plan by periodic sweeps and EM; the better of the two teams.
 
     `layers`, `width` (nodes of a layer, one number or one per agent): chosen by the search when None. `restarts`:
     climbs; None: RESTARTS, or as many as the time allows. The fit's settings tell both values, "peri" and "periem"
-    (None where there was no time to find out).
+    (None where there was no time to find out). `keeper` is offered the state between stretches of the climbs, and gives
+    back the one to go on from.
     """
     clock = checked(model, seed, time_limit, threads, watch)
     endless(model)
@@ -96,11 +103,12 @@ def periem(
     if count is not None:
         checks.whole("restarts", count, 1, 2**31)
     _check_room(len(model.states) + model.joint_observations, depth or 1, widths or (1,))
-    run = PeriodicRun(model, clock, watch)
+    run = PeriodicRun(model, clock, watch, keeper)
     stopped = run.guarded(lambda: _peri(run, (depth, widths), count, seed, chosen))
     peri = run.incumbent.value if run.incumbent.found else None
+    peri = peri if run.em is None else run.em.peri
     if stopped != "interrupted":
-        ended = run.guarded(lambda: _em(run))
+        ended = run.guarded(lambda: _em(run, peri, stopped))
         stopped = stopped if ended == "converged" else ended
     facts: dict[str, float | int | str | tuple[float, ...] | None] = {"method": "periem", "layers": layers}
     facts |= {"width": widths, "restarts": count, "seed": seed, "time_limit": clock.limit, **asdict(chosen)}
@@ -130,11 +138,18 @@ def _peri(
         run.tell_plan(climb)
 
     clock.rehearse(prepare, run.say)
+    rounds = Rounds(search.climb, tell, count, lambda: run.keeper.offer(lambda: state_of(run, search, rounds, None)))
+    kept = run.keeper.restore(PeriodicState)
+    if kept is not None:
+        go_on(run, search, rounds, kept)
+        run.em = kept.em
+    if run.em is not None:
+        return run.em.stopped
     with clock.part(1 - settings.em_share):
-        return Rounds(search.climb, tell, count).run(clock)
+        return rounds.run(clock)
 
 
-def _em(run: PeriodicRun) -> str:
+def _em(run: PeriodicRun, peri: float | None, stopped: str) -> str:
     """EM from the best plan without its unreached nodes, softened."""
     search = run.search
     top = None if search is None else search.top()
@@ -148,7 +163,13 @@ def _em(run: PeriodicRun) -> str:
     begin = softened(run.model, trimmed(plan, room.mark), search.settings.openness)
     world = World.of(run.model, run.clock.check)
     climb = EmClimb(world, begin, search.settings.em_iterations, 1e-9, LONGEST, run.clock)
-    ended = Rounds(lambda _: climb, run.tell_em, 1).run(run.clock)
+    if run.em is not None:
+        climb_again(climb, run.em.climb)
+
+    def state() -> PeriodicState:
+        return state_of(run, search, None, KeptEm(peri, stopped, kept_climb(0, climb)))
+
+    ended = Rounds(lambda _: climb, run.tell_em, 1, lambda: run.keeper.offer(state)).run(run.clock)
     if ended != "interrupted":
         run.periem = run.value_of_em()
     return ended

@@ -1,0 +1,75 @@
+"""`--resume RUN`: the same command again, as it was given when the run began, going on from its checkpoint."""
+
+import os
+from collections.abc import Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+COMMANDS = ("learn", "plan")
+OPTION, BESIDE = "--resume", ("--quiet", "--json")
+given: ContextVar[tuple[str, ...]] = ContextVar("given", default=())  # the arguments of the command that is being run
+
+Resume = Annotated[
+    Path | None,
+    typer.Option(OPTION, metavar="RUN", help="Go on with a run that was cut off; alone or with --quiet, --json."),
+]
+Every = Annotated[
+    float | None,
+    typer.Option("--checkpoint-every", min=0, help="Seconds from one checkpoint to the next. [default: 5]"),
+]
+
+
+class OverAlready(Exception):  # noqa: N818 - it is no error
+    """The run that was to be continued is finished."""
+
+
+def recorded(arguments: Sequence[str]) -> list[str]:
+    """The arguments to run: those of the run to be continued, in the folder where it began, if there is one.
+
+    Raises OverAlready when it is finished, InputError when it cannot be continued.
+    """
+    if not arguments or arguments[0] not in COMMANDS or not _asks(arguments):
+        return list(arguments)
+    from decpomdp.core.errors import InputError
+    from decpomdp.io.run_folder import check_same, read_begun
+
+    folder, beside = _parsed(arguments[1:])
+    begun = read_begun(folder)
+    if begun is None:
+        raise OverAlready(f"{folder}: the run is finished; nothing was done")
+    if begun.arguments[:1] != [arguments[0]]:
+        raise InputError(f"{folder}: expected a run of `decpomdp {arguments[0]}`, got another command's")
+    check_same(begun)
+    try:
+        os.chdir(begun.folder)
+    except OSError as error:
+        raise InputError(f"{begun.folder}: the run began in this folder: {os.strerror(error.errno or 0)}") from None
+    return [*begun.arguments, OPTION, str(folder), *beside]
+
+
+def _asks(arguments: Sequence[str]) -> bool:
+    wanted = any(word == OPTION or word.startswith(f"{OPTION}=") for word in arguments)
+    return wanted and not {"-h", "--help"} & set(arguments)
+
+
+def _parsed(words: Sequence[str]) -> tuple[Path, list[str]]:
+    """The run's folder, and the options that may be beside it."""
+    from decpomdp.core.errors import InputError
+
+    folder, beside, rest = "", list[str](), list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == OPTION and rest:
+            folder = rest.pop(0)
+        elif word.startswith(f"{OPTION}="):
+            folder = word.partition("=")[2]
+        elif word in BESIDE:
+            beside.append(word)
+        elif word != OPTION:
+            raise InputError(f"{OPTION}: expected nothing beside it but {' and '.join(BESIDE)}, got {word}")
+    if not folder:
+        raise InputError(f"{OPTION}: expected the folder of a run, got none")
+    return Path(folder).absolute(), beside

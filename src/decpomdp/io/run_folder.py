@@ -1,0 +1,182 @@
+"""Who writes to a run folder, and whether the run in it is over.
+
+While a run is under way, its folder holds begun.json: the arguments of the command, the folder it was called in, and
+digests of all files that it was given. With that and the checkpoints it can be continued. The last thing that a run
+does is to remove them. A lock keeps other processes out; the operating system lets go of it when the process dies.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
+from pathlib import Path
+
+import msgspec
+
+from decpomdp.core import InputError
+from decpomdp.io.checkpoints import NAMES
+from decpomdp.io.files import FilePath, from_json, in_words, read_bytes, write_bytes
+from decpomdp.io.runs import LOG, RUN, versions
+
+BEGUN, LOCK = "begun.json", ".lock"
+PARTS = ".decpomdp-*.part"  # what a process was writing when it was killed (see `files.replacing`)
+FORMAT = "decpomdp-begun/1"
+LIMIT = 2**20  # bytes of a begun.json
+
+
+class Begun(msgspec.Struct):
+    """What begun.json says."""
+
+    format: str
+    arguments: list[str]
+    folder: str  # in which the command was called
+    files: dict[str, str]  # among the arguments: sha256 of their contents
+    versions: dict[str, str]
+
+
+@contextmanager
+def new_run(path: FilePath) -> Iterator[Path]:
+    """An empty folder for a run, locked; one that holds anything already is refused, so nothing is lost.
+
+    Folders that were made for a run which then left nothing to go on from are removed again.
+    """
+    folder = Path(path)
+    if folder.exists():
+        _check_empty(folder)  # before anything is written there
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    with in_words(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(folder):
+            _check_empty(folder)
+            try:
+                yield folder
+            except BaseException:
+                _remove_if_alone(folder, (LOG, BEGUN))
+                raise
+    except BaseException:
+        for place in made:
+            with suppress(OSError):  # it holds something
+                place.rmdir()
+        raise
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else writes to this folder; whoever does already goes on, and this is refused."""
+    path = folder / LOCK
+    with in_words(path):
+        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if not (_lock(number) and _still_there(number, path)):
+            raise InputError(f"{folder}: another process is writing to this run")
+        for part in folder.glob(PARTS):
+            part.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+    finally:
+        os.close(number)
+
+
+def begin(folder: Path, arguments: Sequence[str]) -> None:
+    """Note what is being done."""
+    told = {
+        "format": FORMAT,
+        "arguments": list(arguments),
+        "folder": str(Path.cwd()),
+        "files": {name: _digest(name) for name in _files(arguments)},
+        "versions": versions(),
+    }
+    write_bytes(folder / BEGUN, json.dumps(told, indent=2).encode() + b"\n")
+
+
+def read_begun(folder: Path) -> Begun | None:
+    """What the unfinished run in a folder was asked to do; None if the run is over."""
+    if (folder / BEGUN).is_file():
+        return from_json(read_bytes(folder / BEGUN, LIMIT), Begun, str(folder / BEGUN), FORMAT)
+    if (folder / RUN).is_file():
+        return None
+    raise InputError(f"{folder}: expected the folder of a run, got {'another' if folder.is_dir() else 'none'}")
+
+
+def check_same(begun: Begun) -> None:
+    """Refuse to go on where the result could not be the same: other versions, changed files."""
+    for name, now in versions().items():
+        if begun.versions.get(name) != now:
+            before = begun.versions.get(name, "another version")
+            raise InputError(f"the run began with {name} {before}, this is {now}: its result would be another one")
+    for name, digest in begun.files.items():
+        place = Path(begun.folder, name)
+        if not place.is_file():
+            raise InputError(f"{place}: the run needs this file, and it is gone")
+        if _digest(place) != digest:
+            raise InputError(f"{place}: the file has changed since the run began, its result would be another one")
+
+
+def work_of(folder: Path) -> str:
+    """A text that belongs to this run alone."""
+    return hashlib.sha256(read_bytes(folder / BEGUN, LIMIT)).hexdigest()
+
+
+def finish(folder: Path) -> None:
+    """The run is over."""
+    for name in (BEGUN, *NAMES):  # in this order: without the first the others mean nothing
+        (folder / name).unlink(missing_ok=True)
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.is_dir() and (folder / BEGUN).exists():
+        raise InputError(f"{folder}: expected a new or empty folder, got an unfinished run (--resume {folder})")
+    if not folder.is_dir() or any(not _left(place) for place in folder.iterdir()):
+        raise InputError(f"{folder}: expected a new or empty folder for the run, got one with contents")
+
+
+def _left(place: Path) -> bool:
+    """Whether it may be left by a run that was killed before it had begun."""
+    return place.name == LOCK or fnmatch(place.name, PARTS)
+
+
+def _remove_if_alone(folder: Path, names: Sequence[str]) -> None:
+    if all(place.name in (*names, LOCK) for place in folder.iterdir()):
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _files(arguments: Sequence[str]) -> list[str]:
+    values = [argument.partition("=")[2] if argument.startswith("--") else argument for argument in arguments]
+    return [value for value in values if value and Path(value).is_file()]
+
+
+def _digest(path: FilePath) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _still_there(number: int, path: Path) -> bool:
+    """Whether the file that was locked is the one that others will find."""
+    with suppress(FileNotFoundError):
+        return os.fstat(number).st_ino == path.stat().st_ino
+    return False
+
+
+def _lock(number: int) -> bool:
+    """Whether the file is ours now."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

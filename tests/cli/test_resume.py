@@ -1,0 +1,226 @@
+"""Real processes, killed for good and continued: the team is the one of a run that nobody disturbed, byte for byte."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import decpomdp as dp
+from decpomdp.io.checkpoints import NAMES
+from decpomdp.io.run_folder import BEGUN
+
+COMMAND = [sys.executable, "-m", "decpomdp.cli.start"]
+OFTEN = ["--checkpoint-every", "0.05", "--quiet"]
+SEARCH = ["learn", "dectiger", "--steps", "8000000", "--seed", "1"]
+RUNS = {
+    "search": SEARCH,
+    "sbpr": ["learn", "dectiger", "--method", "sbpr", "--steps", "3000000", "--iterations", "40", "--seed", "1"],
+    "episodes": ["learn", "e.parquet", "--truncation", "12", "--sweeps", "40", "--cap", "10"],
+    "em": ["plan", "dectiger", "--method", "em", "--nodes", "3", "--seed", "1"],
+}
+
+
+def start(folder, *arguments):
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def kept(run):
+    """When the checkpoints were written."""
+    return [path.stat().st_mtime_ns for path in (run / name for name in NAMES) if path.exists()]
+
+
+def newer(process, run, before):
+    """Wait for a checkpoint that was not there `before`; whether the process is still at work."""
+    while process.poll() is None and kept(run) == before:
+        time.sleep(0.01)
+    return process.poll() is None
+
+
+def killed(folder, *arguments):
+    """Run until there is a new checkpoint and a little more, then kill; whether it came to that."""
+    run, before = folder / "cut", kept(folder / "cut")
+    with start(folder, *arguments) as process:
+        alive = newer(process, run, before)
+        time.sleep(random.Random(len(before)).uniform(0, 0.3))
+        process.kill()
+    return alive
+
+
+def ended(process):
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+@pytest.mark.parametrize("name", RUNS)
+def test_killed_and_continued(run, tmp_path, name):
+    if name == "episodes":
+        model = dp.load("dectiger")
+        dp.write_episodes(dp.simulate(model, dp.Team.uniform(model), 4000, 10, seed=1), tmp_path / "e.parquet")
+    assert run(*RUNS[name], "--out", "whole", "--quiet")[0] == 0
+    assert killed(tmp_path, *RUNS[name], "--out", "cut", *OFTEN)
+    assert (tmp_path / "cut" / BEGUN).exists()
+    killed(tmp_path, RUNS[name][0], "--resume", "cut", "--quiet")
+    code, _, err = ended(start(tmp_path, RUNS[name][0], "--resume", "cut", "--json"))
+    assert code == 0, err
+    assert (tmp_path / "cut/team.json").read_bytes() == (tmp_path / "whole/team.json").read_bytes()
+    told = [json.loads((tmp_path / place / "run.json").read_text()) for place in ("cut", "whole")]
+    assert told[0]["value"] == told[1]["value"]
+    assert told[0]["stopped"] == told[1]["stopped"]
+    assert {path.name for path in (tmp_path / "cut").iterdir()} == {p.name for p in (tmp_path / "whole").iterdir()}
+    assert run(RUNS[name][0], "--resume", "cut") == (0, "", f"{tmp_path}/cut: the run is finished; nothing was done\n")
+
+
+@pytest.fixture
+def unfinished(tmp_path):
+    """A run that was killed, with a checkpoint."""
+    assert killed(tmp_path, *SEARCH, "--out", "cut", *OFTEN)
+    return tmp_path / "cut"
+
+
+def test_damaged_checkpoints_and_moved_folders(run, unfinished, tmp_path):
+    assert run(*SEARCH, "--out", "whole", "--quiet")[0] == 0
+    for name in NAMES:
+        (unfinished / name).write_bytes(b"nothing")
+    os.rename(unfinished, tmp_path / "moved")
+    code, _, err = run("learn", "--quiet", "--resume=moved")
+    assert code == 0
+    assert err.count("no other is whole, so the work begins again") == 2
+    assert "is damaged" in (tmp_path / "moved/log.txt").read_text()
+    assert (tmp_path / "moved/team.json").read_bytes() == (tmp_path / "whole/team.json").read_bytes()
+
+
+def test_a_second_process_is_refused(run, unfinished, tmp_path):
+    with start(tmp_path, "learn", "--resume", "cut", "--quiet") as first:
+        newer(first, unfinished, kept(unfinished))
+        code, out, err = run("learn", "--resume", "cut")
+        assert (code, out, err) == (2, "", f"error: {unfinished}: another process is writing to this run\n")
+        first.kill()
+    code, _, err = run(*SEARCH, "--out", "cut")
+    assert (code, err) == (2, "error: cut: expected a new or empty folder, got an unfinished run (--resume cut)\n")
+
+
+def test_an_interrupted_run_goes_on(run, tmp_path):
+    assert run(*SEARCH, "--out", "whole", "--quiet")[0] == 0
+    process = start(tmp_path, *SEARCH, "--out", "cut", *OFTEN)
+    newer(process, tmp_path / "cut", [])
+    process.send_signal(signal.SIGINT)
+    code, _, err = ended(process)
+    assert json.loads((tmp_path / "cut/run.json").read_text())["stopped"] == "interrupted"
+    assert (code, err) == (0, "to go on: decpomdp learn --resume cut\n")
+    assert run("learn", "--resume", "cut", "--quiet")[0] == 0
+    assert json.loads((tmp_path / "cut/run.json").read_text())["stopped"] == "steps"
+    assert (tmp_path / "cut/team.json").read_bytes() == (tmp_path / "whole/team.json").read_bytes()
+    assert not (tmp_path / "cut" / BEGUN).exists()
+
+
+def begun(run, **changes):
+    told = json.loads((run / BEGUN).read_text())
+    (run / BEGUN).write_text(json.dumps({**told, **changes}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "words"),
+    [
+        ({}, ["learn", "--resume", "nowhere"], "expected the folder of a run, got none"),
+        ({}, ["learn", "--resume", "."], "expected the folder of a run, got another"),
+        ({}, ["plan", "--resume", "cut"], "expected a run of `decpomdp plan`, got another command's"),
+        (
+            {},
+            ["learn", "--resume", "cut", "--seed", "3"],
+            "expected nothing beside it but --quiet and --json, got --seed",
+        ),
+        ({}, ["learn", "--resume"], "expected the folder of a run, got none"),
+        ({"versions": {}}, ["learn", "--resume", "cut"], "the run began with python another version"),
+        ({"files": {"gone": ""}}, ["learn", "--resume", "cut"], "the run needs this file, and it is gone"),
+        ({"folder": "/nowhere/at/all"}, ["learn", "--resume", "cut"], "/nowhere/at/all: the run began in this folder"),
+        ({"format": "decpomdp-begun/9"}, ["learn", "--resume", "cut"], "format: expected"),
+    ],
+)
+def test_a_mistake_is_one_line(run, tmp_path, changes, arguments, words):
+    from decpomdp.io.run_folder import begin
+
+    (tmp_path / "cut").mkdir()
+    begin(tmp_path / "cut", SEARCH)
+    begun(tmp_path / "cut", **changes)
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_help_knows_it(run):
+    assert "--resume" in run("learn", "--help")[1]
+    assert "--resume" in run("plan", "--resume", "x", "--help")[1]
+
+
+def test_a_planner_that_keeps_nothing_begins_again(run, tmp_path):
+    from decpomdp.io.run_folder import begin
+
+    (tmp_path / "cut").mkdir()
+    begin(tmp_path / "cut", ["plan", "dectiger", "--method", "pbvi", "--out", "cut"])
+    code, _, err = run("plan", "--resume", "cut", "--quiet")
+    assert (code, err.count("begins again")) == (0, 1)
+    code, _, err = run("plan", "dectiger", "--method", "pbvi", "--checkpoint-every", "1", "--out", "r")
+    assert (code, "--checkpoint-every does not belong to the method pbvi" in err) == (2, True)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of one megabyte."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("only root can mount a small disk")
+    yield disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+def filled(disk):
+    """Use up all that is left."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            return filler
+
+
+def test_a_full_disk_and_a_read_only_one(run, small_disk, tmp_path):
+    assert run(*SEARCH, "--out", "whole", "--quiet")[0] == 0
+    cut = small_disk / "cut"
+    with start(tmp_path, *SEARCH, "--out", cut, *OFTEN) as process:
+        assert newer(process, cut, [])
+        filler = filled(small_disk)
+        code, _, err = ended(process)
+    assert code == 2
+    assert "No space left on device" in err
+    assert err.count("\n") == 2
+    assert f"to go on: decpomdp learn --resume {cut}" in err
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    code, _, err = run("learn", "--resume", cut)
+    assert (code, err) == (2, f"error: cannot write {cut}/.lock: Read-only file system\n")
+    code, _, err = run(*SEARCH, "--out", small_disk / "new")
+    assert (code, err) == (2, f"error: cannot write {small_disk}/new: Read-only file system\n")
+    subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
+    filler.unlink()
+    assert kept(cut)
+    assert run("learn", "--resume", cut, "--quiet")[0] == 0
+    assert (cut / "team.json").read_bytes() == (tmp_path / "whole/team.json").read_bytes()
+
+
+@pytest.mark.slow
+def test_fifty_kills(tmp_path):
+    script = Path(__file__).resolve().parents[2] / "benchmarks/reliability.py"
+    done = subprocess.run([sys.executable, script, "--kills", "50"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

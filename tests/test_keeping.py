@@ -1,0 +1,161 @@
+"""Work that is killed at any offer and continued from the bytes of its state ends as if nothing had happened."""
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+from decpomdp.core.keeping import UNKEPT
+from decpomdp.interaction.mcem import McemSettings
+from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.io.snapshots import decode, encode
+
+
+class KilledError(BaseException):
+    """Nobody may catch it."""
+
+
+class Killer:
+    """Keeps the state in memory, and kills the work whenever it has offered `often` states since it began."""
+
+    def __init__(self, often):
+        self.often, self.offers, self.kills, self.data = often, 0, 0, None
+
+    def restore(self, kind):
+        self.offers = 0
+        return None if self.data is None else decode(self.data, kind)
+
+    def offer(self, state):
+        self.offers += 1
+        if self.offers == self.often:
+            self.data = encode(state())
+            self.kills += 1
+            raise KilledError
+
+
+def killed(work, often):
+    """The result, and how often it was killed on the way."""
+    killer = Killer(often)
+    while True:
+        try:
+            return work(killer), killer.kills
+        except KilledError:
+            assert killer.kills < 1000, "it gets nowhere"
+
+
+def timeless(fit):
+    return [{key: cell for key, cell in row.items() if key != "seconds"} for row in fit.trace]
+
+
+def episodes():
+    model = dp.load("dectiger")
+    return dp.simulate(model, dp.Team.uniform(model), 300, 8, seed=3)
+
+
+def from_episodes(prior, **more):
+    data = episodes()
+    settings = dp.LearnSettings(sweeps=14, cap=10.0, **more)
+    return lambda keeper: dp.learn(data, prior=prior, settings=settings, seed=1, keeper=keeper)
+
+
+def steady():
+    """Sizes are offered and tried; nothing is cut."""
+    data = episodes()
+    settings = dp.LearnSettings(truncation=4, sweeps=25)
+    return lambda keeper: dp.learn(data, settings=settings, begin="random", seed=1, keeper=keeper)
+
+
+SMALL = {"random_episodes": 500, "tests": 50, "race": 4, "round": 5, "lengths": (2, 3), "elites": 4, "pool": 3}
+WORKS = {
+    "search": (2, lambda: lambda keeper: dp.learn("dectiger", steps=3_000_000, seed=2, keeper=keeper)),
+    "search, poor": (2, lambda: lambda keeper: dp.learn("dectiger", steps=20_000, seed=2, keeper=keeper)),
+    "sbpr": (
+        5,
+        lambda: (
+            lambda keeper: dp.learn(
+                "dectiger", "sbpr", iterations=60, seed=2, settings=SbprSettings(**SMALL), keeper=keeper
+            )
+        ),
+    ),
+    "sbpr, a crowd": (
+        3,
+        lambda: (
+            lambda keeper: dp.learn(
+                "dectiger",
+                "sbpr",
+                iterations=25,
+                seed=2,
+                settings=SbprSettings(**SMALL, crowd=0, crowd_batch=50, crowd_pause=2, crowd_patience=3),
+                keeper=keeper,
+            )
+        ),
+    ),
+    "mcem": (
+        4,
+        lambda: (
+            lambda keeper: dp.learn(
+                "dectiger",
+                "mcem",
+                iterations=31,
+                seed=2,
+                settings=McemSettings(updates=7, random_episodes=300, tests=50, episodes=50),
+                keeper=keeper,
+            )
+        ),
+    ),
+    "stick-breaking": (3, lambda: from_episodes("stick-breaking", truncation=6)),
+    "stick-breaking, steady": (4, steady),
+    "dp": (3, lambda: from_episodes("dp", truncation=6)),
+    "fixed": (3, lambda: from_episodes("fixed:3")),
+    "em": (3, lambda: from_episodes("em:3")),
+    "single precision": (3, lambda: from_episodes("fixed:3", precision="single")),
+    "planning by em": (
+        3,
+        lambda: lambda keeper: dp.plan("dectiger", "em", restarts=6, iterations=40, seed=2, keeper=keeper),
+    ),
+    "planning by periem": (4, lambda: lambda keeper: dp.plan("dectiger", "periem", restarts=6, seed=2, keeper=keeper)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+@pytest.mark.parametrize("name", WORKS)
+def test_nothing_changes(name):
+    often, made = WORKS[name]
+    work = made()
+    expected = work(UNKEPT)
+    fit, kills = killed(work, often)
+    assert kills >= 1
+    assert fit.team == expected.team
+    assert fit.stopped == expected.stopped
+    np.testing.assert_equal(timeless(fit), timeless(expected))
+    assert fit.settings == expected.settings
+
+
+def test_the_posterior_is_the_same():
+    work = from_episodes("stick-breaking", truncation=6)
+    expected, (fit, kills) = work(UNKEPT), killed(work, 2)
+    assert kills > 10
+    for one, other in zip(fit.posterior.agents, expected.posterior.agents, strict=True):
+        np.testing.assert_array_equal(one.counts.moves, other.counts.moves)
+        np.testing.assert_array_equal(one.move.eta.mean, other.move.eta.mean)
+
+
+def test_the_comparison_can_fail():
+    seeds = [dp.learn("dectiger", steps=300_000, seed=seed) for seed in (2, 3)]
+    assert timeless(seeds[0]) != timeless(seeds[1])
+
+
+def test_time_that_was_used_is_not_given_twice():
+    def work(keeper):
+        return dp.learn("dectiger", time_limit=1.5, seed=2, keeper=keeper)
+
+    fit, kills = killed(work, 3)
+    assert kills >= 1
+    assert fit.stopped == "time limit"
+    assert 1.5 <= fit.seconds < 3
+    seconds = [row["seconds"] for row in fit.trace]
+    assert seconds == sorted(seconds)
+
+
+def test_what_keeps_nothing_says_so():
+    with pytest.raises(dp.InputError, match="keeper: expected none for pbvi"):
+        dp.plan("dectiger", "pbvi", keeper=Killer(1))
