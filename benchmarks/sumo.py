@@ -1,7 +1,7 @@
-"""Traffic lights in SUMO: one controller learned on 4 x 4, and the table of policies on 4 x 4 and 10 x 10.
+"""Traffic lights in SUMO: one controller for all lights, and the table of policies on 4 x 4 and 10 x 10.
 
 python benchmarks/sumo.py table [FOLDER]                        everything: learn, then both tables
-python benchmarks/sumo.py learn [TEAM.json [ITERATIONS [SEED]]]  learn on 4 x 4
+python benchmarks/sumo.py learn [TEAM.json [ITERATIONS [SEED [SIDE [START.json]]]]]
 python benchmarks/sumo.py compare TEAM.json [SIDE [SEEDS [DECISIONS [RATE [FILE.csv]]]]]
 python benchmarks/sumo.py speed                                 decisions a second
 
@@ -14,7 +14,17 @@ import time
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
-from decpomdp.experiments.sumo import MEASURES, TEST_SEED, Score, difference, learned, scores, summary, transferred
+from decpomdp.experiments.sumo import (
+    MEASURES,
+    TEST_SEED,
+    Score,
+    Trial,
+    difference,
+    learned,
+    scores,
+    summary,
+    transferred,
+)
 from decpomdp.experiments.sumo_learning import SharedSettings
 from decpomdp.io.team import read_team, write_team
 from decpomdp.rollouts.tables import players_of
@@ -23,12 +33,15 @@ from decpomdp.sumo.grid import RATE, SumoGrid
 SEEDS, DECISIONS = 5, 180
 
 
-def learn(path="sumo-team.json", iterations=None, seed="0"):
-    settings = SharedSettings()
+def learn(path="sumo-team.json", iterations=None, seed="0", side="4", start=None):
+    settings, trial = SharedSettings(), Trial()
+    if side == "10":  # an episode has a hundred lights to learn from, and costs as much
+        settings, trial = replace(settings, episodes=2, step=0.3), Trial(episodes=2, horizon=60, every=4)
+    first = None if start is None else read_team(start)
     if iterations is not None:
         settings = replace(settings, iterations=int(iterations))
     begin, best = time.perf_counter(), None
-    for iteration, team, ratio in learned(SumoGrid(4), settings, int(seed)):
+    for iteration, team, ratio in learned(SumoGrid(int(side)), settings, int(seed), trial, first):
         if team != best:
             write_team(team, path)  # an interrupt leaves the best so far
             best = team

@@ -7,7 +7,9 @@ import decpomdp as dp
 from decpomdp.core.keeping import UNKEPT
 from decpomdp.interaction.mcem import McemSettings
 from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.search import Search
 from decpomdp.io.snapshots import decode, encode
+from decpomdp.planners.stopping import PlanClock
 
 
 class KilledError(BaseException):
@@ -21,7 +23,7 @@ class Killer:
         self.often, self.offers, self.kills, self.data = often, 0, 0, None
 
     def restore(self, kind):
-        self.offers = 0
+        self.offers, self.kind = 0, kind
         return None if self.data is None else decode(self.data, kind)
 
     def offer(self, state):
@@ -113,6 +115,15 @@ WORKS = {
         lambda: lambda keeper: dp.plan("dectiger", "em", restarts=6, iterations=40, seed=2, keeper=keeper),
     ),
     "planning by periem": (4, lambda: lambda keeper: dp.plan("dectiger", "periem", restarts=6, seed=2, keeper=keeper)),
+    "planning by pbvi": (3, lambda: lambda keeper: dp.plan("dectiger", "pbvi", epsilon=1e-3, keeper=keeper)),
+    "planning by fb-hsvi": (
+        60,
+        lambda: lambda keeper: dp.plan("broadcast", "fb-hsvi", iterations=2, epsilon=1e-6, keeper=keeper),
+    ),
+    "planning by fb-hsvi, a few steps": (
+        5,
+        lambda: lambda keeper: dp.plan("dectiger", "fb-hsvi", horizon=4, seed=2, keeper=keeper),
+    ),
 }
 
 
@@ -144,6 +155,29 @@ def test_the_comparison_can_fail():
     assert timeless(seeds[0]) != timeless(seeds[1])
 
 
+INTERRUPTED = ["search", "planning by pbvi", "planning by fb-hsvi", "planning by em", "planning by periem"]
+
+
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_what_was_found_before_the_kill_survives_an_interrupt_while_preparing(name, monkeypatch):
+    often, made = WORKS[name]
+    killer, work = Killer(often), made()
+    with pytest.raises(KilledError):
+        work(killer)
+    state = decode(killer.data, killer.kind)
+    kept = getattr(state, "run", state).trace[-1]
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PlanClock, "rehearse", interrupted)
+    monkeypatch.setattr(Search, "_rehearse", interrupted)
+    fit = work(killer)
+    assert fit.stopped == "interrupted"
+    found, before = (row.get("lower", row.get("value")) for row in (fit.trace[-1], kept))
+    assert found == pytest.approx(before, rel=1e-9)  # a team is made minimal and valued again
+
+
 def test_time_that_was_used_is_not_given_twice():
     def work(keeper):
         return dp.learn("dectiger", time_limit=1.5, seed=2, keeper=keeper)
@@ -154,8 +188,3 @@ def test_time_that_was_used_is_not_given_twice():
     assert 1.5 <= fit.seconds < 3
     seconds = [row["seconds"] for row in fit.trace]
     assert seconds == sorted(seconds)
-
-
-def test_what_keeps_nothing_says_so():
-    with pytest.raises(dp.InputError, match="keeper: expected none for pbvi"):
-        dp.plan("dectiger", "pbvi", keeper=Killer(1))

@@ -1,6 +1,7 @@
 """Progress as people see it: in a notebook that is really run, in a terminal, and in a log."""
 
 import json
+import math
 import os
 import pty
 import re
@@ -48,6 +49,9 @@ def outputs(source):
 def test_a_row_in_words():
     assert in_words(ROWS[0]) == "hop  value 1.2346  nodes 2+3  steps 1e+06  0 s"
     assert in_words({"nodes": "+".join(["2", "3"] * 50), "value": None, "sweep": 3}) == "sweep 3  nodes 2.50"
+    unknown = {"phase": "compiling", "value": math.nan, "error": math.nan, "upper_bound": math.inf, "steps": 0}
+    assert in_words(unknown) == "compiling  steps 0"
+    assert in_words({"value": 2.0, "error": math.nan}, {"error": "+- {}", "value": "worth {:.1f}"}) == "worth 2.0"
 
 
 def test_a_notebook_has_one_line_that_changes():

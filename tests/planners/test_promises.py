@@ -70,6 +70,7 @@ def test_every_lower_bound_is_the_evaluators(method, monkeypatch):
     assert fit.trace[-1]["lower"] > 23  # far better than the first team
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file that a library had just opened
 @pytest.mark.parametrize("delay", [0.02, 0.4])
 @pytest.mark.parametrize("method", METHODS)
 def test_an_interrupt_at_any_moment_leaves_a_team(method, delay):

@@ -81,6 +81,7 @@ def convert(
     discount: Discount = None,
     like: Like = None,
     column: Column = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
 ) -> None:
     """Convert logged episodes: long tables and Minari datasets to episodes, episodes to long tables."""
     from decpomdp.core import InputError
@@ -92,6 +93,8 @@ def convert(
         raise InputError(f"--to: expected episodes or long, got {wanted!r}")
     if wanted == "episodes" and target.suffix.lower() == ".csv":
         raise InputError(f"--to: expected long for {target}; episodes are Parquet files")
+    if target.exists() and not overwrite:
+        raise InputError(f"{target}: expected a new file, got one that is there; --overwrite replaces it")
     episodes, assumed = _read(source, kind, discount, like, column)
     if assumed and wanted == "episodes":
         raise InputError(f"{source} does not say the discount; say it with --discount or --like")

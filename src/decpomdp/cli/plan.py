@@ -57,9 +57,8 @@ def plan(
 
     Ctrl-C keeps the best so far. A run that was cut off, however that came about, goes on with --resume.
     """
-    from decpomdp.core.keeping import UNKEPT
     from decpomdp.domains.load import opened_model
-    from decpomdp.planners.front import keeps, own_options, planner_named, played_by
+    from decpomdp.planners.front import own_options, planner_named, played_by
     from decpomdp.planners.front import plan as plan_front
 
     wanted = {"epsilon": epsilon, "horizon": horizon, "nodes": nodes}
@@ -67,15 +66,10 @@ def plan(
     runs.refuse({name: value for name, value in wanted.items() if name not in known}, f"the method {method}")
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
     model = opened_model(problem, discount)
-    if not keeps(method):
-        runs.refuse({"checkpoint_every": checkpoint_every}, f"the method {method}")
-        if resumed is not None:
-            words.note(f"{method} keeps nothing on the way: it begins again")
 
     def work(watch: "Watch", keeper: "Keeper") -> "Fit":
-        own = keeper if keeps(method) else UNKEPT
         return plan_front(
-            model, method, watch=lambda row: watch(_shown(row)), keeper=own, **shared, **runs.given(wanted)
+            model, method, watch=lambda row: watch(_shown(row)), keeper=keeper, **shared, **runs.given(wanted)
         )
 
     result = runs.kept(
@@ -85,10 +79,19 @@ def plan(
         work,
         lambda fit: (fit, _facts(model, fit, horizon), played_by(model, fit.team)),
     )
+    words.tell(result, as_json, runs.lines(result, _beside(result)))
+
+
+def _beside(result: dict[str, Any]) -> list[str]:
+    """What planners say beside the value: bounds, or what the parts of periodic EM reached."""
+    lines = []
     upper = result.get("upper_bound")
-    words.tell(
-        result, as_json, runs.lines(result, [] if upper is None or isinf(upper) else [f"upper bound {upper:.6g}"])
-    )
+    if upper is not None and not isinf(upper):
+        lines.append(f"upper bound {upper:.6g}, gap {result['gap']:.3g}")
+    if result.get("peri") is not None:
+        soft = result.get("periem")
+        lines.append(f"Peri {result['peri']:.6g}, PeriEM {'not reached' if soft is None else format(soft, '.6g')}")
+    return lines
 
 
 def _shown(row: "Row") -> "Row":
@@ -111,5 +114,7 @@ def _facts(model: "DecPOMDP", fit: "Fit", horizon: int | None) -> dict[str, Any]
         "horizon": horizon,
         "value": {"value": exact.value, "error": exact.error, "method": f"exact, from the model{span}"},
     }
-    upper = fit.trace[-1].get("upper") if fit.trace else None
-    return facts if upper is None else {**facts, "upper_bound": upper}
+    last, settings = fit.trace[-1] if fit.trace else {}, fit.settings
+    if last.get("upper") is not None:
+        facts |= {"upper_bound": last["upper"], "gap": last["gap"]}
+    return facts | {name: settings[name] for name in ("peri", "periem") if name in settings}

@@ -28,6 +28,7 @@ def info(
     as_json: words.Json = False,
 ) -> None:
     """Show states, agents, actions, observations and rewards of a problem."""
+    from decpomdp import domains
     from decpomdp.core import DecPOMDP
     from decpomdp.domains.load import load
 
@@ -48,6 +49,7 @@ def info(
         "reward": {"min": float(model.reward.min()), "max": float(model.reward.max())},
         "start": {state: float(p) for state, p in zip(model.states, model.start, strict=True) if p > 0},
         "digest": model.digest(),
+        "note": domains.note(problem),
     }
     words.tell(result, as_json, _lines(result))
 
@@ -93,4 +95,4 @@ def _lines(result: dict[str, Any]) -> list[str]:
             f"  actions      {' '.join(agent['actions'])}",
             f"  observations {' '.join(agent['observations'])}",
         ]
-    return lines
+    return lines if result["note"] is None else [*lines, f"note: {result['note']}"]

@@ -3,9 +3,8 @@
 import sys
 import time
 
-from decpomdp.cli.runs import MANY
 from decpomdp.core import Row
-from decpomdp.core.fit import Cell
+from decpomdp.core.progress import in_words
 
 EVERY = {True: 0.1, False: 10.0}  # seconds between lines, by whether a terminal looks on
 
@@ -33,18 +32,10 @@ class Progress:
         if self.quiet or now - self.shown < EVERY[self.live]:
             return
         self.shown = now
-        line = "  ".join(_told(text, row[key]) for key, text in self.columns.items() if row.get(key) is not None)
+        line = in_words(row, self.columns)
         if self.live:
             sys.stderr.write("\r" + line.ljust(self.width))
             self.width = max(self.width, len(line))
         else:
             sys.stderr.write(line + "\n")
         sys.stderr.flush()
-
-
-def _told(text: str, cell: Cell) -> str:
-    """A cell in words; the nodes of many agents as their mean."""
-    parts = cell.split("+") if isinstance(cell, str) else []
-    if len(parts) > MANY and all(part.isdigit() for part in parts):
-        cell = f"{sum(map(int, parts)) / len(parts):.2f}"
-    return text.format(cell)

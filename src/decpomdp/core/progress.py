@@ -6,9 +6,10 @@ front end can do, with no widgets installed) and in a terminal (only within a `w
 in the end); elsewhere a new line after every few seconds.
 """
 
+import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import TracebackType
@@ -31,7 +32,7 @@ COLUMNS = {
     "seconds": "{:.0f} s",
 }
 LIVE, LOGGED = 0.2, 5.0  # seconds between what is shown: where it replaces the last, and where it adds to it
-MANY = 10  # agents whose nodes are told one by one
+MANY = 8  # agents whose nodes are told one by one
 
 
 class Progress:
@@ -115,9 +116,18 @@ def watching(wanted: bool, watch: Watch) -> Iterator[Watch]:
         yield both
 
 
-def in_words(row: Row) -> str:
-    """A row of a trace on one line: what people ask for, as far as it is there."""
-    return "  ".join(_told(text, row[key]) for key, text in COLUMNS.items() if row.get(key) is not None)
+def in_words(row: Row, columns: Mapping[str, str] = COLUMNS) -> str:
+    """A row of a trace on one line: what people ask for (key -> format), as far as it is known.
+
+    >>> in_words({"phase": "compiling", "value": float("nan"), "error": None, "steps": 2000})
+    'compiling  steps 2e+03'
+    """
+    return "  ".join(_told(text, row[key]) for key, text in columns.items() if _is_known(row.get(key)))
+
+
+def _is_known(cell: Cell) -> bool:
+    """Whether there is something to tell: not while nothing has been measured yet."""
+    return cell is not None and not (isinstance(cell, float) and not math.isfinite(cell))
 
 
 def _told(text: str, cell: Cell) -> str:

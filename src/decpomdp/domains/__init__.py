@@ -12,7 +12,7 @@ import importlib
 
 from decpomdp.core import DecPOMDP, InputError, Simulator
 
-__all__ = ["build", "is_simulator", "names", "simulator", "simulators", "summary"]
+__all__ = ["build", "is_simulator", "names", "note", "simulator", "simulators", "summary"]
 
 # The modules are imported only when built, so that listing the problems stays cheap.
 _SUMMARIES = {
@@ -22,6 +22,13 @@ _SUMMARIES = {
     "gridsmall": "two robots try to meet on a 2x2 grid (16 states, 5 actions, 2 observations)",
     "boxpushing": "two robots push small boxes alone or a large one together (100 states, 4 actions, 5 observations)",
     "marsrovers": "two rovers sample or drill four sites, some only together (256 states, 6 actions, 8 observations)",
+}
+
+# What one would not expect from the labels; told wherever a problem is described.
+_NOTES = {
+    "recycling": "labels are those of the published file, which do not match its numbers: searchbig recharges, "
+    "searchlittle searches for a small can, waitandrecharge searches for a big can; observation 0 is a high battery, "
+    "1 a low one",
 }
 
 _SIMULATORS = {
@@ -50,6 +57,15 @@ def names() -> tuple[str, ...]:
 def summary(name: str) -> str:
     """One line about the problem, with its sizes (actions and observations are per agent)."""
     return _SIMULATORS[name] if name in _SIMULATORS else _SUMMARIES[_known(name)]
+
+
+def note(name: str) -> str | None:
+    """What somebody who reads the labels of this problem has to know, if there is anything.
+
+    >>> note("dectiger") is None, note("recycling")[:30]
+    (True, 'labels are those of the publis')
+    """
+    return _NOTES.get(name)
 
 
 def simulators() -> tuple[str, ...]:

@@ -74,6 +74,11 @@ def weighted(episodes: Episodes, log_ratios: Floats, horizon: int, discount: flo
     return Weighted(rewards, scaled, top, gains, shares)
 
 
+def inverse(weights: Floats) -> Floats:
+    """1 / weight; 0 where there is no weight (left over by rounding at most)."""
+    return np.where(weights > 1e-13, 1 / np.maximum(weights, 1e-300), 0.0)
+
+
 def _ratio(gains: Floats, weights: Floats) -> Floats:
-    """Gains per weight; 0 where there is no weight (left over by rounding at most)."""
+    """Gains per weight; 0 where there is no weight."""
     return np.where(weights > 1e-13, gains / np.maximum(weights, 1e-300), 0.0)

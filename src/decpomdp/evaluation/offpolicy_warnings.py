@@ -12,10 +12,16 @@ ERRORS = 5.0  # if it is this many standard errors below 1: ratios are skewed, s
 
 
 def warnings_of(
-    episodes: Episodes, team: Team, shares: Weighted, ratios: np.ndarray, sizes: np.ndarray
+    episodes: Episodes, team: Team, shares: Weighted, ratios: np.ndarray, sizes: np.ndarray, range_from_data: bool
 ) -> tuple[str, ...]:
     """Why the estimates are not to be relied on; ratios[k, t] and the effective sample sizes[t] are theirs."""
     said = [*_never_taken(episodes, team)]
+    seen = episodes.rewards[episodes.times() < len(sizes)]
+    if range_from_data and seen.min() == seen.max():
+        said.append(
+            f"every reward of the data is {seen[0]:g}, and the guarantee takes it that no other is possible: say which "
+            f"rewards are (--reward-range, reward_range=)"
+        )
     if not shares.scaled[:, -1].any():
         said.append("no episode of the data is possible under the team: the estimates mean nothing")
     elif sizes.min() < ENOUGH:

@@ -104,20 +104,24 @@ def interval(values: np.ndarray) -> Interval:
 
 
 def learned(
-    grid: SumoGrid, settings: SharedSettings | None = None, seed: int = 0, trial: Trial | None = None
+    grid: SumoGrid,
+    settings: SharedSettings | None = None,
+    seed: int = 0,
+    trial: Trial | None = None,
+    start: Team | None = None,
 ) -> Iterator[tuple[int, Team, float]]:
-    """Learn one controller for all lights, starting from longest queue first; (iteration, best team so far, its ratio).
+    """Learn one controller for all lights, from `start` or longest queue first; (iteration, best so far, its ratio).
 
     Now and then the posterior mean and its likeliest choices are tried on a few episodes that are not learned from.
-    Kept is the team whose worst ratio to the start (of waiting, of travel time, of arrivals the other way round) is
-    best: it gains on all three, or it loses on none.
+    Kept is the team whose worst ratio to longest queue first (of waiting, of travel time, of arrivals the other way
+    round) is best: below 1, it gains on all three.
     """
-    chosen, trying = settings or SharedSettings(), trial or Trial()
-    start = grid.policies()["longest-queue"]
+    chosen, trying, rule = settings or SharedSettings(), trial or Trial(), grid.policies()["longest-queue"]
     seeds = [episode_seed(seed + 1, k) for k in range(trying.episodes)]
-    usual = _means(grid, start, seeds, trying.horizon)
-    best, least = start, 1.0
-    for iteration, state in enumerate(shared(grid, start.controllers[0], chosen, seed), 1):
+    usual = _means(grid, rule, seeds, trying.horizon)
+    best = rule if start is None else transferred(start, grid)
+    least = 1.0 if start is None else _worst(_means(grid, best, seeds, trying.horizon), usual)
+    for iteration, state in enumerate(shared(grid, best.controllers[0], chosen, seed), 1):
         if iteration % trying.every == 0:
             for team in (state.team.decided(), state.team):
                 ratio = _worst(_means(grid, team, seeds, trying.horizon), usual)

@@ -121,20 +121,21 @@ class Mcem:
 
     def run(self) -> str:
         """Start after start; says why it ended."""
+        kept = self.keeper.restore(McemState)
+        if kept is not None:
+            go_on(self, kept)
         try:
-            return self._climbs()
+            return self._climbs(None if kept is None else kept.climb)
         except Finished as reason:
             return str(reason)
         except KeyboardInterrupt:
             return "interrupted"
 
-    def _climbs(self) -> str:
-        kept = self.keeper.restore(McemState)
-        if kept is None:
+    def _climbs(self, under_way: Climb | None) -> str:
+        if under_way is None:
             self._consider(self.best.team)
         else:
-            go_on(self, kept)
-            self._judge(self._learnt(kept.climb))
+            self._judge(self._learnt(under_way))
         starts = self.starts()
         while self.failures < self.settings.patience:
             tables = next(starts)

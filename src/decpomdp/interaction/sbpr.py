@@ -105,10 +105,10 @@ class Loop:
 
     def run(self) -> str:
         """Learn; says why it ended."""
+        kept = self.keeper.restore(SbprState)
+        if kept is not None:
+            go_on(self, kept)
         try:
-            kept = self.keeper.restore(SbprState)
-            if kept is not None:
-                go_on(self, kept)
             return self._improve(self._starts())
         except Finished as reason:
             return str(reason)

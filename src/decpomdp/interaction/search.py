@@ -99,8 +99,11 @@ class Search:
     def run(self) -> Fit:
         """Learn until stopped."""
         shown = self.simulator.reset(1, self.crew.seed) is not None
+        kept = self.keeper.restore(SearchState)
+        if kept is not None:
+            go_on(self, kept)  # at once: from here on there is something to return
         try:
-            stopped = self._learn()
+            stopped = self._learn(kept)
         except KeyboardInterrupt:
             stopped = "interrupted"
         self._row("finished")
@@ -109,15 +112,15 @@ class Search:
         facts: Row = {"method": "search", "seed": self.crew.seed, **limits, **self.settings.row()}
         return Fit(team, tuple(self.trace), stopped, self.crew.clock.seconds(), facts)
 
-    def _learn(self) -> str:
+    def _learn(self, kept: SearchState | None) -> str:
         try:
+            self.crew.go_on(0, 0)  # a rehearsal must not run out of steps
             self._rehearse()
-            kept = self.keeper.restore(SearchState)
             if kept is None:
                 self.size(affordable(self.crew, self.settings, self.horizon))
                 self.crew.clock.prepared()
             else:
-                go_on(self, kept)
+                go_on(self, kept)  # once more: the rehearsal did not count
             if self.phase != "search":
                 self._begin()
             self._improve()

@@ -96,8 +96,9 @@ class Checkpoints:
 
     def clear(self) -> None:
         """The work is done: nothing to go on from."""
-        for name in NAMES:
-            (self.folder / name).unlink(missing_ok=True)
+        with in_words(self.folder):
+            for name in NAMES:
+                (self.folder / name).unlink(missing_ok=True)
 
     def _put(self, body: bytes) -> None:
         with in_words(self.folder):

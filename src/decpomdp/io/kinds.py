@@ -11,6 +11,7 @@ from decpomdp.io.files import FilePath, path_of
 
 KINDS = ("episodes", "long", "minari")
 KEY = "decpomdp"  # of the metadata of an episodes file
+MISSING = "but there is no such file"
 TOLD = {"long": "a long table; convert it first", "minari": "a folder; if it is a Minari dataset, convert it first"}
 
 
@@ -44,9 +45,19 @@ def conversion(path: FilePath) -> str | None:
     source, kind = path_of(path), kind_of(path)
     if kind == "episodes":
         return None
+    if not is_there(source):
+        return MISSING
     target = Path(source).name.removesuffix(".csv").removesuffix(".parquet") + "-episodes.parquet"
     command = f"decpomdp data convert {shlex.quote(source)} {shlex.quote(target)} --discount NUMBER"
     return f"got {TOLD[kind]}: {command}"
+
+
+def is_there(source: str) -> bool:
+    """Whether anything has this name."""
+    try:
+        return Path(source).exists()
+    except (OSError, ValueError):  # a name that nothing can have
+        return False
 
 
 def _is_folder(source: str) -> bool:

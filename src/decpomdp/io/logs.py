@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from decpomdp.core import Row, Watch
+from decpomdp.core.progress import in_words as row_in_words
 from decpomdp.io.files import in_words
 
 EVERY = 5.0  # seconds between lines of progress
@@ -37,8 +38,7 @@ class RunLog:
 
         def both(row: Row) -> None:
             watch(row)
-            said = (words.format(row[key]) for key, words in columns.items() if row.get(key) is not None)
-            self.last = "  ".join(said)
+            self.last = row_in_words(row, columns)
             if time.monotonic() - self.shown >= EVERY:
                 self._note_progress()
 

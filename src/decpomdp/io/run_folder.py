@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from decpomdp.core import InputError
+from decpomdp.core import FormatError, InputError
 from decpomdp.io.checkpoints import NAMES
-from decpomdp.io.files import FilePath, from_json, in_words, read_bytes, write_bytes
+from decpomdp.io.files import FilePath, from_json, in_words, read_bytes, words, write_bytes
 from decpomdp.io.runs import LOG, RUN, versions
 
 BEGUN, LOCK = "begun.json", ".lock"
@@ -44,10 +44,10 @@ def new_run(path: FilePath) -> Iterator[Path]:
     Folders that were made for a run which then left nothing to go on from are removed again.
     """
     folder = Path(path)
-    if folder.exists():
-        _check_empty(folder)  # before anything is written there
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
     with in_words(folder):
+        if folder.exists():
+            _check_empty(folder)  # before anything is written there
+        made = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder):
@@ -73,8 +73,9 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         if not (_lock(number) and _still_there(number, path)):
             raise InputError(f"{folder}: another process is writing to this run")
-        for part in folder.glob(PARTS):
-            part.unlink(missing_ok=True)
+        with in_words(folder):
+            for part in folder.glob(PARTS):
+                part.unlink(missing_ok=True)
         try:
             yield
         finally:
@@ -97,9 +98,13 @@ def begin(folder: Path, arguments: Sequence[str]) -> None:
 
 def read_begun(folder: Path) -> Begun | None:
     """What the unfinished run in a folder was asked to do; None if the run is over."""
-    if (folder / BEGUN).is_file():
+    try:
+        begun, over = (folder / BEGUN).is_file(), (folder / RUN).is_file()
+    except OSError as error:
+        raise InputError(f"{folder}: {words(error)}") from None
+    if begun:
         return from_json(read_bytes(folder / BEGUN, LIMIT), Begun, str(folder / BEGUN), FORMAT)
-    if (folder / RUN).is_file():
+    if over:
         return None
     raise InputError(f"{folder}: expected the folder of a run, got {'another' if folder.is_dir() else 'none'}")
 
@@ -125,8 +130,9 @@ def work_of(folder: Path) -> str:
 
 def finish(folder: Path) -> None:
     """The run is over."""
-    for name in (BEGUN, *NAMES):  # in this order: without the first the others mean nothing
-        (folder / name).unlink(missing_ok=True)
+    with in_words(folder):
+        for name in (BEGUN, *NAMES):  # in this order: without the first the others mean nothing
+            (folder / name).unlink(missing_ok=True)
 
 
 def _check_empty(folder: Path) -> None:
@@ -153,8 +159,11 @@ def _files(arguments: Sequence[str]) -> list[str]:
 
 
 def _digest(path: FilePath) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
 
 
 def _still_there(number: int, path: Path) -> bool:

@@ -5,6 +5,7 @@ is refused with its place: `row 17, column action: expected ..., got 'jump'`. Ro
 the file, the header of a CSV file not counted.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -15,6 +16,7 @@ from decpomdp.core import FormatError
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.table_files import load_table
 
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -67,7 +69,11 @@ class LongColumns(NamedTuple):
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         if not empty:
             self.refuse(codes < 0, name, "a label or a whole number")
-        return Cells(coded.dictionary.to_pylist(), codes)
+        found = coded.dictionary.to_pylist()
+        odd = [code for code, label in enumerate(found) if CONTROL.search(label)]
+        if odd:
+            self.refuse(np.isin(codes, odd), name, "a label without control characters")
+        return Cells(found, codes)
 
     def numbers(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """[row] finite numbers, and [row] which cells are empty."""

@@ -70,6 +70,7 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
         return arrow.read_csv(source, **options), names
     except pa.ArrowInvalid:
         if not bad:
+            _refuse_other_encoding(source)
             raise
         row = bad[0]
         got = f"expected {row.expected_columns} cells, one per column, got {row.actual_columns}"
@@ -83,10 +84,22 @@ def _header(source: str) -> list[str]:
         except csv.Error as error:
             raise FormatError(source, 1, f"expected the names of columns, got {error}") from None
         except UnicodeDecodeError:
-            raise FormatError(source, 1, "expected UTF-8 text, got another encoding") from None
+            _refuse_other_encoding(source)
+            raise
     if not any(header):
         raise FormatError(source, 1, "expected the names of columns in the first line, got none")
     return header
+
+
+def _refuse_other_encoding(source: str) -> None:
+    """Raise FormatError for the first line that is not UTF-8, if there is one."""
+    with open(source, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                got = f"another encoding (byte {line[error.start]:#04x})"
+                raise FormatError(source, number, f"expected UTF-8 text, got {got}") from None
 
 
 def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:

@@ -152,7 +152,7 @@ def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | Non
 
 
 @dataclass(order=True, slots=True)
-class _Part:
+class Part:
     """A box of rules not handed out: sorted by falling bound, then by age."""
 
     rank: float  # minus the bound
@@ -166,22 +166,22 @@ class Ranking:
 
     def __init__(self, game: Game, check: Callable[[], None] = lambda: None) -> None:
         self.game, self.check = game, check
-        self._parts = [_Part(-np.inf, 0, game.everything, None)]
-        self._born = 1
+        self.parts = [Part(-np.inf, 0, game.everything, None)]
+        self.born = 1
 
     def bound(self) -> float:
         """No rule that was not handed out is worth more; -inf when all were."""
-        while self._parts and self._parts[0].best is None:
+        while self.parts and self.parts[0].best is None:
             self.check()
-            part = heapq.heappop(self._parts)
+            part = heapq.heappop(self.parts)
             best = solve(self.game, part.box)
-            heapq.heappush(self._parts, _Part(-best.bound, part.age, part.box, best))
-        return -self._parts[0].rank if self._parts else -np.inf
+            heapq.heappush(self.parts, Part(-best.bound, part.age, part.box, best))
+        return -self.parts[0].rank if self.parts else -np.inf
 
     def take(self) -> Solution:
         """Hand out the rule at the top; `bound` must not be -inf."""
         self.bound()
-        part = heapq.heappop(self._parts)
+        part = heapq.heappop(self.parts)
         best = part.best
         assert best is not None  # noqa: S101 - `bound` has seen to it
         self._divide(part.box, best)
@@ -195,7 +195,7 @@ class Ranking:
             rest[v, taken.choice[v]] = False
             if rest[v].any():
                 bound = min(taken.bound, bound_within(self.game, rest))
-                heapq.heappush(self._parts, _Part(-bound, self._born, rest, None))
-                self._born += 1
+                heapq.heappush(self.parts, Part(-bound, self.born, rest, None))
+                self.born += 1
             prefix[v] = False
             prefix[v, taken.choice[v]] = True

@@ -17,7 +17,7 @@ from decpomdp.planners.arguments import at_least, checked, endless, finite, size
 from decpomdp.planners.em_chain import Tables, World, one_layer
 from decpomdp.planners.em_rounds import Rounds
 from decpomdp.planners.em_run import EmClimb, EmRun
-from decpomdp.planners.em_state import EmPlanState, go_on, state_of
+from decpomdp.planners.em_state import EmPlanState, go_on, run_again, state_of
 from decpomdp.planners.em_step import LONGEST, begun, iterated
 
 RESTARTS = 10  # climbs when neither their number nor the time is limited
@@ -52,6 +52,9 @@ def em(
     most, longest = checks.whole("iterations", iterations, 0, 2**31), at_least("stride", stride, 1)
     gain = finite("least", least, 0)
     run = EmRun(model, clock, watch)
+    kept = keeper.restore(EmPlanState)
+    if kept is not None:
+        run_again(run, kept.run)  # at once: from here on there is something to return
 
     def climbs() -> str:
         world = World.of(model, clock.check)
@@ -62,7 +65,6 @@ def em(
             return EmClimb(world, own, most, gain, longest, clock)
 
         rounds = Rounds(make, run.tell, count, lambda: keeper.offer(lambda: state_of(run, rounds)))
-        kept = keeper.restore(EmPlanState)
         if kept is not None:
             go_on(run, rounds, kept)
         return rounds.run(clock)

@@ -102,7 +102,7 @@ class EmRun:
         if not climb.values:
             return  # cut short before it had a team
         if climb.promise() - self.promised > gain * abs(climb.promise()):
-            self.incumbent.offer(climb.team(), anyway=True)
+            self.incumbent.offer(climb.team())
             self.promised = climb.promise()
         self.record(len(climb.values) - 1, phase)
 

@@ -12,6 +12,7 @@ docs/fb_hsvi.md says what is proved, what is approximated and what was measured.
 """
 
 from decpomdp.core import DecPOMDP, Fit, Watch, checks, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.planners.arguments import checked, endless, finite
 from decpomdp.planners.hsvi_search import Search
 
@@ -30,12 +31,14 @@ def fb_hsvi(
     seed: int = 0,
     threads: int | None = None,
     watch: Watch = unwatched,
+    keeper: Keeper = UNKEPT,
 ) -> Fit:
     """The best team that is found for `model` over `horizon` steps or for ever, with a certified gap.
 
     Stops when upper - lower <= `epsilon`, after `time_limit` seconds (0: with the first team), after `iterations`
     rounds of trials and sketches (100 if neither is given), or on an interrupt (Ctrl-C), always with the best team.
     `tolerance`: mass that one merging of labels may move in the certified search; 0 keeps it lossless.
+    `keeper` is offered the state before every round and every trial, and gives back the one to go on from.
     """
     clock = checked(model, seed, time_limit, threads, watch)
     gaps = finite("epsilon", epsilon, 0), finite("tolerance", tolerance, 0)
@@ -46,4 +49,4 @@ def fb_hsvi(
     rounds = ROUNDS if iterations is None and clock.limit is None else iterations
     if rounds is not None:
         checks.whole("iterations", rounds, 1, 2**31)
-    return Search(model, horizon, gaps, clock, rounds, seed, watch).run()
+    return Search(model, horizon, gaps, clock, rounds, seed, watch, keeper).run()

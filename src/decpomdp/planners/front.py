@@ -52,7 +52,6 @@ def plan(
         Called with every new row of the trace.
     keeper
         Keeps the state of the work, so that it can be killed and continued: see `decpomdp.io.checkpoints.Checkpoints`.
-        Only em and periem have one to keep.
     options
         What the method takes beside: see `fb_hsvi`, `periem`, `em` and `pbvi` in `decpomdp.planners`.
 
@@ -81,13 +80,11 @@ def plan(
         raise InputError(
             f"{method}: expected options among {', '.join(own_options(planner)) or 'none'}, got {', '.join(unknown)}"
         )
-    if keeps(method):
-        options = {**options, "keeper": keeper}
-    elif keeper is not UNKEPT:
-        raise InputError(f"keeper: expected none for {method}, which has no state to keep")
     model = opened_model(problem, discount)
     with watching(checks.truth("progress", progress), checks.callback("watch", watch)) as watched:
-        return planner(model, seed=seed, time_limit=time_limit, threads=threads, watch=watched, **options)
+        return planner(
+            model, seed=seed, time_limit=time_limit, threads=threads, watch=watched, keeper=keeper, **options
+        )
 
 
 def planner_named(method: str) -> Callable[..., Fit]:
@@ -116,11 +113,6 @@ def own_options(planner: Callable[..., Fit]) -> tuple[str, ...]:
     shared = {"seed", "time_limit", "threads", "watch", "keeper"}
     given = inspect.signature(planner).parameters.values()
     return tuple(each.name for each in given if each.kind is each.KEYWORD_ONLY and each.name not in shared)
-
-
-def keeps(method: str) -> bool:
-    """Whether a planner keeps its state on the way; others begin again."""
-    return "keeper" in inspect.signature(planner_named(method)).parameters
 
 
 def played_by(model: DecPOMDP, team: Team) -> DecPOMDP:

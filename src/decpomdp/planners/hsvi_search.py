@@ -11,12 +11,14 @@ from contextlib import suppress
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Fit, Row, Watch
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.engines.clock import Finished
 from decpomdp.planners.central_bound import central_bound
 from decpomdp.planners.compression import compress
 from decpomdp.planners.folding import folded, team_of
 from decpomdp.planners.graph_values import ROUGH, Valued, valued
 from decpomdp.planners.hsvi_sketches import numbers_of, sketch_of
+from decpomdp.planners.hsvi_state import HsviState, go_on, record_again, state_of
 from decpomdp.planners.incumbent import Incumbent, most_possible
 from decpomdp.planners.look_ahead import look_ahead
 from decpomdp.planners.occupancy import Rule, dynamics_of, start_of
@@ -28,6 +30,7 @@ from decpomdp.planners.stopping import PlanClock
 WIDEST, WIDER = 12, 3  # labels of a point on a trial for ever, in the first round and more in each later one
 DEPTH = 4  # steps of a trial of an infinite horizon in the first round, twice that in the second ...
 TRIALS, NEW_POINTS = 40, 40  # trials after the first round of sketches, at most, and points they may add; then more
+ROUNDING = 1e-12  # relative
 CLOSE = 1e-9  # values this close are equal
 
 
@@ -43,19 +46,29 @@ class Search:
         rounds: int | None,
         seed: int,
         watch: Watch,
+        keeper: Keeper = UNKEPT,
     ) -> None:
+        self.keeper = keeper
         self.model, self.horizon, (self.epsilon, self.tolerance) = model, horizon, gaps
         self.clock, self.rounds, self.seed, self.watch = clock, rounds, seed, watch
         self.trace: list[Row] = []
         self.iteration = self.size = 0  # rounds, points
+        self.path: list[Rule] = []  # of the latest trial
+        self.trials: int | None = None  # of this round; None: it has not come to them
+        self.fresh = 0  # points at which they end
         self.incumbent = Incumbent(model, horizon)
         self.upper = most_possible(model, horizon)
         clock.heartbeat = lambda: watch(self._row())
 
     def run(self) -> Fit:
         """Search until stopped."""
+        kept = self.keeper.restore(HsviState)
+        if kept is not None:
+            record_again(self, kept)
         try:
             self.prepare()
+            if kept is not None:
+                go_on(self, kept)
             stopped = self.search()
         except Finished:
             stopped = self.clock.why()
@@ -93,21 +106,32 @@ class Search:
 
     def search(self) -> str:
         """Rounds of sketches and trials until the gap is closed or the rounds are used up."""
-        path: list[Edge] = []
         while self.gap > self.epsilon:
-            if self.rounds is not None and self.iteration >= self.rounds:
-                return "iterations"
-            self.iteration += 1
-            if self.horizon is None or self.iteration > 1:  # a short finite horizon is solved by trials alone
-                self._sketches([edge.rule for edge in path])
-                self._keep()
-            fresh = len(self.points) + NEW_POINTS * self.iteration
-            for _ in range(TRIALS * self.iteration):
-                if self.gap <= self.epsilon or len(self.points) >= fresh:
-                    break
-                path = self._trial()
+            if self.trials is None:
+                if self.rounds is not None and self.iteration >= self.rounds:
+                    return "iterations"
+                self.keeper.offer(lambda: state_of(self))
+                self._begin_round()
+            self._trials()
             self._keep()
         return "converged"
+
+    def _begin_round(self) -> None:
+        self.iteration += 1
+        if self.horizon is None or self.iteration > 1:  # a short finite horizon is solved by trials alone
+            self._sketches(self.path)
+            self._keep()
+        self.trials, self.fresh = 0, len(self.points) + NEW_POINTS * self.iteration
+
+    def _trials(self) -> None:
+        """Up to a number of trials, or of points that they add."""
+        for number in range(self.trials or 0, TRIALS * self.iteration):
+            if self.gap <= self.epsilon or len(self.points) >= self.fresh:
+                break
+            self.trials = number
+            self.keeper.offer(lambda: state_of(self))
+            self.path = [edge.rule for edge in self._trial()]
+        self.trials = None
 
     @property
     def gap(self) -> float:
@@ -173,12 +197,14 @@ class Search:
 
     def _row(self) -> Row:
         best = self.incumbent.best
+        below = best.value - self.upper  # by rounding alone: the two come from different sums
+        upper = best.value if 0 < below <= ROUNDING * max(1.0, abs(best.value)) else self.upper
         return {
             "seconds": self.clock.seconds(),
             "iteration": self.iteration,
             "lower": best.value,
-            "upper": self.upper,
-            "gap": self.upper - best.value,
+            "upper": upper,
+            "gap": upper - best.value,
             "nodes": best.team.nodes,
             "points": self.size,
         }

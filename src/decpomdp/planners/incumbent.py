@@ -23,7 +23,7 @@ class Incumbent:
     def __init__(self, model: DecPOMDP, horizon: int | None = None) -> None:
         self.model, self.horizon = model, horizon
         self.best = self.valued(constant(model))
-        self.found = False  # whether it is anything but the first
+        self.found = False  # whether any other team was offered
 
     @property
     def team(self) -> Team:
@@ -39,15 +39,12 @@ class Incumbent:
         """What the evaluator says of a team."""
         return Valued(team, exact_value(self.model, team, self.horizon).value)
 
-    def offer(self, team: Team, close: float = 0.0, anyway: bool = False) -> bool:
-        """Keep the team if it is better by more than `close`, or within `close` as good with fewer nodes.
-
-        `anyway`: also if it is worse than the first team, as long as that is the only one.
-        """
-        new, old = self.valued(team), self.best
+    def offer(self, team: Team, close: float = 0.0) -> bool:
+        """Keep the team if it is better by more than `close`, or within `close` as good with fewer nodes."""
+        new, old, self.found = self.valued(team), self.best, True
         smaller = close > 0 and new.value >= old.value - close and sum(team.nodes) < sum(old.team.nodes)
-        if new.value > old.value + close or smaller or (anyway and not self.found):
-            self.best, self.found = new, True
+        if new.value > old.value + close or smaller:
+            self.best = new
             return True
         return False
 

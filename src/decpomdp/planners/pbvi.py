@@ -17,6 +17,7 @@ in `pbvi_bounds`, the graph in `pbvi_graph`.
 from dataclasses import dataclass, field
 
 from decpomdp.core import DecPOMDP, Fit, Row, Watch, checks, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.planners.arguments import checked, endless, finite
 from decpomdp.planners.pbvi_policy import AlphaPolicy as AlphaPolicy
 from decpomdp.planners.pbvi_run import Pbvi
@@ -43,18 +44,19 @@ def pbvi(
     time_limit: float | None = None,
     threads: int | None = None,
     watch: Watch = unwatched,
+    keeper: Keeper = UNKEPT,
 ) -> PbviFit:
     """Plan for one agent that sees and does everything, until the bounds at the start are `epsilon` apart.
 
     At most `beliefs` beliefs are kept, and the policy graph has at most `nodes` nodes (default: as many as a dense
     controller of moderate size can have). A time limit or an interrupt (Ctrl-C) returns the best so far; a time limit
-    of 0 the first team.
+    of 0 the first team. `keeper` is offered the state before every iteration, and gives back the one to go on from.
     """
     clock = checked(model, seed, time_limit, threads, watch)
     endless(model)
     largest = _largest(model) if nodes is None else checks.whole("nodes", nodes, 1, 100_000)
     gap, most = finite("epsilon", epsilon, 0, beyond=True), checks.whole("beliefs", beliefs, 1, 10_000_000)
-    run = Pbvi(model, (gap, most, largest), clock, seed, watch)
+    run = Pbvi(model, (gap, most, largest), clock, seed, watch, keeper)
     stopped = run.run()
     settings: Row = {"method": "pbvi", "seed": seed, "time_limit": clock.limit, "epsilon": gap, "beliefs": most}
     return PbviFit(

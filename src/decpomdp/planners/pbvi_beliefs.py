@@ -53,6 +53,11 @@ class BeliefSet:
             self.depth = np.concatenate([self.depth, [depth for _, _, depth in fresh]])
         return places
 
+    def fill(self, offsets: Whole, states: Whole, weights: Floats, depth: Whole) -> None:
+        """Hold these beliefs and no others."""
+        self.offsets, self.states, self.weights, self.depth = offsets, states, weights, depth
+        self._place = {key_of(*self.belief(place)): place for place in range(self.count)}
+
     def belief(self, place: int) -> tuple[Whole, Floats]:
         """States and weights of one belief."""
         part = slice(self.offsets[place], self.offsets[place + 1])

@@ -39,7 +39,7 @@ class Bounds:
         self.informed = self._informed(self._plain(free=True, reward=float(dynamics.reward.max())))  # [s, u]
         self.corner: Floats = self.informed.max(axis=1)  # [s]
         self.value: Floats = np.zeros(0)  # [p] the upper bound at the beliefs of the set
-        self._hang(0)
+        self.hang(0)
 
     def _plain(self, free: bool, reward: float) -> Floats:
         """One action for ever (from below), or the state always seen (from above)."""
@@ -106,10 +106,10 @@ class Bounds:
         """Beliefs for the set; the upper bound stays as it is."""
         places = self.set.add(beliefs, depths)
         if self.set.count > len(self.value):
-            self._hang(len(self.value))
+            self.hang(len(self.value))
         return places
 
-    def _hang(self, known: int) -> None:
+    def hang(self, known: int) -> None:
         """The sawtooth's points: every belief of the set. The first `known` have a value; the others are given one."""
         belief, states = self.set, len(self.corner)
         base = np.add.reduceat(belief.weights * self.corner[belief.states], belief.offsets[:-1])
@@ -133,7 +133,7 @@ class Bounds:
         """Beliefs that are sure of their state lower the corners; vectors that are nowhere best go."""
         sure = np.flatnonzero(np.diff(self.set.offsets) == 1)
         np.minimum.at(self.corner, self.set.states[self.set.offsets[sure]], self.value[sure])
-        self._hang(len(self.value))
+        self.hang(len(self.value))
         index, _ = self.best(np.arange(self.set.count))
         kept = np.unique(index)
         self.vectors = np.ascontiguousarray(self.vectors[:, kept])

@@ -9,6 +9,7 @@ from contextlib import suppress
 import numpy as np
 
 from decpomdp.core import Agent, Controller, DecPOMDP, Row, Team, Watch, unwatched
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.engines import threads as engine
 from decpomdp.engines.clock import Finished
 from decpomdp.planners.centralised import centralised
@@ -19,6 +20,7 @@ from decpomdp.planners.pbvi_graph import graph_of, one_action
 from decpomdp.planners.pbvi_graph_values import Graph
 from decpomdp.planners.pbvi_growth import Growth
 from decpomdp.planners.pbvi_policy import AlphaPolicy
+from decpomdp.planners.pbvi_state import PbviState, go_on, record_again, state_of
 from decpomdp.planners.stopping import PlanClock, RehearsalClock
 
 STILL = 0.01  # of the gap: an iteration that closes less of it moved nothing
@@ -29,12 +31,18 @@ class Pbvi:
     """One run. From the beginning there is a team, a policy and an upper bound, however poor."""
 
     def __init__(
-        self, model: DecPOMDP, limits: tuple[float, int, int], clock: PlanClock, seed: int, watch: Watch
+        self,
+        model: DecPOMDP,
+        limits: tuple[float, int, int],
+        clock: PlanClock,
+        seed: int,
+        watch: Watch,
+        keeper: Keeper = UNKEPT,
     ) -> None:
-        self.model, self.clock, self.seed, self.watch = model, clock, seed, watch
+        self.keeper, self.model, self.clock, self.seed, self.watch = keeper, model, clock, seed, watch
         self.epsilon, self.most, self.largest = limits
         self.trace: list[Row] = []
-        self.iteration = 0
+        self.iteration = self.still = 0  # so far, and those in a row that moved nothing
         self.sizes = (0, 1)  # beliefs, vectors
         self.incumbent = Incumbent(centralised(model))
         self.upper = most_possible(model, None)
@@ -44,9 +52,14 @@ class Pbvi:
 
     def run(self) -> str:
         """Iterate; says why it ended."""
+        kept = self.keeper.restore(PbviState)
+        if kept is not None:
+            record_again(self, kept)
         try:
             with engine.serial_products():
                 self.prepare()
+                if kept is not None:
+                    go_on(self, kept)
                 return self._loop()
         except Finished:
             return self.clock.why()
@@ -68,13 +81,13 @@ class Pbvi:
         self._keep()
 
     def _loop(self) -> str:
-        still = 0
         while self.gap > self.epsilon:
+            self.keeper.offer(lambda: state_of(self))
             known, gap = self.bounds.set.count, self.gap
             self.iterate()
             moved = self.gap < (1 - STILL) * gap or known < self.bounds.set.count
-            still = 0 if moved else still + 1
-            if still == PATIENCE:
+            self.still = 0 if moved else self.still + 1
+            if self.still == PATIENCE:
                 return "beliefs"
         return "converged"
 
@@ -99,9 +112,13 @@ class Pbvi:
     def _keep(self) -> None:
         """What there is to show now, and to return whatever happens later."""
         self.upper = max(min(self.upper, self.bounds.upper), self.incumbent.value)  # they may cross by rounding
+        self.take_stock()
+        self._tell()
+
+    def take_stock(self) -> None:
+        """The policy that the vectors are, and how much there is."""
         self.policy = AlphaPolicy(self.bounds.vectors[:, : self.bounds.count].T, self.bounds.actions)
         self.sizes = (self.bounds.set.count, self.bounds.count)
-        self._tell()
 
     def _tell(self) -> None:
         self.trace.append(self._row())

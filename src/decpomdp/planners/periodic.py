@@ -23,12 +23,13 @@ from decpomdp.planners.em import rehearse
 from decpomdp.planners.em_chain import World
 from decpomdp.planners.em_rounds import Rounds
 from decpomdp.planners.em_run import EmClimb, EmRun
-from decpomdp.planners.em_state import climb_again, kept_climb
+from decpomdp.planners.em_state import climb_again, kept_climb, run_again
 from decpomdp.planners.em_step import LONGEST
 from decpomdp.planners.periodic_plan import game_of, guide_of, room_for, softened, team_of, trimmed
 from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
 from decpomdp.planners.periodic_state import KeptEm, PeriodicState, go_on, state_of
-from decpomdp.planners.stopping import PlanClock
+from decpomdp.planners.stopping import PlanClock, RehearsalClock
+from decpomdp.planners.tiny import tiny
 
 RESTARTS = 24  # climbs when neither their number nor the time is limited
 ROOM = 200_000_000  # numbers in the tables of a plan
@@ -52,7 +53,7 @@ class PeriodicRun(EmRun):
         """A row for every better plan and every climb that is over."""
         better = climb.value > self.promised
         if better:
-            self.incumbent.offer(team_of(self.model, climb.plan), anyway=True)
+            self.incumbent.offer(team_of(self.model, climb.plan))
             self.promised = climb.value
         if better or climb.over():
             self.record(climb.kicks, "peri")
@@ -104,7 +105,11 @@ def periem(
         checks.whole("restarts", count, 1, 2**31)
     _check_room(len(model.states) + model.joint_observations, depth or 1, widths or (1,))
     run = PeriodicRun(model, clock, watch, keeper)
-    stopped = run.guarded(lambda: _peri(run, (depth, widths), count, seed, chosen))
+    kept = keeper.restore(PeriodicState)
+    if kept is not None:
+        run.em = kept.em
+        run_again(run, kept.run)  # at once: from here on there is something to return
+    stopped = run.guarded(lambda: _peri(run, (depth, widths), count, seed, chosen, kept))
     peri = run.incumbent.value if run.incumbent.found else None
     peri = peri if run.em is None else run.em.peri
     if stopped != "interrupted":
@@ -121,6 +126,7 @@ def _peri(
     count: int | None,
     seed: int,
     settings: PeriodicSettings,
+    kept: PeriodicState | None,
 ) -> str:
     """The deterministic part; it leaves EM its share of the time."""
     clock = run.clock
@@ -128,10 +134,14 @@ def _peri(
     run.search = search = Search(game_of(run.model), guide_of(run.model, clock.check), *size, seed, clock, settings)
 
     def prepare() -> None:
-        climb = PeriodicClimb(search, (1, [1] * len(run.model.agents)), None, [0])
+        small, still = tiny(len(run.model.agents)), RehearsalClock()
+        game, guide = game_of(small), guide_of(small, still.check)
+        climb = PeriodicClimb(
+            Search(game, guide, *size, seed, still, settings), (1, [1] * len(small.agents)), None, [0]
+        )
         climb.advance()
         climb.advance()
-        rehearse(World.of(run.model))
+        rehearse(World.of(small))
 
     def tell(climb: PeriodicClimb) -> None:
         search.tell(climb)
@@ -139,10 +149,8 @@ def _peri(
 
     clock.rehearse(prepare, run.say)
     rounds = Rounds(search.climb, tell, count, lambda: run.keeper.offer(lambda: state_of(run, search, rounds, None)))
-    kept = run.keeper.restore(PeriodicState)
     if kept is not None:
         go_on(run, search, rounds, kept)
-        run.em = kept.em
     if run.em is not None:
         return run.em.stopped
     with clock.part(1 - settings.em_share):

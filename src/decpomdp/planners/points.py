@@ -76,23 +76,32 @@ class Points:
     def __len__(self) -> int:
         return len(self._known)
 
+    def all(self) -> list[Point]:
+        """Every point, in the order in which they were met."""
+        return list(self._known.values())
+
+    def forget(self) -> None:
+        """No points are known."""
+        self._known, self._alike = {}, {}
+
     def point(self, occupancy: Occupancy, left: int | None) -> Point:
         """The point of a compressed occupancy state, new or known."""
-        rows = b"|".join(
-            (str((left, occupancy.counts)).encode(), occupancy.labels.tobytes(), occupancy.groups.tobytes(),
-             occupancy.state.tobytes())
-        )  # fmt: skip
-        key = rows + (np.round(occupancy.weight, DIGITS) + 0.0).tobytes()
-        found = self._known.get(key)
+        found = self._known.get(_keys(occupancy, left)[1])
         if found is None:
             vectors = self.central.at(left)
             upper = float(kernels.central_value(occupancy.groups, occupancy.state, occupancy.weight, vectors))
-            found = self._known[key] = Point(occupancy, left, upper)
-            found.alike = self._alike.setdefault(rows, [])
-            found.lower = self.central.least[0] if left is None else upper if left == 0 else -math.inf
+            lower = self.central.least[0] if left is None else upper if left == 0 else -math.inf
+            found = self.known(Point(occupancy, left, upper, lower))
             self.interpolate(found)
-            found.alike.append(found)
         return found
+
+    def known(self, point: Point) -> Point:
+        """A new point becomes one of them."""
+        rows, key = _keys(point.occupancy, point.left)
+        self._known[key] = point
+        point.alike = self._alike.setdefault(rows, [])
+        point.alike.append(point)
+        return point
 
     def interpolate(self, point: Point) -> None:
         """Lower a point's upper bound by those of the latest points with the same rows."""
@@ -184,3 +193,10 @@ class Points:
         """The layers of that policy."""
         layers = [edge.layer for edge in self.best_edges(point)]
         return [*layers[:-1], last_layer(layers[-1])]
+
+
+def _keys(occupancy: Occupancy, left: int | None) -> tuple[bytes, bytes]:
+    """Equal for points with the same rows; equal for points that are one."""
+    arrays = (occupancy.labels, occupancy.groups, occupancy.state)
+    rows = b"|".join((str((left, occupancy.counts)).encode(), *(array.tobytes() for array in arrays)))
+    return rows, rows + (np.round(occupancy.weight, DIGITS) + 0.0).tobytes()

@@ -1,0 +1,119 @@
+"""Intervals that are usually right although importance ratios are skewed: three kinds, and what they span together.
+
+Episodes are drawn again with replacement, and everything is computed again from each draw.
+
+  corrected     quantiles of the new estimates, corrected for bias and skewness (BCa; Efron 1987)
+  studentised   quantiles of (new estimate - estimate) / (standard error in the new draw), times the standard error:
+                where an estimate and its own error rise together, as with skewed ratios, this sees it (Hall 1988)
+  spread        Student's t with df = 2 n / (kurtosis - 1) degrees of freedom: the variance of n values is itself known
+                like one of df + 1 normal values, and when a few episodes carry it, df is next to nothing
+
+(df: Satterthwaite 1946, with the variance of a sample variance.) The interval is the smallest that holds all three.
+Where many episodes agree they are nearly the same; each of them falls short somewhere else when few do. Each is made
+for three quarters of the risk, because draws from the data know too little of the tails that the data come from.
+Still nothing is promised: episodes that are missing from the data are missing from every new draw.
+
+The standard error of the self-normalised estimate is that of its linear part (the delta method), of which episode k has
+sum_t w_kt (r_kt - R_t) / (sum of w_t), with R_t the estimate's part of step t.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.evaluation.offpolicy_estimates import Weighted, inverse
+
+Floats = NDArray[np.float64]
+
+DRAWS_AT_A_TIME = 64
+MARGIN = 0.75  # share of the risk that the intervals are made for; coverage is measured in docs/offpolicy.md
+NOTHING = 1e-9  # a new draw with a smaller share of the standard error has none: it drew one episode, or equal ones
+
+
+def bootstrap(weighted: Weighted, resamples: int, confidence: float, seed: int) -> tuple[Floats, Floats]:
+    """[3, 2] intervals and [3] the estimates themselves, in the order of NAMES. An end may be infinite."""
+    estimates = weighted.estimates(np.ones((1, len(weighted.rewards))))[0]
+    new, errors = (np.concatenate(parts) for parts in zip(*_again(weighted, resamples, seed), strict=True))
+    without, level = weighted.without_one(), 1 - MARGIN * (1 - confidence)
+    each = [spanned(new[:, i], errors[:, i], estimates[i], without[:, i], level) for i in range(len(estimates))]
+    return np.array(each), estimates
+
+
+def spanned(new: Floats, errors: Floats, estimate: float, without: Floats, confidence: float) -> tuple[float, float]:
+    """The smallest interval that holds all three, from new draws [b] and from what is left without episode k, [k]."""
+    gap = without.mean() - without  # [k] in proportion to the episode's linear part
+    size = max(float(np.abs(gap).max()), 1e-300)
+    error = size * float(np.sqrt(((gap / size) ** 2).sum() * (len(gap) - 1) / len(gap)))  # of the jackknife
+    ends = np.array(
+        [
+            corrected(new, estimate, gap / size, confidence),
+            studentised(new, errors, estimate, error, confidence),
+            spread(estimate, error, gap / size, confidence),
+        ]
+    )
+    return float(ends[:, 0].min()), float(ends[:, 1].max())
+
+
+def corrected(new: Floats, estimate: float, gap: Floats, confidence: float) -> tuple[float, float]:
+    """The bias-corrected and accelerated interval; `gap` is every episode's part, in any unit."""
+    from scipy.special import ndtr, ndtri
+
+    share = np.mean(new < estimate) + 0.5 * np.mean(new == estimate)
+    bias = ndtri(np.clip(share, 1 / (len(new) + 1), len(new) / (len(new) + 1)))
+    squares = float((gap**2).sum())
+    skew = float((gap**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
+    ends = bias + ndtri(np.array([(1 - confidence) / 2, (1 + confidence) / 2]))
+    levels = ndtr(bias + ends / np.maximum(1 - skew * ends, 1e-3))
+    low, high = np.quantile(new, levels)
+    return float(low), float(high)
+
+
+def studentised(new: Floats, errors: Floats, estimate: float, error: float, confidence: float) -> tuple[float, float]:
+    """The interval from how many of their own standard errors new estimates are away; infinite where they have none."""
+    if error == 0:
+        return estimate, estimate
+    away = new - estimate
+    known = errors > NOTHING * error
+    ratios = np.where(known, away / np.where(known, errors, 1.0), np.where(away == 0, 0.0, np.copysign(np.inf, away)))
+    low = float(np.quantile(ratios, (1 - confidence) / 2, method="lower"))
+    high = float(np.quantile(ratios, (1 + confidence) / 2, method="higher"))
+    return estimate - high * error, estimate - low * error
+
+
+def spread(estimate: float, error: float, gap: Floats, confidence: float) -> tuple[float, float]:
+    """Student's interval with as many degrees of freedom as the kurtosis of the episodes' parts leaves."""
+    from scipy.special import stdtrit
+
+    count, squares = len(gap), float((gap**2).sum())
+    kurtosis = count * float((gap**4).sum()) / squares**2 if squares > 0 else 1.0
+    freedom = min(count - 1.0, 2 * count / max(kurtosis - 1, 1e-9))
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    return estimate - half, estimate + half
+
+
+def _again(weighted: Weighted, resamples: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
+    """Estimates [b, 3] of new draws and their standard errors [b, 3], some draws at a time."""
+    rng = np.random.default_rng(seed)
+    count = len(weighted.shares)
+    size = np.maximum(np.abs(weighted.shares).max(axis=0), 1e-300)  # [2] so that squares stay finite
+    parts = (weighted.shares - weighted.shares.mean(axis=0)) / size  # [k, 2]
+    for first in range(0, resamples, DRAWS_AT_A_TIME):
+        counts = _draws(rng, count, min(DRAWS_AT_A_TIME, resamples - first))
+        variance = counts @ parts**2 / count - (counts @ parts / count) ** 2
+        errors = size * np.sqrt(np.maximum(variance, 0.0) / count)
+        yield weighted.estimates(counts), np.concatenate([errors, _normal_errors(weighted, counts)], axis=1)
+
+
+def _normal_errors(weighted: Weighted, counts: Floats) -> Floats:
+    """[b, 1]: standard error of the self-normalised estimate in every draw."""
+    size = max(float(np.abs(weighted.gains).max()), 1e-300)
+    per_weight = inverse(counts @ weighted.scaled)  # [b, t]
+    means = (counts @ weighted.gains) / size * per_weight
+    parts = weighted.gains @ per_weight.T / size - weighted.scaled @ (means * per_weight).T  # [k, b]
+    return size * np.sqrt((counts.T * parts**2).sum(axis=0))[:, None]
+
+
+def _draws(rng: np.random.Generator, count: int, draws: int) -> Floats:
+    """[b, k]: how often every episode was drawn."""
+    return np.stack([np.bincount(rng.integers(count, size=count), minlength=count) for _ in range(draws)]).astype(float)
