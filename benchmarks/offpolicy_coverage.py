@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 import decpomdp as dp
+from decpomdp.domains.load import load_model
+from decpomdp.evaluation.offpolicy import Estimate
 
 CONFIDENCE, RESAMPLES = 0.9, 500
 KINDS = ("ordinary", "per_decision", "self_normalised", "guaranteed")
@@ -30,7 +32,7 @@ def cases() -> list[Case]:
     careful = _same("recycling", [0, 1], [[0, 1], [0, 1]], 0.3)
     listening = _same("dectiger", [0, 0, 1, 0, 2], [[1, 3], [2, 0], [0, 0], [0, 4], [0, 0]], 0.3)
     sending = _same("broadcast", [0, 1], [[0, 1], [1, 0]], 0.2)
-    anything = {name: dp.Team.uniform(dp.load_model(name)) for name in ("recycling", "dectiger", "broadcast")}
+    anything = {name: dp.Team.uniform(load_model(name)) for name in ("recycling", "dectiger", "broadcast")}
     return [
         Case("broadcast", sending, sending.exploring(0.4), 500, 6, "exploring 0.4"),
         Case("broadcast", sending, anything["broadcast"], 1000, 4, "random"),
@@ -46,7 +48,7 @@ def cases() -> list[Case]:
 
 def measure(case: Case, sets: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """[set, 4] whether each interval holds the value and its width, [set] whether warned, and effective episodes."""
-    model = dp.load_model(case.problem)
+    model = load_model(case.problem)
     span = (float(model.reward.min()), float(model.reward.max()))
     value = dp.exact_value(model, case.team, case.horizon).value
     held, widths, warned, sizes = [], [], [], []
@@ -61,13 +63,13 @@ def measure(case: Case, sets: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     return np.array(held), np.array(widths), np.array(warned), np.array(sizes)
 
 
-def _ends(estimate: dp.Estimate) -> tuple[float, float]:
+def _ends(estimate: Estimate) -> tuple[float, float]:
     return estimate.low, estimate.high
 
 
 def _same(problem: str, actions: list[int], moves: list[list[int]], explore: float) -> dp.Team:
     """Both agents with the same controller, which acts at random now and then."""
-    model = dp.load_model(problem)
+    model = load_model(problem)
     controller = dp.Controller.deterministic(actions, moves, len(model.agents[0].actions))
     return dp.Team.of(model, [controller, controller]).exploring(explore)
 

@@ -1,13 +1,16 @@
 """`learn`: whatever there is to learn from goes in, a team comes out."""
 
 import inspect
+import math
 import os
 import typing
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Simulator, Watch, checks, unwatched
+from decpomdp.core.errors import LearningWarning
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.progress import watching
 from decpomdp.domains.load import opened
@@ -83,7 +86,19 @@ def learn(
     limit = None if time_limit is None else checks.number("time_limit", time_limit, 0.0, 1e9)
     shared = {"seed": checks.whole("seed", seed, 0, 2**63 - 1), "time_limit": limit, "threads": checks.threads(threads)}
     with watching(checks.truth("progress", progress), checks.callback("watch", watch)) as watched:
-        return worker(given, **shared, watch=watched, keeper=keeper, **options)
+        fit = worker(given, **shared, watch=watched, keeper=keeper, **options)
+    if not any(_is_number(row.get("value")) for row in fit.trace):
+        warnings.warn(
+            "nothing was learned before the limits were reached: the team is the one it began with; "
+            "allow more time or steps",
+            LearningWarning,
+            stacklevel=2,
+        )
+    return fit
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, float | int) and math.isfinite(cell)
 
 
 def _worker(given: DecPOMDP | Simulator | Episodes | Sequence[Episodes], method: str) -> Callable[..., Fit]:

@@ -1,0 +1,29 @@
+"""`learn`: what goes in, and what is said when nothing comes out."""
+
+import pytest
+
+import decpomdp as dp
+
+
+@pytest.mark.parametrize(("method", "limits"), [("search", {"time_limit": 0.0}), ("sbpr", {"steps": 10})])
+def test_nothing_learned_is_said(method, limits):
+    with pytest.warns(dp.LearningWarning, match="nothing was learned"):
+        dp.learn("broadcast", method, **limits)
+
+
+def test_unknown_options_and_contradictions_are_refused():
+    with pytest.raises(dp.InputError, match="search: expected options among .*, got nodes"):
+        dp.learn("broadcast", nodes=3)
+    episodes = dp.simulate("broadcast", episodes=5, horizon=3)
+    with pytest.raises(dp.InputError, match="method: expected none for learning from episodes"):
+        dp.learn(episodes, "sbpr")
+    with pytest.raises(dp.InputError, match="settings: expected a SearchSettings, got LearnSettings"):
+        dp.learn("broadcast", settings=dp.LearnSettings())
+
+
+def test_another_discount_for_episodes():
+    episodes = dp.simulate("broadcast", episodes=20, horizon=3)
+    settings = dp.LearnSettings(sweeps=1, truncation=2)
+    assert dp.learn(episodes, discount=0.5, settings=settings).team.discount == 0.5
+    with pytest.raises(dp.InputError, match="discount: expected none beside several batches"):
+        dp.learn([episodes, episodes], discount=0.5)
