@@ -24,7 +24,7 @@ def team_file(tmp_path):
 
 
 def test_list(run, as_json):
-    assert [problem["name"] for problem in as_json("list")["problems"]] == [*dp.names(), "traffic"]
+    assert [problem["name"] for problem in as_json("list")["problems"]] == [*dp.names(), "traffic", "sumo"]
     assert "marsrovers" in run("list")[1]
 
 

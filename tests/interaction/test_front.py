@@ -12,7 +12,7 @@ def test_nothing_learned_is_said(method, limits):
 
 
 def test_unknown_options_and_contradictions_are_refused():
-    with pytest.raises(dp.InputError, match="search: expected options among .*, got nodes"):
+    with pytest.raises(dp.InputError, match=r"search: expected options among .*, got nodes"):
         dp.learn("broadcast", nodes=3)
     episodes = dp.simulate("broadcast", episodes=5, horizon=3)
     with pytest.raises(dp.InputError, match="method: expected none for learning from episodes"):
@@ -21,6 +21,7 @@ def test_unknown_options_and_contradictions_are_refused():
         dp.learn("broadcast", settings=dp.LearnSettings())
 
 
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_another_discount_for_episodes():
     episodes = dp.simulate("broadcast", episodes=20, horizon=3)
     settings = dp.LearnSettings(sweeps=1, truncation=2)

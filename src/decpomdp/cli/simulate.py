@@ -43,7 +43,8 @@ def simulate(
 
     model = load(problem, discount)
     pieces = _pieces(model, policy, explore, episodes, horizon, seed)
-    facts = {"policy": policy, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
+    told: dict[str, str] = getattr(model, "facts", {})
+    facts = {**told, "policy": policy, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
     returns = []
     if out is None:
         returns = [piece.returns() for piece in pieces]

@@ -34,6 +34,8 @@ _NOTES = {
 _SIMULATORS = {
     "traffic": "lights on a 10x10 grid of streets, a reconstruction; traffic:N for NxN "
     "(10^20 states, 2 actions, 3 observations)",
+    "sumo": "lights of a 4x4 or 10x10 grid in SUMO, needs decpomdp[sumo]; sumo:4, sumo:10, sumo:4:signs "
+    "(2 actions, 15 observations)",
 }
 
 

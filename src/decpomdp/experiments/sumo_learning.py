@@ -8,9 +8,9 @@ acts at every light, on a grid of any size.
 *Credit.* The team's reward is the sum of what waits at every light. One light's part in it drowns in what the others
 do. For learning, and for nothing else, a light is credited with minus the number of vehicles that are on their way to
 it, standing or rolling, and (with weight `neighbours`) to the lights next to it. The time that vehicles spend there is
-what they would need on a free street, which no light can change, and what the light costs them. Only those that stand
-would be the wrong thing to count: whoever switches makes a queue roll at once, and the vehicles that it stops still
-roll for a while. Whatever is reported or compared is the team's.
+what they would need on a free street, which no light can change, and what the light costs them. Those that stand are
+not all: whoever switches makes a queue roll at once, and the vehicles that it stops still roll for a while. Whatever is
+reported or compared is the team's.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ class SharedSettings:
     cap: float = 20.0  # of importance ratios
     step: float = 0.4  # change of a typical log probability in an iteration
     shrink: float = 100.0  # visits' worth of doubt about every advantage
-    floor: float = 0.0  # noise is small: every light's data count
+    floor: float = 0.0  # no advantage is taken for noise
     carry: float = 0.9  # of a row's strength stays when it is not visited any more
     openness: float = 0.1  # share of every choice that the start leaves open
     strength: float = 1000.0  # soft counts per row of the start

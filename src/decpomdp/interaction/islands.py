@@ -3,8 +3,8 @@
 The best one is not always the one to improve: a plan that has settled in the optimum which everyone meets first may
 need hundreds of hops to get out, while a fresh start that is still on its way passes it by in a few dozen. So there are
 always challengers. While the search is young all islands take turns. Later there is one challenger, with one hop in
-four, and three in four once the best one seems stuck; at the very end only the best one counts. A challenger that is
-behind and has stopped gaining makes way for a fresh start.
+four, and every other one once the best one seems stuck; in the last third only the best one counts. A challenger that
+is behind and has stopped gaining makes way for a fresh start.
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ from decpomdp.interaction.trial import Tally, Verdict
 
 REAL = 0.01  # standard deviations of a return: what counts as a gain here
 PATIENCE = 16  # hops without one after which a challenger that is behind makes way
-STUCK = 40  # hops without one after which the best plan is left mostly alone
+STUCK = 40  # hops without one after which the best plan gets only half of the turns
 TURNS = 4  # in which the best one and the challenger share
-LAST = 0.9  # of the search, from when on only the best one counts
+LAST = 0.65  # of the search, from when on only the best one counts: polish takes time
 
 
 class Island(NamedTuple):
@@ -77,7 +77,7 @@ class Islands:
             return turn % self.count
         if progress > LAST:
             return 0
-        own = 1 if self.best.idle >= STUCK else TURNS - 1  # turns of the best one
+        own = TURNS // 2 if self.best.idle >= STUCK else TURNS - 1  # turns of the best one
         return int(turn % TURNS >= own)
 
 

@@ -143,4 +143,5 @@ def _episodes(simulator: Simulator, paths: Paths, lengths: np.ndarray, terminate
         discount=simulator.discount,
         terminated=terminated,
         name=simulator.name,
+        facts=getattr(simulator, "facts", {}),  # how it was seen, where a simulator tells
     )
