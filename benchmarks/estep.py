@@ -1,35 +1,61 @@
 """One expectation step beside hmmlearn's and dynamax's, on the same data and the same number of threads.
 
     python benchmarks/estep.py            (make bench installs the peers and runs this)
+    python benchmarks/estep.py --episodes 50 --repeats 2 --nodes 4        (a quick look)
 
-An HMM with categorical emissions is the special case in which every action is a symbol and moves depend on nothing:
-there the expected counts must agree before anything is timed. Timed is one filter + count over K = 2000 episodes of
-T = 40 steps (the log likelihood of every step included; weighing left out, the peers have nothing like it). Ours has
-transitions that depend on action (4) and observation (2), the peers one matrix. hmmlearn computes in double precision
-on one thread; dynamax in single precision, pinned to one core, then given two. Ours is timed in both precisions and
-compared with each peer in the peer's own.
+An HMM with categorical emissions is the special case in which every action is a symbol and moves depend on nothing.
+Everyone gets the same symbols and the same start, moves and emissions. Before anything is timed, the log likelihood and
+the expected counts of that HMM must agree, hmmlearn's and dynamax's each in its own precision, and on the first
+episodes ours with moves that depend on action and observation, which is what is timed, with a plain forward-backward.
+
+Timed is one filter + count over K = 2000 episodes of T = 40 steps (the log likelihood of every step included; weighing
+left out, the peers have nothing like it), the best of equally many repeats. Ours has transitions that depend on action
+(4) and observation (2), the peers one matrix. hmmlearn computes in double precision on one thread; dynamax in single
+precision, pinned to one core, then given two. Ours is timed in both precisions and compared with each peer in the
+peer's own.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 import numpy as np
 
-K, T, SYMBOLS, SEEN = 2000, 40, 4, 2
-SIZES = (10, 30, 50)
+T, SYMBOLS, SEEN = 40, 4, 2
 FLOPS = 6  # per Z^2 and step: three matrix products
+SLICE = 5  # episodes on which the dependent moves are checked
+NEAR = {"double": 1e-8, "single": 2e-4}  # relative; single rounds at every step of an episode
 
 
-def tables(rng, nodes):
-    start, move = rng.dirichlet(np.ones(nodes)), rng.dirichlet(np.ones(nodes), nodes)
-    return start, move, rng.dirichlet(np.ones(SYMBOLS), nodes)
+class Hmm(NamedTuple):
+    """Data and parameters: the same for all, from the number of nodes alone."""
+
+    symbols: np.ndarray  # [k, t]
+    seen: np.ndarray  # [k, t]
+    start: np.ndarray  # [i]
+    move: np.ndarray  # [i, j]
+    dependent: np.ndarray  # [pair, i, j]
+    emit: np.ndarray  # [i, symbol]
 
 
-def best_of(work, repeats=7):
+def hmm(nodes, episodes):
+    rng = np.random.default_rng(nodes)
+    return Hmm(
+        rng.integers(0, SYMBOLS, (episodes, T)),
+        rng.integers(0, SEEN, (episodes, T)),
+        rng.dirichlet(np.ones(nodes)),
+        rng.dirichlet(np.ones(nodes), nodes),
+        rng.dirichlet(np.ones(nodes), (SYMBOLS * SEEN, nodes)),
+        rng.dirichlet(np.ones(SYMBOLS), nodes),
+    )
+
+
+def best_of(work, repeats):
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()
@@ -38,8 +64,8 @@ def best_of(work, repeats=7):
     return min(times)
 
 
-def ours(nodes, symbols, seen, start, move, emit, threads, precision="double"):
-    """(seconds of one step, counts) of our expectation step."""
+def ours(case, move, seen, threads, precision="double", repeats=0):
+    """(seconds of one step, log likelihood, counts) of our expectation step; every episode weighs 1."""
     from decpomdp.core import Agent, Episodes
     from decpomdp.engines.threads import serial_products
     from decpomdp.filtering.filter import filtered
@@ -48,118 +74,152 @@ def ours(nodes, symbols, seen, start, move, emit, threads, precision="double"):
     from decpomdp.learners.learn import PRECISIONS
     from decpomdp.learners.posterior import AgentPosterior, Counts
     from decpomdp.learners.sweep import Evaluated, Task, count, cumulated
-    from decpomdp.learners.weighing import steps_of, weigh
+    from decpomdp.learners.weighing import Weighed, steps_of
 
-    width = move.shape[0] if move.ndim == 3 else 1
-    agent = Agent("x", tuple(map(str, range(SYMBOLS))), tuple(map(str, range(width // SYMBOLS or 1))))
+    (count_of, _), nodes = case.symbols.shape, len(case.start)
+    width = len(move) // SYMBOLS
+    agent = Agent("x", tuple(map(str, range(SYMBOLS))), tuple(map(str, range(width))))
     observations = seen.copy()
     observations[:, 0] = -1
-    rewards = np.zeros((K, T))
+    rewards = np.zeros((count_of, T))
     rewards[:, -1] = 1.0
     data = Episodes(
-        (agent,), np.arange(K + 1) * T, observations.reshape(-1, 1), symbols.reshape(-1, 1),
-        np.ones((K * T, 1)), rewards.ravel(), 1.0,
+        (agent,), np.arange(count_of + 1) * T, observations.reshape(-1, 1), case.symbols.reshape(-1, 1),
+        np.ones((count_of * T, 1)), rewards.ravel(), 1.0,
     )  # fmt: skip
-    matrices = np.tile(move, (SYMBOLS, 1, 1)) if move.ndim == 2 else move
-    back = np.ascontiguousarray(matrices.transpose(0, 2, 1))
-    initial = np.tile(start, (1 + len(agent.observations), 1))
     kind = PRECISIONS[precision]
-    laid = (Tables(*(t.astype(kind) for t in (initial, np.ascontiguousarray(emit.T), matrices, back))),)
-    task = Task(lay_out(data, nodes), steps_of(data, np.zeros(K * T)), float(K), None, False, threads, kind)
-    empty = Counts(np.zeros((1, nodes)), np.zeros((nodes, SYMBOLS)), np.zeros((nodes, SYMBOLS, 1, nodes)))
+    initial, back = np.tile(case.start, (1 + width, 1)), np.ascontiguousarray(move.transpose(0, 2, 1))
+    laid = (Tables(*(t.astype(kind) for t in (initial, np.ascontiguousarray(case.emit.T), move, back))),)
+    steps = steps_of(data, np.zeros(count_of * T))
+    task = Task(lay_out(data, nodes), steps, float(count_of), None, False, threads, kind)
+    empty = Counts(np.zeros((1, nodes)), np.zeros((nodes, SYMBOLS)), np.zeros((nodes, SYMBOLS, width, nodes)))
     holder = (AgentPosterior(agent, None, empty, None, None, None),)
+    weighed = Weighed(rewards.ravel(), 0.0, 0.0, np.ones(T))  # as the peers do: all of an episode's weight at its end
     result = {}
 
+    def step():
+        result["logs"], kept = filtered(task.layout, laid, True, threads)
+        result["counts"] = count(task, Evaluated(holder, laid, weighed, 0.0, kept))[0]
+
     with serial_products():
-        logs, _ = filtered(task.layout, laid, False, threads)
-        weighed = weigh(task.steps, cumulated(logs, data))
-
-        def step():
-            _, kept = filtered(task.layout, laid, True, threads)
-            result["counts"] = count(task, Evaluated(holder, laid, weighed, 0.0, kept))[0]
-
         step()
-        seconds = best_of(step, 40)
-    return seconds, result
+        seconds = best_of(step, repeats) if repeats else 0.0
+    return seconds, float(cumulated(result["logs"], data)[T - 1 :: T].sum()), result["counts"]
 
 
-def hmmlearn_step(nodes, symbols, start, move, emit):
+def hmmlearn_step(case, repeats):
+    """(seconds, log likelihood, visits[i, symbol], moves[i, j])."""
     from hmmlearn.hmm import CategoricalHMM
 
-    model = CategoricalHMM(nodes, implementation="scaling", n_features=SYMBOLS)
-    model.startprob_, model.transmat_, model.emissionprob_ = start, move, emit
-    data, lengths = symbols.reshape(-1, 1), [T] * K
-    stats = model._do_estep(data, lengths)[0]
-    return best_of(lambda: model._do_estep(data, lengths), 7), stats
+    model = CategoricalHMM(len(case.start), implementation="scaling", n_features=SYMBOLS)
+    model.startprob_, model.transmat_, model.emissionprob_ = case.start, case.move, case.emit
+    data, lengths = case.symbols.reshape(-1, 1), [T] * len(case.symbols)
+    stats, logs = model._do_estep(data, lengths)
+    return best_of(lambda: model._do_estep(data, lengths), repeats), logs, stats["obs"], stats["trans"]
 
 
-def dynamax_seconds():
-    """{nodes: seconds}: run in a process of its own, so that it can be pinned."""
+def dynamax_steps(sizes, episodes, repeats):
+    """{nodes: [seconds, log likelihood, visits, moves]}: run in a process of its own, so that it can be pinned."""
     import jax
     import jax.numpy as jnp
     from dynamax.hidden_markov_model import CategoricalHMM
 
     found = {}
-    for nodes in SIZES:
+    for nodes in sizes:
+        case = hmm(nodes, episodes)
         model = CategoricalHMM(nodes, 1, SYMBOLS)
-        params, _ = model.initialize(jax.random.PRNGKey(0))
-        data = jnp.array(np.random.default_rng(0).integers(0, SYMBOLS, (K, T, 1)))
+        params, _ = model.initialize(
+            initial_probs=jnp.array(case.start),
+            transition_matrix=jnp.array(case.move),
+            emission_probs=jnp.array(case.emit[:, None, :]),
+        )
+        data = jnp.array(case.symbols[:, :, None])
         step = jax.jit(jax.vmap(lambda episode, m=model, p=params: m.e_step(p, episode)))
-        jax.block_until_ready(step(data))
-        found[nodes] = best_of(lambda s=step, d=data: jax.block_until_ready(s(d)), 20)
+        (_, moves, visits), logs = jax.block_until_ready(step(data))
+        seconds = best_of(lambda s=step, d=data: jax.block_until_ready(s(d)), repeats)
+        summed = (np.asarray(part, float).sum(axis=0).reshape(nodes, -1).tolist() for part in (visits["sum_x"], moves))
+        found[nodes] = [seconds, float(np.asarray(logs, float).sum()), *summed]
     return found
 
 
-def dynamax_on(cores):
-    """dynamax's times on that many cores, or None when it is not installed."""
+def dynamax_on(cores, options):
+    """dynamax's results on that many cores, or None when it is not installed."""
+    if importlib.util.find_spec("dynamax") is None:
+        return None
+    given = [
+        "--episodes",
+        str(options.episodes),
+        "--repeats",
+        str(options.repeats),
+        "--nodes",
+        *map(str, options.nodes),
+    ]
     run = subprocess.run(
-        [sys.executable, __file__, "--dynamax", str(cores)], capture_output=True, text=True, check=False
+        [sys.executable, __file__, "--dynamax", str(cores), *given], stdout=subprocess.PIPE, text=True, check=True
     )
-    return {int(k): v for k, v in json.loads(run.stdout.splitlines()[-1]).items()} if run.returncode == 0 else None
+    return {int(k): v for k, v in json.loads(run.stdout.splitlines()[-1]).items()}
 
 
-def check_equal(found, stats, near):
-    """Our counts equal hmmlearn's where weights are the same for all episodes."""
-    assert np.allclose(found["counts"].visits, stats["obs"], rtol=near, atol=near)
-    assert np.allclose(found["counts"].moves.sum(axis=(1, 2)), stats["trans"], rtol=near, atol=near)
+def plain(case):
+    """(log likelihood, visits[i, symbol], moves[i, a, o, j]) with dependent moves: forward-backward, step by step."""
+    nodes = len(case.start)
+    visits, moves, total = np.zeros((nodes, SYMBOLS)), np.zeros((nodes, SYMBOLS, SEEN, nodes)), 0.0
+    for symbols, seen in zip(case.symbols, case.seen, strict=True):
+        matrices = [case.dependent[symbols[t] * SEEN + seen[t + 1]] for t in range(T - 1)]
+        alpha, beta = [case.start * case.emit[:, symbols[0]]], [np.ones(nodes)]
+        for t in range(T - 1):
+            alpha.append(alpha[-1] @ matrices[t] * case.emit[:, symbols[t + 1]])
+        for t in range(T - 2, -1, -1):
+            beta.insert(0, matrices[t] @ (case.emit[:, symbols[t + 1]] * beta[0]))
+        likelihood = alpha[-1].sum()
+        total += np.log(likelihood)
+        for t in range(T):
+            visits[:, symbols[t]] += alpha[t] * beta[t] / likelihood
+        for t in range(T - 1):
+            after = case.emit[:, symbols[t + 1]] * beta[t + 1]
+            moves[:, symbols[t], seen[t + 1]] += np.outer(alpha[t], after) * matrices[t] / likelihood
+    return total, visits, moves
 
 
-def compare(nodes, peak, dynamax):
-    rng = np.random.default_rng(nodes)
-    start, move, emit = tables(rng, nodes)
-    symbols, seen = rng.integers(0, SYMBOLS, (K, T)), rng.integers(0, SEEN, (K, T))
-    peer, stats = hmmlearn_step(nodes, symbols, start, move, emit)
-    equal_weights(nodes, symbols, start, move, emit, stats)
-    dependent = rng.dirichlet(np.ones(nodes), (SYMBOLS * SEEN, nodes))
+def check_equal(who, found, wanted, near):
+    """Log likelihood, visits and moves."""
+    for name, one, other in zip(("log likelihood", "visits", "moves"), found, wanted, strict=True):
+        size = np.abs(other).max()
+        if not np.allclose(one, other, rtol=near, atol=near * size):
+            gap = np.abs(np.subtract(one, other)).max() / size
+            sys.exit(f"{who}: {name} differ from ours by {gap:.2g} of the largest; nothing was timed")
+
+
+def check(case, precision, peers):
+    """Everyone computes the same; `peers`: {name: (log likelihood, visits, moves)}."""
+    every, nothing = np.tile(case.move, (SYMBOLS, 1, 1)), np.zeros_like(case.seen)
+    _, logs, counts = ours(case, every, nothing, 1, precision)
+    for who, found in peers.items():
+        check_equal(who, found, (logs, counts.visits, counts.moves.sum(axis=(1, 2))), NEAR[precision])
+    few = case._replace(symbols=case.symbols[:SLICE], seen=case.seen[:SLICE])
+    _, logs, counts = ours(few, few.dependent, few.seen, 1, precision)
+    check_equal("plain forward-backward", plain(few), (logs, counts.visits, counts.moves), NEAR[precision])
+
+
+def compare(nodes, peak, dynamax, options):
+    case = hmm(nodes, options.episodes)
+    peer, *result = hmmlearn_step(case, options.repeats)
+    singles = {f"dynamax({cores})": found[nodes][1:] for cores, found in dynamax.items() if found}
+    check(case, "double", {"hmmlearn": result})
+    check(case, "single", {"hmmlearn": result, **singles})
     for precision in ("double", "single"):
-        one, _ = ours(nodes, symbols, seen, start, dependent, emit, 1, precision)
-        two, _ = ours(nodes, symbols, seen, start, dependent, emit, 2, precision)
-        rate = FLOPS * nodes**2 * K * T / one / 1e9
+        one, two = (ours(case, case.dependent, case.seen, threads, precision, options.repeats)[0] for threads in (1, 2))
+        rate = FLOPS * nodes**2 * case.symbols.size / one / 1e9
         line = f"Z={nodes:3d} {precision}  ours {one * 1e3:6.1f} ms (1 thread) {two * 1e3:6.1f} ms (2)"
         if precision == "double":
             line += f"  hmmlearn {peer * 1e3:6.1f} ms = {peer / one:5.1f} x"
         else:
             for cores, seconds in ((1, one), (2, two)):
                 if dynamax[cores]:
-                    other = dynamax[cores][nodes]
+                    other = dynamax[cores][nodes][0]
                     line += f"  dynamax({cores}) {other * 1e3:6.1f} ms = {other / seconds:4.1f} x"
         share = 100 * rate / peak[precision]
         print(f"{line}  {rate:4.1f} GFlop/s = {share:.0f} % of a large matrix product", flush=True)
-
-
-def equal_weights(nodes, symbols, start, move, emit, stats):
-    """hmmlearn weighs episodes equally; ours by likelihood. Undo that by giving each episode its own weight."""
-    from decpomdp.learners import weighing
-
-    plain = weighing.weigh
-    try:
-        weighing.weigh = None  # the name is imported by `ours` at call time
-        weighing.weigh = lambda steps, log_team, *rest: plain(steps, steps.log_behaviour, *rest)
-        for precision, near in (("double", 1e-8), ("single", 1e-4)):
-            _, found = ours(nodes, symbols, np.zeros((K, T), int), start, move, emit, 1, precision)
-            check_equal(found, stats, near)
-    finally:
-        weighing.weigh = plain
 
 
 def peak_rate(precision):
@@ -174,16 +234,19 @@ def peak_rate(precision):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dynamax", type=int, help=argparse.SUPPRESS)
-    cores = parser.parse_args().dynamax
-    if cores:
-        os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:cores]))
-        print(json.dumps(dynamax_seconds()))
+    parser.add_argument("--episodes", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--nodes", type=int, nargs="+", default=[10, 30, 50])
+    options = parser.parse_args()
+    if options.dynamax:
+        os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: options.dynamax]))
+        print(json.dumps(dynamax_steps(options.nodes, options.episodes, options.repeats)))
         return
     peak = {precision: peak_rate(precision) for precision in ("double", "single")}
-    dynamax = {cores: dynamax_on(cores) for cores in (1, 2)}
-    print(f"one expectation step, K = {K}, T = {T}; counts equal to hmmlearn's checked first")
-    for nodes in SIZES:
-        compare(nodes, peak, dynamax)
+    dynamax = {cores: dynamax_on(cores, options) for cores in (1, 2)}
+    print(f"one expectation step, K = {options.episodes}, T = {T}, best of {options.repeats}; all counts checked first")
+    for nodes in options.nodes:
+        compare(nodes, peak, dynamax, options)
 
 
 if __name__ == "__main__":

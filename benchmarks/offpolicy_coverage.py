@@ -1,4 +1,4 @@
-"""How often do off-policy intervals hold the exact value? Many synthetic data sets per case; the table of docs/offpolicy.md.
+"""How often do off-policy intervals hold the exact value? Over many data sets: the table of docs/offpolicy.md.
 
     python benchmarks/offpolicy_coverage.py [data sets per case] [cases by number, such as 0,3]
 
@@ -15,7 +15,7 @@ import decpomdp as dp
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation.offpolicy import Estimate
 
-CONFIDENCE, RESAMPLES = 0.9, 500
+CONFIDENCE, RESAMPLES = 0.9, 300
 KINDS = ("ordinary", "per_decision", "self_normalised", "guaranteed")
 
 
@@ -37,9 +37,7 @@ def cases() -> list[Case]:
         Case("broadcast", sending, sending.exploring(0.4), 500, 6, "exploring 0.4"),
         Case("broadcast", sending, anything["broadcast"], 1000, 4, "random"),
         Case("recycling", careful, careful.exploring(0.5), 300, 4, "exploring 0.5"),
-        Case("recycling", careful, anything["recycling"], 300, 4, "random"),
         Case("recycling", careful, anything["recycling"], 1000, 4, "random"),
-        Case("recycling", careful, anything["recycling"], 10000, 4, "random"),
         Case("dectiger", listening, listening.exploring(0.5), 1000, 3, "exploring 0.5"),
         Case("dectiger", listening, anything["dectiger"], 1000, 3, "random"),
         Case("dectiger", listening, anything["dectiger"], 4000, 3, "random"),

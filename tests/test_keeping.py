@@ -1,5 +1,7 @@
 """Work that is killed at any offer and continued from the bytes of its state ends as if nothing had happened."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -45,7 +47,8 @@ def killed(work, often):
 
 
 def timeless(fit):
-    return [{key: cell for key, cell in row.items() if key != "seconds"} for row in fit.trace]
+    """The trace as a text, in which 2 is not 2.0."""
+    return [json.dumps({key: cell for key, cell in row.items() if key != "seconds"}) for row in fit.trace]
 
 
 def episodes():
@@ -74,7 +77,7 @@ WORKS = {
         5,
         lambda: (
             lambda keeper: dp.learn(
-                "dectiger", "sbpr", iterations=60, seed=2, settings=SbprSettings(**SMALL), keeper=keeper
+                "dectiger", "sbpr", iterations=36, seed=2, settings=SbprSettings(**SMALL), keeper=keeper
             )
         ),
     ),
@@ -127,8 +130,13 @@ WORKS = {
 }
 
 
+SLOW = ("planning by fb-hsvi", "planning by em")
+
+
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-@pytest.mark.parametrize("name", WORKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in WORKS]
+)
 def test_nothing_changes(name):
     often, made = WORKS[name]
     work = made()
@@ -137,7 +145,7 @@ def test_nothing_changes(name):
     assert kills >= 1
     assert fit.team == expected.team
     assert fit.stopped == expected.stopped
-    np.testing.assert_equal(timeless(fit), timeless(expected))
+    assert timeless(fit) == timeless(expected)
     assert fit.settings == expected.settings
 
 
@@ -155,7 +163,7 @@ def test_the_comparison_can_fail():
     assert timeless(seeds[0]) != timeless(seeds[1])
 
 
-INTERRUPTED = ["search", "planning by pbvi", "planning by fb-hsvi", "planning by em", "planning by periem"]
+INTERRUPTED = ["search", "planning by pbvi", "planning by fb-hsvi, a few steps", "planning by periem"]
 
 
 @pytest.mark.parametrize("name", INTERRUPTED)

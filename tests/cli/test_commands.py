@@ -40,6 +40,9 @@ def test_info(run, as_json):
     }
     assert as_json("info", "dectiger", "--discount", 0.5)["discount"] == 0.5
     assert "2 agents, 2 states, 9 joint actions" in run("info", "dectiger")[1]
+    assert told["note"] is None
+    assert "note: " not in run("info", "dectiger")[1]
+    assert "searchbig recharges" in run("info", "recycling")[1].splitlines()[-1]
 
 
 def test_a_problem_is_a_name_or_a_file_everywhere(as_json, tmp_path, team_file):
@@ -132,6 +135,9 @@ def test_show(run, as_json, team_file):
     [
         (["info", "dectigr"], "did you mean dectiger?"),
         (["info", "missing.dpomdp"], "missing.dpomdp"),
+        (["info", "missing.csv"], "missing.csv: expected a problem, but there is no such file"),
+        (["learn", "missing.csv", "--out", "zz"], "missing.csv: expected a problem, but there is no such file"),
+        (["info", "missing.parquet"], "missing.parquet: expected a problem, but there is no such file"),
         (["frobnicate"], "No such command"),
         (["info"], "Missing argument"),
         (["simulate", "dectiger", "--episodes", "0"], "--episodes"),

@@ -104,7 +104,10 @@ def test_validate_names_row_and_column(run, tiger, tmp_path):
     pq.write_table(bad, "bad.parquet")
     code, out, err = run("validate", "bad.parquet")
     assert (code, out) == (2, "")
-    assert err == "error: bad.parquet: row 17, column action, agent agent2: expected a number from 0 to 2, got 5\n"
+    assert err == (
+        "error: bad.parquet: row 17 (episode 4, step 1), column action, agent agent2: "
+        "expected a number from 0 to 2, got 5\n"
+    )
     lines = (tmp_path / "long.csv").read_text().splitlines()
     lines[21] = lines[21].replace("listen", "jump").replace("open-left", "jump").replace("open-right", "jump")
     (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n")
@@ -131,7 +134,7 @@ def test_validate_names_a_problem_of_every_column(run, tiger, tmp_path):
     assert code == 2
     assert err.splitlines() == [
         "error: bad.parquet: row 9, column t: expected 0, 1, 2, ... within an episode, got 7",
-        "error: bad.parquet: row 5, column reward: expected a finite number, got inf",
+        "error: bad.parquet: row 5 (episode 1, step 1), column reward: expected a finite number, got inf",
     ]
     lines = [line.split(",") for line in (tmp_path / "long.csv").read_text().splitlines()]
     lines[3][1], lines[8][5], lines[9][7] = "soon", "much", "perhaps"
@@ -150,7 +153,7 @@ def test_convert_there_and_back(run, tiger, tmp_path):
     assert run("convert", "e.parquet", "a.csv")[0] == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "long.csv").read_bytes()
     for like in ("dectiger", "team.json", "e.parquet"):
-        code, out, _ = run("convert", "a.csv", "b.parquet", "--like", like)
+        code, out, _ = run("convert", "a.csv", "b.parquet", "--like", like, "--overwrite")
         assert code == 0
         assert "200 episodes, 800 steps" in out
         again = dp.read_episodes("b.parquet")
@@ -161,6 +164,18 @@ def test_convert_there_and_back(run, tiger, tmp_path):
     assert run("convert", "c.parquet", "d.csv")[0] == 0  # a long table needs no discount
     assert run("convert", "a.csv", "e2.parquet", "--like", "dectiger", "--discount", 0.5)[0] == 0
     assert dp.read_episodes("e2.parquet").discount == 0.5
+
+
+def test_convert_replaces_nothing_unasked(run, tiger, tmp_path):
+    (tmp_path / "mine.csv").write_text("precious")
+    code, _, err = run("convert", "e.parquet", "mine.csv")
+    assert (code, err) == (
+        2,
+        "error: mine.csv: expected a new file, got one that is there; --overwrite replaces it\n",
+    )
+    assert (tmp_path / "mine.csv").read_text() == "precious"
+    assert run("convert", "e.parquet", "mine.csv", "--overwrite")[0] == 0
+    assert (tmp_path / "mine.csv").read_bytes() == (tmp_path / "long.csv").read_bytes()
 
 
 def test_convert_with_other_names_of_columns(run, tiger, tmp_path):

@@ -9,7 +9,9 @@ from oracles import importance, making
 import decpomdp as dp
 from decpomdp.core import Agent, Controller, Episodes, InputError, Team
 from decpomdp.evaluation import exact_value, offpolicy_value
-from decpomdp.evaluation.offpolicy_intervals import corrected, log_wealth, mean_at_least
+from decpomdp.evaluation.offpolicy_bootstrap import bootstrap, corrected, spread, studentised
+from decpomdp.evaluation.offpolicy_estimates import weighted
+from decpomdp.evaluation.offpolicy_intervals import log_wealth, mean_at_least
 from decpomdp.evaluation.offpolicy_ratios import log_ratios
 
 
@@ -134,11 +136,53 @@ def test_the_guaranteed_interval_covers_at_least_as_often_as_it_says(many):
     assert np.median(widths) < 0.5 * trivial  # and it says something
 
 
-def test_the_bootstrap_covers_about_as_often_as_it_says(many):
-    told, value = many
+def covers(told, value, confidence=0.9):
+    """Every estimate's interval holds the value as often as it says, but for three standard errors of the count."""
     for name in ("ordinary", "per_decision", "self_normalised"):
-        covered = [getattr(one, name).low <= value <= getattr(one, name).high for one in told]
-        assert abs(np.mean(covered) - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 200)  # four standard errors of 200 data sets
+        held = [getattr(one, name).low <= value <= getattr(one, name).high for one in told]
+        assert np.mean(held) >= confidence - 3 * np.sqrt(confidence * (1 - confidence) / len(told)), name
+
+
+def test_the_bootstrap_covers_as_often_as_it_says(many):
+    told, value = many
+    covers(told, value)
+    widths = [[one.ordinary.high - one.ordinary.low, one.guaranteed[1] - one.guaranteed[0]] for one in told]
+    assert np.median(widths, axis=0)[0] < 0.5 * np.median(widths, axis=0)[1]  # and it says more than the guarantee
+
+
+def test_too_narrow_intervals_are_noticed(many):
+    told, value = many
+    half = [
+        replace(one, ordinary=replace(one.ordinary, low=(one.ordinary.low + one.ordinary.value) / 2)) for one in told
+    ]
+    with pytest.raises(AssertionError, match="ordinary"):
+        covers(half, value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("problem", "actions", "moves", "explore", "behaviour", "episodes", "horizon"),
+    [
+        ("recycling", [0, 1], [[0, 1], [0, 1]], 0.3, None, 1000, 4),
+        ("recycling", [0, 1], [[0, 1], [0, 1]], 0.3, 0.5, 300, 4),
+        ("broadcast", [0, 1], [[0, 1], [1, 0]], 0.2, 0.4, 500, 6),
+        ("dectiger", [0, 0, 1, 0, 2], [[1, 3], [2, 0], [0, 0], [0, 4], [0, 0]], 0.3, None, 1000, 3),
+    ],
+)
+def test_the_bootstrap_covers_where_ratios_are_skewed(problem, actions, moves, explore, behaviour, episodes, horizon):
+    """300 data sets of random actions (None) or of the team that explores more; only those without a warning count."""
+    model = dp.load(problem)
+    controller = Controller.deterministic(actions, moves, len(model.agents[0].actions))
+    team = Team.of(model, [controller, controller]).exploring(explore)
+    acting = Team.uniform(model) if behaviour is None else team.exploring(behaviour)
+    span = (float(model.reward.min()), float(model.reward.max()))
+    told = [
+        offpolicy_value(dp.simulate(model, acting, episodes, horizon, seed=seed), team, None, span, 0.9, 200, seed)
+        for seed in range(300)
+    ]
+    unwarned = [one for one in told if not one.warnings]
+    assert len(unwarned) > 100
+    covers(unwarned, exact_value(model, team, horizon).value)
 
 
 def test_the_guarantee_survives_missing_support():
@@ -301,12 +345,65 @@ def test_the_bound_holds_for_rare_large_values(tail):
     assert np.mean([mean_at_least(values, 0.1) > 1 for values in sets]) <= 0.1
 
 
-def test_corrected_interval_of_a_skewed_mean_leans_to_the_long_tail():
+def skewed():
+    """Values with a long tail, the means of new draws with their errors, and the parts of the values in the mean."""
     rng = np.random.default_rng(0)
     values = rng.exponential(size=40)
-    again = rng.choice(values, (4000, 40)).mean(axis=1)
-    without = (values.sum() - values) / 39
-    low, high = corrected(again, float(values.mean()), without, 0.9)
-    plain = np.quantile(again, [0.05, 0.95])
+    drawn = rng.choice(values, (4000, 40))
+    return values, drawn.mean(axis=1), drawn.std(axis=1) / np.sqrt(40), (values - values.mean()) / 39
+
+
+def test_intervals_of_a_skewed_mean_lean_to_the_long_tail():
+    values, new, errors, gap = skewed()
+    mean, error = float(values.mean()), float(values.std() / np.sqrt(39))
+    plain = np.quantile(new, [0.05, 0.95])
+    low, high = corrected(new, mean, gap, 0.9)
     assert low > plain[0]
     assert high > plain[1]
+    low, high = studentised(new, errors, mean, error, 0.9)
+    assert high - mean > 1.2 * (mean - low)
+
+
+def test_draws_without_an_error_leave_an_end_open():
+    new, errors = np.array([0.0, 1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.0, 1.0, 1.0, 1.0])
+    assert studentised(new, errors, 2.0, 1.0, 0.9) == (0.0, np.inf)
+    assert studentised(new, errors * 0, 2.0, 0.0, 0.9) == (2.0, 2.0)
+
+
+def test_few_values_that_carry_the_spread_widen_it():
+    """Equal parts leave all degrees of freedom, a single one leaves two: kurtosis 1 and the number of values."""
+    from scipy.stats import t
+
+    even, one = np.resize([1.0, -1.0], 1000), np.eye(1, 1000)[0]
+    assert spread(5.0, 2.0, even, 0.9) == pytest.approx(5 + 2 * np.array(t.interval(0.9, 999)), rel=1e-9)
+    assert spread(5.0, 2.0, one, 0.9) == pytest.approx(5 + 2 * np.array(t.interval(0.9, 2000 / 999)), rel=1e-9)
+
+
+def test_standard_errors_of_new_draws_are_those_of_the_delta_method():
+    """The interval of the self-normalised estimate is that of its linear part, where there are many episodes."""
+    model, behaviour, team = mild()
+    logged = dp.simulate(model, behaviour, 4000, 3, seed=3)
+    shares = weighted(logged, log_ratios(logged, team), 3, 0.9)
+    ends, values = bootstrap(shares, 1000, 0.9, 0)
+    means = shares.gains.sum(axis=0) / shares.scaled.sum(axis=0)
+    parts = ((shares.gains - means * shares.scaled) / shares.scaled.sum(axis=0)).sum(axis=1)
+    half = 1.78 * np.sqrt((parts**2).sum())  # three quarters of the risk of 0.1, both sides
+    assert ends[2] == pytest.approx([values[2] - half, values[2] + half], abs=0.1 * half)
+
+
+def test_ends_are_within_what_rewards_allow():
+    model = dp.load("dectiger")
+    team = Team.of(model, [Controller.deterministic([0], [[0, 0]], 3)] * 2).exploring(0.1)
+    told = offpolicy_value(dp.simulate(model, Team.uniform(model), 30, 3, seed=1), team, reward_range=(-101.0, 20.0))
+    for one in (told.ordinary, told.per_decision, told.self_normalised):
+        assert -101 * 2.71 - 1e-9 <= one.low <= one.value <= one.high <= 20 * 2.71 + 1e-9
+
+
+def test_equal_rewards_are_no_range():
+    model, behaviour, team = mild()
+    logged = dp.simulate(model, behaviour, 200, 3, seed=1)
+    dull = replace(logged, rewards=np.zeros(logged.steps))
+    (said,) = offpolicy_value(dull, team).warnings
+    assert said.startswith("every reward of the data is 0, and the guarantee takes it that no other is possible")
+    assert offpolicy_value(dull, team, reward_range=(0.0, 1.0)).warnings == ()
+    assert offpolicy_value(logged, team).warnings == ()

@@ -317,29 +317,119 @@ LEFT, RIGHT = "agent left", "agent right"
         ("t", 4, None, "row 4, column t: expected a number, got null"),
         ("t", 4, 7, "row 4, column t: expected 0, 1, 2, ... within an episode, got 7"),
         ("t", 0, 1, "row 0, column t: expected 0, 1, 2, ... within an episode, got 1"),
-        ("observation", 4, [0, 2], f"row 4, column observation, {RIGHT}: expected a number from 0 to 1 (null only"),
-        ("observation", 1, [-2, 0], f"row 1, column observation, {LEFT}: expected a number from 0 to 2 (null only"),
-        ("observation", 4, [0, -1], f"row 4, column observation, {RIGHT}: expected a number from 0 to 1 (null only"),
-        ("observation", 4, None, f"row 4, column observation, {LEFT}: expected a number from 0 to 2 (null only at t ="),
-        ("observation", 4, [0], "row 4, column observation: expected 2 numbers (one per agent), got 1"),
-        ("observation", 4, [], "row 4, column observation: expected 2 numbers (one per agent), got 0"),
-        ("action", 4, [0, 3], f"row 4, column action, {RIGHT}: expected a number from 0 to 2, got 3"),
-        ("action", 4, [65536, 0], f"row 4, column action, {LEFT}: expected a number from 0 to 1, got 65536"),
-        ("action", 1, [-1, 0], f"row 1, column action, {LEFT}: expected a number from 0 to 1, got -1"),
-        ("action", 4, [0, None], f"row 4, column action, {RIGHT}: expected a number from 0 to 2, got null"),
-        ("action", 4, None, f"row 4, column action, {LEFT}: expected a number from 0 to 1, got null"),
-        ("action", 4, [0, 0, 0], "row 4, column action: expected 2 numbers (one per agent), got 3"),
-        ("action_prob", 4, [1, 0], f"row 4, column action_prob, {RIGHT}: expected a probability above 0 and up to 1"),
-        ("action_prob", 4, [1.01, 1], f"row 4, column action_prob, {LEFT}: expected a probability above 0 and up to 1"),
-        ("action_prob", 4, [1e300, 1], f"row 4, column action_prob, {LEFT}: expected a probability above 0 and up to"),
-        ("action_prob", 4, [1], "row 4, column action_prob: expected 2 numbers (one per agent), got 1"),
-        ("reward", 4, None, "row 4, column reward: expected a number, got null"),
-        ("reward", 4, float("nan"), "row 4, column reward: expected a finite number, got nan"),
-        ("reward", 4, float("inf"), "row 4, column reward: expected a finite number, got inf"),
-        ("terminated", 4, True, "row 4, column terminated: expected false before the last row of an episode, got True"),
-        ("truncated", 4, True, "row 4, column truncated: expected false before the last row of an episode, got True"),
-        ("terminated", 4, None, "row 4, column terminated: expected true or false, got null"),
-        ("ended", 5, False, "row 5, column terminated: expected this or truncated to be true on the last row of an ep"),
+        (
+            "observation",
+            4,
+            [0, 2],
+            f"row 4 (episode 1, step 3), column observation, {RIGHT}: expected a number from 0 to 1 (null only",
+        ),
+        (
+            "observation",
+            1,
+            [-2, 0],
+            f"row 1 (episode 1, step 0), column observation, {LEFT}: expected a number from 0 to 2 (null only",
+        ),
+        (
+            "observation",
+            4,
+            [0, -1],
+            f"row 4 (episode 1, step 3), column observation, {RIGHT}: expected a number from 0 to 1 (null only",
+        ),
+        (
+            "observation",
+            4,
+            None,
+            f"row 4 (episode 1, step 3), column observation, {LEFT}: expected a number from 0 to 2 (null only at t =",
+        ),
+        (
+            "observation",
+            4,
+            [0],
+            "row 4 (episode 1, step 3), column observation: expected 2 numbers (one per agent), got 1",
+        ),
+        (
+            "observation",
+            4,
+            [],
+            "row 4 (episode 1, step 3), column observation: expected 2 numbers (one per agent), got 0",
+        ),
+        (
+            "action",
+            4,
+            [0, 3],
+            f"row 4 (episode 1, step 3), column action, {RIGHT}: expected a number from 0 to 2, got 3",
+        ),
+        (
+            "action",
+            4,
+            [65536, 0],
+            f"row 4 (episode 1, step 3), column action, {LEFT}: expected a number from 0 to 1, got 65536",
+        ),
+        (
+            "action",
+            1,
+            [-1, 0],
+            f"row 1 (episode 1, step 0), column action, {LEFT}: expected a number from 0 to 1, got -1",
+        ),
+        (
+            "action",
+            4,
+            [0, None],
+            f"row 4 (episode 1, step 3), column action, {RIGHT}: expected a number from 0 to 2, got null",
+        ),
+        (
+            "action",
+            4,
+            None,
+            f"row 4 (episode 1, step 3), column action, {LEFT}: expected a number from 0 to 1, got null",
+        ),
+        ("action", 4, [0, 0, 0], "row 4 (episode 1, step 3), column action: expected 2 numbers (one per agent), got 3"),
+        (
+            "action_prob",
+            4,
+            [1, 0],
+            f"row 4 (episode 1, step 3), column action_prob, {RIGHT}: expected a probability above 0 and up to 1",
+        ),
+        (
+            "action_prob",
+            4,
+            [1.01, 1],
+            f"row 4 (episode 1, step 3), column action_prob, {LEFT}: expected a probability above 0 and up to 1",
+        ),
+        (
+            "action_prob",
+            4,
+            [1e300, 1],
+            f"row 4 (episode 1, step 3), column action_prob, {LEFT}: expected a probability above 0 and up to",
+        ),
+        (
+            "action_prob",
+            4,
+            [1],
+            "row 4 (episode 1, step 3), column action_prob: expected 2 numbers (one per agent), got 1",
+        ),
+        ("reward", 4, None, "row 4 (episode 1, step 3), column reward: expected a number, got null"),
+        ("reward", 4, float("nan"), "row 4 (episode 1, step 3), column reward: expected a finite number, got nan"),
+        ("reward", 4, float("inf"), "row 4 (episode 1, step 3), column reward: expected a finite number, got inf"),
+        (
+            "terminated",
+            4,
+            True,
+            "row 4 (episode 1, step 3), column terminated: expected false before the last row of an episode, got True",
+        ),
+        (
+            "truncated",
+            4,
+            True,
+            "row 4 (episode 1, step 3), column truncated: expected false before the last row of an episode, got True",
+        ),
+        ("terminated", 4, None, "row 4 (episode 1, step 3), column terminated: expected true or false, got null"),
+        (
+            "ended",
+            5,
+            False,
+            "row 5 (episode 1, step 4), column terminated: expected this or truncated to be true on the last row of",
+        ),
     ],
 )
 def test_a_bad_row_is_refused_with_its_place(path, column, row, value, expected):
@@ -369,6 +459,15 @@ def test_columns_of_the_wrong_type_are_refused(path, column, kind, expected):
     table = written(path)
     pq.write_table(with_column(table, column, [None] * len(table), kind), path)
     assert refusal(path).startswith(expected)
+
+
+def test_the_episode_of_a_bad_row_is_called_by_its_id(path):
+    table = written(path, episodes(lengths=(1, 5, 4, 2)))
+    ids = [100 + 7 * number for number in table["episode_id"].to_pylist()]
+    actions = [[9, 0] if row == 8 else pair for row, pair in enumerate(table["action"].to_pylist())]
+    table = with_column(table, "episode_id", ids, pa.int32())
+    pq.write_table(with_column(table, "action", actions, pa.list_(pa.int64())), path)
+    assert refusal(path).startswith("row 8 (episode 114, step 2), column action, agent left: expected")
 
 
 def test_numbers_beyond_all_bounds_are_refused(path):
@@ -407,7 +506,10 @@ def test_a_file_without_rows_is_refused(path):
         ({"agents": [{"name": "a"}]}, "metadata: agents[0]: object missing required field actions"),
         ({"facts": {"a": 1}}, "metadata: facts[...]: expected str, got float"),
         ({"colour": "red"}, "metadata: object contains unknown field colour"),
-        ({"agents": [{"name": "a", "actions": ["x"], "observations": ["y"]}]}, "row 0, column observation: expected 1"),
+        (
+            {"agents": [{"name": "a", "actions": ["x"], "observations": ["y"]}]},
+            "row 0 (episode 0, step 0), column observation: expected 1",
+        ),
     ],
 )
 def test_bad_metadata_is_refused(path, change, expected):

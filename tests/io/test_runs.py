@@ -127,6 +127,7 @@ def test_a_log_notes_the_command_and_the_latest_progress(monkeypatch, tmp_path):
     monkeypatch.setattr(logs, "EVERY", 0.0)
     watch(TRACE[0])
     watch(TRACE[1])
+    watch({"sweep": float("nan"), "value": float("nan")})  # nothing is known yet: nothing is noted
     assert said(log)[3:] == ["sweep 0 value 1.5", "sweep 1 value 2.5 gap 0.5", "the end"]
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import decpomdp as dp
 from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputError
 from decpomdp.io.episodes import read_episodes, write_episodes
 from decpomdp.io.logged import kind_of, read_logged
@@ -334,6 +335,19 @@ def said(tmp_path, content):
         ("\n\n", ":1: expected the names of columns in the first line, got none"),
         (HEADER, "expected at least one row, got none"),
         (HEADER.encode("utf-16"), ":1: expected UTF-8 text, got another encoding"),
+        (
+            (HEADER + "0,0,x,,go,1\n0,1,x,a,go,1\n0,2,x,café,go,1\n").encode("latin-1"),
+            ":4: expected UTF-8 text, got another encoding (byte 0xe9)",
+        ),
+        (
+            (HEADER + "0,0,x,,go,1\n" + "0,1,x,a,go,1\n" * 20_000 + "0,2,x,café,go,1\n").encode("latin-1"),
+            ":20003: expected UTF-8 text, got another encoding (byte 0xe9)",
+        ),
+        (
+            HEADER + "0,0,x,,go,1\n0,1,x,a,g\0o,1\n",
+            "row 1, column action: expected a label without control characters, got 'g\\x00o'",
+        ),
+        (HEADER + "0,0,x\x1b[2J,,go,1\n", "row 0, column agent: expected a label without control characters"),
         (HEADER.replace(",", ";") + "0;0;x;;go;1\n", "column episode: expected one, got only 'episode;t"),
         (HEADER.replace("action,", ""), "column action: expected one, got only 'episode', 't', 'agent', "),
         (HEADER.replace("action", "action,action"), "column action: expected one, got 2 of that name"),
@@ -343,6 +357,11 @@ def said(tmp_path, content):
 )
 def test_files_that_are_no_tables(tmp_path, content, expected):
     assert said(tmp_path, content).startswith(expected)
+
+
+def test_a_table_that_is_not_there_is_not_called_one(tmp_path):
+    with pytest.raises(FormatError, match=r"none\.csv: expected an episodes file, but there is no such file$"):
+        dp.read_episodes(tmp_path / "none.csv")
 
 
 def test_what_may_help_is_said(tmp_path):

@@ -87,8 +87,16 @@ def learn(
     tolerance: Annotated[
         float | None,
         typer.Option(
-            "--tolerance", min=0, help="Relative rise of the bound to stop at. [default: 1e-6]", rich_help_panel=DATA
+            "--tolerance",
+            min=0,
+            help="Stop when a sweep raises the bound by at most this times the evidence (times 1, if that is less). "
+            "[default: 1e-6]",
+            rich_help_panel=DATA,
         ),
+    ] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option("--floor", help="Reward that counts as nothing; default: the smallest.", rich_help_panel=DATA),
     ] = None,
     cap: Annotated[
         float | None, typer.Option("--cap", help="Cut importance ratios at this.", rich_help_panel=DATA)
@@ -112,16 +120,13 @@ def learn(
     place = runs.Place(out, resumed, checkpoint_every)
     shared: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "threads": threads}
     playing = {"method": method, "steps": steps, "iterations": iterations, "behaviour": behaviour}
-    if iterations is not None and method in (None, "search"):
-        runs.refuse({"iterations": iterations}, "the method search")
-    if method != "sbpr":
-        runs.refuse({"behaviour": behaviour}, f"the method {method or 'search'}")
     reading = {"prior": prior, "begin": begin}
     settings = {
         "truncation": truncation,
         "evidence": evidence,
         "sweeps": sweeps,
         "tolerance": tolerance,
+        "floor": floor,
         "cap": cap,
         "normalise": normalise,
         "estimate_behaviour": estimate_behaviour,
@@ -132,8 +137,17 @@ def learn(
         result = _from_episodes(source, place, discount, runs.given(reading), runs.given(settings), shared, quiet)
     else:
         runs.refuse({**reading, **settings}, "learning by playing")
+        _refuse_other_methods(method or "search", iterations, behaviour)
         result = _by_playing(source, place, discount, {**runs.given(playing), **shared}, quiet)
     words.tell(result, as_json, _lines(result))
+
+
+def _refuse_other_methods(method: str, iterations: int | None, behaviour: str | None) -> None:
+    """What belongs to other ways of playing."""
+    if method == "search":
+        runs.refuse({"iterations": iterations}, "the method search")
+    if method != "sbpr":
+        runs.refuse({"behaviour": behaviour}, f"the method {method}")
 
 
 def _from_episodes(

@@ -8,10 +8,11 @@ is not the worker's business.
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
-from decpomdp.core.fit import Cell, Row
+from decpomdp.core.fit import Row
 
 State = TypeVar("State")
-KeptRow = dict[str, Cell]  # a row of a trace, as a state holds it
+# a row of a trace, as a state holds it; whole numbers stay whole
+KeptRow = dict[str, float | int | str | tuple[float | int, ...] | None]
 
 
 class Keeper(Protocol):

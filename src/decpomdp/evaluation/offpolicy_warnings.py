@@ -6,9 +6,11 @@ from decpomdp.core import Episodes, Team
 from decpomdp.core.minimal import minimised
 from decpomdp.evaluation.offpolicy_estimates import LARGEST, Weighted
 
-ENOUGH = 10.0  # effective episodes below which an estimate is not to be relied on
-FEWEST = 0.99  # a mean ratio below this is worth a word,
-ERRORS = 5.0  # if it is this many standard errors below 1: ratios are skewed, so a few are not unusual
+# Effective episodes below which an estimate is not to be relied on. A higher limit would not help: data that lack the
+# episodes of the largest ratios have the larger sample sizes. Their mean ratio gives them away:
+ENOUGH = 10.0
+FEWEST = 0.99  # one below this is worth a word,
+ERRORS = 2.5  # if it is this many standard errors below 1
 
 
 def warnings_of(
@@ -35,8 +37,8 @@ def warnings_of(
     if missing.any():
         t = int(missing.argmax())
         said.append(
-            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: the team takes actions that the "
-            f"behaviour never or hardly ever takes there"
+            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: some of what the team does there is "
+            f"missing from the data or rare in them, and bootstrap intervals are too narrow"
         )
     if (shares.top >= LARGEST).any():
         said.append(f"some ratios are beyond exp({LARGEST:g}) and were cut: the horizon is too long for these data")

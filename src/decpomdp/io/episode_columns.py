@@ -1,7 +1,7 @@
 """The columns of an episodes file, each checked as it becomes an array; nothing loops over rows in Python.
 
-A number that does not fit is refused with its place: `row 17, column action, agent b: expected ..., got 5`. Rows
-are counted from 0 in the order of the file.
+A number that does not fit is refused with its place: `row 17 (episode 3, step 2), column action, agent b: expected
+..., got 5`. Rows are counted from 0 in the order of the file; the episode is its episode_id, the step its t.
 """
 
 from collections.abc import Sequence
@@ -165,7 +165,13 @@ class Columns(NamedTuple):
             return
         row = int(np.argmax(wrong))
         got = "null" if values is None or (missing is not None and missing[row]) else values[row]
-        raise FormatError(self.source, None, f"row {row}, column {name}: expected {expected}, got {got}")
+        raise FormatError(self.source, None, f"{self._place(row, name)}, column {name}: expected {expected}, got {got}")
+
+    def _place(self, row: int, name: str) -> str:
+        """Where a row is, in words: for the columns that say so themselves, its number alone."""
+        if name in ("episode_id", "t"):
+            return f"row {row}"
+        return f"row {row} (episode {self.table['episode_id'][row]}, step {self.table['t'][row]})"
 
 
 def _check_names(names: Sequence[str], source: str) -> None:
