@@ -12,6 +12,7 @@ from decpomdp.core import Controller, Team
 from decpomdp.core.keeping import UNKEPT
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
+from decpomdp.io.snapshots import decode, encode
 from decpomdp.planners import hyperplanes as module
 from decpomdp.planners.central_bound import central_bound
 from decpomdp.planners.compression import compress
@@ -341,7 +342,7 @@ class Once:
     def offer(self, state):
         self.count += 1
         if self.count == self.moment:
-            self.state = state()
+            self.state = decode(encode(state()), HsviState)  # as a file would have it
 
 
 class Given:
