@@ -1,8 +1,10 @@
 """One run of FB-HSVI: rounds of sketches and trials until the gap is closed, the time is up or the user stops it.
 
-Sketches (`sketching`) raise the lower bound, trials (`points`) lower the upper one. A round has a fixed number of
-sketches, each with random numbers of its own, and decisions are taken between rounds: the result depends on the seed
-and the number of rounds, not on the threads. Whatever ends a run, sketches under way hand in the best they have.
+Sketches (`sketching`) raise the lower bound, trials (`points`) lower the upper one; for ever, the best team is a
+hyperplane for the trials (`hyperplanes`), and what they promise above it is a better team (`promised`). A round has a
+fixed number of sketches, each with random numbers of its own, and decisions are taken between rounds: the result
+depends on the seed and the number of rounds, not on the threads. Whatever ends a run, sketches under way hand in the
+best they have.
 """
 
 import math
@@ -19,11 +21,13 @@ from decpomdp.planners.folding import folded, team_of
 from decpomdp.planners.graph_values import ROUGH, Valued, valued
 from decpomdp.planners.hsvi_sketches import numbers_of, sketch_of
 from decpomdp.planners.hsvi_state import HsviState, go_on, record_again, state_of
+from decpomdp.planners.hyperplanes import Hyperplanes
 from decpomdp.planners.incumbent import Incumbent, most_possible
 from decpomdp.planners.look_ahead import look_ahead
 from decpomdp.planners.occupancy import Rule, dynamics_of, start_of
 from decpomdp.planners.points import Edge, Point, Points
 from decpomdp.planners.policy_graph import Graph
+from decpomdp.planners.promised import promised
 from decpomdp.planners.sketching import Sketcher
 from decpomdp.planners.stopping import PlanClock
 
@@ -99,7 +103,8 @@ class Search:
         central = central_bound(model, self.dynamics, horizon, check=check)
         sizes = [len(agent.actions) for agent in model.agents]
         start = compress(start_of(model))[0]
-        self.points = Points(self.dynamics, central, sizes, model.discount, self.tolerance, check)
+        self.hyperplanes = Hyperplanes(self.dynamics, model.discount, check)
+        self.points = Points(self.dynamics, central, sizes, model.discount, self.tolerance, check, self.hyperplanes)
         self.root = self.points.point(start, horizon)
         self.upper = min(self.upper, self.root.upper)
         self.sketcher = Sketcher(self.dynamics, central, start, sizes, model.discount, horizon)
@@ -141,11 +146,23 @@ class Search:
     def _trial(self) -> list[Edge]:
         """One trial of the certified search; the edges that were followed."""
         depth = math.inf if self.horizon is not None else DEPTH * self.iteration
+        if self.horizon is None:
+            self.hyperplanes.add(self.incumbent.team)
+        before = self.root.lower
         path = self.points.trial(self.root, self._open, depth)
         self.upper, self.size = min(self.upper, self.root.upper), len(self.points)
-        if self.horizon is not None and self.root.lower > self.incumbent.value + CLOSE:
-            self._offer(Graph(tuple(self.points.best_layers(self.root)), None))
+        if self.root.lower > max(before, self.incumbent.value + CLOSE):
+            self._offer_promised()
         return path
+
+    def _offer_promised(self) -> None:
+        """Offer the policy that the root's lower bound speaks of."""
+        if self.horizon is not None:
+            self._offer(Graph(tuple(self.points.best_layers(self.root)), None))
+        else:
+            graph = promised(self.points, self.hyperplanes, self.root)
+            if graph is not None:
+                self._offer(graph)
 
     def _open(self, point: Point, earned: float, fade: float) -> bool:
         """Whether going on from a point can still lower the upper bound by what is asked for."""

@@ -1,6 +1,8 @@
 """What FB-HSVI needs to go on after a kill: the graph of visited points with their rankings, and the best team.
 
 A point's ranking is kept by the boxes of rules that were not handed out yet; its game follows from the occupancy state.
+Hyperplanes are kept by their teams and solved again. Which of them a point has looked at is not kept: looking again
+changes nothing.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,6 +54,7 @@ class HsviState(NamedTuple):
 
     points: list[KeptPoint]  # the first is the root
     path: list[Rule]
+    hyperplanes: list[Team]  # in the order in which they were added
     trials: int | None
     fresh: int
     team: Team
@@ -71,6 +74,7 @@ def state_of(search: "Search") -> HsviState:
     return HsviState(
         points=_kept(search.points),
         path=search.path,
+        hyperplanes=search.hyperplanes.teams,
         trials=search.trials,
         fresh=search.fresh,
         team=best.team,
@@ -87,6 +91,7 @@ def state_of(search: "Search") -> HsviState:
 
 def go_on(search: "Search", kept: HsviState) -> None:
     """As if everything up to then had been done just now."""
+    search.hyperplanes.restore(kept.hyperplanes)
     search.root = _again(search.points, kept.points)
     search.path, search.trials, search.fresh = kept.path, kept.trials, kept.fresh
     record_again(search, kept)

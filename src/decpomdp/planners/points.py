@@ -13,6 +13,9 @@ k with the same rows and the largest ratio r with xi >= r xi_k,
 
 where V of an unnormalised remainder means the same linear programme without norm; the centralised bound is applied
 to it. How labels are numbered does not matter for validity, only for how often rows agree.
+
+The lower bound of a point is the best of its edges' in the same way; for ever, also that of the teams that are known
+(`hyperplanes`), looked at when a point is made and when a trial comes by after a new team.
 """
 
 import math
@@ -26,6 +29,7 @@ from decpomdp.kernels.occupancy import Dynamics
 from decpomdp.planners.central_bound import CentralBound
 from decpomdp.planners.compression import DIGITS, composed, compress
 from decpomdp.planners.decision_rules import Ranking, game_of
+from decpomdp.planners.hyperplanes import Hyperplanes
 from decpomdp.planners.occupancy import Occupancy, Rule, follow, reward_of
 from decpomdp.planners.policy_graph import Layer, last_layer, layer_of
 
@@ -39,7 +43,8 @@ class Point:
     occupancy: Occupancy
     left: int | None
     upper: float
-    lower: float = -math.inf  # of the best policy found from here on; for ever, what no policy is below
+    lower: float = -math.inf  # of the best policy found from here on; for ever, at first what no policy is below
+    known: int = 0  # hyperplanes that `lower` has looked at
     ranking: Ranking | None = None
     edges: list["Edge"] = field(default_factory=list)
     alike: list["Point"] = field(default_factory=list)  # points with the same rows
@@ -67,8 +72,9 @@ class Points:
         discount: float,
         tolerance: float,
         check: Callable[[], None] = lambda: None,  # called all the time; raises when there is none left
+        hyperplanes: Hyperplanes | None = None,  # for an infinite horizon
     ) -> None:
-        self.dynamics, self.central, self.sizes = dynamics, central, sizes
+        self.dynamics, self.central, self.sizes, self.hyperplanes = dynamics, central, sizes, hyperplanes
         self.discount, self.tolerance, self.check = discount, tolerance, check
         self._known: dict[bytes, Point] = {}
         self._alike: dict[bytes, list[Point]] = {}  # points with the same rows
@@ -93,6 +99,7 @@ class Points:
             lower = self.central.least[0] if left is None else upper if left == 0 else -math.inf
             found = self.known(Point(occupancy, left, upper, lower))
             self.interpolate(found)
+            self.lift(found)
         return found
 
     def known(self, point: Point) -> Point:
@@ -114,6 +121,13 @@ class Points:
                 left_over = float(kernels.central_value(occupancy.groups, occupancy.state, rest, vectors))
                 point.upper = min(point.upper, ratio * other.upper + left_over)
 
+    def lift(self, point: Point) -> None:
+        """Raise the lower bound of a point for ever by the hyperplanes that are new to it."""
+        if self.hyperplanes is not None and point.left is None and point.known < self.hyperplanes.added:
+            start = self.hyperplanes.best(point.occupancy, point.known)
+            point.known = self.hyperplanes.added
+            point.lower = point.lower if start is None else max(point.lower, start.value)
+
     def opened(self, point: Point) -> Ranking:
         """The point's rules, best first; made when first asked for."""
         if point.ranking is None:
@@ -127,6 +141,10 @@ class Points:
     def worth(self, edge: Edge) -> float:
         """The upper bound of a rule."""
         return edge.reward + self.discount * (edge.target.upper + edge.price)
+
+    def promise(self, edge: Edge) -> float:
+        """The lower bound of a rule."""
+        return edge.reward + self.discount * (edge.target.lower - edge.price)
 
     def grow(self, point: Point) -> Edge:
         """The next best rule becomes an edge."""
@@ -158,9 +176,7 @@ class Points:
         self.interpolate(point)
         rest = self.opened(point).bound()
         point.upper = min(point.upper, max([rest, *(self.worth(edge) for edge in point.edges)]))
-        for edge in point.edges:
-            ahead = edge.target.lower - edge.price
-            point.lower = max(point.lower, edge.reward + self.discount * ahead)
+        point.lower = max([point.lower, *(self.promise(edge) for edge in point.edges)])
 
     def trial(self, root: Point, is_open: Callable[[Point, float, float], bool], depth: float = math.inf) -> list[Edge]:
         """Down by the upper bound while is_open(point, earned, fade), home with backups; the edges that were followed.
@@ -169,6 +185,7 @@ class Points:
         """
         path: list[tuple[Point, Edge]] = []
         point, earned, fade = root, 0.0, 1.0
+        self.lift(root)
         while len(path) < depth and is_open(point, earned, fade):
             edge = self.promising(point)
             if edge is None:
@@ -176,6 +193,7 @@ class Points:
             path.append((point, edge))
             earned, fade = earned + fade * edge.reward, fade * self.discount
             point = edge.target
+            self.lift(point)
         for visited, _ in reversed(path):
             self.backup(visited)
         return [edge for _, edge in path]
@@ -184,7 +202,7 @@ class Points:
         """The best policy found from a point of a finite horizon."""
         edges: list[Edge] = []
         while point.left:
-            edge = max(point.edges, key=lambda edge: edge.reward + self.discount * (edge.target.lower - edge.price))
+            edge = max(point.edges, key=self.promise)
             edges.append(edge)
             point = edge.target
         return edges

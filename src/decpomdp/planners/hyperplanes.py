@@ -1,0 +1,144 @@
+"""Hyperplanes over occupancy states: what a team that is known is worth from anywhere, the lower bound of FB-HSVI.
+
+Let alpha(s, q) be what a team of deterministic controllers earns for ever when the state is s and the agents are in
+joint node q = (q_1, ..., q_N):
+
+    alpha(s, q) = reward(u_q, s) + discount * sum_{s1, y} P(s1, y | s, u_q) alpha(s1, next(q, y))
+
+At an occupancy state xi, agents that go on in the nodes m_n(l_n) of their labels are a decentralised policy, whatever
+the mapping m = (m_1, ..., m_N). So for every m
+
+    V(xi) >= sum_{s, l} xi(s, l) alpha(s, m(l)),
+
+a linear function of xi. The best m is a weighted constraint problem; here the agents take turns, each exactly best
+given the others, from the joint node that is best when nobody looks at a label. The bound of many teams is the best of
+theirs. It is true whatever m is found, a better m makes it tighter.
+
+alpha is solved by backups from anywhere. When one backup B changes every value by at least a and at most b, then
+
+    B v + a f <= alpha <= B v + b f,   f = discount / (1 - discount)   (MacQueen 1966):
+
+backups go on, moved to the middle, until the two are close, and the lower one, less an allowance for rounding, is
+kept: what is subtracted makes the bound true for any number of backups.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Team
+from decpomdp.kernels import hyperplanes as kernels
+from decpomdp.kernels import layers
+from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.planners.occupancy import Labelling, Occupancy
+from decpomdp.planners.policy_graph import Layer, joint_actions, joint_moves
+
+KEPT = 10  # the latest teams
+LARGEST = 300_000  # pairs of state and joint node of a team that is taken
+MOVES = 5_000_000  # and what may follow them, all told
+PRECISION = 1e-9  # of the largest value: when the backups stop
+BACKUPS = 5_000  # at most
+ROUNDS = 8  # of turns for a mapping, at most
+CLOSE = 1e-12  # relative: a round that gains no more is the last
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hyperplane:
+    """A team, as a layer that moves to itself, and what it earns from every pair."""
+
+    team: Team
+    layer: Layer
+    values: NDArray[np.float64]  # [s, q] true or too low
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """A way to go on: everybody's labels go to nodes of a hyperplane's team."""
+
+    value: float  # no more than it is worth
+    plane: Hyperplane
+    nodes: Labelling  # per agent: [label] node
+
+
+class Hyperplanes:
+    """The latest teams."""
+
+    def __init__(self, dynamics: Dynamics, discount: float, check: Callable[[], None] = lambda: None) -> None:
+        self.dynamics, self.discount, self.check = dynamics, discount, check
+        self.kept: list[Hyperplane] = []
+        self.added = 0  # ever
+
+    @property
+    def teams(self) -> list[Team]:
+        """Those kept, in the order in which they were added: all that is needed to have them again."""
+        return [plane.team for plane in self.kept]
+
+    def restore(self, teams: Sequence[Team]) -> None:
+        """These teams and no others."""
+        self.kept, self.added = [], 0
+        for team in teams:
+            self.add(team)
+
+    def add(self, team: Team) -> None:
+        """The team's hyperplane, unless it was added last or is too large."""
+        if not (self.kept and self.kept[-1].team == team) and fits(self.dynamics, team):
+            plane = hyperplane(self.dynamics, team, self.discount, self.check)
+            self.kept = [*self.kept[1 - KEPT :], plane]
+            self.added += 1
+
+    def best(self, occupancy: Occupancy, known: int = 0) -> Start | None:
+        """The best way to go on from an occupancy state by teams added after the first `known`; None without any."""
+        new = self.kept[max(0, known - self.added + len(self.kept)) :]
+        return max((start_in(plane, occupancy) for plane in new), key=lambda start: start.value, default=None)
+
+
+def fits(dynamics: Dynamics, team: Team) -> bool:
+    """Whether a team's hyperplane is not too large; the bound on what may follow is rough."""
+    pairs = dynamics.reward.shape[1] * math.prod(team.nodes)
+    return pairs <= LARGEST and pairs * (len(dynamics.chance) / dynamics.reward.size) <= MOVES
+
+
+def hyperplane(dynamics: Dynamics, team: Team, discount: float, check: Callable[[], None] = lambda: None) -> Hyperplane:
+    """The values of a team's likeliest choices from every pair of state and joint node."""
+    layer = _layer(team)
+    actions, onward = joint_actions(dynamics, layer), joint_moves(layer, layer.counts, dynamics.observation_parts)
+    values = np.zeros((dynamics.reward.shape[1], len(actions)))
+    after, ahead = np.empty_like(values), discount / (1 - discount)
+    for _ in range(BACKUPS):
+        check()
+        layers.values_before(dynamics, actions, onward, values, discount, after)
+        change = after - values
+        least, most = float(change.min()) * ahead, float(change.max()) * ahead
+        size = float(np.abs(after).max())
+        if most - least <= PRECISION * size:
+            break
+        values = after + (least + most) / 2
+    rounding = 8 * float(np.finfo(float).eps) * size / (1 - discount)
+    return Hyperplane(team, layer, after + (least - rounding))
+
+
+def start_in(plane: Hyperplane, occupancy: Occupancy) -> Start:
+    """Where a hyperplane's team had best go on from an occupancy state, as far as turns find out."""
+    counts = plane.layer.counts
+    firsts = np.concatenate([[0], np.cumsum(occupancy.counts)]).astype(np.int64)
+    strides = np.array([math.prod(counts[n + 1 :]) for n in range(len(counts))], np.int64)
+    common = int(kernels.best_joint_node(occupancy.state, occupancy.weight, plane.values))
+    chosen = np.repeat(np.array(np.unravel_index(common, counts), np.int64), occupancy.counts)
+    close = CLOSE * max(1.0, float(np.abs(plane.values[:, common]).max()))
+    value = kernels.ascend(
+        occupancy.row_labels(), occupancy.state, occupancy.weight, firsts, np.array(counts, np.int64), strides,
+        plane.values, ROUNDS, close, chosen,
+    )  # fmt: skip
+    return Start(float(value), plane, tuple(np.split(chosen, firsts[1:-1])))
+
+
+def _layer(team: Team) -> Layer:
+    actions = tuple(c.action.argmax(axis=1).astype(np.int64) for c in team.controllers)
+    moves = tuple(
+        np.ascontiguousarray(c.transition[np.arange(c.nodes), own].argmax(axis=-1).astype(np.int64))
+        for c, own in zip(team.controllers, actions, strict=True)
+    )
+    return Layer(actions, moves)

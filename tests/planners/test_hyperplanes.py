@@ -1,0 +1,370 @@
+"""Hyperplanes: against brute force over mappings, paths and policies, and what the search makes of them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from oracles import making
+from oracles.policy_trees import local_policies
+from oracles.values import value_of_paths
+
+from decpomdp.core import Controller, Team
+from decpomdp.core.keeping import UNKEPT
+from decpomdp.domains.load import load
+from decpomdp.evaluation import exact_value
+from decpomdp.io.snapshots import decode, encode
+from decpomdp.planners import hyperplanes as module
+from decpomdp.planners.central_bound import central_bound
+from decpomdp.planners.compression import compress
+from decpomdp.planners.fb_hsvi import fb_hsvi
+from decpomdp.planners.folding import folded, team_of
+from decpomdp.planners.graph_values import valued
+from decpomdp.planners.hsvi_search import Search
+from decpomdp.planners.hsvi_state import HsviState, state_of
+from decpomdp.planners.hyperplanes import Hyperplanes, fits, hyperplane, start_in
+from decpomdp.planners.incumbent import constant
+from decpomdp.planners.occupancy import dynamics_of, follow, start_of
+from decpomdp.planners.points import Points
+from decpomdp.planners.promised import promised
+from decpomdp.planners.stopping import RehearsalClock
+
+
+def problem(agents, seed, discount=0.4):
+    """Two actions each; the last agents see nothing, so that brute force over policies has an end."""
+    seen = (2, 2) if agents == 2 else (2, 1, 1)
+    return making.model(np.random.default_rng(seed), 2, (2,) * agents, seen, discount)
+
+
+def team_for(model, nodes, seed):
+    """Deterministic controllers at random."""
+    rng = np.random.default_rng(seed)
+    return Team.of(
+        model,
+        [
+            Controller.deterministic(
+                rng.integers(len(agent.actions), size=count).tolist(),
+                rng.integers(count, size=(count, len(agent.observations))).tolist(),
+                len(agent.actions),
+                int(rng.integers(count)),
+            )
+            for agent, count in zip(model.agents, nodes, strict=True)
+        ],
+    )
+
+
+def somewhere(model, seed, steps=1):
+    """An occupancy state after random rules."""
+    rng, dynamics, occupancy = np.random.default_rng(seed), dynamics_of(model), start_of(model)
+    for _ in range(steps):
+        rule = tuple(
+            rng.integers(len(agent.actions), size=count)
+            for agent, count in zip(model.agents, occupancy.counts, strict=True)
+        )
+        occupancy = compress(follow(dynamics, occupancy, rule)[0])[0]
+    return dynamics, occupancy
+
+
+def by_paths(model, team, occupancy, nodes, steps):
+    """The value of going on in nodes[n][label], by enumerating paths from every row."""
+    total = 0.0
+    for labels, state, weight in zip(occupancy.row_labels(), occupancy.state, occupancy.weight, strict=True):
+        tables = [
+            (np.eye(c.nodes)[nodes[n][labels[n]]], c.action, c.transition) for n, c in enumerate(team.controllers)
+        ]
+        start = np.eye(len(model.states))[state]
+        arrays = (start, model.transition, model.observation, model.reward, model.discount)
+        total += weight * value_of_paths(*arrays, tables, steps)
+    return total
+
+
+def beyond(model, steps):
+    """What can be earned or lost after so many steps, at most."""
+    return model.discount**steps * float(np.abs(model.reward).max()) / (1 - model.discount)
+
+
+def best_by_policies(model, occupancy, horizon):
+    """The optimum from an occupancy state over all policies of a finite horizon that begin with the own label."""
+    sizes = [len(agent.actions) for agent in model.agents]
+    symbols = [len(agent.observations) for agent in model.agents]
+    trees = [list(local_policies(a, o, horizon)) for a, o in zip(sizes, symbols, strict=True)]
+    seen = list(itertools.product(*(range(o) for o in symbols)))
+
+    def worth(belief, joint, histories, left):
+        u = np.ravel_multi_index([tree[own] for tree, own in zip(joint, histories, strict=True)], sizes)
+        total = belief @ model.reward[u]
+        if left > 1:
+            arrived = belief @ model.transition[u]
+            for y, parts in enumerate(seen):
+                after = tuple((*own, part) for own, part in zip(histories, parts, strict=True))
+                total += model.discount * worth(arrived * model.observation[u, :, y], joint, after, left - 1)
+        return total
+
+    tables = []  # per joint label: [tree of agent 1, tree of agent 2, ...]
+    rows = occupancy.row_labels()
+    for labels in occupancy.labels:
+        belief = np.zeros(len(model.states))
+        inside = (rows == labels).all(axis=1)
+        belief[occupancy.state[inside]] = occupancy.weight[inside]
+        table = [worth(belief, joint, ((),) * len(sizes), horizon) for joint in itertools.product(*trees)]
+        tables.append(np.array(table).reshape([len(own) for own in trees]))
+    choices = [
+        list(itertools.product(range(len(own)), repeat=c)) for own, c in zip(trees, occupancy.counts, strict=True)
+    ]
+    # the first agent's labels are free of each other once the others' choices are known
+    best = -np.inf
+    for others in itertools.product(*choices[1:]):
+        columns = np.zeros((occupancy.counts[0], len(trees[0])))
+        for labels, table in zip(occupancy.labels, tables, strict=True):
+            where = tuple(choice[label] for choice, label in zip(others, labels[1:], strict=True))
+            columns[labels[0]] += table[(slice(None), *where)]
+        best = max(best, columns.max(axis=1).sum())
+    return best
+
+
+@pytest.mark.parametrize("agents", [2, 3])
+def test_any_mapping_is_worth_what_its_paths_say(agents):
+    model = problem(agents, agents, discount=0.05)
+    dynamics, occupancy = somewhere(model, 1)
+    team = team_for(model, (2, 3, 2)[:agents], 2)
+    plane = hyperplane(dynamics, team, model.discount)
+    rng, steps = np.random.default_rng(0), 3
+    for _ in range(2):
+        nodes = [rng.integers(c.nodes, size=count) for c, count in zip(team.controllers, occupancy.counts, strict=True)]
+        labels = occupancy.row_labels()
+        joint = np.ravel_multi_index([nodes[n][labels[:, n]] for n in range(agents)], team.nodes)
+        linear = float(occupancy.weight @ plane.values[occupancy.state, joint])
+        assert linear == pytest.approx(by_paths(model, team, occupancy, nodes, steps), abs=beyond(model, steps))
+
+
+def solved(model, team):
+    """[s, q]: the values from every pair, by one linear equation."""
+    pairs = list(itertools.product(range(len(model.states)), *(range(count) for count in team.nodes)))
+    seen = list(itertools.product(*(range(len(agent.observations)) for agent in model.agents)))
+    number = {pair: k for k, pair in enumerate(pairs)}
+    matrix, rewards = np.eye(len(pairs)), np.empty(len(pairs))
+    for k, (s, *nodes) in enumerate(pairs):
+        own = [int(c.action[i].argmax()) for c, i in zip(team.controllers, nodes, strict=True)]
+        u = np.ravel_multi_index(own, [c.actions for c in team.controllers])
+        rewards[k] = model.reward[u, s]
+        for s1, (y, parts) in itertools.product(range(len(model.states)), enumerate(seen)):
+            after = [
+                int(c.transition[i, a, o].argmax())
+                for c, i, a, o in zip(team.controllers, nodes, own, parts, strict=True)
+            ]
+            chance = model.transition[u, s, s1] * model.observation[u, s1, y]
+            matrix[k, number[s1, *after]] -= model.discount * chance
+    return np.linalg.solve(matrix, rewards).reshape(len(model.states), -1)
+
+
+@pytest.mark.parametrize("agents", [2, 3])
+@pytest.mark.parametrize("discount", [0.0, 0.5, 0.95])
+def test_values_are_below_the_solution_and_close_to_it(agents, discount):
+    rng = np.random.default_rng(agents)
+    model = making.model(rng, 3, (2, 3, 2)[:agents], (2, 2, 1)[:agents], discount, sparse=True)
+    team = team_for(model, (3, 2, 2)[:agents], 1)
+    found, true = hyperplane(dynamics_of(model), team, discount).values, solved(model, team)
+    assert np.all(found <= true + 1e-14)
+    np.testing.assert_allclose(found, true, atol=1e-8)
+
+
+def test_values_of_few_backups_are_still_below(monkeypatch):
+    model = problem(2, 5, discount=0.9)
+    dynamics, team = dynamics_of(model), team_for(model, (3, 3), 4)
+    true = hyperplane(dynamics, team, 0.9).values
+    for backups in (1, 2, 5):
+        monkeypatch.setattr(module, "BACKUPS", backups)
+        rough = hyperplane(dynamics, team, 0.9).values
+        assert np.all(rough <= true + 1e-9)
+        assert np.abs(rough - true).max() > 1e-6  # it was cut short
+
+
+@pytest.mark.parametrize(("agents", "seed"), [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1)])
+def test_the_mapping_found_is_no_better_than_the_best_and_no_agent_alone_can_better_it(agents, seed):
+    model = problem(agents, seed)
+    dynamics, occupancy = somewhere(model, seed)
+    plane = hyperplane(dynamics, team_for(model, (3,) * agents, seed), model.discount)
+    labels = occupancy.row_labels()
+
+    def worth(nodes):
+        joint = np.ravel_multi_index([nodes[n][labels[:, n]] for n in range(agents)], (3,) * agents)
+        return float(occupancy.weight @ plane.values[occupancy.state, joint])
+
+    start = start_in(plane, occupancy)
+    assert start.value == pytest.approx(worth(start.nodes), abs=1e-14)
+    own = [[np.array(c) for c in itertools.product(range(3), repeat=count)] for count in occupancy.counts]
+    best = max(worth(nodes) for nodes in itertools.product(*own))
+    assert start.value <= best + 1e-14
+    for n in range(agents):
+        alone = max(worth([*start.nodes[:n], other, *start.nodes[n + 1 :]]) for other in own[n])
+        assert alone <= start.value + 1e-12
+    blind = max(worth([np.full(count, i) for count, i in zip(occupancy.counts, q, strict=True)])
+                for q in itertools.product(range(3), repeat=agents))  # fmt: skip
+    assert start.value >= blind - 1e-14
+
+
+@pytest.mark.parametrize(("agents", "horizon"), [(2, 2), (3, 2)])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_never_above_the_best_policy(agents, horizon, seed):
+    model = problem(agents, seed, discount=0.1)
+    dynamics, occupancy = somewhere(model, seed)
+    planes = Hyperplanes(dynamics, model.discount)
+    for number in range(4):
+        planes.add(team_for(model, (3,) * agents, [seed, number]))
+    most = best_by_policies(model, occupancy, horizon) + beyond(model, horizon)
+    start = planes.best(occupancy)
+    assert start is not None
+    assert start.value <= most
+    assert not start.value + 2 * np.abs(model.reward).max() <= most  # a bound that far below would say nothing
+
+
+def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning():
+    model = load("dectiger", 0.9)
+    fit = fb_hsvi(model, iterations=2)
+    dynamics, start = dynamics_of(model), start_of(model)
+    plane = hyperplane(dynamics, fit.team, 0.9)
+    first = np.ravel_multi_index([int(c.initial.argmax()) for c in fit.team.controllers], fit.team.nodes)
+    value = exact_value(model, fit.team).value
+    assert float(start.weight @ plane.values[start.state, first]) == pytest.approx(value, abs=1e-6)
+    assert start_in(plane, start).value >= value - 1e-6
+    for count in (2, 3):
+        small = problem(count, 3)
+        team = team_for(small, (2,) * count, 0)
+        begun = start_in(hyperplane(dynamics_of(small), team, small.discount), start_of(small))
+        best = max(
+            exact_value(small, Team.of(small, [
+                Controller(np.eye(2)[i], c.action, c.transition) for c, i in zip(team.controllers, place, strict=True)
+            ])).value
+            for place in itertools.product(range(2), repeat=count)
+        )  # fmt: skip
+        assert begun.value == pytest.approx(best, abs=1e-8)
+
+
+def test_the_latest_are_kept_and_restored_in_order():
+    model = problem(2, 0)
+    dynamics, occupancy = somewhere(model, 0, steps=2)
+    planes = Hyperplanes(dynamics, model.discount)
+    teams = [team_for(model, (2, 2), number) for number in range(module.KEPT + 3)]
+    for team in teams:
+        planes.add(team)
+        planes.add(team)  # known
+    assert planes.added == len(teams)
+    assert planes.teams == teams[3:]
+    again = Hyperplanes(dynamics, model.discount)
+    again.restore(planes.teams)
+    for one, other in zip(planes.kept, again.kept, strict=True):
+        np.testing.assert_array_equal(one.values, other.values)
+    latest = planes.best(occupancy, planes.added - 1)
+    assert latest is not None
+    assert latest.plane is planes.kept[-1]
+    assert planes.best(occupancy, planes.added) is None
+    assert planes.best(occupancy).value == max(start_in(plane, occupancy).value for plane in again.kept)
+
+
+def test_large_teams_are_left_out(monkeypatch):
+    model = problem(2, 0)
+    dynamics, team = dynamics_of(model), team_for(model, (3, 3), 0)
+    assert fits(dynamics, team)
+    monkeypatch.setattr(module, "LARGEST", 17)  # of 2 * 9 pairs
+    planes = Hyperplanes(dynamics, model.discount)
+    planes.add(team)
+    assert planes.kept == []
+    planes.add(constant(model))
+    assert len(planes.kept) == 1
+
+
+@pytest.mark.parametrize("agents", [2, 3])
+def test_points_promise_no_more_than_their_policy_is_worth(agents):
+    model = problem(agents, 1, discount=0.8)
+    dynamics, sizes = dynamics_of(model), [2] * agents
+    planes = Hyperplanes(dynamics, model.discount)
+    central = central_bound(model, dynamics, None)
+    points = Points(dynamics, central, sizes, model.discount, 0.0, hyperplanes=planes)
+    start = compress(start_of(model))[0]
+    root = points.point(start, None)
+    assert root.lower == central.least[0]
+    grown = []
+    for number in range(6):
+        planes.add(team_for(model, (2,) * agents, number))
+        points.trial(root, lambda point, earned, fade: fade > 0.2)
+        graph = promised(points, planes, root)
+        value = valued(dynamics, start, graph, model.discount).value
+        assert root.lower <= value + 1e-9
+        assert root.upper >= value - 1e-9
+        team = team_of(model, folded(dynamics, start, graph))
+        assert exact_value(model, team).value == pytest.approx(value, abs=1e-8)
+        grown.append(root.lower)
+    assert grown == sorted(grown)
+    assert all(point.lower <= point.upper + 1e-9 for point in points.all())
+    assert root.lower > planes.best(start).value + 1e-6  # backups have carried more up than the teams say at the root
+
+
+def test_a_loop_of_points_is_a_team():
+    """With one state every rule leads back to the root: the best rule for ever is a loop of one layer."""
+    model = making.model(np.random.default_rng(0), 1, (2, 3), (2, 2), 0.5)
+    dynamics, start = dynamics_of(model), compress(start_of(model))[0]
+    planes = Hyperplanes(dynamics, 0.5)
+    points = Points(dynamics, central_bound(model, dynamics, None), [2, 3], 0.5, 0.0, hyperplanes=planes)
+    root = points.point(start, None)
+    assert promised(points, planes, root) is None  # no team, no edge
+    points.trial(root, lambda point, earned, fade: fade > 1e-6)
+    planes.add(constant(model))
+    graph = promised(points, planes, root)
+    assert (len(graph.layers), graph.back) == (1, 0)
+    assert valued(dynamics, start, graph, 0.5).value == pytest.approx(2 * model.reward.max())
+    assert model.reward[0, 0] < model.reward.max()  # else the constant team would have been as good
+
+
+def searched(model, keeper=UNKEPT, rounds=2):
+    search = Search(model, None, (1e-3, 0.0), RehearsalClock(), rounds, 0, lambda row: None, keeper)
+    search.run()
+    return search
+
+
+def test_the_search_has_hyperplanes_and_its_points_look_at_them():
+    search = searched(load("dectiger", 0.9))
+    assert search.hyperplanes.teams[-1] == search.incumbent.team
+    assert search.root.lower >= search.incumbent.value - 1e-6
+    assert search.root.lower <= search.root.upper
+    best = max(search.points.all(), key=lambda point: point.lower)
+    assert best.lower > search.points.central.least[0] + 1
+    assert all(point.lower <= point.upper + 1e-9 for point in search.points.all())
+
+
+class Once:
+    """Keeps the state of one moment."""
+
+    def __init__(self, moment):
+        self.moment, self.state, self.count = moment, None, 0
+
+    def restore(self, kind):
+        assert kind is HsviState
+
+    def offer(self, state):
+        self.count += 1
+        if self.count == self.moment:
+            self.state = decode(encode(state()), HsviState)  # as a file would have it
+
+
+class Given:
+    """Gives a state and keeps nothing."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def restore(self, kind):
+        return self.state
+
+    def offer(self, state):
+        pass
+
+
+def test_going_on_from_a_state_has_the_same_lower_bounds():
+    model = load("recycling", 0.9)
+    keeper = Once(30)
+    whole = searched(model, keeper, rounds=3)
+    assert keeper.state.hyperplanes
+    resumed = searched(model, Given(keeper.state), rounds=3)
+    assert [point.lower for point in resumed.points.all()] == [point.lower for point in whole.points.all()]
+    assert resumed.hyperplanes.teams == whole.hyperplanes.teams
+    assert resumed.incumbent.team == whole.incumbent.team
+    assert state_of(resumed).hyperplanes == state_of(whole).hyperplanes
