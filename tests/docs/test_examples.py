@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,15 @@ def test_links_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_what_is_to_be_installed_or_made_exists():
+    """Commands that change the reader's machine are not run here: the extras and targets they name must be there."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    targets = set(re.findall(r"^([\w./-]+):", (ROOT / "Makefile").read_text(), re.M))
+    for page in PAGES:
+        text = page.read_text()
+        for names in re.findall(r"decpomdp\[([a-z, ]+)\]", text):
+            assert {name.strip() for name in names.split(",")} <= set(extras), f"{page.name}: {names}"
+        for name in re.findall(r"(?:^\$? ?|`)make ([a-z][\w-]*)", text, re.M):
+            assert name in targets, f"{page.name}: make {name}"
