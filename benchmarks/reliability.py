@@ -75,7 +75,7 @@ def survived(folder: Path, name: str, kills: int, rng: random.Random) -> Tally:
     seconds = time.monotonic() - begin
     while tally.kills < kills:
         out = f"{name} {tally.runs}"
-        while killed(folder, out, arguments, rng.uniform(0, 0.7 * seconds), tally) and tally.kills < kills:
+        while killed(folder, out, arguments, rng.uniform(0, seconds), tally) and tally.kills < kills:
             pass
         if (folder / out / BEGUN).exists():
             finished(folder, arguments[0], "--resume", out, "--quiet")
@@ -97,20 +97,22 @@ def killed(folder: Path, out: str, arguments: list[str], after: float, tally: Ta
         [*COMMAND, *own], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
-            code = process.wait(timeout=after)
+            _, errors = process.communicate(timeout=after)
         except subprocess.TimeoutExpired:
             process.kill()
             sizes = [path.stat().st_size for path in (folder / out / name for name in NAMES) if path.exists()]
             tally.kills, tally.early = tally.kills + 1, tally.early + (not sizes)
             tally.largest = max([tally.largest, *sizes])
             return True
-    if code:
-        raise SystemExit(f"{' '.join(own)}: exit code {code}")
+    if process.returncode:
+        raise SystemExit(f"{' '.join(own)}: exit code {process.returncode}: {errors.decode()}")
     return False
 
 
 def finished(folder: Path, *arguments: str) -> None:
-    subprocess.run([*COMMAND, *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(arguments)}: exit code {done.returncode}: {done.stderr}")
 
 
 def compare(whole: Path, cut: Path, tally: Tally) -> None:

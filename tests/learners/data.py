@@ -85,6 +85,7 @@ def as_oracle(agent):
     sticks = {
         "sigma_hat": np.concatenate([part.left for part in parts]),
         "eta_hat": np.concatenate([part.right for part in parts]),
+        "sigma": agent.move.prior.sigma,
         "c": agent.move.prior.c,
         "b": agent.move.prior.rate,
     }

@@ -16,8 +16,9 @@ from decpomdp.learners import (
     dirichlet_process,
     learn_from_episodes,
 )
+from decpomdp.learners.concentration import Concentration
 from decpomdp.learners.posterior import AgentPosterior
-from decpomdp.learners.sticks import Concentration, Sticks
+from decpomdp.learners.sticks import Sticks
 from decpomdp.learners.sweep import count, evaluate, update
 
 PRIORS = {
@@ -66,6 +67,35 @@ def test_never_falls_whatever_the_episodes(name, shown, ended):
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+@pytest.mark.parametrize("sigma", [0.5, 2.0])
+def test_long_fits_stay_bounded(sigma):
+    """Hundreds of sweeps with empty sticks: what they cost stays, and nothing pays."""
+    episodes = dp.simulate("broadcast", "random", episodes=60, horizon=4, seed=1)
+    settings = LearnSettings(truncation=6, sweeps=320, tolerance=0.0)
+    fit = learn_from_episodes(episodes, StickBreaking(sigma=sigma), settings=settings, threads=1)
+    bounds = np.array([row["bound"] for row in fit.trace])
+    assert len(bounds) == 321
+    assert np.isfinite(bounds).all()
+    assert (np.diff(bounds) >= -1e-10 * np.maximum(1, np.abs(bounds[1:]))).all()
+    assert bounds[-1] - bounds[-50] < 0.01 * abs(bounds[-1])
+    assert bounds[-1] <= 60 * np.log(episodes.rewards.sum() / 60 * 2.0**8)  # without a prior, at the largest ratios
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+def test_a_sigma_next_to_one_is_as_one():
+    episodes = dp.simulate("broadcast", "random", episodes=100, horizon=4, seed=1)
+    settings = LearnSettings(truncation=6, sweeps=300)
+    fits = [
+        learn_from_episodes(episodes, StickBreaking(sigma=sigma), settings=settings, threads=1)
+        for sigma in (1.0, 1 - 1e-6, 1 + 1e-6)
+    ]
+    assert {fit.stopped for fit in fits} == {"converged"}
+    assert len({fit.posterior.sizes for fit in fits}) == 1
+    ends = [fit.trace[-1]["bound"] for fit in fits]
+    assert ends[1:] == pytest.approx([ends[0]] * 2, rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_a_fall_is_told(monkeypatch):
     """A wrong update is found out: here the moves are counted backwards."""
     model = dp.load("dectiger")
@@ -85,6 +115,7 @@ def _wrong_count(task, evaluated):
     [
         StickBreaking(c=1.5, d=2.0, reading="rate"),
         StickBreaking(sigma=0.5, c=1.5, d=2.0, reading="rate"),
+        StickBreaking(sigma=2.0, c=1.5, d=2.0, reading="rate"),
         dirichlet_process(c=1.5, d=2.0, reading="rate"),
         Fixed(2),
     ],
@@ -147,23 +178,10 @@ def _changes(agent: AgentPosterior, rng):
             2 * step,
         )
     eta = agent.move.eta
-    if eta.shape is None:
-        yield (
-            (
-                lambda sign: dataclasses.replace(
-                    agent,
-                    move=dataclasses.replace(agent.move, eta=Concentration(scaled(eta.mean, sign, d), None, None)),
-                )
-            ),
-            2 * step,
-        )
-    else:
 
-        def changed(sign):
-            one = d if eta.shape.size > 1 else d[:1, :1]
-            shape, rate = scaled(eta.shape, sign, one), scaled(eta.rate, sign, -0.5 * one)
-            return dataclasses.replace(
-                agent, move=dataclasses.replace(agent.move, eta=Concentration(shape / rate, shape, rate))
-            )
+    def changed(sign):
+        one = d if eta.shape.size > 1 else d[:1, :1]
+        both = Concentration(scaled(eta.shape, sign, one), scaled(eta.rate, sign, -0.5 * one))
+        return dataclasses.replace(agent, move=dataclasses.replace(agent.move, eta=both))
 
-        yield changed, 2 * step
+    yield changed, 2 * step

@@ -80,6 +80,17 @@ def test_the_size_is_what_the_data_support_whatever_the_truncation(begin, trunca
     assert fit.trace[-1]["bound"] == pytest.approx(592.2, abs=0.5)
 
 
+@quiet
+@pytest.mark.parametrize("sigma", [0.5, 2.0])
+@pytest.mark.parametrize("truncation", [3, 50])
+def test_the_size_is_the_same_with_another_sigma(sigma, truncation):
+    settings = LearnSettings(truncation=truncation)
+    fit = learn_from_episodes(alternating(), StickBreaking(sigma=sigma), settings=settings, threads=1)
+    assert fit.stopped == "converged"
+    assert fit.posterior.sizes == (2,)
+    assert fit.decided.nodes == (2,)
+
+
 @pytest.mark.parametrize("begin", ["best", "random", "team"])
 @pytest.mark.parametrize("prior", ["stick-breaking", "dp"])
 def test_a_single_node_grows_where_the_data_support_more(begin, prior):
@@ -370,6 +381,60 @@ def flat(rewards, offsets=(0, 2, 3), terminated=None):
 def test_rewards_all_equal_are_nothing_to_learn_from(reward):
     with pytest.raises(InputError, match=f"nothing to learn from: every reward is {reward:g}"):
         learn_from_episodes(flat([reward] * 3))
+
+
+def going(discount, noise=0.5, cut=lambda rng: 8, count=1000):
+    """Every step costs about 1; `go` ends the episode with probability 0.5, `wait` never: to go is better."""
+    rng = np.random.default_rng(0)
+    did, lengths, ended = [], [], []
+    for _ in range(count):
+        begun, end, longest = len(did), False, cut(rng)
+        while not end and len(did) - begun < longest:
+            did.append(rng.integers(0, 2))
+            end = bool(did[-1] and rng.random() < 0.5)
+        lengths.append(len(did) - begun)
+        ended.append(end)
+    offsets = np.append(0, np.cumsum(lengths))
+    return Episodes(
+        agents=(Agent("x", ("wait", "go"), ("o",)),),
+        offsets=offsets,
+        observations=np.where(np.isin(np.arange(offsets[-1]), offsets), -1, 0)[:, None],
+        actions=np.array(did)[:, None],
+        behaviour=np.full((offsets[-1], 1), 0.5),
+        rewards=-1 - noise * rng.random(offsets[-1]),
+        discount=discount,
+        terminated=np.array(ended),
+    )
+
+
+@quiet  # no episode goes on for long once it is better to end
+@pytest.mark.parametrize("discount", [0.95, 1.0])
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_costly_episodes_that_end_by_themselves_are_to_be_short(discount, noise):
+    settings = LearnSettings(cap=10.0, truncation=3, sweeps=60)
+    fit = learn_from_episodes(going(discount, noise), settings=settings, threads=1)
+    assert fit.decided.controllers[0].action[:, 1].tolist() == [1.0]
+
+
+def test_at_discount_one_all_rewards_are_shifted_alike():
+    """An episode's gains sum to its return and a constant, the same for all."""
+    episodes = going(1.0, count=200)
+    gains = np.add.reduceat(steps_of(episodes, np.zeros(episodes.steps)).gain, episodes.offsets[:-1])
+    returns = np.add.reduceat(episodes.rewards, episodes.offsets[:-1])
+    assert gains - returns == pytest.approx(-8 * episodes.rewards.min())
+
+
+def test_cuts_at_different_lengths_are_told_at_discount_one():
+    told = (
+        r"discount 1, rewards shifted by 1\.\d+ a step, and episodes that were cut off at different lengths \(2 steps, "
+    )
+    for discount in (0.95, 1.0):
+        episodes = going(discount, cut=lambda rng: int(rng.integers(2, 9)), count=200)
+        if discount == 1:
+            with pytest.warns(LearningWarning, match=told):
+                steps_of(episodes, np.zeros(episodes.steps))
+        else:
+            steps_of(episodes, np.zeros(episodes.steps))
 
 
 @quiet

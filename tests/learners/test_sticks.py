@@ -2,30 +2,62 @@
 
 import numpy as np
 import pytest
-from oracles import sweeps
-from scipy.optimize import minimize_scalar
-from scipy.special import gammaln
+from oracles import special, sweeps
 
 from decpomdp.core import Agent, InputError
 from decpomdp.learners import StickBreaking
+from decpomdp.learners.concentration import Concentration, best_concentration
 from decpomdp.learners.rows import DirichletPrior, PointPrior
-from decpomdp.learners.sticks import SticksPrior, best_eta
+from decpomdp.learners.sticks import SticksPrior
 
 
-@pytest.mark.parametrize("sigma", [0.01, 0.1, 0.5, 0.99, 1.5, 10.0])
+def height(sigma, c, slope, belief):
+    """What the bound has of q(eta): E of the line below f, of the prior, of (1 - V)^eta, and the entropy."""
+    shape, rate = belief.shape.item(), belief.rate.item()
+    entropy = shape - np.log(rate) + special.log_gamma(shape) + (1 - shape) * special.digamma(shape)
+    logs = special.digamma(shape) - np.log(rate)
+    return belief.expected_normaliser(sigma).item() + (c - 1) * logs - slope * shape / rate + entropy
+
+
+@pytest.mark.parametrize("sigma", [0.01, 0.1, 0.5, 0.99, 1.0, 1.01, 1.5, 10.0, 300.0])
 @pytest.mark.parametrize("c", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("slope", [1e-6, 0.3, 7.0, 1e6])
-def test_best_eta_is_the_maximum(sigma, c, slope):
-    def g(log_eta):
-        eta = np.exp(log_eta)
-        return gammaln(sigma + eta) - gammaln(eta) + (c - 1) * log_eta - slope * eta
+@pytest.mark.parametrize("slope", [1e-2, 0.3, 7.0, 1e6])
+def test_the_best_concentration_is_the_best(sigma, c, slope):
+    best = best_concentration(sigma, c, np.array([[slope]]))
+    top = height(sigma, c, slope, best)
+    rng = np.random.default_rng(4)
+    for size in (1e-3, 0.1, 2.0):
+        for by in size * rng.normal(size=(40, 2)):
+            other = Concentration(best.shape * np.exp(by[0]), best.rate * np.exp(by[1]))
+            gap = top - height(sigma, c, slope, other)
+            assert gap > (0.01 * size**2 * np.square(by / size).sum() if size < 1 else 0) * min(1, c) - 1e-9
 
-    found = np.log(best_eta(sigma, c, np.array([slope]))[0])
-    grid = np.linspace(found - 30, found + 8, 4001)
-    heights = np.array([g(x) for x in grid])
-    assert g(found) >= heights.max() - 1e-9 * max(1, abs(heights.max()))
-    near = minimize_scalar(lambda x: -g(x), bounds=(found - 1, found + 1), method="bounded", options={"xatol": 1e-10})
-    assert near.x == pytest.approx(found, abs=1e-4)
+
+@pytest.mark.parametrize("sigma", [0.1, 0.7, 1.4, 8.0])
+@pytest.mark.parametrize(("shape", "rate"), [(1.1, 1e3), (1.5, 2.0), (4.0, 0.01)])
+def test_the_normaliser_is_bounded_by_the_best_line(sigma, shape, rate):
+    found = Concentration(np.array([[shape]]), np.array([[rate]])).expected_normaliser(sigma).item()
+    line = sweeps.line_below(shape, rate, sigma) - special.log_gamma(sigma)
+    assert found == pytest.approx(line, rel=1e-10, abs=1e-10)
+    eta, weights = special.gamma_rule(shape, rate)
+    assert found < -np.sum(weights * special.log_beta(sigma, eta))
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.5, 1 - 1e-6, 1.0, 1 + 1e-6, 2.0, 10.0])
+@pytest.mark.parametrize("c", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("rate", [1e-6, 1.0, 1e6])
+def test_an_empty_stick_costs(sigma, c, rate):
+    """However long it is left alone, and however much prior there is: it never pays."""
+    prior, none = SticksPrior(sigma, c, rate), np.zeros((1, 2))
+    sticks, costs = prior.updated(none), []
+    for _ in range(300):
+        sticks = prior.updated(none, sticks)
+        costs.append(sticks.divergence())
+    assert np.isfinite(costs).all()
+    assert (np.diff(costs) < 1e-9 + 1e-14 * c / rate).all()  # ln Gamma of a large eta is rounded
+    assert costs[-1] > 0
+    if rate == 1e6 or abs(sigma - 1) < 1e-5:  # what sigma = 1 costs, too
+        assert costs[-1] == pytest.approx((c + 1) * np.log((c + 1) / c) - 1, rel=1e-4)
 
 
 def test_expected_logs_are_the_oracles():

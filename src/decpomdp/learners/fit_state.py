@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from decpomdp.core import InputError
 from decpomdp.core.keeping import KeptRow, kept_rows
+from decpomdp.learners.concentration import Concentration
 from decpomdp.learners.posterior import AgentPosterior, Counts
 from decpomdp.learners.rows import Dirichlet, DirichletPrior, Floats, Point, PointPrior, RowPrior, Rows
-from decpomdp.learners.sticks import Concentration, Sticks, SticksPrior
+from decpomdp.learners.sticks import Sticks, SticksPrior
 from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Task, evaluate
 
 if TYPE_CHECKING:
@@ -103,8 +104,7 @@ def _parts(rows: Rows) -> list[Floats]:
     if isinstance(rows, Point):
         return [rows.table]
     if isinstance(rows, Sticks):
-        eta = rows.eta
-        return [rows.left, rows.right, eta.mean, *(part for part in (eta.shape, eta.rate) if part is not None)]
+        return [rows.left, rows.right, rows.eta.shape, rows.eta.rate]
     raise InputError(f"keeper: expected a prior of this package, got one whose beliefs are {type(rows).__name__}")
 
 
@@ -115,6 +115,5 @@ def _rows(prior: RowPrior, parts: list[Floats]) -> Rows:
     if isinstance(prior, PointPrior):
         return Point(parts[0])
     if isinstance(prior, SticksPrior):
-        shape, rate = parts[3:] if len(parts) == 5 else (None, None)
-        return Sticks(prior, parts[0], parts[1], Concentration(parts[2], shape, rate))
+        return Sticks(prior, parts[0], parts[1], Concentration(parts[2], parts[3]))
     raise InputError(f"keeper: expected a prior of this package, got {type(prior).__name__}")

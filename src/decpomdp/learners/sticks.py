@@ -5,35 +5,18 @@ The last stick of the truncation is 1. Posterior: q(V_j) = Beta(sigma + n_j, <et
 sigma = 1: conjugate, q(eta_j) = Gamma(c + 1, rate - E ln(1 - V_j)); with one shared concentration (the Dirichlet
 process) q(eta) = Gamma(c + number of sticks, rate - sum E ln(1 - V)).
 
-sigma != 1: q(eta_j) is a point, the maximum of
-  g(eta) = ln Gamma(sigma + eta) - ln Gamma(eta) + eta E ln(1 - V) + (c - 1) ln eta - rate eta.
-g' falls from +infinity and crosses zero exactly once (docs/formulas.md), so a bracketed Newton iteration finds the
-maximum to rounding; a grid (the paper's way) may step past it and lower the bound.
+sigma != 1: a Gamma too, with a bound of what is not conjugate (`concentration`).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, zeta
+from scipy.special import digamma, gammaln
 
 from decpomdp.core import InputError
+from decpomdp.learners.concentration import Concentration, best_concentration
 from decpomdp.learners.rows import Floats, Rows
-
-CLOSE = 1e-12  # relative; g is flat at its maximum, so that the bound cannot tell
-
-
-@dataclass(frozen=True, slots=True)
-class Concentration:
-    """Belief about eta: Gamma(shape, rate), or a point."""
-
-    mean: Floats  # [r, j] or [1, 1] when shared
-    shape: Floats | None  # None: a point
-    rate: Floats | None
-
-    def expected_log(self) -> Floats:
-        """E ln eta."""
-        return np.log(self.mean) if self.shape is None or self.rate is None else digamma(self.shape) - np.log(self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +43,8 @@ class Sticks:
         # E ln q(V) - E ln p(V | eta), with the large terms that cancel (E ln(1 - V) is -1e7 for a tiny eta) taken
         # together: (right - 1) - (eta - 1) = right - eta
         kept, passed = self.logs()
-        gap = gammaln(self.left + self.right) - gammaln(self.left) - gammaln(self.right) - self._normaliser()
+        gap = gammaln(self.left + self.right) - gammaln(self.left) - gammaln(self.right)
+        gap -= self.eta.expected_normaliser(self.prior.sigma)
         gap += (self.left - self.prior.sigma) * kept + (self.right - self.eta.mean) * passed
         return float(gap.sum()) + self._eta_divergence()
 
@@ -71,17 +55,9 @@ class Sticks:
     def sample(self, rng: np.random.Generator) -> Floats:
         return _broken(rng.beta(self.left, self.right))
 
-    def _normaliser(self) -> Floats:
-        """E ln of the constant in Beta(sigma, eta)."""
-        sigma, eta = self.prior.sigma, self.eta
-        return eta.expected_log() if sigma == 1 else gammaln(sigma + eta.mean) - gammaln(sigma) - gammaln(eta.mean)
-
     def _eta_divergence(self) -> float:
-        """KL(q(eta) || Gamma(c, rate)); for a point, minus the log density there."""
+        """KL(q(eta) || Gamma(c, rate))."""
         c, rate, eta = self.prior.c, self.prior.rate, self.eta
-        if eta.shape is None or eta.rate is None:
-            density = c * np.log(rate) - gammaln(c) + (c - 1) * np.log(eta.mean) - rate * eta.mean
-            return -float(density.sum())
         gap = (eta.shape - c) * digamma(eta.shape) - gammaln(eta.shape) + gammaln(c)
         gap += c * (np.log(eta.rate) - np.log(rate)) + eta.mean * (rate - eta.rate)
         return float(gap.sum())
@@ -117,7 +93,7 @@ class SticksPrior:
 
     def _start(self, shape: tuple[int, ...]) -> Concentration:
         size = (1, 1) if self.shared else shape
-        return Concentration(np.full(size, self.c / self.rate), None, None)
+        return Concentration(np.full(size, self.c), np.full(size, self.rate))
 
     def _round(self, here: Floats, beyond: Floats, eta: Concentration) -> Sticks:
         """Sticks given concentrations, then concentrations given sticks."""
@@ -126,42 +102,9 @@ class SticksPrior:
         return Sticks(self, sticks.left, sticks.right, self._concentration(passed))
 
     def _concentration(self, passed: Floats) -> Concentration:
-        if self.sigma != 1:  # DEPARTS: a bracketed root; the paper's grid search may lower the bound
-            return Concentration(best_eta(self.sigma, self.c, self.rate - passed), None, None)
         if self.shared:
-            shape, rate = np.full((1, 1), self.c + passed.size), np.full((1, 1), self.rate - passed.sum())
-        else:
-            shape, rate = np.full(passed.shape, self.c + 1), self.rate - passed
-        return Concentration(shape / rate, shape, rate)
-
-
-def best_eta(sigma: float, c: float, slope: Floats) -> Floats:
-    """The maximum of ln Gamma(sigma + eta) - ln Gamma(eta) + (c - 1) ln eta - slope eta, slope > 0.
-
-    eta g'(eta) = eta (psi(sigma + eta) - psi(eta)) + c - 1 - slope eta is at least
-    c - eta (slope + max(0, psi(1) - psi(sigma))) and at most max(1, sigma) + c - 1 - slope eta, which brackets the
-    root. Newton steps in ln eta, halving when one leaves the bracket.
-    """
-    low = np.log(0.5 * c / (slope + max(0.0, float(digamma(1.0) - digamma(sigma)))))
-    high = np.log(2 * (max(1.0, sigma) + c - 1) / slope)
-    found = 0.5 * (low + high)
-    open_ = np.ones(found.shape, bool)  # roots still to be found
-    for _ in range(60):
-        point, below, above, steep = found[open_], low[open_], high[open_], slope[open_]
-        eta = np.exp(point)
-        excess = digamma(sigma + eta) - digamma(eta)
-        height = eta * excess + c - 1 - steep * eta
-        below, above = np.where(height > 0, point, below), np.where(height > 0, above, point)
-        rise = eta * (excess - steep) + eta**2 * (zeta(2, sigma + eta) - zeta(2, eta))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moved = point - height / rise
-        inside = (moved > below) & (moved < above)
-        following = np.where(inside, moved, 0.5 * (below + above))
-        found[open_], low[open_], high[open_] = following, below, above
-        open_[open_] = np.abs(following - point) > CLOSE * np.maximum(1, np.abs(point))
-        if not open_.any():
-            break
-    return np.exp(found)
+            return Concentration(np.full((1, 1), self.c + passed.size), np.full((1, 1), self.rate - passed.sum()))
+        return best_concentration(self.sigma, self.c, self.rate - passed)
 
 
 def _broken(share: NDArray[np.float64]) -> Floats:

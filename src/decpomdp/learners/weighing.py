@@ -6,12 +6,14 @@ with g the non-negative weight of the step (discounted, shifted reward) and rati
 p(actions so far | team) / p(actions so far | behaviour). Hence (1/K) sum nu = 1.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, InputError
+from decpomdp.core.errors import LearningWarning
 from decpomdp.kernels.weighing import PerStep, scale_steps, weigh_steps
 from decpomdp.learners.rows import Floats
 
@@ -50,12 +52,12 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     """Shift the rewards by `floor` (default: the smallest) and discount them.
 
     An episode that ended by itself earns 0 for ever after; above the floor that is -floor a step, which is added to
-    its last step. Otherwise the shift would favour long episodes.
+    its last step (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
     """
     _check_size(episodes)
     times = episodes.times()
     discounts = episodes.discount ** times.astype(np.float64)
-    ended = np.zeros(0) if episodes.terminated is None else episodes.terminated
+    ended = np.zeros(episodes.count, bool) if episodes.terminated is None else episodes.terminated
     lowest = float(episodes.rewards.min())
     if ended.any():
         lowest = min(lowest, 0.0)
@@ -63,9 +65,10 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     if base > lowest:
         raise InputError(f"floor: expected at most the smallest reward {lowest}, got {base}")
     gain = discounts * (episodes.rewards - base)
-    if ended.any() and episodes.discount < 1:  # DEPARTS: the paper's episodes never end by themselves
+    if ended.any():  # DEPARTS: the paper's episodes never end by themselves
         last = episodes.offsets[1:][ended] - 1
-        gain[last] += discounts[last] * episodes.discount / (1 - episodes.discount) * -base
+        gain[last] += -base * _steps_after(episodes, ended)
+        _warn_of_cuts(episodes, ended, base)
     if not gain.any():
         raise InputError(
             f"nothing to learn from: every reward is {base:g}"
@@ -114,6 +117,28 @@ def running(steps: Steps) -> NDArray[np.int64]:
     """[t]: episodes that have a step t."""
     lengths = np.diff(steps.offsets)
     return len(lengths) - np.cumsum(np.bincount(lengths))[: len(steps.largest_gain)]
+
+
+def _steps_after(episodes: Episodes, ended: NDArray[np.bool_]) -> Floats:
+    """[ended]: sum of discount^t over the steps that would follow; at discount 1 up to the longest episode's length."""
+    lengths = episodes.lengths[ended].astype(np.float64)
+    if episodes.discount < 1:
+        return np.asarray(episodes.discount**lengths / (1 - episodes.discount))
+    return int(episodes.lengths.max()) - lengths
+
+
+def _warn_of_cuts(episodes: Episodes, ended: NDArray[np.bool_], base: float) -> None:
+    """At discount 1 nothing can be said of what would have followed a cut."""
+    longest = int(episodes.lengths.max())
+    cut = episodes.lengths[~ended]
+    if episodes.discount == 1 and base != 0 and (cut < longest).any():
+        warnings.warn(
+            f"discount 1, rewards shifted by {-base:g} a step, and episodes that were cut off at different lengths "
+            f"({cut.min()} steps, where the longest episode has {longest}): those cut early count too little; "
+            "cut all at one length, or use a discount below 1",
+            LearningWarning,
+            stacklevel=5,
+        )
 
 
 def _check_size(episodes: Episodes) -> None:
