@@ -135,7 +135,9 @@ def trace(run: Path) -> bytes:
 
 
 def show(tallies: list[Tally]) -> None:
-    print("| command | runs | kills | of them before a checkpoint | bytes compared | runs that differ | checkpoint |")
+    print(
+        "| command | runs | kills | of them before a checkpoint | bytes compared | runs that differ | largest checkpoint |"
+    )
     print("|---|---|---|---|---|---|---|")
     for t in tallies:
         size = f"{t.largest / 1000:.0f} kB"
