@@ -163,7 +163,10 @@ def test_the_comparison_can_fail():
     assert timeless(seeds[0]) != timeless(seeds[1])
 
 
-INTERRUPTED = ["search", "planning by pbvi", "planning by fb-hsvi, a few steps", "planning by periem"]
+INTERRUPTED = [
+    *("search", "planning by pbvi", "planning by periem"),
+    pytest.param("planning by fb-hsvi", marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize("name", INTERRUPTED)
