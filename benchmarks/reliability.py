@@ -135,9 +135,7 @@ def trace(run: Path) -> bytes:
 
 
 def show(tallies: list[Tally]) -> None:
-    print(
-        "| command | runs | kills | of them before a checkpoint | bytes compared | runs that differ | largest checkpoint |"
-    )
+    print("| command | runs | kills | before a checkpoint | bytes compared | runs that differ | largest checkpoint |")
     print("|---|---|---|---|---|---|---|")
     for t in tallies:
         size = f"{t.largest / 1000:.0f} kB"
