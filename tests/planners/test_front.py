@@ -44,5 +44,7 @@ def test_mistakes():
         plan("broadcast", "magic")
     with pytest.raises(dp.InputError, match="did you mean broadcast"):
         plan("brodcast", "pbvi")
-    with pytest.raises(dp.InputError, match=r"problem: expected a name, a \.dpomdp file, a DecPOMDP or a Simulator, got 3"):
+    with pytest.raises(
+        dp.InputError, match=r"problem: expected a name, a \.dpomdp file, a DecPOMDP or a Simulator, got 3"
+    ):
         plan(3, "pbvi")
