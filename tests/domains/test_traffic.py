@@ -152,7 +152,7 @@ def test_names_and_sizes():
             dp.load(wrong)
     with pytest.raises(InputError, match="did you mean traffic"):
         dp.load("trafic")
-    assert domains.simulators() == ("traffic",)
+    assert domains.simulators() == ("traffic", "sumo")
     assert "10^20 states" in domains.summary("traffic")
     with pytest.raises(InputError, match="can only be played"):
         dp.plan("traffic:2")
