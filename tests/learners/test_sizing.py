@@ -6,7 +6,7 @@ from learners import data
 
 from decpomdp.learners import Fixed, StickBreaking
 from decpomdp.learners.posterior import Counts, occupied_nodes, updated
-from decpomdp.learners.sizing import SPARE, larger, merged, next_size, smaller
+from decpomdp.learners.sizing import SPARE, TRIES, larger, merged, merged_singly, other_sizes, smaller
 
 AGENT = data.AGENTS[0]
 
@@ -66,9 +66,37 @@ def test_a_merge_loses_no_counts_and_not_the_start():
 def test_sizes_that_are_given_stay():
     posterior, counts = setting([10.0, 30.0, 0.0], Fixed(3))
     assert smaller(posterior, counts, 0.01) == larger(posterior, counts, 0.01) == merged(posterior, counts, 0.01) == []
-    assert next_size(posterior, counts, 0.01) is None
+    assert list(merged_singly(posterior, counts, 0.01)) == []
+    assert other_sizes(posterior, counts, 0.01, True) == []
 
 
-def test_the_next_size_counts_nodes_in_use():
-    posterior, counts = setting([10.0, 30.0, 0.0])
-    assert next_size(posterior, counts, 0.01) == 3
+@pytest.mark.parametrize(
+    ("use", "sizes"),
+    [([10.0, 0.0], [1, 2, 3]), ([5.0] * 12 + [0.0], [1, 2, 3, 11, 13])],
+)
+def test_fresh_beginnings_are_of_few_nodes_and_of_one_less_and_more_than_are_in_use(use, sizes):
+    posterior, counts = setting(use)
+    assert other_sizes(posterior, counts, 0.01, True) == sizes
+
+
+def test_only_a_single_node_makes_way_for_a_fresh_beginning_where_a_team_was_given():
+    assert other_sizes(*setting([10.0, 0.0]), 0.01, False) == [2]
+    assert other_sizes(*setting([10.0, 30.0]), 0.01, False) == []
+
+
+def test_one_agent_may_shrink_while_another_stays():
+    (first,), (some,) = setting([10.0, 30.0, 5.0, 0.0])
+    (second,), (others,) = setting([20.0, 1.0])
+    found = dict(merged_singly((first, second), [some, others], 0.01))
+    assert list(found) == ["merge 1:1", "merge 0:2", "merge 0:1"]  # the rarest first, never the start
+    assert [[c.nodes for c in proposal] for proposal in found.values()] == [[3, 1], [2, 2], [2, 2]]
+    for proposal in found.values():
+        for before, after in zip((some, others), proposal, strict=True):
+            assert after.visits.sum() == pytest.approx(before.visits.sum())
+            used = before.visits.sum(axis=1) > 0
+            assert after.moves.sum() == pytest.approx(before.moves[used][..., used].sum())
+
+
+def test_many_nodes_are_not_all_tried():
+    posterior, counts = setting([5.0] * (TRIES + 5))
+    assert len(list(merged_singly(posterior, counts, 0.001))) == TRIES

@@ -53,6 +53,10 @@ def best_concentration(sigma: float, c: float, slope: Floats) -> Concentration:
     """The belief about eta that makes the bound highest, given slope = rate - E ln(1 - V) > 0."""
     if sigma == 1:
         return Concentration(np.full(slope.shape, c + 1), slope)
+    few, where = np.unique(slope, return_inverse=True)  # sticks without counts are all alike
+    if len(few) < slope.size:
+        found = best_concentration(sigma, c, few)
+        return Concentration(found.shape[where].reshape(slope.shape), found.rate[where].reshape(slope.shape))
     # DEPARTS: a Gamma and a bound of f; the paper's point on a grid has no entropy, and an empty stick pays for ever
     if sigma < 1:
         touched = np.exp(_root(_below(sigma, c, slope), np.log((c + sigma) / slope), np.log((c + 1) / slope)))

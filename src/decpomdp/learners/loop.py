@@ -16,7 +16,7 @@ from decpomdp.learners import trace
 from decpomdp.learners.fit_state import FitState, go_on, state_of
 from decpomdp.learners.posterior import AgentPosterior, Counts
 from decpomdp.learners.settings import LearnSettings
-from decpomdp.learners.sizing import larger, merged, next_size, smaller
+from decpomdp.learners.sizing import larger, merged, merged_singly, other_sizes, smaller
 from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Imprecise, Task, count, evaluate, renewed, update
 
 RESIZE_EVERY = 5  # sweeps between proposals of another size
@@ -34,7 +34,7 @@ class Loop:
         self,
         task: Task,
         options: LearnSettings,
-        afresh: Callable[[int], Posterior],  # a beginning of so many nodes
+        afresh: Callable[[int], Posterior] | None,  # a beginning of so many nodes; None: there is but one
         restarts: bool,  # whether it may take the place of several nodes; of a single one it always may
         began: float,
         limit: float | None,
@@ -56,23 +56,26 @@ class Loop:
     def run(self, first: Posterior) -> str:
         """Why it stopped; the result is `best`."""
         try:
-            kept = self.keeper.restore(FitState)
-            if kept is None:
-                self._keep(evaluate(self.task, first))
-            else:
-                go_on(self, kept, first)
-            for sweep in range(len(self.trace), self.options.sweeps + 1):
-                self.keeper.offer(partial(state_of, self))
-                before = self.now
-                self._keep(self._sweep(sweep))
-                if self.limit is not None and self.seconds() > self.limit:
-                    return "time limit"
-                if sweep % RESIZE_EVERY == 0 and self._settled(before):
-                    return "converged"
+            return self._climb(first)
         except KeyboardInterrupt:
             if self.best is None:
                 raise  # nothing is known yet
             return "interrupted"
+
+    def _climb(self, first: Posterior) -> str:
+        kept = self.keeper.restore(FitState)
+        if kept is None:
+            self._keep(evaluate(self.task, first))
+        else:
+            go_on(self, kept, first)
+        for sweep in range(len(self.trace), self.options.sweeps + 1):
+            self.keeper.offer(partial(state_of, self))
+            before = self.now
+            self._keep(self._sweep(sweep))
+            if self._late():
+                return "time limit"
+            if sweep % RESIZE_EVERY == 0 and self._settled(before):
+                return "converged"
         return "iterations"
 
     def seconds(self) -> float:
@@ -113,7 +116,10 @@ class Loop:
         after = evaluate(self.task, update(self.now, counts))
         if sweep % RESIZE_EVERY == 0:
             after = _best(after, self._resized(counts))
-            if after.bound - self.now.bound <= self._least():  # about to end
+            ending = after.bound - self.now.bound <= self._least()
+            if ending:
+                after = _best(after, self._merged_singly(counts))
+            if ending or sweep >= self.options.sweeps // 2:
                 after = _best(after, self._begun_afresh(counts))
         return after
 
@@ -126,26 +132,45 @@ class Loop:
         if self.steady:  # what is no bound cannot say whether less memory is worth its loss
             others += merged(posterior, counts, threshold)
         for proposal in others:
-            yield from self._tried("", tuple(c.nodes for c in proposal), partial(renewed, self.now, proposal))
+            yield from self._tried("", proposal)
 
-    def _begun_afresh(self, counts: list[Counts]) -> Iterator[Evaluated]:
-        """A beginning of one node more, judged by the bound before the fit ends.
+    def _merged_singly(self, counts: list[Counts]) -> Iterator[Evaluated]:
+        """One agent with one node less: where one has too many and another just enough, all at once cannot shrink."""
+        if self.steady:
+            for way, proposal in merged_singly(self.now.posterior, counts, self.options.threshold):
+                yield from self._tried(way, proposal)
 
-        What a controller never does has no counts, so splitting it cannot bring that back: a single node that always
-        takes one action would stay alone whatever the data say.
-        """
-        nodes = next_size(self.now.posterior, counts, self.options.threshold)
-        if nodes is not None and (nodes == 2 or (self.steady and self.restarts)):
-            yield from self._tried("afresh", (nodes,), partial(self.afresh, nodes))
-
-    def _tried(self, way: str, sizes: tuple[int, ...], made: Callable[[], Posterior]) -> Iterator[Evaluated]:
-        """What is `made`, after some sweeps; nothing if these sizes were tried this way before."""
-        if (way, sizes) not in self.offered:
+    def _tried(self, way: str, proposal: list[Counts]) -> Iterator[Evaluated]:
+        """The proposal after some sweeps; nothing if these sizes were tried this way before."""
+        sizes = tuple(c.nodes for c in proposal)
+        if (way, sizes) not in self.offered and not self._late():
             self.offered.add((way, sizes))
-            changed = evaluate(self.task, made())
+            changed = evaluate(self.task, renewed(self.now, proposal))
             for _ in range(GROWTH_SWEEPS):
                 changed = evaluate(self.task, update(changed, count(self.task, changed)))
             yield changed
+
+    def _begun_afresh(self, counts: list[Counts]) -> Iterator[Evaluated]:
+        """Fits that begin with few nodes, and with one more than there are: once for each size, before the fit ends.
+
+        What began with many nodes may have settled where each does a little of everything, and no merge leads out of
+        that. What a controller never does has no counts, so splitting it cannot bring that back: a single node that
+        always takes one action would stay alone whatever the data say.
+        """
+        others = self.steady and self.restarts
+        for nodes in other_sizes(self.now.posterior, counts, self.options.threshold, others):
+            if self.afresh is not None and ("afresh", (nodes,)) not in self.offered and not self._late():
+                self.offered.add(("afresh", (nodes,)))
+                fit = Loop(self.task, self.options, None, False, self.began, self.limit, self._still)
+                fit._climb(self.afresh(nodes))
+                yield fit.now if fit.best is None else fit.best
+
+    def _still(self, row: Row) -> None:
+        """A sign of life."""
+        self.watch(self.trace[-1])
+
+    def _late(self) -> bool:
+        return self.limit is not None and self.seconds() > self.limit
 
     def _settled(self, before: Evaluated) -> bool:
         """Whether ln V hardly rises any more; if it falls, whether it has not come back for some sweeps."""

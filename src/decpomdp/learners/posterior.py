@@ -31,10 +31,9 @@ class Counts:
         """The counts of the given nodes, in the given order."""
         return Counts(self.firsts[:, nodes], self.visits[nodes], self.moves[nodes][..., nodes])
 
-    def merged(self) -> "Counts":
-        """One node less: the rarest, not the first, becomes one with the node whose actions are most like its own."""
+    def merged(self, gone: int) -> "Counts":
+        """One node less: `gone`, not the first, becomes one with the node whose actions are most like its own."""
         use = self.visits.sum(axis=1)
-        gone = 1 + int(use[1:].argmin())
         shares = self.visits / np.maximum(use, 1e-300)[:, None]
         distance = np.abs(shares - shares[gone]).sum(axis=1)
         distance[gone] = np.inf

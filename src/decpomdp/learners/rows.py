@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+LARGE = 1e3  # from where on Stirling's series is exact with two terms
 
 
 class Rows(Protocol):
@@ -47,6 +48,19 @@ class RowPrior(Protocol):
         ...
 
 
+def log_rise(start: float | Floats, rise: Floats) -> Floats:
+    """ln Gamma(start + rise) - ln Gamma(start), rise >= 0, without the digits that two large logarithms would lose."""
+    from scipy.special import gammaln
+
+    begin = np.asarray(start, float)
+    if (begin <= LARGE).all():
+        return np.asarray(gammaln(begin + rise) - gammaln(begin))
+    large = np.maximum(begin, LARGE)  # the other entries are not used, but must be numbers
+    series = (large + rise - 0.5) * np.log1p(rise / large) + rise * (np.log(large) - 1)
+    series += (1 / (large + rise) - 1 / large) / 12 - (1 / (large + rise) ** 3 - 1 / large**3) / 360
+    return np.where(begin > LARGE, series, gammaln(begin + rise) - gammaln(begin))
+
+
 @dataclass(frozen=True, slots=True)
 class Dirichlet:
     """Posterior of `DirichletPrior`."""
@@ -60,12 +74,9 @@ class Dirichlet:
         return digamma(self.weights) - digamma(self.weights.sum(axis=1, keepdims=True))
 
     def divergence(self) -> float:
-        from scipy.special import gammaln
-
-        width = self.weights.shape[1]
-        normaliser = gammaln(self.weights.sum(axis=1)) - gammaln(self.weights).sum(axis=1)
-        normaliser -= gammaln(width * self.prior) - width * gammaln(self.prior)
-        return float(normaliser.sum() + ((self.weights - self.prior) * self.expected_log()).sum())
+        added = self.weights - self.prior
+        normaliser = log_rise(self.weights.shape[1] * self.prior, added.sum(axis=1))
+        return float(normaliser.sum() + (added * self.expected_log() - log_rise(self.prior, added)).sum())
 
     def mean(self) -> Floats:
         return self.weights / self.weights.sum(axis=1, keepdims=True)

@@ -4,7 +4,7 @@ Each change is only a proposal. It is taken when the bound of the changed poster
 bound never falls because of it. The start node stays first.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from decpomdp.learners.priors import MOST_NODES
 
 # DEPARTS: the paper only says that the truncation is the occupancy and some nodes more; no bound decides there
 SPARE = 2  # empty nodes kept in the truncation for what the data may still ask for
+TRIES = 24  # nodes that may be merged one at a time before a fit ends
+FEW = (1, 2, 3)  # nodes that a fit may begin with afresh before it ends
 
 Change = Callable[[Counts], Counts]
 
@@ -21,7 +23,7 @@ Change = Callable[[Counts], Counts]
 def smaller(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[list[Counts]]:
     """All agents with few empty nodes, with none, and ordered by use. Only what differs from `counts`."""
     fitting = _changed(posterior, counts, lambda c: c.chosen(_in_use(c, threshold)))
-    bare = _changed(posterior, counts, lambda c: c.chosen(occupied_nodes(_occupancy(c), threshold)))
+    bare = _changed(posterior, counts, lambda c: _bare(c, threshold))
     ordered = _changed(posterior, fitting, _ordered)
     found = [fewer for fewer in (fitting, bare) if _sizes(fewer) != _sizes(counts)]
     return [*found, ordered] if any(a is not b for a, b in zip(ordered, fitting, strict=True)) else found
@@ -31,7 +33,7 @@ def larger(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold:
     """Every agent's nodes in use with one of them split; nothing when there is no room for that."""
 
     def grown(c: Counts) -> Counts:
-        used = c.chosen(occupied_nodes(_occupancy(c), threshold))
+        used = _bare(c, threshold)
         return used.split() if used.nodes < MOST_NODES else c
 
     result = _changed(posterior, counts, grown)
@@ -42,17 +44,42 @@ def merged(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold:
     """Every agent's nodes in use, the rarest merged into the one that acts most alike; nothing if all have one."""
 
     def fewer(c: Counts) -> Counts:
-        used = c.chosen(occupied_nodes(_occupancy(c), threshold))
-        return used.merged() if used.nodes > 1 else used
+        used = _bare(c, threshold)
+        return used.merged(1 + int(_occupancy(used)[1:].argmin())) if used.nodes > 1 else used
 
     result = _changed(posterior, counts, fewer)
     return [] if _sizes(result) == _sizes(counts) else [result]
 
 
-def next_size(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> int | None:
-    """One more than the most nodes in use; None where sizes are given or there is no room."""
+def merged_singly(
+    posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float
+) -> Iterator[tuple[str, list[Counts]]]:
+    """The nodes in use, one node of one agent merged into the one that acts most alike; with the name of that node.
+
+    The rarest come first; at most TRIES of them, whatever the number of agents.
+    """
+    used = _changed(posterior, counts, lambda c: _bare(c, threshold))
+    shares = [
+        (float(_occupancy(c)[node]), n, node)
+        for n, (agent, c) in enumerate(zip(posterior, used, strict=True))
+        for node in range(1, c.nodes)
+        if agent.priors.move.sized
+    ]
+    for _, n, node in sorted(shares)[:TRIES]:
+        yield f"merge {n}:{node}", [c.merged(node) if m == n else c for m, c in enumerate(used)]
+
+
+def other_sizes(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float, others: bool) -> list[int]:
+    """Sizes to begin with afresh: few nodes, one less and one more than there are; none where sizes are given.
+
+    `others`: whether they may take the place of several nodes. Otherwise two of them, in the place of one.
+    """
+    if not all(agent.priors.move.sized for agent in posterior):
+        return []
     used = max(len(occupied_nodes(_occupancy(c), threshold)) for c in counts)
-    return used + 1 if used < MOST_NODES and all(agent.priors.move.sized for agent in posterior) else None
+    if not others:
+        return [2] if used == 1 else []
+    return sorted({*FEW, max(used - 1, 1), min(used + 1, MOST_NODES)})
 
 
 def _changed(posterior: Sequence[AgentPosterior], counts: list[Counts], change: Change) -> list[Counts]:
@@ -62,6 +89,11 @@ def _changed(posterior: Sequence[AgentPosterior], counts: list[Counts], change: 
 
 def _sizes(counts: list[Counts]) -> list[int]:
     return [c.nodes for c in counts]
+
+
+def _bare(counts: Counts, threshold: float) -> Counts:
+    """The nodes in use."""
+    return counts.chosen(occupied_nodes(_occupancy(counts), threshold))
 
 
 def _occupancy(counts: Counts) -> NDArray[np.float64]:

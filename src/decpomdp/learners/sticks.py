@@ -16,7 +16,7 @@ from scipy.special import digamma, gammaln
 
 from decpomdp.core import InputError
 from decpomdp.learners.concentration import Concentration, best_concentration
-from decpomdp.learners.rows import Floats, Rows
+from decpomdp.learners.rows import Floats, Rows, log_rise
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Sticks:
         # E ln q(V) - E ln p(V | eta), with the large terms that cancel (E ln(1 - V) is -1e7 for a tiny eta) taken
         # together: (right - 1) - (eta - 1) = right - eta
         kept, passed = self.logs()
-        gap = gammaln(self.left + self.right) - gammaln(self.left) - gammaln(self.right)
+        gap = log_rise(self.right, self.left) - gammaln(self.left)
         gap -= self.eta.expected_normaliser(self.prior.sigma)
         gap += (self.left - self.prior.sigma) * kept + (self.right - self.eta.mean) * passed
         return float(gap.sum()) + self._eta_divergence()
@@ -58,7 +58,7 @@ class Sticks:
     def _eta_divergence(self) -> float:
         """KL(q(eta) || Gamma(c, rate))."""
         c, rate, eta = self.prior.c, self.prior.rate, self.eta
-        gap = (eta.shape - c) * digamma(eta.shape) - gammaln(eta.shape) + gammaln(c)
+        gap = (eta.shape - c) * digamma(eta.shape) - log_rise(c, eta.shape - c)
         gap += c * (np.log(eta.rate) - np.log(rate)) + eta.mean * (rate - eta.rate)
         return float(gap.sum())
 

@@ -1,0 +1,87 @@
+"""Whatever the truncation, a fit ends with the size that the data support: the same one, with the same bound."""
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+from decpomdp.core import Agent, Episodes
+from decpomdp.learners import LearnSettings, StickBreaking, learn_from_episodes
+
+PRIORS = {
+    "paper": "stick-breaking",
+    "dp": "dp",
+    "rate": StickBreaking(reading="rate"),
+    "sigma 2": StickBreaking(sigma=2.0),
+    "sigma 0.5": StickBreaking(sigma=0.5),
+}
+
+
+def turns(pattern, count, horizon, seed):
+    """One agent, rewarded for doing what the pattern says at every step; its actions are random."""
+    rng, actions = np.random.default_rng(seed), max(2, max(pattern) + 1)
+    did = rng.integers(0, actions, (count, horizon))
+    seen = np.where(np.arange(horizon) == 0, -1, 0) + np.zeros((count, 1), int)
+    return recorded("abcd"[:actions], "o", did, seen, did == np.resize(pattern, horizon))
+
+
+def echoes(lag, count, horizon, seed):
+    """One agent, rewarded for doing what it saw `lag` observations ago."""
+    rng = np.random.default_rng(seed)
+    did, seen = rng.integers(0, 2, (count, horizon)), rng.integers(0, 2, (count, horizon))
+    good = np.zeros((count, horizon), bool)
+    good[:, lag:] = did[:, lag:] == seen[:, 1 : horizon - lag + 1]
+    seen[:, 0] = -1
+    return recorded("ab", "01", did, seen, good)
+
+
+def recorded(actions, observations, did, seen, good):
+    count, horizon = did.shape
+    return Episodes(
+        (Agent("x", tuple(actions), tuple(observations)),),
+        np.arange(count + 1) * horizon,
+        seen.reshape(-1, 1),
+        did.reshape(-1, 1),
+        np.full((count * horizon, 1), 1 / len(actions)),
+        good.ravel().astype(float),
+        0.9,
+    )
+
+
+def broadcast():
+    return dp.simulate("broadcast", "random", episodes=200, horizon=5, seed=1)
+
+
+DATA = {
+    "one": lambda: turns([0], 300, 6, 0),
+    "two in turn": lambda: turns([0, 1], 300, 6, 0),
+    "two twice each": lambda: turns([0, 0, 1, 1], 800, 8, 2),
+    "the last one seen": lambda: echoes(1, 800, 6, 4),
+    "the one before": lambda: echoes(2, 2000, 8, 5),
+    "broadcast": broadcast,
+}
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+@pytest.mark.parametrize(
+    ("prior", "data", "sizes"),
+    [
+        ("paper", "broadcast", (1, 2)),
+        ("sigma 2", "broadcast", (1, 2)),
+        ("dp", "the last one seen", (2,)),
+        ("paper", "the last one seen", (2,)),
+        *(
+            pytest.param(prior, data, None, marks=pytest.mark.slow, id=f"{prior}, {data}")
+            for prior in PRIORS
+            for data in DATA
+        ),
+    ],
+)
+def test_the_size_does_not_depend_on_the_truncation(prior, data, sizes):
+    episodes = DATA[data]()
+    few, many = (
+        learn_from_episodes(episodes, PRIORS[prior], settings=LearnSettings(truncation=nodes)) for nodes in (3, 50)
+    )
+    assert (few.stopped, many.stopped) == ("converged", "converged")
+    assert few.posterior.sizes == many.posterior.sizes
+    assert sizes is None or many.posterior.sizes == sizes
+    assert few.trace[-1]["bound"] == pytest.approx(many.trace[-1]["bound"], rel=1e-4)
