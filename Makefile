@@ -6,27 +6,30 @@ BIN := .venv/bin
 READY := .venv/ready
 SHELL := /bin/bash
 
-.PHONY: help demo test lint unit browser test-slow test-sumo bench docs setup clean
+.PHONY: help demo test lint unit browser test-slow test-sumo test-oldest bench reliability docs setup lock audit clean
 
 help:
 	@echo "make demo       set up and run the main job"
 	@echo "make test       set up and run every check (format, lint, types, imports, tests)"
 	@echo "make test-slow  the longer checks"
 	@echo "make test-sumo  the checks that need SUMO (installs libsumo, 370 MB)"
+	@echo "make test-oldest  the quick tests with the oldest versions that pyproject.toml allows"
+	@echo "make lock       write the locked versions and their digests anew, and the list of licences"
+	@echo "make audit      known vulnerabilities of what is locked"
 	@echo "make bench      speed, beside other libraries (installs them)"
+	@echo "make reliability  the figures of docs/reliability.md (an hour or two; installs atheris)"
 	@echo "make docs       the documentation site, in site/"
 	@echo "make clean      remove everything that these made"
 
 setup: $(READY)
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml requirements/dev.lock
 	@echo "== setting up .venv (once; needs the network)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: expected Python 3.11 or newer, got $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.12"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@cmp -s pyproject.toml .venv/pyproject.toml || \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	@cp pyproject.toml .venv/pyproject.toml
+	@cat pyproject.toml requirements/dev.lock | cmp -s - .venv/installed || $(BIN)/python requirements/install.py
+	@cat pyproject.toml requirements/dev.lock > .venv/installed
 	@touch $(READY)
 
 demo: $(READY)
@@ -65,6 +68,41 @@ test-slow: $(READY) test-sumo
 	@echo "== kernels with bounds checking"
 	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/kernels tests/rollouts tests/evaluation
 
+# the oldest versions that pyproject.toml allows, with the oldest Python; core: what needs neither browser nor site
+.venv-oldest/ready: requirements/oldest.lock
+	@echo "== setting up .venv-oldest"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
+	  { echo "error: expected Python 3.11, got $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.11"; exit 2; }
+	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	@.venv-oldest/bin/python requirements/install.py requirements/oldest.lock
+	@touch $@
+
+test-oldest: .venv-oldest/ready
+	@echo "== tests with the oldest versions"
+	@.venv-oldest/bin/python -m pytest -n 2 -m "not slow" -W default -p no:cacheprovider $(CORE)
+
+CORE := tests/core tests/kernels tests/io tests/rollouts tests/filtering tests/learners tests/evaluation tests/planners \
+  tests/interaction tests/environments tests/cli
+
+.venv-tools/ready: requirements/tools.lock
+	@echo "== setting up .venv-tools"
+	@test -x .venv-tools/bin/python || $(PYTHON) -m venv .venv-tools
+	@.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
+	@touch $@
+
+COMPILE := .venv-tools/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+  --no-annotate --custom-compile-command "make lock"
+
+lock: .venv-tools/ready $(READY)
+	@$(COMPILE) --output-file requirements/dev.lock --extra dev pyproject.toml requirements/build.in
+	@$(COMPILE) --output-file requirements/oldest.lock --resolution lowest-direct --extra dev \
+	  pyproject.toml requirements/build.in
+	@$(COMPILE) --output-file requirements/tools.lock requirements/tools.in
+	@$(BIN)/python docs/reference/make_licences.py
+
+audit: .venv-tools/ready
+	@.venv-tools/bin/python requirements/audit.py
+
 .venv/bench: $(READY)
 	@echo "== installing the libraries to compare with"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
@@ -78,10 +116,16 @@ bench: .venv/bench
 	@echo "== growth and memory"
 	@$(BIN)/python benchmarks/growth.py
 
+reliability: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "atheris>=2.3"
+	@$(BIN)/python benchmarks/reliability.py --kills 64 --out reliability.json
+	@$(BIN)/python benchmarks/fuzz.py --out fuzz.json
+	@$(BIN)/python benchmarks/reliability_page.py
+
 docs: $(READY)
 	@$(BIN)/python docs/reference/make_commands.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
 clean:
-	rm -rf site .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache .import_linter_cache
+	rm -rf site .venv .venv-oldest .venv-tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .numba_cache .import_linter_cache

@@ -68,12 +68,12 @@ def ours(case, move, seen, threads, precision="double", repeats=0):
     """(seconds of one step, log likelihood, counts) of our expectation step; every episode weighs 1."""
     from decpomdp.core import Agent, Episodes
     from decpomdp.engines.threads import serial_products
-    from decpomdp.filtering.filter import filtered
+    from decpomdp.filtering.filter import cumulated, filtered
     from decpomdp.filtering.layout import lay_out
     from decpomdp.kernels.expectation import Tables
     from decpomdp.learners.learn import PRECISIONS
     from decpomdp.learners.posterior import AgentPosterior, Counts
-    from decpomdp.learners.sweep import Evaluated, Task, count, cumulated
+    from decpomdp.learners.sweep import Evaluated, Task, count
     from decpomdp.learners.weighing import Weighed, steps_of
 
     (count_of, _), nodes = case.symbols.shape, len(case.start)

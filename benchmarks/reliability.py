@@ -1,21 +1,29 @@
 """Kills a real process at random moments, continues it, and compares what it leaves with an undisturbed run.
 
-    python benchmarks/reliability.py [--kills 50] [--seed 0] [--only "plan, em" ...]
+    python benchmarks/reliability.py [--kills 50] [--seed 0] [--only "plan, em" ...] [--out reliability.json]
 
 Every run is killed again and again (SIGKILL) after a random time between nothing and a little more than a whole run
 takes, and continued with --resume until it ends; then the next run begins, until so many kills were survived. A kill
 can come at any moment: while the program is being loaded, while it learns, while a checkpoint is half written, while
-the result is being judged. Prints the table of docs/reliability.md; exit code 1 if one byte differs.
+the result is being judged.
+
+The same comparison is made after a disk was full (a file system of one megabyte; only root can mount one), and between
+one thread, two threads and Dask clusters of 1, 2 and 4 workers (`--parts` chooses). Prints the tables; with --out they
+are kept in a file, each command's figures in place of its last, and `reliability_page.py` puts them on the page. Exit
+code 1 if one byte differs.
 """
 
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -24,6 +32,7 @@ import decpomdp as dp
 from decpomdp.io.checkpoints import NAMES
 from decpomdp.io.run_folder import BEGUN
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # the real cluster of the tests
 COMMAND = [sys.executable, "-m", "decpomdp.cli.start"]
 OFTEN = ["--checkpoint-every", "0.1", "--quiet"]
 RUNS = {
@@ -49,6 +58,7 @@ class Tally:
     compared: int = 0  # bytes
     different: int = 0  # runs
     largest: int = 0  # bytes of a checkpoint
+    refused: str = ""  # what the command said of a disk
 
 
 def main() -> int:
@@ -56,16 +66,113 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    rng = random.Random(given.seed)
+    kept = json.loads(given.out.read_text()) if given.out and given.out.exists() else {}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
         model = dp.load("dectiger")
-        dp.write_episodes(dp.simulate(model, dp.Team.uniform(model), 10_000, 10, seed=1), folder / "e.parquet")
-        share = -(-given.kills // len(given.only))
-        tallies = [survived(folder, run, share, rng) for run in given.only]
-    show(tallies)
-    return int(any(tally.different for tally in tallies))
+        logged = dp.simulate(model, dp.Team.uniform(model), 10_000, 10, seed=1)
+        dp.write_episodes(logged, Path(name) / "e.parquet")
+        for part in given.parts:
+            for tally in PARTS[part](Path(name), given):
+                kept.setdefault(part, {})[tally.name] = asdict(tally)
+                if given.out:  # at once: this is a long run, too
+                    given.out.write_text(json.dumps(kept, indent=2) + "\n")
+    for part in given.parts:
+        print(table(part, kept.get(part, {})))
+    return int(any(tally["different"] for found in kept.values() for tally in found.values()))
+
+
+def kills(folder: Path, given: argparse.Namespace) -> Iterator[Tally]:
+    rng = random.Random(given.seed)
+    share = -(-given.kills // len(given.only))
+    for run in given.only:
+        yield survived(folder, run, share, rng)
+
+
+def disks(folder: Path, given: argparse.Namespace) -> Iterator[Tally]:
+    """A disk that is filled up while a run writes, then made free; and one that becomes read-only."""
+    disk = folder / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        print("disks: only root can mount a small one", file=sys.stderr)
+        return
+    try:
+        finished(folder, *RUNS["learn, search"], "--out", "disk whole", "--quiet")
+        for name in ("full", "read-only"):
+            tally = Tally(name)
+            tally.refused = spoilt(folder, disk, name)
+            finished(folder, "learn", "--resume", str(disk / name), "--quiet")
+            tally.runs += 1
+            compare(folder / "disk whole", disk / name, tally)
+            shutil.rmtree(disk / name)
+            yield tally
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def spoilt(folder: Path, disk: Path, name: str) -> str:
+    """Begin a run, spoil its disk, mend it; what the command said."""
+    out = disk / name
+    own = [*COMMAND, *RUNS["learn, search"], "--out", str(out), *OFTEN]
+    with subprocess.Popen(own, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not any((out / each).exists() for each in NAMES):
+            time.sleep(0.01)
+        if name == "full":
+            with suppress(OSError), (disk / "filler").open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+        else:
+            process.kill()
+            process.wait()
+            subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+            with subprocess.Popen(
+                [*COMMAND, "learn", "--resume", str(out)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+            ) as again:
+                said, code = again.communicate()[1], again.returncode
+        if name == "full":
+            said, code = process.communicate()[1], process.returncode
+    if code != 2 or "Traceback" in said:
+        raise SystemExit(f"{name}: expected one line and exit code 2, got {code}: {said}")
+    if name == "full":
+        (disk / "filler").unlink()
+    else:
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    return next(line for line in said.splitlines() if line.startswith("error: ")).replace(str(disk), "DISK")
+
+
+def engines(folder: Path, given: argparse.Namespace) -> Iterator[Tally]:
+    """Learning from episodes here and on real clusters: team and trace of all against those of one thread."""
+    from engines.processes import Processes
+
+    learn = ["learn", "e.parquet", "--truncation", "8", "--sweeps", "20", "--cap", "10", "--quiet"]
+    finished(folder, *learn, "--threads", "1", "--out", "one thread")
+    finished(folder, *learn, "--threads", "2", "--out", "two threads")
+    yield same(folder, "two threads")
+    (folder / "cluster").mkdir()
+    cluster = Processes(folder / "cluster")
+    try:
+        for count in (1, 2, 4):
+            name = f"cluster of {count}"
+            where = ["--engine", "dask", "--scheduler", cluster.exactly(count)]
+            finished(folder, *learn, *where, "--out", name)
+            yield same(folder, name)
+    finally:
+        cluster.end()
+
+
+def same(folder: Path, name: str) -> Tally:
+    tally, one, other = Tally(name, runs=1), folder / "one thread", folder / name
+    pairs = [(path.read_bytes(), (other / path.name).read_bytes()) for path in one.glob("team*.json")]
+    pairs.append((trace(one), trace(other)))
+    tally.compared = sum(len(whole) for whole, _ in pairs)
+    tally.different = int(any(whole != cut for whole, cut in pairs))
+    return tally
+
+
+PARTS = {"kills": kills, "disks": disks, "engines": engines}
 
 
 def survived(folder: Path, name: str, kills: int, rng: random.Random) -> Tally:
@@ -134,16 +241,32 @@ def trace(run: Path) -> bytes:
     return json.dumps({key: column for key, column in columns.items() if key != "seconds"}).encode()
 
 
-def show(tallies: list[Tally]) -> None:
-    print("| command | runs | kills | before a checkpoint | bytes compared | runs that differ | largest checkpoint |")
-    print("|---|---|---|---|---|---|---|")
-    for t in tallies:
-        size = f"{t.largest / 1000:.0f} kB"
-        print(f"| {t.name} | {t.runs} | {t.kills} | {t.early} | {t.compared:,} | {t.different} | {size} |")
-    kills, early, compared, different, runs = (
-        sum(getattr(t, name) for t in tallies) for name in ("kills", "early", "compared", "different", "runs")
-    )
-    print(f"| all | {runs} | {kills} | {early} | {compared:,} | {different} | |")
+HEADS = {
+    "kills": "| command | runs | kills | with no checkpoint | bytes compared | runs that differ | largest checkpoint |",
+    "disks": "| disk | what the command says | bytes compared after it was mended | runs that differ |",
+    "engines": "| compared with one thread | bytes compared | runs that differ |",
+}
+
+
+def table(part: str, found: dict) -> str:
+    """The figures of one part as Markdown."""
+    lines = [HEADS[part], "|---" * (HEADS[part].count("|") - 1) + "|"]
+    for t in found.values():
+        if part == "kills":
+            lines.append(
+                f"| {t['name']} | {t['runs']} | {t['kills']} | {t['early']} | {t['compared']:,} | {t['different']} | "
+                f"{t['largest'] / 1000:.0f} kB |"
+            )
+        elif part == "disks":
+            lines.append(f"| {t['name']} | `{t['refused']}` | {t['compared']:,} | {t['different']} |")
+        else:
+            lines.append(f"| {t['name']} | {t['compared']:,} | {t['different']} |")
+    if part == "kills" and found:
+        runs, kills, early, compared, different = (
+            sum(t[name] for t in found.values()) for name in ("runs", "kills", "early", "compared", "different")
+        )
+        lines.append(f"| all | {runs} | {kills} | {early} | {compared:,} | {different} | |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

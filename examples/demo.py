@@ -3,7 +3,6 @@
 import sys
 
 import decpomdp as dp
-from decpomdp.report.text import team_in_words
 
 SECONDS = 20
 # value of the published learners (Dec-SBPR, MCEM) and of the best planner, which knows the model (FB-HSVI)
@@ -23,7 +22,7 @@ def main() -> None:
         fit = dp.learn(model, time_limit=SECONDS, seed=1, watch=watch)
         exact = dp.evaluate(fit.team, model)
         print()
-        for line in team_in_words(fit.team):
+        for line in dp.team_in_words(fit.team):
             print(line)
         print(f"exact value {exact.value:.4f} with {'+'.join(map(str, fit.team.nodes))} nodes")
         print(f"published: Dec-SBPR {sbpr}, MCEM {mcem}; with the model known, FB-HSVI {planner}\n")

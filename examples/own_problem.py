@@ -7,7 +7,6 @@ better, because the robots share a rhythm that costs nothing to agree on.
 from pathlib import Path
 
 import decpomdp as dp
-from decpomdp.report.text import team_in_words
 
 FILE = Path(__file__).with_name("crate.dpomdp")
 WAIT, LIFT = 0, 1
@@ -24,7 +23,7 @@ def main() -> None:
     fit = dp.learn(model, steps=5_000_000, seed=1)
     print(f"obvious {dp.evaluate(obvious(model), model).value:.3f}")
     print(f"learned {dp.evaluate(fit.team, model).value:.3f}, exact, with {fit.team.nodes} nodes")
-    print("\n".join(team_in_words(fit.team)))
+    print("\n".join(dp.team_in_words(fit.team)))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
+from decpomdp.io.runs import write_run
 
 MODEL = dp.load("dectiger")
 TEAM = dp.Team.uniform(MODEL)
@@ -174,6 +175,9 @@ def good_calls(folder):
             dp.plan,
             {"problem": "broadcast", "method": "em", "discount": 0.5, "progress": False, "watch": id} | quick,
         ),
+        "read_run": (dp.read_run, {"path": folder / "run"}),
+        "exported": (dp.exported, {"team": TEAM, "agent_name": "agent1", "form": "c"}),
+        "team_in_words": (dp.team_in_words, {"team": TEAM}),
         "read_out": (dp.read_out, {"problem": MODEL, "fit": FIT, "seed": 0, "threads": 1}),
         "prior_named": (dp.prior_named, {"text": "dp"}),
         "dirichlet_process": (dp.dirichlet_process, {"c": 0.1, "d": 1e-6, "reading": "scale", "rho": None}),
@@ -189,7 +193,8 @@ def good_calls(folder):
 
 
 # what a library makes, not its users; and names that are no functions
-MADE = {"BayesFit", "ExactValue", "Fit", "OffPolicyValue", "PettingZooSimulator", "SampledValue", "TeamPosterior"}
+MADE = {"BayesFit", "ExactValue", "Fit", "OffPolicyValue", "PettingZooSimulator", "Run", "SampledValue"}
+MADE |= {"TeamPosterior"}
 NOUNS = {"FormatError", "InputError", "LearningWarning", "NO_OBSERVATION", "Row", "Simulator", "Step", "names"}
 
 
@@ -208,6 +213,8 @@ def folder(tmp_path, monkeypatch):
     dp.write_episodes(EPISODES, tmp_path / "e.parquet")
     dp.write_table(EPISODES, tmp_path / "long.csv")
     dp.write_dpomdp(MODEL, tmp_path / "m.dpomdp")
+    (tmp_path / "run").mkdir()
+    write_run(tmp_path / "run", FIT, {"problem": "dectiger"})
     return tmp_path
 
 

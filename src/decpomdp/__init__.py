@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
     from decpomdp.io.minari import read_minari
+    from decpomdp.io.runs import Run, read_run
     from decpomdp.io.tables import read_table, write_table
     from decpomdp.io.team import read_controller, read_team, write_controller, write_team
     from decpomdp.learners import (
@@ -59,6 +60,11 @@ if TYPE_CHECKING:
     from decpomdp.planners.front import plan
     from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
+
+    # of the room `report`, which lies above others that import this module: no arrow from here to there
+    def exported(team: Team, agent_name: str | None, form: str) -> str: ...  # noqa: D103
+    def team_in_words(team: Team) -> list[str]: ...  # noqa: D103
+
 
 __version__ = "0.1.0"
 
@@ -112,6 +118,10 @@ _NAMES = {
         "write_episodes",
     ),
     "decpomdp.io.minari": ("read_minari",),
+    "decpomdp.io.runs": (
+        "Run",
+        "read_run",
+    ),
     "decpomdp.io.tables": (
         "read_table",
         "write_table",
@@ -133,6 +143,8 @@ _NAMES = {
         "prior_named",
     ),
     "decpomdp.planners.front": ("plan",),
+    "decpomdp.report.export": ("exported",),
+    "decpomdp.report.text": ("team_in_words",),
     "decpomdp.rollouts": (
         "DenseSimulator",
         "simulate",
@@ -164,6 +176,7 @@ __all__ = [
     "PettingZooSimulator",
     "Progress",
     "Row",
+    "Run",
     "SampledValue",
     "Simulator",
     "Step",
@@ -176,6 +189,7 @@ __all__ = [
     "dirichlet_process",
     "evaluate",
     "exact_value",
+    "exported",
     "from_pettingzoo",
     "learn",
     "load",
@@ -191,11 +205,13 @@ __all__ = [
     "read_episodes",
     "read_minari",
     "read_out",
+    "read_run",
     "read_table",
     "read_team",
     "sampled_value",
     "simulate",
     "stream",
+    "team_in_words",
     "write_controller",
     "write_dpomdp",
     "write_episodes",

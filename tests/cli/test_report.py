@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import decpomdp as dp
+from decpomdp.io.runs import source_digest
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +84,23 @@ def test_episodes_that_are_gone_are_said_so(run, folder, tmp_path):
     code, _, err = run("report", "logged", "--problem", "broadcast")
     assert (code, err) == (0, "")
     assert "The team, played on the model." in (tmp_path / "logged/report.html").read_text()
+
+
+def test_data_that_changed_are_noticed(run, folder, tmp_path):
+    copied(folder, tmp_path, "logged", "e.parquet")
+    record = json.loads((tmp_path / "logged/run.json").read_text())
+    assert record["digest"] == source_digest(dp.read_episodes(tmp_path / "e.parquet"))
+    assert run("report", "logged") == (0, "written to logged/report.html\n", "")
+    dp.write_episodes(dp.simulate("broadcast", episodes=80, horizon=5, seed=1), tmp_path / "e.parquet")
+    code, _, err = run("report", "logged")
+    assert (code, err) == (0, "logged: without replay, for e.parquet is not the same data any more\n")
+
+
+def test_a_simulator_has_a_digest_of_what_can_be_seen():
+    grid = dp.load("traffic:2")
+    assert source_digest(grid) == source_digest(dp.load("traffic:2", 0.5))
+    assert source_digest(grid) != source_digest(dp.load("traffic:3"))
+    assert len(source_digest(grid)) == 64
 
 
 def test_an_animation_beside_the_page(run, folder, tmp_path):

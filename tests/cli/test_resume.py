@@ -154,7 +154,7 @@ def begun(run, **changes):
         (
             {},
             ["learn", "--resume", "cut", "--seed", "3"],
-            "expected nothing beside it but --quiet and --json, got --seed",
+            "expected nothing beside it but --quiet, --json, --engine, --scheduler, got --seed",
         ),
         ({}, ["learn", "--resume"], "expected the folder of a run, got none"),
         ({"versions": {}}, ["learn", "--resume", "cut"], "the run began with python another version"),

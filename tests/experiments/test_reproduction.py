@@ -3,10 +3,12 @@
 import importlib
 import json
 import re
+import runpy
 import sys
 import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -19,6 +21,7 @@ from decpomdp.experiments.judging import above, mean_of, size_verdict, verdict
 from decpomdp.experiments.published import METHODS, PROBLEMS, TABLE2
 from decpomdp.report.reproduced import write_reproduced
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 # the quick efforts shrunk further
 EFFORTS = {
     "table2": replace(
@@ -35,7 +38,7 @@ EFFORTS = {
         steps=100_000,
     ),
     "figure1": replace(
-        figure1.QUICK, seeds=2, problem="broadcast", episodes=(10, 20), steps=5, sizes=(1, 2), sweeps=5, truncation=6
+        figure1.QUICK, seeds=2, problem="broadcast", episodes=(10,), steps=5, sizes=(1, 2), sweeps=5, truncation=6
     ),
     "figure2": replace(figure2.QUICK, seeds=1, side=2, iterations=2, episodes=20, every=1, tests=20),
     "appendix": replace(appendix.QUICK, seeds=1, problems=("broadcast",), iterations=2, every=1),
@@ -93,7 +96,7 @@ def test_the_page_has_the_papers_numbers_and_ours(done):
     entry = TABLE2["broadcast", "sbpr-iterations"]
     assert f"{entry.value:g}, {entry.nodes:g}, {entry.seconds:g}" in page
     rows = pq.read_table(folder / "data/table2.parquet").to_pylist()
-    assert {row["method"] for row in rows} == set(METHODS) - {"sbpr-time"}
+    assert {row["method"] for row in rows} == set(METHODS) - {"sbpr-time", "mcem-time"}
     for row in rows:
         assert f">{row['value']:.2f}<" in page, row
     for each in shown:
@@ -102,6 +105,61 @@ def test_the_page_has_the_papers_numbers_and_ours(done):
     assert page.count("data:image/svg+xml;base64,") == 5
     assert not re.search(r"(?:src|href)=\"?https?:", page)
     assert page.index('class="no"') < page.index('class="yes"')  # what we do not see comes first
+
+
+def test_the_markdown_says_what_the_page_says(done):
+    folder, shown = done
+    write_reproduced(shown, folder, "quick")
+    told = (folder / "index.md").read_text()
+    assert told.startswith("# Stick-breaking policy learning")
+    assert f"quick run, {sum(each.cells for each in shown)} cells; python " in told
+    for each in shown:
+        assert f"\n## {each.experiment.title.replace('|', chr(92) + '|')}\n" in told
+        for picture in each.pictures:
+            assert f"](figures/{picture.name}.png)" in told
+        for table in each.tables:
+            for row in table.rows:
+                words = " | ".join(cell.strip().replace("|", "\\|").replace("*", "\\*") for cell in row)
+                assert f"| {words} |" in told
+    assert told.index("**no**") < told.index("**yes**")
+    lines = [re.sub(r"\\.", "", line) for line in told.splitlines() if line.startswith("|")]
+    assert len(lines) > 40
+    for block in re.findall(r"(?:^\|.*\n)+", told, re.M):  # every row has as many cells as its header
+        widths = {re.sub(r"\\.", "", line).count("|") for line in block.splitlines()}
+        assert len(widths) == 1, block
+
+
+def test_a_run_is_put_into_the_documents(done, tmp_path):
+    folder, shown = done
+    write_reproduced(shown, folder, "quick")
+    maker = runpy.run_path(str(DOCS / "make_reproduce.py"))
+    (tmp_path / "pictures").mkdir()
+    page = tmp_path / "reproduce.md"
+    page.write_text(f"# Title\n\n{maker['BEGIN']}\nold numbers\n{maker['END']}\n\n## By hand\n")
+    files = maker["put"](folder, tmp_path)
+    told = page.read_text()
+    assert told.startswith("# Title\n")
+    assert told.endswith("## By hand\n")
+    assert "old numbers" not in told
+    assert "**These numbers are of this run: quick run, " in told
+    assert "](pictures/reproduce_figure1.png)" in told
+    assert "[sbpr.md](sbpr.md)" in told
+    assert {path.name for path in files} >= {"reproduce.md", "reproduce_figure1.png", "reproduce_robustness.png"}
+    assert (tmp_path / "pictures/reproduce_figure1.png").read_bytes().startswith(b"\x89PNG")
+    once = page.read_bytes()
+    maker["put"](folder, tmp_path)
+    assert page.read_bytes() == once
+
+
+def test_the_documents_have_room_for_a_run(tmp_path):
+    maker = runpy.run_path(str(DOCS / "make_reproduce.py"))
+    told = (DOCS / "reproduce.md").read_text()
+    assert told.count(maker["BEGIN"]) == told.count(maker["END"]) == 1
+    assert "**These numbers are of this run: " in told
+    (tmp_path / "reproduce.md").write_text("no marks")
+    (tmp_path / "index.md").write_text("# Title\n\nline\n\nrest\n")
+    with pytest.raises(SystemExit, match="expected the marks"):
+        maker["put"](tmp_path, tmp_path)
 
 
 def test_an_unfinished_experiment_is_not_shown(done):
@@ -142,12 +200,25 @@ def told(result):
     return json.dumps(plain(result), sort_keys=True)
 
 
-def test_a_cell_limited_by_time_has_its_own_column():
-    effort = replace(table2.QUICK, seeds=1, problems=("broadcast",), methods=("sbpr-time", "sbpr-iterations"))
-    rows = table2.rows([(cell, {"value": 1.0}) for cell in table2.cells(effort)])
-    assert [row["method"] for row in rows] == ["sbpr-time", "sbpr-iterations"]
-    limit = table2.cells(effort)[0].settings["limits"]["processor_seconds"]
-    assert limit == TABLE2["broadcast", "mcem"].seconds * effort.time_share
+def test_cells_limited_by_time_have_their_own_rows():
+    """Both methods get the same time."""
+    methods = ("sbpr-time", "sbpr-iterations", "mcem-time", "mcem")
+    cells = table2.cells(replace(table2.QUICK, seeds=1, problems=("broadcast",), methods=methods))
+    assert [row["method"] for row in table2.rows([(cell, {"value": 1.0}) for cell in cells])] == list(methods)
+    limits = [cell.settings["limits"].get("processor_seconds") for cell in cells]
+    wanted = TABLE2["broadcast", "mcem"].seconds * table2.QUICK.time_share
+    assert limits == [wanted, None, wanted, None]
+
+
+def test_the_claim_about_fixed_time_compares_equal_times():
+    rows = [
+        {"problem": "broadcast", "method": method, "seed": seed, "value": value + 0.01 * seed, "sampled": value}
+        | {"sampled_error": 0.1, "nodes": 2.0, "inferred": None, "seconds": 6.0}
+        for method, value in (("sbpr-iterations", 1.0), ("mcem", 5.0), ("sbpr-time", 4.0), ("mcem-time", 2.0))
+        for seed in range(3)
+    ]
+    seen = [claim.seen for claim in table2.EXPERIMENT.claims(rows)]
+    assert seen == ["no", "yes"]
 
 
 def test_processor_time_ends_a_run():
@@ -162,9 +233,11 @@ def test_the_full_run_holds_what_the_paper_has():
     cells = reproduction.cells_of(["table2"], effort)
     columns = {(c.settings["problem"], c.settings["method"]) for c in cells}
     assert columns == {(p, m) for p in PROBLEMS for m in ("sbpr", "mcem", "periem", "fb-hsvi", "search")}
-    grid = {(c.settings["episodes"], c.settings["method"]) for c in figure1.cells(effort["figure1"])}
-    assert grid == {(k, m) for k in (30, 100, 300) for m in ("em", "sbpr", "dp")}
-    assert all(c.settings["follow"] == 0.3 for c in figure1.cells(effort["figure1"]))
+    found = [c.settings for c in figure1.cells(effort["figure1"])]
+    data = [(30, 0.3), (100, 0.3), (300, 0.3), (300, 0.7)]
+    grid = {(s["episodes"], s["follow"], s["form"], s["method"]) for s in found}
+    assert grid == {(*d, form, m) for d in data for form in figure1.RATIOS for m in figure1.NAMES}
+    assert all(s["cap"] is None and not s["normalise"] for s in found if s["form"] == "printed")
     assert {c.settings.get("truncation") for c in figure1.cells(effort["figure1"])} == {50, None}
     readings = {
         (c.settings["reading"], c.settings["c"], c.settings["d"]) for c in robustness.cells(effort["robustness"])

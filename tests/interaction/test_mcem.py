@@ -99,6 +99,13 @@ def test_rows_limits_and_reproducibility(broadcast):
     assert limited.trace[-1]["steps"] <= 500_000
 
 
+def test_settings_tell_what_shaped_the_result(broadcast):
+    asked = {"seed": 5, "iterations": 2, "horizon": 9, "steps": 10**8, "time_limit": 60.0}
+    fit = mcem(broadcast, settings=BRIEF, **asked)
+    assert {key: fit.settings[key] for key in asked} == asked
+    assert fit.settings["nodes"] == BRIEF.nodes
+
+
 def test_an_interrupt_returns_the_best_so_far(broadcast):
     def interrupt(row):
         raise KeyboardInterrupt

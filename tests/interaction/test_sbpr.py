@@ -13,6 +13,7 @@ from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import counts_of, last_observation, memories, replays, tree
 from decpomdp.interaction.sbpr_step import StepSettings, advantage, improved, stepped
 from decpomdp.interaction.sbpr_window import Window
+from decpomdp.io.runs import team_digest
 from decpomdp.learners.behaviour import log_mixture
 from decpomdp.learners.posterior import Counts
 from decpomdp.rollouts import simulate
@@ -133,9 +134,12 @@ def test_every_row_tells_the_same_things(broadcast):
     rows = []
     fit = sbpr(broadcast, iterations=18, seed=0, settings=BRIEF, watch=rows.append)
     assert tuple(rows) == fit.trace
-    assert len(rows) == 18
     assert all(set(row) == KEYS for row in rows)
-    assert [row["iteration"] for row in rows] == list(range(1, 19))
+    assert [row["iteration"] for row in rows] == [0, 0, *range(1, 19)]  # replays of random episodes, and of replays
+    assert all(np.isfinite(row["value"]) and row["nodes"] for row in rows)
+    assert [row["steps"] for row in rows] == sorted(row["steps"] for row in rows)
+    assert rows[0]["steps"] < 0.6 * rows[2]["steps"]
+    rows = rows[2:]
     rates = [row["exploration"] for row in rows[:15]]
     assert rates[0] == pytest.approx(0.3)  # a replay comes first
     assert rates[-1] < 0.2 * rates[0]
@@ -155,6 +159,24 @@ def test_steps_are_never_exceeded(broadcast):
     assert fit.stopped in ("steps", "converged")
     assert fit.trace[-1]["steps"] <= 600_000
     assert sbpr(broadcast, steps=1, settings=BRIEF).stopped == "steps"
+
+
+def test_few_steps_lead_to_the_best_replay(broadcast):
+    """Limits that are reached before the first round: better than the team that it began with, and never worthless."""
+    fit = sbpr(broadcast, steps=100_000, seed=0, settings=BRIEF)
+    assert [row["iteration"] for row in fit.trace] == [0]
+    assert exact_value(broadcast, fit.team).value > exact_value(broadcast, Team.uniform(broadcast)).value + 1
+    assert fit.posterior.sizes == fit.team.nodes
+
+
+def test_settings_tell_what_shaped_the_result(broadcast):
+    first = Team.uniform(broadcast)
+    fit = sbpr(broadcast, iterations=2, seed=5, horizon=20, steps=10**9, behaviour=first, settings=BRIEF)
+    asked = {"seed": 5, "iterations": 2, "horizon": 20, "steps": 10**9, "time_limit": None}
+    assert {key: fit.settings[key] for key in asked} == asked
+    assert fit.settings["behaviour"] == team_digest(first)
+    assert team_digest(first) != team_digest(fit.team)
+    assert sbpr(broadcast, iterations=1, settings=BRIEF).settings["behaviour"] is None
 
 
 def test_it_converges_and_respects_the_clock(broadcast):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from dectiger_horizon3 import controller
 
@@ -268,6 +269,23 @@ def test_texts_of_a_graph_do_not_overlap(visit, paths, name):
     for place, (a, b, c, d) in enumerate(boxes):
         for e, f, g, h in boxes[:place]:
             assert c <= e + 1 or g <= a + 1 or d <= f + 1 or h <= b + 1
+
+
+def test_a_graph_wider_than_a_phone_slides_and_says_so(visit, tmp_path):
+    model = dp.load("recycling")
+    rng = np.random.default_rng(0)
+    wide = dp.Controller.deterministic(rng.integers(3, size=9), rng.integers(9, size=(9, 2)), 3)
+    page = visit(kept(tmp_path / "wide", model, dp.Team.of(model, [wide] * 2)).folder / "report.html", 390)
+    view = page.locator(".controller .view").first
+    assert view.evaluate("(view) => view.scrollWidth > view.clientWidth + 1")
+    assert page.locator(".controller.wider").count() == 2
+    told = page.locator(".controller.wider .bar").first
+    assert "slide" in told.evaluate("(bar) => getComputedStyle(bar, '::after').content")
+    assert view.evaluate("(view) => { view.scrollLeft = 1e6; return view.scrollLeft; }") > 0
+    for _ in range(8):
+        page.locator(".controller [data-zoom='-1']").first.click()
+    assert page.locator(".controller").first.evaluate("(one) => !one.classList.contains('wider')")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_curves_graphs_and_theme_react(visit, paths):

@@ -180,3 +180,15 @@ def test_axes_that_count_have_whole_ticks():
     texts = [[text.text for text in figure.findall("svg/g[@class='grid']/text")] for figure in found]
     assert "1" in texts[0]
     assert "1.2" not in texts[0]
+
+
+def test_compared_times_begin_with_the_first_row():
+    """One run compiled for a minute before its first row: the axis is not squeezed by it."""
+    slow = {"seconds": [60.0, 61.0, 62.0], "value": [1.0, 2.0, 3.0]}
+    quick = {"seconds": [0.5, 1.5, 2.5], "value": [1.0, 2.0, 3.0]}
+    both = [figure.find("svg") for figure in figures(slow, quick)]
+    assert all(chart.get("data-range").startswith("0 2 ") for chart in both)
+    assert all("seconds since the first row" in chart.get("aria-label") for chart in both)
+    (alone,) = (figure.find("svg") for figure in figures(slow))
+    assert alone.get("data-range").startswith("60 62 ")
+    assert "since the first row" not in alone.get("aria-label")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import words
+from decpomdp.cli import engine, words
 
 
 def benchmark(
@@ -20,11 +20,15 @@ def benchmark(
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell: seeds 0, 1, ...")] = 5,
     time_limit: Annotated[float | None, typer.Option("--time-limit", min=0, help="Seconds per run.")] = 60.0,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Joint steps per run.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at the same time.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Runs at the same time on this machine. [default: 1]")
+    ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="Threads per run; default: all cores.")
     ] = None,
     as_json: words.Json = False,
+    engine_name: engine.Engine = engine.THREADS,
+    scheduler: engine.Scheduler = None,
 ) -> None:
     """Run problems x methods x seeds, resumable, and print median, worst and best exact values."""
     from decpomdp import domains
@@ -41,7 +45,9 @@ def benchmark(
     for problem in chosen:
         load(problem)
     plan = Plan(chosen, wanted, seeds, time_limit, steps, threads)
-    run_table(out, plan, jobs, f"{__name__}:learned", lambda line: print(line, file=sys.stderr, flush=True))
+    with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
+        where = cluster or jobs or 1
+        run_table(out, plan, where, f"{__name__}:learned", lambda line: print(line, file=sys.stderr, flush=True))
     lines = list(lines_of(out, plan))
     if as_json:
         words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())

@@ -9,7 +9,7 @@ SHOWN = 12  # labels of an alphabet, the most frequent ones
 def data_in_words(told: Mapping[str, Any]) -> list[str]:
     """Lines about the facts of logged episodes."""
     lengths, returns, rewards = told["lengths"], told["returns"], told["rewards"]
-    error = "" if returns["standard_error"] is None else f" +- {returns['standard_error']:.4f} (standard error)"
+    error = "" if returns["standard_error"] is None else f" +- {decimal(returns['standard_error'])} (standard error)"
     assumed = " (assumed: the file does not say)" if told["discount_assumed"] else ""
     joint = told["joint_actions"]
     return [
@@ -17,8 +17,8 @@ def data_in_words(told: Mapping[str, Any]) -> list[str]:
         f"{len(told['agents'])} agents, discount {told['discount']:g}{assumed}",
         f"lengths {lengths['min']} to {lengths['max']}, mean {lengths['mean']:.4g}; "
         f"{told['terminated']} ended by themselves, {told['truncated']} were cut off",
-        f"returns {returns['min']:.4f} to {returns['max']:.4f}, mean {returns['mean']:.4f}{error}",
-        f"rewards {rewards['min']:g} to {rewards['max']:g}, mean {rewards['mean']:.4f}",
+        f"returns {decimal(returns['min'])} to {decimal(returns['max'])}, mean {decimal(returns['mean'])}{error}",
+        f"rewards {rewards['min']:g} to {rewards['max']:g}, mean {decimal(rewards['mean'])}",
         f"joint actions seen: {joint['seen']} of {joint['possible']}",
         *_behaviour(told["behaviour"], told["episodes"]),
         *(line for agent in told["agents"] for line in _agent(agent)),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from decpomdp.cli import resume, runs, words
+from decpomdp.cli import engine, resume, runs, words
 
 if TYPE_CHECKING:
     from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Team
@@ -112,6 +112,8 @@ def learn(
         bool | None,
         typer.Option("--estimate-behaviour", help="Guess unknown action probabilities.", rich_help_panel=DATA),
     ] = None,
+    engine_name: engine.Engine = engine.THREADS,
+    scheduler: engine.Scheduler = None,
 ) -> None:
     """Learn one small controller per agent, by playing a problem or from recorded episodes.
 
@@ -134,9 +136,12 @@ def learn(
     }
     if source.endswith(".parquet"):
         runs.refuse(playing, "learning from episodes")
-        result = _from_episodes(source, place, discount, runs.given(reading), runs.given(settings), shared, quiet)
+        with engine.opened(engine_name, scheduler, threads) as cluster:
+            given = runs.given(reading), runs.given(settings), {**shared, "engine": cluster}
+            result = _from_episodes(source, place, discount, *given, quiet)
     else:
-        runs.refuse({**reading, **settings}, "learning by playing")
+        elsewhere = {"engine": None if engine_name == engine.THREADS else engine_name, "scheduler": scheduler}
+        runs.refuse({**reading, **settings, **elsewhere}, "learning by playing")
         _refuse_other_methods(method or "search", iterations, behaviour)
         result = _by_playing(source, place, discount, {**runs.given(playing), **shared}, quiet)
     words.tell(result, as_json, _lines(result))

@@ -126,8 +126,11 @@ def code_of(arguments: list[str] | None = None) -> int:
     except InputError as error:
         words.fail(str(error))
         return 2
-    except OSError as error:  # files of ours are spoken of as InputError: this is the output itself
-        return _output_lost(error)
+    except OSError as error:  # files of ours are spoken of as InputError: this is the output itself, or no path at all
+        if error.filename is None:
+            return _output_lost(error)
+        words.fail(f"{error.filename}: {error.strerror or error}")
+        return 2
     except MemoryError:
         words.fail("not enough memory for this problem")
         return 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from decpomdp.cli import words
+from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
     from decpomdp.experiments.crew import Progress
@@ -35,6 +35,8 @@ def reproduce(
         int | None, typer.Option("--jobs", min=1, help="Cells at the same time; default: as many as cores.")
     ] = None,
     as_json: words.Json = False,
+    engine_name: engine.Engine = engine.THREADS,
+    scheduler: engine.Scheduler = None,
 ) -> None:
     """Compute the tables and figures of the paper, beside its published numbers, on one page.
 
@@ -42,12 +44,17 @@ def reproduce(
     """
     from decpomdp.engines.threads import default_threads
     from decpomdp.experiments import reproduction
+    from decpomdp.experiments.crew import run_cells
     from decpomdp.report.reproduced import write_reproduced
 
     kind = "quick" if quick else "full"
     names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
     try:
-        with Shower() as tell:
+        here = engine.jobs_here(jobs, scheduler)
+        with Shower() as tell, engine.opened(engine_name, scheduler, here) as cluster:
+            if cluster is not None:  # what it has finished is not computed again
+                reproduction.open_folder(out)
+                run_cells(out, reproduction.cells_of(names, efforts), cluster, tell)
             shown = reproduction.reproduce(names, efforts, out, jobs or default_threads(), tell)
     except KeyboardInterrupt:
         words.note(f"finished cells are kept in {out}; the same command goes on from there")

@@ -1,4 +1,7 @@
-"""`--resume RUN`: the same command again, as it was given when the run began, going on from its checkpoint."""
+"""`--resume RUN`: the same command again, as it was given when the run began, going on from its checkpoint.
+
+It may be done elsewhere than it began: on another cluster, or on this machine's threads.
+"""
 
 import os
 from collections.abc import Sequence
@@ -8,13 +11,19 @@ from typing import Annotated
 
 import typer
 
+from decpomdp.cli.engine import NAMES as ELSEWHERE
+
 COMMANDS = ("learn", "plan")
 OPTION, BESIDE = "--resume", ("--quiet", "--json")
 given: ContextVar[tuple[str, ...]] = ContextVar("given", default=())  # the arguments of the command that is being run
 
 Resume = Annotated[
     Path | None,
-    typer.Option(OPTION, metavar="RUN", help="Go on with a run that was cut off; alone or with --quiet, --json."),
+    typer.Option(
+        OPTION,
+        metavar="RUN",
+        help="Go on with a run that was cut off; alone or with --quiet, --json, --engine, --scheduler.",
+    ),
 ]
 Every = Annotated[
     float | None,
@@ -34,6 +43,7 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     if not arguments or arguments[0] not in COMMANDS or not _asks(arguments):
         return list(arguments)
     from decpomdp.core.errors import InputError
+    from decpomdp.io.files import words
     from decpomdp.io.run_folder import check_same, read_begun
 
     folder, beside = _parsed(arguments[1:])
@@ -45,9 +55,22 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     check_same(begun)
     try:
         os.chdir(begun.folder)
-    except OSError as error:
-        raise InputError(f"{begun.folder}: the run began in this folder: {os.strerror(error.errno or 0)}") from None
-    return [*begun.arguments, OPTION, str(folder), *beside]
+    except (OSError, ValueError) as error:  # ValueError: no path at all
+        raise InputError(f"{begun.folder}: the run began in this folder: {words(error)}") from None
+    began = _without_place(begun.arguments) if set(ELSEWHERE) & set(beside) else begun.arguments
+    return [*began, OPTION, str(folder), *beside]
+
+
+def _without_place(arguments: Sequence[str]) -> list[str]:
+    """The same, without where it was done."""
+    kept, rest = list[str](), list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word in ELSEWHERE:
+            del rest[:1]
+        elif word.partition("=")[0] not in ELSEWHERE:
+            kept.append(word)
+    return kept
 
 
 def _asks(arguments: Sequence[str]) -> bool:
@@ -68,8 +91,12 @@ def _parsed(words: Sequence[str]) -> tuple[Path, list[str]]:
             folder = word.partition("=")[2]
         elif word in BESIDE:
             beside.append(word)
+        elif word.partition("=")[0] in ELSEWHERE:
+            name, _, value = word.partition("=")
+            beside += [name, value or (rest.pop(0) if rest else "")]
         elif word != OPTION:
-            raise InputError(f"{OPTION}: expected nothing beside it but {' and '.join(BESIDE)}, got {word}")
+            known = ", ".join((*BESIDE, *ELSEWHERE))
+            raise InputError(f"{OPTION}: expected nothing beside it but {known}, got {word}")
     if not folder:
         raise InputError(f"{OPTION}: expected the folder of a run, got none")
     return Path(folder).absolute(), beside

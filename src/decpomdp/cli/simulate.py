@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from decpomdp.cli import words
+from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
     from decpomdp.core import DecPOMDP, Episodes, Simulator
+    from decpomdp.engines.cluster import Cluster
 
 PBVI = "pbvi"  # the joint policy of the centralised problem
 BELIEFS = 500  # of its plan: no time limit, so that the episodes are a function of the seed
@@ -35,6 +36,8 @@ def simulate(
     discount: words.Discount = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the episodes to this Parquet file.")] = None,
     as_json: words.Json = False,
+    engine_name: engine.Engine = engine.THREADS,
+    scheduler: engine.Scheduler = None,
 ) -> None:
     """Play a policy and record what each agent saw and did, with which probability, and the rewards."""
     from decpomdp.domains.load import load
@@ -42,17 +45,18 @@ def simulate(
     from decpomdp.io.episodes import EpisodeWriter
 
     model = load(problem, discount)
-    pieces = _pieces(model, policy, explore, episodes, horizon, seed)
     told: dict[str, str] = getattr(model, "facts", {})
     facts = {**told, "policy": policy, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
     returns = []
-    if out is None:
-        returns = [piece.returns() for piece in pieces]
-    else:
-        with EpisodeWriter(out, model.agents, model.discount, model.name, facts) as writer:
-            for piece in pieces:
-                writer.add(piece)
-                returns.append(piece.returns())
+    with engine.opened(engine_name, scheduler) as cluster:
+        pieces = _pieces(model, policy, explore, episodes, horizon, seed, cluster)
+        if out is None:
+            returns = [piece.returns() for piece in pieces]
+        else:
+            with EpisodeWriter(out, model.agents, model.discount, model.name, facts) as writer:
+                for piece in pieces:
+                    writer.add(piece)
+                    returns.append(piece.returns())
     mean, spread = mean_return(returns)
     error = spread if episodes > 1 else None
     result = {
@@ -67,16 +71,22 @@ def simulate(
         "standard_error": error,
         "out": None if out is None else str(out),
     }
-    more = "" if error is None else f" +- {error:.4f} (standard error)"
+    more = "" if error is None else f" +- {words.decimal(error)} (standard error)"
     lines = [
         f"{episodes} episodes of {horizon} steps of {model.name}, policy {policy}",
-        f"mean discounted return {mean:.4f}{more}",
+        f"mean discounted return {words.decimal(mean)}{more}",
     ]
     words.tell(result, as_json, lines if out is None else [*lines, f"written to {out}"])
 
 
 def _pieces(
-    model: "DecPOMDP | Simulator", policy: str, explore: float, episodes: int, horizon: int, seed: int
+    model: "DecPOMDP | Simulator",
+    policy: str,
+    explore: float,
+    episodes: int,
+    horizon: int,
+    seed: int,
+    cluster: "Cluster | None",
 ) -> "Iterator[Episodes]":
     """The episodes, a bounded number at a time."""
     if policy == PBVI:
@@ -86,8 +96,10 @@ def _pieces(
 
         if not isinstance(model, DecPOMDP):
             raise InputError(f"--policy pbvi: expected a problem with a model, got {model.name}")
+        if cluster is not None:
+            raise InputError("--policy pbvi: expected --engine threads, got dask")
         planned = pbvi(model, beliefs=BELIEFS, seed=seed).policy
         return semi_random_stream(model, planned, 1 - explore, episodes=episodes, steps=horizon, seed=seed)
     from decpomdp.rollouts import stream
 
-    return stream(model, policy, episodes, horizon, seed, explore=explore)
+    return stream(model, policy, episodes, horizon, seed, explore=explore, engine=cluster)

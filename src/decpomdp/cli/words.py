@@ -1,6 +1,7 @@
 """How the command speaks: tables for people, JSON for programs, one line for a mistake."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
@@ -8,6 +9,11 @@ from typing import Annotated, Any
 import typer
 
 PROBLEM = "A built-in problem (see `decpomdp list`) or the path of a .dpomdp file."
+
+CONTROL = re.compile(  # all but tabs; also what turns text round, and halves of characters
+    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+HUGE = 1e15  # a number from here on is told with its exponent
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Fixes every random choice.")]
@@ -22,7 +28,7 @@ def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None
         sys.stdout.write(json.dumps(finite(dict(result)), allow_nan=False) + "\n")
     else:
         for line in lines:
-            sys.stdout.write(line + "\n")
+            sys.stdout.write("\n".join(map(plain, line.split("\n"))) + "\n")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -34,8 +40,17 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for title in header:
         grid.add_column(title, overflow="fold")
     for row in rows:
-        grid.add_row(*row)
+        grid.add_row(*map(plain, row))
     Console(highlight=False, markup=False).print(grid)
+
+
+def decimal(value: float, digits: int = 4) -> str:
+    """A number for people; a huge one without all its digits.
+
+    >>> decimal(-4.25), decimal(1e300)
+    ('-4.2500', '1e+300')
+    """
+    return f"{value:.{digits}f}" if abs(value) < HUGE else f"{value:.{digits + 2}g}"
 
 
 def fail(message: str) -> None:
@@ -45,4 +60,13 @@ def fail(message: str) -> None:
 
 def note(message: str) -> None:
     """A line beside the result."""
-    sys.stderr.write(" ".join(message.split()) + "\n")
+    sys.stderr.write(plain(" ".join(message.split())) + "\n")
+
+
+def plain(line: str) -> str:
+    r"""The line with control characters written out: a label of a hostile file must not move the cursor or worse.
+
+    >>> print(plain("\x1b[2J gone"))
+    \x1b[2J gone
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), line)

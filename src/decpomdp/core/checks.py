@@ -6,8 +6,9 @@ than 1e-12 is divided by its sum, so that what is held sums to one to rounding.
 
 import os
 import reprlib
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -133,6 +134,23 @@ def whole(name: str, value: object, least: int, most: int) -> int:
         limits = f"from {least} to {most}" if most < 2**53 else f"of at least {least}"
         raise InputError(f"{name}: expected a whole number {limits}, got {_kind(value)}")
     return int(result)
+
+
+def settled(settings: Any, limits: Mapping[str, tuple[float, float]]) -> None:
+    """The fields of frozen settings that `limits` name become numbers from the one to the other: whole ones where the
+    default is whole, several where the default is a tuple.
+    """
+    for field in (field for field in fields(settings) if field.name in limits):
+        (least, most), value = limits[field.name], getattr(settings, field.name)
+        several = isinstance(field.default, tuple)
+        if several and not (isinstance(value, tuple | list) and value):
+            raise InputError(f"{field.name}: expected a list of numbers, got {_kind(value)}")
+        is_whole = isinstance(field.default[0] if isinstance(field.default, tuple) else field.default, int)
+        made = tuple(
+            whole(field.name, one, int(least), int(most)) if is_whole else number(field.name, one, least, most)
+            for one in (value if several else (value,))
+        )
+        object.__setattr__(settings, field.name, made if several else made[0])
 
 
 def _is_no_number(value: object) -> bool:

@@ -97,5 +97,5 @@ def _with_model(found: DecPOMDP | Simulator) -> DecPOMDP:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except ValueError:  # a null byte: no path at all
+    except (OSError, ValueError):  # too long, or with a null byte: no path at all
         return False

@@ -61,7 +61,7 @@ class PettingZooSimulator:
         first = opened(_made(make_env))
         self._members = members_of(first, discretise, action_names)
         self._combine = combiner(reward, len(self._members))
-        self._horizon = np.inf if horizon is None else whole("horizon", horizon, 1, 2**53)
+        self.horizon = None if horizon is None else whole("horizon", horizon, 1, 2**53)
         self._pool = [Hosted(first, self._members, self._combine)]
         self._playing: list[Hosted] = []
         self._time = 0
@@ -94,7 +94,7 @@ class PettingZooSimulator:
             if not hosted.ended:
                 rewards[k] = hosted.step(row)
         self._time += 1
-        ended = np.array([hosted.ended for hosted in self._playing]) | (self._time >= self._horizon)
+        ended = np.array([hosted.ended for hosted in self._playing]) | (self._time >= (self.horizon or np.inf))
         return Step(np.maximum(self._seen(), 0), rewards, ended)
 
     def close(self) -> None:

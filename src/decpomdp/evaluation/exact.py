@@ -144,7 +144,8 @@ def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
 def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     model = chain.model
     if horizon is not None:
-        return _over(chain, whole("horizon", horizon, 0, LONGEST))
+        with np.errstate(over="ignore", invalid="ignore"):  # `_finite` says it in words
+            return _over(chain, whole("horizon", horizon, 0, LONGEST))
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
     with np.errstate(over="ignore", invalid="ignore"):  # `_finite` says it in words

@@ -28,7 +28,8 @@ def evaluate(
         (`offpolicy_value`); or a problem by name or `.dpomdp` file, which is then played with the team's discount; or
         a `.parquet` file of episodes. None: the problem that the team names.
     horizon
-        Steps; None: for ever, which needs a discount below 1 (from episodes: as many steps as they have).
+        Steps; None: for ever, which needs a discount below 1. From episodes: as many steps as they have. On a
+        simulator: no more than its own `horizon`, if it has one.
 
     Returns
     -------

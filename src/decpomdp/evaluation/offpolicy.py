@@ -31,6 +31,7 @@ from decpomdp.engines import threads as engine
 from decpomdp.evaluation.offpolicy_bootstrap import bootstrap
 from decpomdp.evaluation.offpolicy_estimates import NAMES, Weighted, weighted
 from decpomdp.evaluation.offpolicy_intervals import mean_at_least
+from decpomdp.evaluation.offpolicy_missing import joined, missing_share
 from decpomdp.evaluation.offpolicy_ratios import log_ratios
 from decpomdp.evaluation.offpolicy_warnings import warnings_of
 from decpomdp.io.episodes import read_episodes
@@ -180,7 +181,9 @@ def offpolicy_value(
     with engine.serial_products(), np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
         shares = weighted(episodes, logs, steps, factor)
         ends, values = bootstrap(shares, draws, confidence, key)
-        ends = _possible(ends, values, span, factor, steps)
+        lacking = missing_share(shares.ratios)
+        low, high = np.outer(span, factor ** np.arange(steps, dtype=np.float64))  # [t]
+        ends = _possible(joined(ends, shares, lacking, low, high), values, low.sum(), high.sum())
     if not (np.all(np.isfinite(ends)) and np.all(np.isfinite(values))):
         raise InputError("value: the rewards are too large to be added up in floating point")
     ratios, sizes = shares.ratios, shares.sample_sizes()
@@ -198,7 +201,7 @@ def offpolicy_value(
         episodes=episodes.count,
         horizon=steps,
         discount=factor,
-        warnings=warnings_of(episodes, team, shares, ratios, sizes, reward_range is None),
+        warnings=warnings_of(episodes, team, shares, lacking, sizes, reward_range is None),
     )
 
 
@@ -223,14 +226,10 @@ def _range(episodes: Episodes, horizon: int, given: tuple[float, float] | None) 
     return (min(low, 0.0), max(high, 0.0)) if int(episodes.lengths.min()) < horizon else (low, high)
 
 
-def _possible(
-    ends: np.ndarray, values: np.ndarray, span: tuple[float, float], discount: float, horizon: int
-) -> np.ndarray:
+def _possible(ends: np.ndarray, values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Intervals [i, 2] cut at what the rewards' range allows, unless the estimate itself is beyond it."""
-    whole_sum = float((discount ** np.arange(horizon, dtype=np.float64)).sum())
-    low = np.maximum(ends[:, 0], np.minimum(span[0] * whole_sum, values))
-    high = np.minimum(ends[:, 1], np.maximum(span[1] * whole_sum, values))
-    return np.stack([low, high], axis=1)
+    least = np.maximum(ends[:, 0], np.minimum(low, values))
+    return np.stack([least, np.minimum(ends[:, 1], np.maximum(high, values))], axis=1)
 
 
 def _guaranteed(

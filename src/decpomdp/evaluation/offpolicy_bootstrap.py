@@ -10,8 +10,8 @@ Episodes are drawn again with replacement, and everything is computed again from
 
 (df: Satterthwaite 1946, with the variance of a sample variance.) The interval is the smallest that holds all three.
 Where many episodes agree they are nearly the same; each of them falls short somewhere else when few do. Each is made
-for three quarters of the risk, because draws from the data know too little of the tails that the data come from.
-Still nothing is promised: episodes that are missing from the data are missing from every new draw.
+for half of the risk, because draws from the data know too little of the tails that the data come from: the other half
+is left to episodes that are missing from the data, and so from every new draw (see `offpolicy_missing`).
 
 The standard error of the self-normalised estimate is that of its linear part (the delta method), of which episode k has
 sum_t w_kt (r_kt - R_t) / (sum of w_t), with R_t the estimate's part of step t.
@@ -27,7 +27,7 @@ from decpomdp.evaluation.offpolicy_estimates import Weighted, inverse
 Floats = NDArray[np.float64]
 
 DRAWS_AT_A_TIME = 64
-MARGIN = 0.75  # share of the risk that the intervals are made for; coverage is measured in docs/offpolicy.md
+MARGIN = 0.5  # share of the risk that the intervals are made for; coverage is measured in docs/offpolicy.md
 NOTHING = 1e-9  # a new draw with a smaller share of the standard error has none: it drew one episode, or equal ones
 
 

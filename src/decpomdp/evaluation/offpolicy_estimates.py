@@ -20,7 +20,8 @@ from decpomdp.core import Episodes
 Floats = NDArray[np.float64]
 
 NAMES = ("ordinary", "per_decision", "self_normalised")
-LARGEST = 600.0  # in logs: ratios beyond it are cut, so that sums stay finite; no data can support them anyway
+LARGEST = 600.0  # in logs: where a step has larger ratios, all are scaled down until sums are finite; no data can
+# support them anyway, and the self-normalised estimate does not notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Weighted:
 
     rewards: Floats  # [k, t] discounted; 0 after the end
     scaled: Floats  # [k, t] ratio divided by the largest of the step
-    top: Floats  # [t] the largest ratio of the step, in logs; 0 when none is possible
+    top: Floats  # [t] the largest ratio of the step, in logs, LARGEST at most; 0 when none is possible
     gains: Floats  # [k, t] scaled ratio times reward
     shares: Floats  # [k, 2] what every episode adds to the ordinary and to the per-decision estimate
 
@@ -65,10 +66,11 @@ def weighted(episodes: Episodes, log_ratios: Floats, horizon: int, discount: flo
     rewards = np.zeros((episodes.count, horizon))
     rewards[k, t] = episodes.rewards[kept] * discount ** t.astype(np.float64)
     last = np.minimum(steps, episodes.lengths[:, None] - 1)  # [k, t] the step whose ratio an episode has at t
-    logs = np.minimum(log_ratios[episodes.offsets[:-1, None] + last], LARGEST)
+    logs = log_ratios[episodes.offsets[:-1, None] + last]
     top = logs.max(axis=0)
     top = np.where(np.isfinite(top), top, 0.0)
     scaled = np.exp(logs - top)
+    top = np.minimum(top, LARGEST)
     gains = scaled * rewards
     shares = np.stack([scaled[:, -1] * np.exp(top[-1]) * rewards.sum(axis=1), gains @ np.exp(top)], axis=1)
     return Weighted(rewards, scaled, top, gains, shares)

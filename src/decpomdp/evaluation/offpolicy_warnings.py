@@ -7,16 +7,14 @@ from decpomdp.core.minimal import minimised
 from decpomdp.evaluation.offpolicy_estimates import LARGEST, Weighted
 
 # Effective episodes below which an estimate is not to be relied on. A higher limit would not help: data that lack the
-# episodes of the largest ratios have the larger sample sizes. Their mean ratio gives them away:
+# episodes of the largest ratios have the larger sample sizes. Their mean ratio gives them away (`offpolicy_missing`).
 ENOUGH = 10.0
-FEWEST = 0.99  # one below this is worth a word,
-ERRORS = 2.5  # if it is this many standard errors below 1
 
 
 def warnings_of(
-    episodes: Episodes, team: Team, shares: Weighted, ratios: np.ndarray, sizes: np.ndarray, range_from_data: bool
+    episodes: Episodes, team: Team, shares: Weighted, lacking: np.ndarray, sizes: np.ndarray, range_from_data: bool
 ) -> tuple[str, ...]:
-    """Why the estimates are not to be relied on; ratios[k, t] and the effective sample sizes[t] are theirs."""
+    """Why the estimates are not to be relied on; lacking[t]: what share is missing, sizes[t]: effective episodes."""
     said = [*_never_taken(episodes, team)]
     seen = episodes.rewards[episodes.times() < len(sizes)]
     if range_from_data and seen.min() == seen.max():
@@ -32,13 +30,11 @@ def warnings_of(
             f"the effective sample size falls to {sizes[t]:.3g} of {episodes.count} episodes at step {t}: "
             f"do not rely on the estimates; collect more episodes, or closer to the team"
         )
-    means, errors = ratios.mean(axis=0), ratios.std(axis=0) / np.sqrt(episodes.count)
-    missing = (means < FEWEST) & (means + ERRORS * errors < 1)
-    if missing.any():
-        t = int(missing.argmax())
+    if lacking.any():
+        t = int((lacking > 0).argmax())
         said.append(
-            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: some of what the team does there is "
-            f"missing from the data or rare in them, and bootstrap intervals are too narrow"
+            f"from step {t} the ratios average {1 - lacking[t]:.3g} where 1 is expected: some of what the team does "
+            f"there is missing from the data or rare in them, and may have earned anything; intervals allow for it"
         )
     if (shares.top >= LARGEST).any():
         said.append(f"some ratios are beyond exp({LARGEST:g}) and were cut: the horizon is too long for these data")

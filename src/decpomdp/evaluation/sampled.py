@@ -6,12 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import InputError
+from decpomdp.core import DecPOMDP, InputError, Simulator
+from decpomdp.core.checks import whole
 from decpomdp.domains.load import Problem, opened
 from decpomdp.rollouts import stream
 from decpomdp.rollouts.policies import Policy
 
 NEGLIGIBLE = 1e-4  # share of a reward-for-ever that may lie beyond the horizon when none is given
+LARGE = 1e100  # returns beyond this are added up in units of the largest
 LONGEST = 10_000
 
 
@@ -58,7 +60,8 @@ def sampled_value(
     problem, team, episodes, seed, threads
         As in `simulate`.
     horizon
-        Steps at most. None: as many as leave less than 1e-4 of a constant reward beyond them.
+        Steps at most. None: as many as leave less than 1e-4 of a constant reward beyond them, and no more than the
+        simulator's own `horizon`, if it has one (those of `from_pettingzoo(..., horizon=...)` do).
 
     Returns
     -------
@@ -79,7 +82,7 @@ def sampled_value(
     True
     """
     played = opened(problem)
-    steps = horizon_for(played.discount) if horizon is None else horizon
+    steps = _own_horizon(played) if horizon is None else horizon
     parts = stream(played, team, episodes, steps, seed, threads)
     value, error = mean_return(part.returns() for part in parts)
     return SampledValue(value, error, int(episodes), int(steps), played.discount)
@@ -90,8 +93,20 @@ def mean_return(parts: Iterable[NDArray[np.float64]]) -> tuple[float, float]:
     returns = np.concatenate(list(parts))
     if not np.all(np.isfinite(returns)):
         raise InputError("returns: the rewards are too large to be added up in floating point")
-    spread = float(returns.std(ddof=1)) if len(returns) > 1 else float("nan")
-    return float(returns.mean()), spread / float(np.sqrt(len(returns)))
+    size = float(np.abs(returns).max())
+    unit = size if size > LARGE else 1.0  # in which squares and sums stay finite
+    shares = returns / unit
+    spread = float(shares.std(ddof=1)) if len(returns) > 1 else float("nan")
+    return unit * float(shares.mean()), unit * (spread / float(np.sqrt(len(returns))))
+
+
+def _own_horizon(problem: DecPOMDP | Simulator) -> int:
+    """As many steps as matter: what comes after the simulator's own horizon, or is discounted to nothing, does not."""
+    own = getattr(problem, "horizon", None)
+    if own is None:
+        return horizon_for(problem.discount)
+    most = whole("horizon of the simulator", own, 1, 2**53)
+    return most if problem.discount >= 1 else min(most, horizon_for(problem.discount))
 
 
 def horizon_for(discount: float) -> int:

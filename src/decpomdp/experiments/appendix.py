@@ -33,7 +33,7 @@ ABOUT = (
 class Effort:
     """How much is run."""
 
-    seeds: int = 10
+    seeds: int = 6
     problems: tuple[str, ...] = tuple(PROBLEMS)
     iterations: int = 200
     every: int = 5

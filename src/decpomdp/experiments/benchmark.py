@@ -14,7 +14,7 @@ from typing import Any
 from decpomdp.core import InputError
 from decpomdp.domains.load import ENDINGS
 from decpomdp.experiments.cells import Cell, content_of, result_of
-from decpomdp.experiments.crew import Progress, run_cells
+from decpomdp.experiments.crew import Jobs, Progress, run_cells
 from decpomdp.io.files import in_words, write_bytes
 from decpomdp.io.runs import RUN
 
@@ -87,13 +87,14 @@ def open_table(folder: Path, plan: Plan) -> None:
     write_bytes(folder / PLAN, json.dumps(told, indent=2).encode())
 
 
-def run_table(folder: Path, plan: Plan, jobs: int, work: str, tell: Callable[[str], None]) -> None:
-    """Run every cell that is not finished, `jobs` at a time; `work` learns one team and leaves its run folder."""
+def run_table(folder: Path, plan: Plan, jobs: Jobs, work: str, tell: Callable[[str], None]) -> None:
+    """Run every cell that is not finished, here or on a cluster; `work` learns one team and leaves its run folder."""
     open_table(folder, plan)
+    at_a_time = jobs if isinstance(jobs, int) else jobs.places
 
     def told(progress: Progress) -> None:
         if progress.last is None:
-            tell(f"{progress.kept + progress.todo} runs, {progress.todo} to do, {jobs} at a time")
+            tell(f"{progress.kept + progress.todo} runs, {progress.todo} to do, {at_a_time} at a time")
             return
         result = result_of(folder, progress.last)
         value = f"{result['value']['value']:.5f}, nodes {'+'.join(map(str, result['nodes']))}"

@@ -45,7 +45,7 @@ ABOUT = (
 class Effort:
     """What is varied, and what is held."""
 
-    seeds: int = 3
+    seeds: int = 2
     repeats: int = 7
     base: dict[str, Any] = field(default_factory=lambda: {"K": 1000, "N": 2, "T": 40, "Z": 30, "S": None})
     sizes: dict[str, tuple[int, ...]] = field(

@@ -2,7 +2,7 @@
 
 Processes are started once and given cell after cell, so that compiled code is loaded once. They use one thread each for
 matrix products. Cells whose time is their result are left to the end and run one at a time. An interrupt ends
-the processes; what is finished is kept.
+the processes; what is finished is kept. On a cluster, every worker has such processes (`elsewhere`).
 """
 
 import json
@@ -19,6 +19,7 @@ from time import monotonic
 from typing import Any
 
 from decpomdp.core import InputError
+from decpomdp.engines.cluster import Cluster
 from decpomdp.experiments.cells import Cell, finished, keep
 
 SERIAL = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -37,10 +38,11 @@ class Progress:
 
 
 Tell = Callable[[Progress], None]
+Jobs = int | Cluster  # so many cells at a time on this machine, or as many as a cluster has places
 
 
-def run_cells(folder: Path, cells: Sequence[Cell], jobs: int, tell: Tell) -> None:
-    """Run every cell that is not finished, `jobs` at a time."""
+def run_cells(folder: Path, cells: Sequence[Cell], jobs: Jobs, tell: Tell) -> None:
+    """Run every cell that is not finished."""
     wanted = list({cell.place: cell for cell in cells}.values())
     todo = [cell for cell in wanted if not finished(folder, cell)]
     begin, total, done = monotonic(), sum(cell.cost for cell in todo), 0.0
@@ -54,11 +56,21 @@ def run_cells(folder: Path, cells: Sequence[Cell], jobs: int, tell: Tell) -> Non
     together, alone = [c for c in todo if not c.alone], [c for c in todo if c.alone]
     number = 0
     with Crew() as crew:
-        for cell, result in chain(crew.work(together, jobs), crew.work(alone, 1)):
+        for cell, result in _results(folder, crew, together, alone, jobs):
             if not cell.own_file:
                 keep(folder, cell, result)
             number, done = number + 1, done + cell.cost
             tell(told(number, cell))
+
+
+def _results(
+    folder: Path, crew: "Crew", together: Sequence[Cell], alone: Sequence[Cell], jobs: Jobs
+) -> Iterator[tuple[Cell, Any]]:
+    if isinstance(jobs, int):
+        return chain(crew.work(together, jobs), crew.work(alone, 1))
+    from decpomdp.experiments.elsewhere import work_elsewhere
+
+    return chain(work_elsewhere(jobs, folder, together), work_elsewhere(jobs, folder, alone, 1))
 
 
 class Crew:
@@ -90,13 +102,14 @@ class Crew:
             return
         pool = ThreadPoolExecutor(min(at_once, len(cells)))
         try:
-            waiting = {pool.submit(self._one, cell): cell for cell in cells}
+            waiting = {pool.submit(self.one, cell): cell for cell in cells}
             for each in as_completed(waiting):
                 yield waiting[each], each.result()
         finally:  # an interrupt, an error: the threads wait for processes that have to end first
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _one(self, cell: Cell) -> Any:
+    def one(self, cell: Cell) -> Any:
+        """The result of a cell."""
         process = self._process()
         told = _asked(process, json.dumps({"work": cell.work, "settings": cell.settings}, allow_nan=False))
         if not told:

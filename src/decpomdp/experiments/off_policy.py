@@ -2,7 +2,7 @@
 
 The episodes are those of the semi-random behaviour: every agent follows the PBVI policy of the centralised problem
 with some probability and is random otherwise. Dec-SBPR begins with the best episodes and a truncation, EM with random
-controllers of a fixed size.
+controllers of a fixed size, or (em-best) with the best episodes too.
 """
 
 from functools import cache
@@ -22,6 +22,7 @@ from decpomdp.planners.semi_random import semi_random
 from decpomdp.rollouts import simulate
 
 BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used here
+SIZED = ("em", "em-best")  # their sizes are given
 
 
 def work(settings: Settings) -> dict[str, Any]:
@@ -29,10 +30,10 @@ def work(settings: Settings) -> dict[str, Any]:
     model = load_model(settings["problem"], DISCOUNT)
     counts = {"episodes": settings["episodes"], "steps": settings["steps"], "seed": settings["seed"]}
     data = semi_random(model, _expert(settings["problem"]), settings["follow"], threads=1, **counts)
-    fixed = settings["method"] == "em"
-    keys = ("sweeps", "tolerance", "cap") if fixed else ("sweeps", "tolerance", "cap", "truncation")
+    fixed = settings["method"] in SIZED
+    keys = ("sweeps", "tolerance", "cap", "normalise", *(() if fixed else ("truncation",)))
     options = {key: settings[key] for key in keys}
-    begin = "random" if fixed else "best"
+    begin = "random" if settings["method"] == "em" else "best"
     _warm()
     began = process_time()
     fit = learn_from_episodes(
@@ -57,7 +58,7 @@ def work(settings: Settings) -> dict[str, Any]:
 
 
 def _prior(settings: Settings) -> Prior:
-    if settings["method"] == "em":
+    if settings["method"] in SIZED:
         return ExpectationMaximisation(settings["nodes"])
     given = {key: settings[key] for key in ("c", "d", "reading")}
     return StickBreaking(shared=settings["method"] == "dp", **given)

@@ -3,7 +3,7 @@
 OUT/cells/     one file per finished cell; never computed again
 OUT/data/      NAME.parquet: the rows of every experiment
 OUT/figures/   PNG and SVG
-OUT/index.html the page (made by the room `report`)
+OUT/index.html the page, index.md the same as Markdown (made by the room `report`)
 """
 
 import importlib

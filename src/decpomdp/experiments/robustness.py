@@ -38,7 +38,7 @@ ABOUT = (
 class Effort:
     """The grid."""
 
-    seeds: int = 5
+    seeds: int = 3
     problems: tuple[str, ...] = ("dectiger", "broadcast", "recycling", "marsrovers")
     c: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0)
     d: tuple[float, ...] = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
@@ -68,7 +68,7 @@ def cells(effort: Effort) -> list[Cell]:
     for seed in range(effort.seeds):
         for problem in effort.problems:
             shared = figure1.settings(problem, effort.episodes, effort.steps, seed, FOLLOW) | options
-            shared |= {"method": "sbpr", "cap": effort.cap}
+            shared |= {"method": "sbpr", "cap": effort.cap, "normalise": False}
             grid = ((reading, c, d) for reading in READINGS for c in effort.c for d in effort.d)
             given = [{**shared, "reading": reading, "c": c, "d": d} for reading, c, d in grid]
             found += [Cell(figure1.WORK, each, 0.012 * effort.sweeps) for each in given]

@@ -12,7 +12,7 @@ better of the two is the point of the curve. Nothing is kept from the best itera
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from time import monotonic
+from time import process_time
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Point:
     method: str
     seed: int
     iteration: int
-    seconds: float  # of learning, tests left out
+    seconds: float  # of the processor, for learning; tests left out
     value: float
     error: float  # standard error of the value
     nodes: float  # per controller: occupied in the posterior, or the fixed size
@@ -65,9 +65,9 @@ def curve(method: str, seed: int, effort: Effort, side: int = 10, threads: int |
     horizon = ground.horizon(None, SbprSettings().testing_tail, 1000)
     spent = 0.0
     for iteration in range(1, effort.iterations + 1):
-        begin = monotonic()
+        begin = process_time()
         team, nodes, size = next(learner)
-        spent += monotonic() - begin
+        spent += process_time() - begin
         if iteration % effort.every == 0 or iteration == 1:
             played = [tested(ground, one, effort.tests, horizon, seed) for one in (team, team.decided())]
             best = max(played, key=lambda one: one.value)

@@ -5,14 +5,16 @@ distributions; whoever only wants the probabilities takes `log_likelihood`.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, Team
 from decpomdp.engines import threads as engine
+from decpomdp.filtering.buffers import Buffers
 from decpomdp.filtering.layout import Layout, group_size, lay_out
-from decpomdp.kernels.expectation import Tables, filter_chunk, log_chunk
+from decpomdp.kernels.expectation import Slots, Tables, filter_chunk, log_chunk
 from decpomdp.kernels.weighing import running_sums
 
 Floats = NDArray[np.float64]
@@ -48,6 +50,17 @@ def tables_of(team: Team, n: int) -> Tables:
 
 
 Filtered = tuple[NDArray[np.floating], NDArray[np.floating]]  # alpha [slot, i], 1 / p [slot]
+Kept = list[Any]  # of every piece Filtered or None; on a cluster of every shard what stands for them, or None
+
+
+def likelihoods(
+    layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
+) -> tuple[Floats, Kept]:
+    """Filter, wherever the chunks are: [r] log p(all actions so far); what was filtered is kept there when `keep`."""
+    if layout.shards is not None:
+        return layout.shards.likelihoods(tables, keep)
+    logs, kept = filtered(layout, tables, keep, threads)
+    return cumulated(logs, layout.episodes), kept
 
 
 def filtered(
@@ -58,7 +71,7 @@ def filtered(
 
     def piece(number: int) -> Filtered | None:
         n, c = layout.pieces[number]
-        alpha, inverse = filter_piece(layout, tables, n, c)
+        alpha, inverse = filter_slots(layout.chunks[n][c], tables[n], layout.buffers)
         log_chunk(layout.chunks[n][c], inverse, n, logs)
         if keep:
             return alpha, inverse
@@ -68,10 +81,9 @@ def filtered(
     return logs, engine.run(piece, len(layout.pieces), threads)
 
 
-def filter_piece(layout: Layout, tables: Sequence[Tables], n: int, c: int) -> Filtered:
+def filter_slots(slots: Slots, tables: Tables, buffers: Buffers) -> Filtered:
     """Filter one chunk of one agent."""
-    slots = layout.chunks[n][c]
-    z, precision = tables[n].act.shape[1], tables[n].act.dtype
-    alpha, inverse = layout.buffers.take(len(slots.rows), z, precision), np.empty(len(slots.rows), precision)
-    filter_chunk(slots, tables[n], alpha, inverse, np.empty((group_size(slots), z), precision))
+    z, precision = tables.act.shape[1], tables.act.dtype
+    alpha, inverse = buffers.take(len(slots.rows), z, precision), np.empty(len(slots.rows), precision)
+    filter_chunk(slots, tables, alpha, inverse, np.empty((group_size(slots), z), precision))
     return alpha, inverse

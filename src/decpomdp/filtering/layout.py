@@ -1,13 +1,18 @@
 """Episodes in the order in which the expectation kernels visit them: chunks of episodes, slots."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes
+from decpomdp.engines.cluster import Cluster
 from decpomdp.filtering.buffers import Buffers
 from decpomdp.kernels.expectation import Slots, slot_order
+
+if TYPE_CHECKING:
+    from decpomdp.filtering.shards import Shards
 
 CHUNK_EPISODES = 1024  # enough episodes side by side that those sharing (a, o) make a matrix
 CHUNK_BYTES = 64_000_000  # of filtered node distributions in a chunk
@@ -18,8 +23,9 @@ class Layout:
     """Slots of every agent and chunk. Fixed for a fit: sums over chunks are always taken in the same order."""
 
     episodes: Episodes
-    chunks: tuple[tuple[Slots, ...], ...]  # [n][chunk]
+    chunks: tuple[tuple[Slots, ...], ...]  # [n][chunk]; empty where the workers of a cluster have them
     buffers: Buffers  # room for what the kernels compute on a chunk
+    shards: "Shards | None" = None  # what the workers of a cluster have
 
     @property
     def pieces(self) -> list[tuple[int, int]]:
@@ -27,33 +33,53 @@ class Layout:
         return [(n, c) for n in range(len(self.chunks)) for c in range(len(self.chunks[n]))]
 
 
-def lay_out(episodes: Episodes, nodes: int) -> Layout:
-    """Lay out `episodes` for controllers of about `nodes` nodes."""
-    longest = int(episodes.lengths.max())
-    size = max(1, min(CHUNK_EPISODES, CHUNK_BYTES // (8 * longest * nodes)))
-    by_length = np.argsort(-episodes.lengths, kind="stable")
-    chunks = [np.sort(by_length[first : first + size]) for first in range(0, episodes.count, size)]
+def lay_out(episodes: Episodes, nodes: int, engine: Cluster | None = None) -> Layout:
+    """Lay out `episodes` for controllers of about `nodes` nodes, here or on the workers of a cluster."""
+    chunks = chunks_of(episodes, nodes)
+    if engine is not None:
+        from decpomdp.filtering.shards import Shards
+
+        return Layout(episodes, (), Buffers(), Shards(engine, episodes, chunks))
     agents = range(len(episodes.agents))
     slots = tuple(tuple(slots_of(episodes, n, chunk) for chunk in chunks) for n in agents)
     return Layout(episodes, slots, Buffers())
 
 
+def chunks_of(episodes: Episodes, nodes: int) -> list[NDArray[np.int64]]:
+    """The numbers of the episodes of every chunk: those of about equal length together."""
+    longest = int(episodes.lengths.max())
+    size = max(1, min(CHUNK_EPISODES, CHUNK_BYTES // (8 * longest * nodes)))
+    by_length = np.argsort(-episodes.lengths, kind="stable")
+    return [np.sort(by_length[first : first + size]) for first in range(0, episodes.count, size)]
+
+
 def slots_of(episodes: Episodes, n: int, chunk: NDArray[np.int64]) -> Slots:
     """The steps of agent n in the episodes numbered in `chunk`."""
     agent = episodes.agents[n]
-    lengths = episodes.lengths[chunk]
+    actions = np.ascontiguousarray(episodes.actions[:, n])
+    observations = np.ascontiguousarray(episodes.observations[:, n])
+    sizes = len(agent.actions), len(agent.observations)
+    return ordered(actions, observations, episodes.offsets[chunk], episodes.lengths[chunk], sizes)
+
+
+def ordered(
+    actions: NDArray[np.int16],  # [r] of one agent
+    observations: NDArray[np.int16],  # [r]
+    starts: NDArray[np.int64],  # [k] first row of every episode
+    lengths: NDArray[np.int64],  # [k]
+    sizes: tuple[int, int],  # of its alphabets of actions and observations
+) -> Slots:
+    """The slots of these episodes."""
     total, longest = int(lengths.sum()), int(lengths.max())
     slots = Slots(
-        groups=np.empty((len(agent.actions) * len(agent.observations) + 1, longest + 1), np.int64),
+        groups=np.empty((sizes[0] * sizes[1] + 1, longest + 1), np.int64),
         onward=np.empty(total, np.int32),
         before=np.empty(total, np.int32),
         action=np.empty(total, np.int16),
         rows=np.empty(total, np.int64),
         first=np.empty(total, np.int16),
     )
-    actions = np.ascontiguousarray(episodes.actions[:, n])
-    observations = np.ascontiguousarray(episodes.observations[:, n])
-    slot_order(actions, observations, episodes.offsets[chunk], lengths, len(agent.observations), slots)
+    slot_order(actions, observations, starts, lengths, sizes[1], slots)
     return slots
 
 

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, InputError, Simulator, Team
+from decpomdp.core.checks import settled
 from decpomdp.core.fit import Fit, Row, Watch, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.minimal import minimised
@@ -36,6 +37,16 @@ from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
 from decpomdp.interaction.sbpr_starts import replays
 
 Floats = NDArray[np.float64]
+
+LIMITS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("episodes", "updates", "longest", "tests", "elites", "patience", "random_episodes"), (1, 10**9)),
+    **dict.fromkeys(("exploration", "least"), (0, 1 - 1e-12)),
+    **dict.fromkeys(("random_share", "openness"), (0, 1)),
+    **dict.fromkeys(("learning_tail", "testing_tail"), (1e-12, 1 - 1e-12)),
+    "nodes": (1, 1000),
+    "confidence": (0, 1e12),
+    "stride": (1e-12, 1e12),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +71,7 @@ class McemSettings:
     patience: int = 10  # starts without a better team until the search has converged
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "episodes", "updates", "tests", "patience", "longest"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}: expected a whole number of at least 1, got {getattr(self, name)}")
-        for name in ("exploration", "least"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name}: expected a number from 0 to below 1, got {getattr(self, name)}")
+        settled(self, LIMITS)
 
 
 def mcem(
@@ -93,7 +99,8 @@ def mcem(
     ground = Ground(problem, time_limit, steps, seed, threads)
     run = Mcem(ground, iterations, horizon, chosen, watch, keeper)
     stopped = run.run()
-    facts: Row = {"method": "mcem", "seed": seed, "time_limit": time_limit, "steps": steps, **asdict(chosen)}
+    limits: Row = {"time_limit": time_limit, "steps": steps, "iterations": iterations, "horizon": horizon}
+    facts: Row = {"method": "mcem", "seed": seed, **limits, **asdict(chosen)}
     return Fit(minimised(run.best.team), tuple(run.trace), stopped, ground.seconds(), facts)
 
 

@@ -7,12 +7,14 @@
 Such a round of iterations ends in the team of posterior means and in the team that always takes the likeliest choice;
 test episodes say whether one of them is better than the best so far. Every start gets one round with each of two
 utilities (learners.credit); then rounds begin from the best team, softened, until none is better any more.
+The trace begins with what was done before the first round, as iteration 0: the best replay of every generation.
 It learns from episodes alone: a model is only played. docs/sbpr.md says what is the paper's and what is not.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from decpomdp.interaction.sbpr_round import Learner, Start
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import memories, replays
 from decpomdp.interaction.sbpr_state import KeptRound, SbprState, begun, go_on, state_of
+from decpomdp.io.runs import team_digest
 from decpomdp.learners import BayesFit, Prior, StickBreaking, TeamPosterior
 
 
@@ -62,7 +65,9 @@ def sbpr(
     )
     with serial_products():
         stopped = loop.run()
-    told: Row = {"method": "sbpr", "seed": seed, "time_limit": time_limit, "steps": steps, "iterations": iterations}
+    limits: Row = {"time_limit": time_limit, "steps": steps, "iterations": iterations, "horizon": horizon}
+    begun_with = None if behaviour is None else team_digest(behaviour)
+    told: Row = {"method": "sbpr", "seed": seed, **limits, "behaviour": begun_with}
     team = minimised(loop.best.team)
     return BayesFit(
         team=team,
@@ -145,7 +150,7 @@ class Loop:
 
     def _replayed(self) -> list[Team]:
         """The best replays: of random (or the given team's) episodes first, then of variations of the best replays."""
-        chosen = self.settings
+        chosen, before = self.settings, self.best.team
         first = Team.uniform(self.ground.simulator) if self.given is None else self.given.exploring(chosen.softness)
         episodes = self.ground.play_some(first, chosen.random_episodes, max(chosen.lengths), chosen.random_share)
         pool = self._best_replays([episodes], [])
@@ -153,7 +158,7 @@ class Loop:
             varied = [team.exploring(chosen.openness) for team in pool[: chosen.replays]]
             count = chosen.tests
             pool = self._best_replays([self.ground.play(team, count, max(chosen.lengths)) for team in varied], pool)
-        self._consider(pool[:1], self._belief(pool[0]))
+        self._consider(pool[:1], self._belief(pool[0]), before)
         return pool
 
     def _best_replays(self, batches: Sequence[Episodes], others: list[Team]) -> list[Team]:
@@ -165,6 +170,10 @@ class Loop:
             played = [tested(self.ground, team, tests, self.testing, seed + tests) for team in teams]
             played.sort(key=lambda one: -one.value)
             teams = [one.team for one in played[: max(chosen.pool, len(played) // 4)]]
+        self.best, self.posterior = played[0], self._belief(played[0].team)  # should the limits be reached now
+        nodes = played[0].team.nodes
+        unknown: Row = {"exploration": None, "nodes": "+".join(map(str, nodes)), "mean_nodes": float(np.mean(nodes))}
+        self._record({**unknown, "bound": None, "sample_size": None}, 0)
         return teams[: chosen.pool]
 
     def _round(self, start: Start, iterations: int) -> float:
@@ -173,7 +182,7 @@ class Loop:
         state, first, _ = begun(self, self.learner.begin, start)
         for number in range(first, iterations):
             self.keeper.offer(partial(state_of, self, number, 0, state))
-            if self.iterations is not None and len(self.trace) >= self.iterations:
+            if self.iterations is not None and self.done >= self.iterations:
                 raise Finished("iterations")
             left = max(0.0, 1 - number / (chosen.sobering * iterations))
             optimism = chosen.quantile * left if start.optimistic else 0.0
@@ -188,20 +197,26 @@ class Loop:
         """The posterior that a team alone would make."""
         return self.learner.posterior(self.learner.begin(Start(team, 0.0, 1.0, False)).counts)
 
-    def _consider(self, teams: Sequence[Team], posterior: TeamPosterior) -> float:
+    def _consider(self, teams: Sequence[Team], posterior: TeamPosterior, beside: Team | None = None) -> float:
         """Test `teams` beside the best so far, on the same fresh episodes where the simulator can repeat them."""
-        seed, tests = self.ground.seed(), self.settings.tests
-        best, *others = (tested(self.ground, team, tests, self.testing, seed) for team in (self.best.team, *teams))
+        seed, tests, known = self.ground.seed(), self.settings.tests, beside or self.best.team
+        best, *others = (tested(self.ground, team, tests, self.testing, seed) for team in (known, *teams))
         winner = max(others, key=lambda one: one.value)
         if winner.value > best.value:
             self.best, self.posterior, self.wins = winner, posterior, self.wins + 1
         else:
             self.best = best
+            self.posterior = self.posterior if beside is None else self._belief(beside)
         return winner.value
 
-    def _record(self, facts: Row) -> None:
+    @property
+    def done(self) -> int:
+        """Iterations so far."""
+        return int(cast(int, self.trace[-1]["iteration"])) if self.trace else 0
+
+    def _record(self, facts: Row, iteration: int | None = None) -> None:
         row: Row = {
-            "iteration": len(self.trace) + 1,
+            "iteration": self.done + 1 if iteration is None else iteration,
             "seconds": round(self.ground.seconds(), 3),
             "steps": self.ground.steps,
             **facts,

@@ -93,7 +93,7 @@ class CrowdLoop(Loop):
         state, number, failures = begun(self, learner.begin, start)
         while failures < chosen.crowd_patience:
             self.keeper.offer(partial(state_of, self, number, failures, state))
-            if self.iterations is not None and len(self.trace) >= self.iterations:
+            if self.iterations is not None and self.done >= self.iterations:
                 raise Finished("iterations")
             state, facts = learner.iterate(state, number >= chosen.settling)
             number += 1

@@ -2,9 +2,22 @@
 
 from dataclasses import asdict, dataclass
 
-from decpomdp.core import InputError
+from decpomdp.core.checks import settled
 from decpomdp.core.fit import Row
 from decpomdp.interaction.sbpr_step import StepSettings
+
+COUNT, ANY_COUNT, SHARE, BELOW, ABOVE = (1, 10**9), (0, 10**9), (0, 1), (0, 1 - 1e-12), (1e-12, 1e12)
+LIMITS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("batch", "window", "longest", "elites", "pool", "replays", "largest", "race", "round"), COUNT),
+    **dict.fromkeys(("tests", "fresh", "patience", "lengths", "crowd_batch", "crowd_window", "crowd_pause"), COUNT),
+    **dict.fromkeys(("crowd_patience", "crowd_rounds", "random_episodes"), COUNT),
+    **dict.fromkeys(("settling", "generations", "crowd"), ANY_COUNT),
+    **dict.fromkeys(("exploration", "cap", "step", "strength", "crowd_step", "crowd_reach"), ABOVE),
+    **dict.fromkeys(("learning_tail", "testing_tail"), (1e-12, 1 - 1e-12)),
+    **dict.fromkeys(("quantile", "threshold", "softness", "crowd_openness"), BELOW),
+    **dict.fromkeys(("carry", "sobering", "random_share", "openness", "replaying", "reopened"), SHARE),
+    **dict.fromkeys(("shrink", "floor"), (0, 1e12)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,41 +71,7 @@ class SbprSettings:
     crowd_rounds: int = 2  # rounds without a better team until the loop has converged
 
     def __post_init__(self) -> None:
-        for name in (
-            "batch",
-            "window",
-            "race",
-            "round",
-            "elites",
-            "replays",
-            "pool",
-            "fresh",
-            "tests",
-            "patience",
-            "longest",
-            "crowd_batch",
-            "crowd_window",
-            "crowd_pause",
-            "crowd_patience",
-            "crowd_rounds",
-        ):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}: expected a whole number of at least 1, got {getattr(self, name)}")
-        for name in ("quantile", "threshold", "softness", "crowd_openness"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"{name}: expected a number from 0 to below 1, got {getattr(self, name)}")
-        for name in (
-            "exploration",
-            "cap",
-            "step",
-            "strength",
-            "learning_tail",
-            "testing_tail",
-            "crowd_step",
-            "crowd_reach",
-        ):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name}: expected a number above 0, got {getattr(self, name)}")
+        settled(self, LIMITS)
 
     def pace(self) -> StepSettings:
         """How far one iteration goes."""

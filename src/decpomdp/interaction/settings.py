@@ -2,8 +2,21 @@
 
 from dataclasses import asdict, dataclass
 
-from decpomdp.core.checks import whole
+from decpomdp.core.checks import settled, whole
 from decpomdp.core.fit import Row
+
+COUNT, SHARE, ABOVE = (1, 10**9), (0, 1), (1e-12, 1e12)
+LIMITS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("longest", "episodes", "updates", "skeleton_nodes", "chain_episodes", "chain_lengths"), COUNT),
+    **dict.fromkeys(("islands", "round", "hop_updates", "hop_episodes", "bold_updates", "window"), COUNT),
+    **dict.fromkeys(("window_episodes", "elites", "first_test"), COUNT),
+    **dict.fromkeys(("exploration", "portfolio_share", "island_share", "hop_exploration"), SHARE),
+    **dict.fromkeys(("learning_tail", "testing_tail", "confidence", "bold_confidence"), (1e-12, 1 - 1e-12)),
+    **dict.fromkeys(("rate", "certain"), ABOVE),
+    "stages": (1, 10),
+    "tails": (0, 10**9),
+    "smallest_gain": (0, 1e12),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +58,7 @@ class SearchSettings:
     smallest_gain: float = 1e-4  # standard deviations of a return: less is not worth a bigger machine
 
     def __post_init__(self) -> None:
+        settled(self, LIMITS)
         if self.max_nodes is not None:
             whole("max_nodes", self.max_nodes, 1, 1000)
 

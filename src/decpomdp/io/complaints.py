@@ -56,7 +56,7 @@ def _episodes(path: FilePath) -> list[Check]:
     """The checks of our own file; those of symbols need to know the agents."""
     columns = Columns.load(path)
     checks: list[Check] = [columns.offsets, columns.rewards, lambda: columns.terminated(columns.offsets())]
-    with suppress(ValueError, KeyError, TypeError):  # the metadata are wrong: said by the reader
+    with suppress(ValueError, KeyError, TypeError, RecursionError):  # the metadata are wrong: said by the reader
         told = json.loads(columns.metadata[KEY])["agents"]
         agents = [Agent(one["name"], one["actions"], one["observations"]) for one in told]
         checks += [

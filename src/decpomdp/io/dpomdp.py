@@ -68,8 +68,13 @@ def read_dpomdp(path: str | os.PathLike[str], discount: float | None = None, lim
     'mine'
     """
     name = Path(path_of(path)).name.removesuffix(".gz").removesuffix(".dpomdp")
-    name = " ".join(name.encode(errors="replace").decode().split())  # it may hold bytes that no text can, or new lines
-    return _model(lines_of_file(path, limits), discount, name)
+    return _model(lines_of_file(path, limits), discount, _on_a_line(name))
+
+
+def _on_a_line(name: str) -> str:
+    """The name of a file as that of a problem: it may hold bytes that no text can, new lines and other control."""
+    readable = name.encode(errors="replace").decode()
+    return " ".join("".join(" " if one in checks.BREAKS or ord(one) < 32 else one for one in readable).split())
 
 
 def parse_dpomdp(text: str, source: str = "text", discount: float | None = None, limits: Limits = STANDARD) -> DecPOMDP:

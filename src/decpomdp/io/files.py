@@ -21,6 +21,7 @@ from decpomdp.core.errors import FormatError, InputError
 
 Document = TypeVar("Document")
 FilePath = str | os.PathLike[str]
+PIECE = 1 << 20  # bytes read at a time
 
 
 def path_of(path: FilePath) -> str:
@@ -83,12 +84,14 @@ def read_bytes(path: FilePath, limit: int) -> bytes:
     source = path_of(path)
     try:
         with open(path, "rb") as file:
-            data = file.read(limit + 1)
+            data = bytearray()
+            while len(data) <= limit and (piece := file.read(PIECE)):  # asked for all at once, it would take the limit
+                data += piece
     except (OSError, ValueError) as error:
         raise FormatError(source, None, f"cannot be read: {words(error)}") from None
     if len(data) > limit:
         raise FormatError(source, None, f"expected at most {limit} bytes, got a larger file")
-    return data
+    return bytes(data)
 
 
 def from_json(data: bytes, kind: type[Document], source: str, known: str) -> Document:
@@ -110,7 +113,9 @@ def from_json(data: bytes, kind: type[Document], source: str, known: str) -> Doc
     except msgspec.ValidationError as error:
         message, _, place = str(error).replace("`", "").partition(" - at $")
         where = f"{place.lstrip('.')}: " if place else ""
-        raise FormatError(source, None, f"{where}{message[:1].lower()}{message[1:]}") from None
+        raise FormatError(source, None, f"{where}{message[:1].lower()}{message[1:]}"[:300]) from None
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can write and no text can hold
+        raise FormatError(source, None, "expected texts of Unicode characters, got another") from None
 
 
 def _parse(data: bytes, source: str) -> Any:

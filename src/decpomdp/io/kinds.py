@@ -63,7 +63,7 @@ def is_there(source: str) -> bool:
 def _is_folder(source: str) -> bool:
     try:
         return Path(source).is_dir()
-    except ValueError:  # a null byte: no path at all
+    except (OSError, ValueError):  # too long, or with a null byte: no path at all
         return False
 
 

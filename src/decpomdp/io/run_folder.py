@@ -19,10 +19,12 @@ import msgspec
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.checkpoints import NAMES
 from decpomdp.io.files import FilePath, from_json, in_words, read_bytes, words, write_bytes
-from decpomdp.io.runs import LOG, RUN, versions
+from decpomdp.io.kinds import is_there
+from decpomdp.io.runs import LOG, REPORT, RUN, TEAM, TRACE, versions
 
 BEGUN, LOCK = "begun.json", ".lock"
 PARTS = ".decpomdp-*.part"  # what a process was writing when it was killed (see `files.replacing`)
+OWN = (TEAM, "team-decided.json", TRACE, RUN, LOG, REPORT, BEGUN, LOCK, *NAMES)  # what a run writes
 FORMAT = "decpomdp-begun/1"
 LIMIT = 2**20  # bytes of a begun.json
 
@@ -68,6 +70,7 @@ def new_run(path: FilePath) -> Iterator[Path]:
 def locked(folder: Path) -> Iterator[None]:
     """Nobody else writes to this folder; whoever does already goes on, and this is refused."""
     path = folder / LOCK
+    check_links(folder)
     with in_words(path):
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -82,6 +85,14 @@ def locked(folder: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
     finally:
         os.close(number)
+
+
+def check_links(folder: Path) -> None:
+    """Refuse a folder with links that lead out of it, where files of the run should be: they would be overwritten."""
+    home = os.path.realpath(folder)
+    for place in (folder / name for name in OWN):
+        if place.is_symlink() and os.path.dirname(os.path.realpath(place)) != home:
+            raise InputError(f"{place}: expected a file of the run, got a link that leads out of its folder")
 
 
 def begin(folder: Path, arguments: Sequence[str]) -> None:
@@ -155,7 +166,7 @@ def _remove_if_alone(folder: Path, names: Sequence[str]) -> None:
 
 def _files(arguments: Sequence[str]) -> list[str]:
     values = [argument.partition("=")[2] if argument.startswith("--") else argument for argument in arguments]
-    return [value for value in values if value and Path(value).is_file()]
+    return [value for value in values if value and is_there(value) and Path(value).is_file()]
 
 
 def _digest(path: FilePath) -> str:

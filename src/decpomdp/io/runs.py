@@ -9,6 +9,7 @@ report.html    all of it to look at (made by the room `report`)
 An unfinished run has more: see `run_folder.py`.
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -19,9 +20,10 @@ from typing import Any
 
 import msgspec
 
-from decpomdp.core import Fit, FormatError, InputError, Row, Team
-from decpomdp.io.files import finite, from_json, read_bytes, replacing, words, write_bytes
-from decpomdp.io.team import read_team, write_team
+from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
+from decpomdp.io.episode_digest import digest_of as episode_digest
+from decpomdp.io.files import finite, from_json, path_of, read_bytes, replacing, words, write_bytes
+from decpomdp.io.team import read_team, team_to_json, write_team
 
 RUN_FORMAT = "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
@@ -86,7 +88,31 @@ class RunRecord(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished run, read back."""
+    """A finished run, read back.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    record
+        What run.json says: `value`, `stopped`, `seconds`, `nodes`, `problem`, `method`, `seed`, `settings`, `versions`
+        and more.
+    team
+        What was learned.
+    trace
+        Column -> one value per row.
+    name
+        The folder's own name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import decpomdp as dp
+    >>> from decpomdp.io.runs import RunRecord
+    >>> record = RunRecord("decpomdp-run/1", stopped="steps", seconds=0.5, nodes=[1, 1])
+    >>> dp.Run(Path("runs/tiger"), record, dp.Team.uniform(dp.load("dectiger")), {}).name
+    'tiger'
+    """
 
     folder: Path
     record: RunRecord
@@ -133,8 +159,37 @@ def write_trace(trace: tuple[Row, ...], path: Path) -> None:
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
-    """The run in a folder; FormatError says what is wrong with it."""
-    folder = Path(path)
+    """The run that `decpomdp learn` or `decpomdp plan` left in a folder.
+
+    Parameters
+    ----------
+    path
+        The folder.
+
+    Returns
+    -------
+    Run
+        Its team, its trace by columns and what its run.json says.
+
+    Raises
+    ------
+    InputError
+        There is no run; FormatError says what is wrong with one of its files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import decpomdp as dp
+    >>> from decpomdp.io.runs import write_run  # what the commands do
+    >>> fit = dp.learn("broadcast", steps=100_000, seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_run(Path(folder), fit, {"problem": "broadcast", "seed": 1})
+    ...     run = dp.read_run(folder)
+    >>> run.team == fit.team, run.record.stopped, run.trace["steps"][-1] <= 100_000
+    (True, 'steps', True)
+    """
+    folder = Path(path_of(path))
     if not (folder / RUN).is_file():
         raise InputError(f"{folder}: expected the folder of a run, with a {RUN}, got none")
     record = read_record(folder / RUN)
@@ -158,7 +213,7 @@ def read_trace(path: Path) -> dict[str, list[Any]]:
 
     try:
         columns: dict[str, list[Any]] = pq.read_table(path).to_pydict()
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
         raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
     return columns
 
@@ -169,6 +224,25 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a folder, got {'a file' if folder.exists() else 'none'}")
     return sorted(found.parent for found in folder.rglob(RUN))
+
+
+def team_digest(team: Team) -> str:
+    """SHA-256 of a team that shaped a run, such as a behaviour to begin with."""
+    return hashlib.sha256(team_to_json(team)).hexdigest()
+
+
+def source_digest(source: DecPOMDP | Episodes | Simulator) -> str:
+    """SHA-256 of what a run was made from, without its discount: the contents of a model or of episodes.
+
+    What goes on inside a simulator cannot be seen: its name and the agents' alphabets have to do.
+    """
+    if isinstance(source, DecPOMDP):
+        return source.digest()
+    agents = [(agent.name, agent.actions, agent.observations) for agent in source.agents]
+    told = json.dumps([source.name, agents]).encode()
+    if isinstance(source, Episodes):
+        return episode_digest(source, told).removeprefix("sha256:")
+    return hashlib.sha256(told).hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -143,7 +143,7 @@ class LongColumns(NamedTuple):
     def _whole(self, column: Any, name: str) -> Any:
         import pyarrow as pa
 
-        values = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+        values = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
         self.refuse(~(np.abs(values) < 2**53) | (values != np.rint(values)), name, "a label or a whole number")
         return pa.array(np.rint(values).astype(np.int64), mask=_nulls(column))
 

@@ -13,6 +13,10 @@ One backward pass serves all end times at once: the cost is linear in the length
 The products run in BLAS, which must be told to use one thread (the chunks are the parallel work). Tables of single
 precision make everything but the tally single; a step whose p_t is below the smallest normal number counts as
 impossible.
+
+Nothing overflows: C_t(j) of a node that the path so far all but excludes may grow without limit along an episode (the
+data may like that node better at every step) and is held at `most`. It is then multiplied by how likely the node is,
+which is 0, or so small that paths through it were lost to rounding before.
 """
 
 from typing import NamedTuple
@@ -106,6 +110,7 @@ def count_chunk(
 ) -> None:
     """Add the chunk's soft counts to `tally`."""
     nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
+    most = alpha.dtype.type(np.finfo(alpha.dtype).max * 1e-12)  # a sum over all slots stays finite
     weights = np.empty(len(inverse), alpha.dtype)  # [slot]
     for slot in range(len(weights)):
         weights[slot] = nu[slots.rows[slot]]
@@ -123,7 +128,8 @@ def count_chunk(
                 if earlier >= 0:
                     scale = inverse[slot]
                     for i in range(nodes):
-                        carried[earlier, i] = tables.act[action, i] * (scratch[row, i] + weight) * scale
+                        onward = tables.act[action, i] * (scratch[row, i] + weight) * scale
+                        carried[earlier, i] = max(-most, min(most, onward))
                 else:
                     for i in range(nodes):
                         tally.firsts[slots.first[slot], i] += alpha[slot, i] * (scratch[row, i] + weight)

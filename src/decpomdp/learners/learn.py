@@ -8,6 +8,7 @@ from functools import partial
 from decpomdp.core import Episodes, Fit, Row, Team, Watch, checks, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.minimal import minimised
+from decpomdp.engines.cluster import Cluster
 from decpomdp.engines.threads import serial_products
 from decpomdp.filtering.layout import lay_out
 from decpomdp.learners.behaviour import with_denominators
@@ -64,13 +65,15 @@ def learn_from_episodes(
     threads: int | None = None,
     watch: Watch = unwatched,
     keeper: Keeper = UNKEPT,
+    engine: Cluster | None = None,
 ) -> BayesFit:
     """Learn a team from episodes alone.
 
     `prior`: a prior or its name ("stick-breaking", "dp", "fixed:5", "em:3"). `begin`: "best" (the best episodes),
     "random", or a team. Several batches of episodes may be given, and with `behaviours` the team that collected each,
     so that ratios are taken to their mixture. Interrupting (Ctrl-C) returns the best so far. `keeper` is offered the
-    state before every sweep, and gives back the one to go on from.
+    state before every sweep, and gives back the one to go on from. `engine`: a cluster, whose workers then have the
+    episodes and filter and count them; by default that is done by the machine's own threads. The result is the same.
     """
     began = time.monotonic()
     options = LearnSettings() if settings is None else checks.of_kind("settings", settings, LearnSettings)
@@ -79,7 +82,7 @@ def learn_from_episodes(
     workers, nodes = checks.threads(threads), options.nodes(believed)
     data, log_behaviour = with_denominators(episodes, behaviours, options.estimate_behaviour)
     with serial_products():
-        task = _task(data, log_behaviour, options, nodes, workers)
+        task = _task(data, log_behaviour, options, nodes, workers, engine)
         first = beginning(data, believed, begin, nodes, key)
         afresh = partial(beginning, data, believed, "best")
         restarts = not isinstance(begin, Team)  # who gives a team wants to hear about that one
@@ -108,8 +111,15 @@ def learn_from_episodes(
     )
 
 
-def _task(data: Episodes, log_behaviour: Floats, options: LearnSettings, nodes: int, threads: int | None) -> Task:
+def _task(
+    data: Episodes,
+    log_behaviour: Floats,
+    options: LearnSettings,
+    nodes: int,
+    threads: int | None,
+    engine: Cluster | None,
+) -> Task:
     steps = steps_of(data, log_behaviour, options.floor)
     evidence = float(data.count) if options.evidence is None else options.evidence
     precision = PRECISIONS[options.precision]
-    return Task(lay_out(data, nodes), steps, evidence, options.cap, options.normalise, threads, precision)
+    return Task(lay_out(data, nodes, engine), steps, evidence, options.cap, options.normalise, threads, precision)

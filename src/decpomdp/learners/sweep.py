@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import InputError
-from decpomdp.engines import threads as engine
 from decpomdp.filtering.buffers import Precision
-from decpomdp.filtering.filter import Filtered, cumulated, filter_piece, filtered
-from decpomdp.filtering.layout import Layout, group_size
-from decpomdp.kernels.expectation import Tables, Tally, count_chunk
+from decpomdp.filtering.count import counted
+from decpomdp.filtering.filter import Kept, likelihoods
+from decpomdp.filtering.layout import Layout
+from decpomdp.kernels.expectation import Tables, Tally
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.weighing import Steps, Weighed, weigh
 
@@ -48,15 +48,16 @@ class Evaluated:
     tables: tuple[Tables, ...]
     weighed: Weighed
     bound: float
-    kept: list[Filtered | None]
+    kept: Kept  # what was filtered; counting uses it up
 
 
 def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     """Expect, filter, weigh."""
     tables = _tables(posterior, task.precision)
     room = sum(task.steps.gain.size * agent.nodes * task.precision.itemsize for agent in posterior)
-    logs, kept = filtered(task.layout, tables, room <= KEPT_BYTES, task.threads)
-    weighed = weigh(task.steps, cumulated(logs, task.layout.episodes), task.cap, task.normalise)
+    most = KEPT_BYTES if task.layout.shards is None else task.layout.shards.room
+    logs, kept = likelihoods(task.layout, tables, room <= most, task.threads)
+    weighed = weigh(task.steps, logs, task.cap, task.normalise)
     if weighed.log_value == -np.inf:
         raise InputError("no episode in the data is possible under the team to be learned: start from another one")
     bound = task.evidence * weighed.log_value - sum(agent.divergence() for agent in posterior)
@@ -86,28 +87,9 @@ def _tables(posterior: tuple[AgentPosterior, ...], precision: Precision) -> tupl
 
 
 def _counted(task: Task, evaluated: Evaluated) -> list[Counts]:
-    """One backward pass per chunk, chunks summed in order."""
     # DEPARTS: one recursion for all end times, linear in the length; the paper's is quadratic
-    pieces = task.layout.pieces
-
-    def piece(number: int) -> Tally:
-        n, c = pieces[number]
-        alpha, inverse = evaluated.kept[number] or filter_piece(task.layout, evaluated.tables, n, c)
-        evaluated.kept[number] = None  # its memory is used again
-        slots, tables, buffers = task.layout.chunks[n][c], evaluated.tables[n], task.layout.buffers
-        tally = Tally(np.zeros(tables.initial.shape), np.zeros(tables.act.shape), np.zeros(tables.move.shape))
-        carried = buffers.take(len(alpha), alpha.shape[1], alpha.dtype)
-        scratch = np.empty((group_size(slots), alpha.shape[1]), alpha.dtype)
-        count_chunk(slots, tables, alpha, inverse, evaluated.weighed.nu, tally, carried, scratch)
-        buffers.give(alpha)
-        buffers.give(carried)
-        return tally
-
-    tallies = engine.run(piece, len(pieces), task.threads)
-    agents = range(len(evaluated.posterior))
-    return [
-        _counts(task, evaluated, n, [t for t, (m, _) in zip(tallies, pieces, strict=True) if m == n]) for n in agents
-    ]
+    tallies = counted(task.layout, evaluated.tables, evaluated.weighed.nu, evaluated.kept, task.threads)
+    return [_counts(task, evaluated, n, tally) for n, tally in enumerate(tallies)]
 
 
 def update(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior, ...]:
@@ -124,10 +106,10 @@ def renewed(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior,
     return tuple(updated(before.agent, before.priors, found) for before, found in agents)
 
 
-def _counts(task: Task, evaluated: Evaluated, n: int, tallies: list[Tally]) -> Counts:
+def _counts(task: Task, evaluated: Evaluated, n: int, tally: Tally) -> Counts:
     scale = task.evidence / task.steps.count
     tables, agent = evaluated.tables[n], evaluated.posterior[n].agent
-    firsts, visits, moves = (sum(part[1:], start=part[0]) for part in zip(*tallies, strict=True))
+    firsts, visits, moves = tally
     z, a, o = tables.act.shape[1], len(agent.actions), len(agent.observations)
     by_node = (moves * tables.move).transpose(1, 0, 2).reshape(z, a, o, z)
     return Counts(scale * firsts[1:], scale * visits.T, scale * by_node)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Row
 from decpomdp.core.errors import LearningWarning
-from decpomdp.filtering.filter import cumulated, filtered, tables_of
+from decpomdp.filtering.filter import likelihoods, tables_of
 from decpomdp.learners.posterior import TeamPosterior
 from decpomdp.learners.rows import Floats
 from decpomdp.learners.sweep import Evaluated, Task
@@ -48,8 +48,8 @@ def empirical_value(task: Task, posterior: TeamPosterior) -> float:
     """The importance-weighted mean return of the posterior's mean team."""
     team = posterior.mean()
     tables = [tables_of(team, n) for n in range(len(team.agents))]
-    logs, _ = filtered(task.layout, tables, False, task.threads)
-    return weigh(task.steps, cumulated(logs, task.layout.episodes), task.cap, task.normalise).value
+    logs, _ = likelihoods(task.layout, tables, False, task.threads)
+    return weigh(task.steps, logs, task.cap, task.normalise).value
 
 
 def weakest_step(sizes: Floats, episodes: NDArray[np.int64], discount: float) -> int:

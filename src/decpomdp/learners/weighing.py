@@ -4,6 +4,10 @@
 
 with g the non-negative weight of the step (discounted, shifted reward) and ratio the log of
 p(actions so far | team) / p(actions so far | behaviour). Hence (1/K) sum nu = 1.
+
+Numbers keep their precision whatever their size. Ratios are divided by the largest of their step. Where what earned
+something is so much less likely than what earned nothing that this leaves it no digits, the step is weighed again in
+logs. Where all rewards are tiny, or come so late that their discounts are, they are counted in a unit of their own.
 """
 
 import warnings
@@ -18,19 +22,21 @@ from decpomdp.kernels.weighing import PerStep, scale_steps, weigh_steps
 from decpomdp.learners.rows import Floats
 
 LARGEST_REWARD = 1e250  # sums over all steps, and over all that would follow, stay finite
+FAINT = 1e-200  # what is rounded to nothing, 1e-308 and below, is nothing beside sums above this
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
     """What the data say about every step, whatever the team."""
 
-    gain: Floats  # [r] discounted reward above the floor; at an episode's own end: and for ever after
+    gain: Floats  # [r] discounted reward above the floor, in units of exp(log_unit); at an own end: and for ever after
     largest_gain: Floats  # [t]
     discounted: Floats  # [r] discounted reward as it is
     floor: float  # the reward that counts as nothing
     log_behaviour: Floats  # [r] log probability of the actions so far
     offsets: NDArray[np.int64]  # [k + 1]
     steps_so_far: Floats  # [r] this one included
+    log_unit: float = 0.0  # of the gains; another one where they are too small to be told apart
 
     @property
     def count(self) -> int:
@@ -64,10 +70,12 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     base = lowest if floor is None else float(floor)
     if base > lowest:
         raise InputError(f"floor: expected at most the smallest reward {lowest}, got {base}")
-    gain = discounts * (episodes.rewards - base)
+    late, unit = _unit(episodes, ended, base)
+    scale = discounts if late == 0 else episodes.discount ** np.maximum(times - late, 0).astype(np.float64)
+    gain = scale * ((episodes.rewards - base) / unit)
     if ended.any():  # DEPARTS: the paper's episodes never end by themselves
         last = episodes.offsets[1:][ended] - 1
-        gain[last] += -base * _steps_after(episodes, ended)
+        gain[last] += -base / unit * _steps_after(episodes, ended, late)
         _warn_of_cuts(episodes, ended, base)
     if not gain.any():
         raise InputError(
@@ -77,7 +85,9 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     largest_gain = np.zeros(int(times.max()) + 1)
     np.maximum.at(largest_gain, times, gain)
     discounted = discounts * episodes.rewards
-    return Steps(gain, largest_gain, discounted, base, log_behaviour, episodes.offsets, 1 + times.astype(np.float64))
+    so_far = 1 + times.astype(np.float64)
+    log_unit = float(np.log(unit)) + (late * float(np.log(episodes.discount)) if late else 0.0)
+    return Steps(gain, largest_gain, discounted, base, log_behaviour, episodes.offsets, so_far, log_unit)
 
 
 def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: bool = False) -> Weighed:
@@ -99,18 +109,47 @@ def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: b
         nu,
         found,
     )
+    faint = (found.gains < FAINT) & (steps.largest_gain > 0) & (found.top > -np.inf)
+    risen = _weigh_faint(steps, log_team, log_cap, faint, nu, found) if faint.any() else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = found.top - (found.top + np.log(found.sums / running(steps)) if normalise else 0.0)
         logs = np.where(found.gains > 0, shift + np.log(found.gains) + np.log(steps.largest_gain), -np.inf)  # [t]
+        logs = logs + risen
     top = float(logs.max())
     log_value = top if top == -np.inf else top + float(np.log(np.exp(logs - top).sum())) - np.log(steps.count)
     with np.errstate(invalid="ignore"):
         factor = np.where(found.gains > 0, np.exp(logs - log_value) / np.maximum(found.gains, 1e-300), 0.0)
     scale_steps(nu, steps.offsets, factor)
     sizes = np.where(found.squares > 0, found.sums**2 / np.maximum(found.squares, 1e-300), 0.0)
+    return Weighed(nu, log_value + steps.log_unit, _value(steps, found, shift), sizes)
+
+
+def _weigh_faint(
+    steps: Steps, log_team: Floats, log_cap: float, faint: NDArray[np.bool_], nu: Floats, found: PerStep
+) -> Floats:
+    """Weigh the steps t with faint[t] again, against their own largest weight; [t] its log, which the sums lack."""
+    times = steps.steps_so_far.astype(np.int64) - 1
+    rows = np.flatnonzero(faint[times] & (steps.gain > 0) & (log_team > -np.inf))
+    at = times[rows]
+    logs = np.minimum(log_team[rows] - steps.log_behaviour[rows], log_cap) - found.top[at]
+    logs += np.log(steps.gain[rows]) - np.log(steps.largest_gain[at])
+    risen = np.full(len(faint), -np.inf)
+    np.maximum.at(risen, at, logs)
+    risen = np.where(np.isfinite(risen), risen, 0.0)  # nothing that earned anything is possible
+    nu[rows] = np.exp(logs - risen[at])
+    found.gains[faint] = np.bincount(at, nu[rows], len(faint))[faint]
+    return risen
+
+
+def _value(steps: Steps, found: PerStep, shift: Floats) -> float:
+    """Mean return by importance weights; infinite where it is too large for a number."""
     with np.errstate(over="ignore", invalid="ignore"):
         value = float(np.where(found.sums > 0, found.rewards * np.exp(shift), 0.0).sum()) / steps.count
-    return Weighed(nu, log_value, value, sizes)
+        if np.isfinite(value):
+            return value
+        largest = float(shift[found.sums > 0].max())
+        total = float(np.where(found.sums > 0, found.rewards * np.exp(shift - largest), 0.0).sum()) / steps.count
+        return float(total * np.exp(largest)) if total else 0.0
 
 
 def running(steps: Steps) -> NDArray[np.int64]:
@@ -119,11 +158,26 @@ def running(steps: Steps) -> NDArray[np.int64]:
     return len(lengths) - np.cumsum(np.bincount(lengths))[: len(steps.largest_gain)]
 
 
-def _steps_after(episodes: Episodes, ended: NDArray[np.bool_]) -> Floats:
-    """[ended]: sum of discount^t over the steps that would follow; at discount 1 up to the longest episode's length."""
+def _unit(episodes: Episodes, ended: NDArray[np.bool_], base: float) -> tuple[int, float]:
+    """A step and a reward: discount^step times the reward is what gains are counted in, (0, 1) where that will do."""
+    above = episodes.rewards - base
+    most = max(float(above.max()), -base if ended.any() else 0.0)
+    unit = most if 0 < most < 1e-100 else 1.0
+    earning = above > 0
+    if base < 0:
+        earning[episodes.offsets[1:][ended] - 1] = True
+    first = int(episodes.times()[earning].min()) if earning.any() else 0
+    return (first if episodes.discount > 0 and episodes.discount**first < 1e-100 else 0), unit
+
+
+def _steps_after(episodes: Episodes, ended: NDArray[np.bool_], late: int = 0) -> Floats:
+    """[ended]: sum of discount^t over the steps that would follow; at discount 1 up to the longest episode's length.
+
+    In units of discount^late.
+    """
     lengths = episodes.lengths[ended].astype(np.float64)
     if episodes.discount < 1:
-        return np.asarray(episodes.discount**lengths / (1 - episodes.discount))
+        return np.asarray(episodes.discount ** np.maximum(lengths - late, 0.0) / (1 - episodes.discount))
     return int(episodes.lengths.max()) - lengths
 
 

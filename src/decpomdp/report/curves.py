@@ -12,6 +12,7 @@ from decpomdp.report.markup import Markup, tag
 Trace = Mapping[str, Sequence[object]]
 
 AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
+COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs: one of them may have compiled first
 COUNTED = {"steps", "sweep", "iteration"}  # axes of whole numbers
 TITLES = {
     "value": "Value",
@@ -42,6 +43,7 @@ class Source:
 def curves(sources: Sequence[Source]) -> Markup | None:
     """All charts of one trace, or of several laid over each other; None: nothing to draw."""
     sources = [_comparable(source) for source in sources] if len(sources) > 1 else sources
+    words = COMPARED if len(sources) > 1 else AXES
     axes = [axis for axis in AXES if _common(sources, axis)]
     keys = _keys(sources)
     drawn = [_figure(sources, key, axis) for axis in axes for key in keys]
@@ -51,7 +53,11 @@ def curves(sources: Sequence[Source]) -> Markup | None:
     if len(axes) > 1:
         buttons = [
             tag(
-                "button", AXES[axis], type="button", data_axis=axis, aria_pressed="true" if axis == axes[0] else "false"
+                "button",
+                words[axis],
+                type="button",
+                data_axis=axis,
+                aria_pressed="true" if axis == axes[0] else "false",
             )
             for axis in axes
         ]
@@ -115,10 +121,17 @@ def _rises(trace: Trace, axis: str) -> bool:
 
 
 def _comparable(source: Source) -> Source:
-    """A planner's lower bound is the value of its team: to be drawn beside the learners' values."""
-    if "value" in source.trace or "lower" not in source.trace:
-        return source
-    return replace(source, trace={**source.trace, "value": source.trace["lower"]})
+    """Times count from the first row, before which a run may have compiled what the next one finds compiled.
+
+    A planner's lower bound is the value of its team: to be drawn beside the learners' values.
+    """
+    trace = dict(source.trace)
+    seconds = column(trace, "seconds")
+    if len(seconds):
+        trace["seconds"] = (seconds - seconds[0]).tolist()
+    if "value" not in trace and "lower" in trace:
+        trace["value"] = trace["lower"]
+    return replace(source, trace=trace)
 
 
 def _keys(sources: Sequence[Source]) -> list[str]:
@@ -151,7 +164,8 @@ def _figure(sources: Sequence[Source], key: str, axis: str) -> Markup | None:
     notes = [tag("span", words) for words in (cut, gaps) if words]
     caption = tag("figcaption", tag("b", title), *names, *notes)
     counted = axis in COUNTED
-    return tag("figure", caption, chart(lines, title, AXES[axis], (y0, y1), counted), data_axis=axis)
+    words = COMPARED if several else AXES
+    return tag("figure", caption, chart(lines, title, words[axis], (y0, y1), counted), data_axis=axis)
 
 
 def _lines(source: Source, key: str, axis: str, several: bool) -> list[Line]:

@@ -8,6 +8,7 @@ Both programs take the same actions as `TeamRunner` with the same seed and episo
 """
 
 from decpomdp.core import Agent, Controller, InputError, Team
+from decpomdp.core.checks import of_kind, one_of
 from decpomdp.io.team import controller_to_json
 from decpomdp.report.export_c import c_source
 from decpomdp.report.export_dot import dot_source
@@ -18,18 +19,50 @@ FORMATS = ("json", "python", "c", "dot", "svg")
 
 
 def exported(team: Team, agent_name: str | None, form: str) -> str:
-    """The controller of one agent as a text; the name may be left out when there is only one."""
+    """The controller of one agent as a text that needs nothing of this library.
+
+    Parameters
+    ----------
+    team
+        Whose agent it is.
+    agent_name
+        Which one; None: the only one there is.
+    form
+        "json" (the table), "python" (one module without imports), "c" (one C99 file without malloc), "dot" (a graph for
+        Graphviz) or "svg" (a drawing).
+
+    Returns
+    -------
+    str
+        What belongs into the file.
+
+    Raises
+    ------
+    InputError
+        There is no such agent or form, or the controller is too large to be drawn.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> listen = dp.Controller.deterministic([0], [[0, 0]], 3)
+    >>> team = dp.Team.of(dp.load("dectiger"), [listen, listen])
+    >>> there = {}
+    >>> exec(dp.exported(team, "agent1", "python"), there)  # in a program of yours: import the file
+    >>> agent = there["Controller"]()
+    >>> agent.start(), agent.step(1)  # the numbers of its actions
+    (0, 0)
+    """
+    of_kind("team", team, Team)
     place = place_of(team, agent_name)
     agent, controller = team.agents[place], team.controllers[place]
+    one_of("format", form, FORMATS)
     if form == "json":
         return controller_to_json(team, agent.name).decode()
     if form == "python":
         return python_source(team, place)
     if form == "c":
         return c_source(team, place)
-    if form in ("dot", "svg"):
-        return _picture(agent, controller, form)
-    raise InputError(f"format: expected one of {', '.join(FORMATS)}, got {form!r}")
+    return _picture(agent, controller, form)
 
 
 def place_of(team: Team, agent_name: str | None) -> int:
@@ -37,10 +70,9 @@ def place_of(team: Team, agent_name: str | None) -> int:
     names = [agent.name for agent in team.agents]
     if agent_name is None and len(names) == 1:
         return 0
-    if agent_name not in names:
-        got = "none" if agent_name is None else repr(agent_name)
-        raise InputError(f"agent: expected one of {', '.join(names)}, got {got}")
-    return names.index(agent_name)
+    if agent_name is None:
+        raise InputError(f"agent: expected one of {', '.join(names)}, got none")
+    return names.index(one_of("agent", agent_name, names))
 
 
 def _picture(agent: Agent, controller: Controller, form: str) -> str:

@@ -69,7 +69,9 @@ def _said(value: Any) -> str:
 def log(folder: Path) -> Markup | None:
     """What was said during the run; not every command keeps it."""
     try:
-        lines = (folder / LOG).read_bytes()[-LOG_BYTES:].decode(errors="replace")
+        with open(folder / LOG, "rb") as file:
+            file.seek(max(file.seek(0, 2) - LOG_BYTES, 0))
+            lines = file.read(LOG_BYTES).decode(errors="replace")
     except OSError:
         return None
     return tag("details", tag("summary", "Log"), tag("pre", lines))

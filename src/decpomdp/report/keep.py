@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Team
-from decpomdp.io.runs import read_run, write_run
+from decpomdp.io.runs import read_run, source_digest, write_run
 from decpomdp.report.page import write_page
 from decpomdp.report.sources import on, recorded
 
@@ -21,7 +21,7 @@ def keep_fit(folder: Path, fit: Fit, facts: Mapping[str, Any]) -> None:
 
 def keep_run(folder: Path, fit: Fit, facts: Mapping[str, Any], source: DecPOMDP | Episodes | Simulator) -> None:
     """Write the run and its page; `source` is the problem that was played or the episodes that were read."""
-    told, others = dict(facts), _decided(fit)
+    told, others = {"digest": source_digest(source), **facts}, _decided(fit)
     write_run(folder, fit, told, others)
     posterior = getattr(fit, "posterior", None)  # only Bayesian learners have one, and their room is slow to import
     if posterior is not None:

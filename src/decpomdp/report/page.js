@@ -74,10 +74,12 @@
     const draw = () => {
       graph.setAttribute("width", Math.round(wide * zoom));
       graph.setAttribute("height", Math.round(high * zoom));
+      const view = one(".view", figure);
+      figure.classList.toggle("wider", view.clientWidth > 0 && view.scrollWidth > view.clientWidth + 1);
     };
     const fit = () => {
       const room = one(".view", figure).clientWidth - 12;
-      zoom = room > 0 ? Math.max(0.8, Math.min(1, room / wide)) : 1;
+      zoom = room > 0 ? Math.max(0.7, Math.min(1, room / wide)) : 1;
       draw();
       const start = one(".start", graph), view = one(".view", figure);
       if (start && wide * zoom > room) {

@@ -1,4 +1,7 @@
-"""The page of `decpomdp reproduce`: the paper's numbers beside ours, in one file that needs nothing else."""
+"""The page of `decpomdp reproduce`: the paper's numbers beside ours, in one file that needs nothing else.
+
+Beside it the same in Markdown (`reproduced_text`).
+"""
 
 import base64
 from collections.abc import Sequence
@@ -9,8 +12,8 @@ from decpomdp.experiments.experiment import Claim, Picture, Table
 from decpomdp.experiments.judging import RULE
 from decpomdp.experiments.reproduction import Shown
 from decpomdp.io.files import read_bytes, write_bytes
-from decpomdp.io.runs import versions
 from decpomdp.report.markup import Markup, tag, text, trusted
+from decpomdp.report.reproduced_text import TITLE, ordered_claims, run_words, seeds_words, write_text
 
 PAGE = "index.html"
 LIMIT = 50_000_000  # bytes of a figure that we drew ourselves
@@ -24,7 +27,8 @@ td.partly { font-weight: 600; } h3 { margin: 22px 0 4px; }
 
 
 def write_reproduced(shown: Sequence[Shown], folder: Path, effort: str) -> Path:
-    """Write the page beside the data and the figures it shows."""
+    """Write the page beside the data and the figures it shows, and its words as Markdown."""
+    write_text(shown, folder, effort)
     target = folder / PAGE
     write_bytes(target, page(shown, folder, effort).encode())
     return target
@@ -32,7 +36,6 @@ def write_reproduced(shown: Sequence[Shown], folder: Path, effort: str) -> Path:
 
 def page(shown: Sequence[Shown], folder: Path, effort: str) -> str:
     """The whole file."""
-    title = "Stick-breaking policy learning in Dec-POMDPs, reproduced"
     style = files("decpomdp.report").joinpath("page.css").read_text(encoding="utf-8") + STYLE
     head = tag(
         "head",
@@ -40,11 +43,10 @@ def page(shown: Sequence[Shown], folder: Path, effort: str) -> str:
         tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{title} \u2013 decpomdp"),
+        tag("title", f"{TITLE} \u2013 decpomdp"),
         tag("style", trusted(style)),
     )
-    used = ", ".join(f"{name} {number}" for name, number in versions().items())
-    top = tag("header", tag("h1", title), tag("p", f"{effort} run; {used}"))
+    top = tag("header", tag("h1", TITLE), tag("p", run_words(shown, effort)))
     body = [_section("claims", "What the paper claims, and what we see", _claims(shown))]
     body += [_shown(each, folder) for each in shown]
     return "<!doctype html>\n" + tag("html", head, tag("body", tag("main", top, *body)), lang="en") + "\n"
@@ -56,11 +58,8 @@ def _section(key: str, title: str, *content: object) -> Markup:
 
 def _claims(shown: Sequence[Shown]) -> Markup:
     """All claims; those that we do not see first."""
-    order = {"no": 0, "partly": 1, "yes": 2}
-    found = [(each.experiment, claim) for each in shown for claim in each.claims]
-    found.sort(key=lambda pair: order[pair[1].seen])
     head = tag("tr", *(tag("th", words, scope="col") for words in ("the paper", "seen", "evidence", "where")))
-    rows = [_claim(claim, each.name) for each, claim in found]
+    rows = [_claim(claim, name) for name, claim in ordered_claims(shown)]
     note = tag("p", "Claims that we do not see come first. " + RULE, class_="note")
     return tag("div", note, tag("table", tag("thead", head), tag("tbody", *rows)), class_="wide")
 
@@ -71,12 +70,16 @@ def _claim(claim: Claim, where: str) -> Markup:
 
 
 def _shown(each: Shown, folder: Path) -> Markup:
-    told = f"{each.cells} cells, seeds 0 to {each.seeds - 1}; data/{each.experiment.name}.parquet"
     pictures = [_picture(picture, folder) for picture in each.pictures]
     tables = [_table(table) for table in each.tables]
     about = tag("p", each.experiment.about, class_="note")
     return _section(
-        each.experiment.name, each.experiment.title, about, tag("p", told, class_="note"), *pictures, *tables
+        each.experiment.name,
+        each.experiment.title,
+        about,
+        tag("p", seeds_words(each), class_="note"),
+        *pictures,
+        *tables,
     )
 
 

@@ -1,13 +1,13 @@
 """What a run was learned from, found again: the model or simulator it played, or the episodes it read."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from decpomdp import domains
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
 from decpomdp.domains.load import load
 from decpomdp.io.episodes import read_episodes
-from decpomdp.io.runs import Run
+from decpomdp.io.kinds import is_there
+from decpomdp.io.runs import Run, source_digest
 
 EPISODES = ".parquet"
 RECORDED, STEPS = 100, 40  # episodes of a simulator for a posterior, and their length
@@ -35,14 +35,17 @@ def shown(run: Run, problem: str | None = None) -> Shown:
     if problem is not None:
         return on(run, load(problem, record.discount))
     try:
-        if record.source.endswith(EPISODES):
-            return on(run, read_episodes(record.source))
-        found = load(record.source or record.problem, record.discount)
-        if record.digest and isinstance(found, DecPOMDP) and found.digest() != record.digest:
-            return Shown(run, missing=f"{record.source} is not the same problem any more")
+        found = _found(record.source or record.problem, record.discount)
+        if record.digest and source_digest(found) != record.digest:
+            kind = "data" if isinstance(found, Episodes) else "problem"
+            return Shown(run, missing=f"{record.source} is not the same {kind} any more")
         return on(run, found)
     except InputError as error:
         return Shown(run, missing=_in_words(record.source, error))
+
+
+def _found(source: str, discount: float | None) -> DecPOMDP | Episodes | Simulator:
+    return read_episodes(source) if source.endswith(EPISODES) else load(source, discount)
 
 
 def on(run: Run, source: DecPOMDP | Episodes | Simulator) -> Shown:
@@ -70,6 +73,6 @@ def _played(run: Run, model: DecPOMDP) -> DecPOMDP:
 
 
 def _in_words(source: str, error: InputError) -> str:
-    if source and not Path(source).exists() and not domains.is_simulator(source):
+    if source and not is_there(source) and not domains.is_simulator(source):
         return f"{source} is not there any more"
     return str(error)

@@ -6,12 +6,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Team
+from decpomdp.core.checks import of_kind
 
 RARE = 0.005  # choices less likely than this are left out
 
 
 def team_in_words(team: Team) -> list[str]:
-    """Lines that say what every agent does."""
+    """Lines that say what every agent does.
+
+    Parameters
+    ----------
+    team
+        Who.
+
+    Returns
+    -------
+    list of str
+        For every agent its name, where it starts, and a line for every node.
+
+    Raises
+    ------
+    InputError
+        It is no team.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> waiting = dp.Controller.deterministic([0, 1], [[0, 1], [0, 0]], 3)
+    >>> for line in dp.team_in_words(dp.Team.of(dp.load("dectiger"), [waiting, waiting]))[:4]:
+    ...     print(line)
+    agent1 (2 nodes)
+      start in 0
+      node 0: listen; on hear-left go to 0, on hear-right go to 1
+      node 1: open-left; then go to 0
+    """
+    of_kind("team", team, Team)
     lines = []
     for agent, controller in zip(team.agents, team.controllers, strict=True):
         lines += [f"{agent.name} ({controller.nodes} node{'s' if controller.nodes > 1 else ''})"]

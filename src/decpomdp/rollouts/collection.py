@@ -1,12 +1,14 @@
 """Play a team and record it: all episodes at once, or as a stream of bounded pieces."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 
-from decpomdp.core import Episodes, Simulator, checks, concatenate
+from decpomdp.core import Episodes, Simulator, Team, checks, concatenate
 from decpomdp.core.checks import freeze, whole
 from decpomdp.domains.load import Problem, opened
+from decpomdp.engines.cluster import Cluster
 from decpomdp.kernels.rollout import Paths, Players
 from decpomdp.rollouts.batch import play_batch
 from decpomdp.rollouts.dense import TeamPlayer, as_simulator
@@ -28,6 +30,7 @@ def simulate(
     *,
     explore: float = 0.0,
     discount: float | None = None,
+    engine: Cluster | None = None,
 ) -> Episodes:
     """Play a team and record what each agent saw and did, with which probability, and the rewards.
 
@@ -53,6 +56,8 @@ def simulate(
         Probability with which an agent acts uniformly at random instead.
     discount
         Use this discount instead of the problem's own (problems by name or file, and models).
+    engine
+        A cluster whose workers play; by default the machine's own threads do. The result does not depend on it.
 
     Returns
     -------
@@ -71,7 +76,7 @@ def simulate(
     >>> episodes.count, episodes.steps, round(float(episodes.behaviour[0, 0]), 4)
     (100, 1000, 0.3333)
     """
-    parts = stream(problem, team, episodes, horizon, seed, threads, explore=explore, discount=discount)
+    parts = stream(problem, team, episodes, horizon, seed, threads, explore=explore, discount=discount, engine=engine)
     return concatenate(list(parts))
 
 
@@ -85,12 +90,13 @@ def stream(
     *,
     explore: float = 0.0,
     discount: float | None = None,
+    engine: Cluster | None = None,
 ) -> Iterator[Episodes]:
     """The same episodes as `simulate`, in pieces of bounded size.
 
     Parameters
     ----------
-    problem, team, episodes, horizon, seed, threads, explore, discount
+    problem, team, episodes, horizon, seed, threads, explore, discount, engine
         As in `simulate`.
 
     Returns
@@ -114,12 +120,22 @@ def stream(
     share = checks.number("explore", explore, 0.0, 1.0)
     simulator = as_simulator(opened(problem, discount))
     playing = team_for(team, simulator)
-    players = players_of(playing.exploring(share) if share else playing)
+    behaving = playing.exploring(share) if share else playing
+    players = players_of(behaving)
     size = max(1, CHUNK // (length * len(playing.agents)))
     if not isinstance(simulator, TeamPlayer):
         size = min(size, BATCH)
-    starts = range(0, count, size)
-    return (_piece(simulator, players, first, min(size, count - first), length, key, workers) for first in starts)
+    pieces = ((first, min(size, count - first), length, key) for first in range(0, count, size))
+    if engine is not None:
+        shared = engine.share(f"simulator {simulator.name}", simulator), engine.share("team", behaving)
+        return engine.in_order(_piece_elsewhere, ((*shared, *piece) for piece in pieces))
+    return (_piece(simulator, players, *piece, workers) for piece in pieces)
+
+
+def _piece_elsewhere(simulator: Simulator, team: Team, first: int, count: int, horizon: int, seed: int) -> Episodes:
+    """On a worker of a cluster, whose threads may share the simulator: one that has a state is copied."""
+    own = simulator if isinstance(simulator, TeamPlayer) else deepcopy(simulator)
+    return _piece(own, players_of(team), first, count, horizon, seed, 1)
 
 
 def _piece(

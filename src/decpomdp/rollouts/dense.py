@@ -70,6 +70,10 @@ class DenseSimulator:
         self._time = 0
         self._states = np.zeros(0, np.int64)
 
+    def __reduce__(self) -> "tuple[type[DenseSimulator], tuple[DecPOMDP], dict[str, object]]":
+        """What travels is the model: the tables made of it are larger, and quickly made again."""
+        return DenseSimulator, (self.model,), {"_seed": self._seed, "_time": self._time, "_states": self._states}
+
     @property
     def agents(self) -> tuple[Agent, ...]:
         """Who acts."""

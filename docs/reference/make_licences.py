@@ -1,0 +1,104 @@
+"""Writes docs/licences.md: every package that this one needs, whatever for, with its version and its licence.
+
+    python docs/reference/make_licences.py
+
+What is needed is read from pyproject.toml and, from there on, from the metadata of the installed packages: at run time,
+for each extra, and for development (what is not needed otherwise). Licences are those that the packages state.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/licences.md"
+NAMED = re.compile(r"License :: (?:OSI Approved :: )?(.+)")
+HEAD = """# Licences
+
+decpomdp is under the MIT licence. What it needs, with the licence that each package states; written by
+`python docs/reference/make_licences.py` from the packages as they are installed. Nothing of them is part of decpomdp:
+whoever installs it gets them from their authors.
+"""
+LONG = 60  # characters of a licence: more is its text, not its name
+
+
+OWN = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def page() -> str:
+    """The whole page."""
+    extras = OWN["optional-dependencies"]
+    listed = needed("decpomdp", "")
+    parts = [HEAD, section("At run time", listed)]
+    for extra in sorted(set(extras) - {"dev", "bench"}):
+        more = needed("decpomdp", extra) - listed
+        parts.append(section(f"With `decpomdp[{extra}]`, beside these", more))
+    users = set().union(listed, *(needed("decpomdp", extra) for extra in extras if extra not in ("dev", "bench")))
+    for extra, title in (("dev", "For development"), ("bench", "To compare speeds with")):
+        parts.append(section(title, needed("decpomdp", extra) - users))
+        users |= needed("decpomdp", extra)
+    return "\n".join(parts)
+
+
+def section(title: str, names: set[str]) -> str:
+    """A heading and a table."""
+    lines = [f"## {title}", "", "| package | version | licence |", "|---|---|---|"]
+    for name in sorted(names):
+        found = installed(name)
+        lines.append(f"| {name} | {found.version if found else 'not installed'} | {licence(found) if found else ''} |")
+    return "\n".join(lines if names else [f"## {title}", "", "Nothing more."]) + "\n"
+
+
+def needed(name: str, extra: str) -> set[str]:
+    """Names of all packages that `name` with `extra` needs on this machine, directly or not; without itself."""
+    seen: set[tuple[str, str]] = set()
+    waiting = [(canonicalize_name(name), each) for each in {"", extra}]
+    while waiting:
+        at = waiting.pop()
+        if at not in seen:
+            seen.add(at)
+            waiting.extend(direct(*at))
+    return {found for found, _ in seen} - {canonicalize_name(name)}
+
+
+def direct(name: str, extra: str) -> Iterator[tuple[str, str]]:
+    """What a package itself asks for, because of `extra`."""
+    for line in asked(name, extra):
+        wanted = Requirement(line)
+        if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
+            yield from ((canonicalize_name(wanted.name), each) for each in {"", *wanted.extras})
+
+
+def asked(name: str, extra: str) -> list[str]:
+    """The lines with which a package says what it needs."""
+    if name == OWN["name"]:
+        return OWN["optional-dependencies"][extra] if extra else OWN["dependencies"]
+    found = installed(name)
+    return (found.requires or []) if found else []
+
+
+def installed(name: str) -> Distribution | None:
+    """What is known of an installed package."""
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
+
+
+def licence(found: Distribution) -> str:
+    """What the metadata say: the expression, the classifiers, or a short text."""
+    told = found.metadata
+    named = [match[1] for line in told.get_all("Classifier") or [] if (match := NAMED.match(line))]
+    short = (told.get("License") or "").strip().splitlines()
+    text = short[0] if short and len(short[0]) <= LONG else ""
+    return told.get("License-Expression") or ", ".join(named) or text or "see the package"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"wrote {PAGE.relative_to(ROOT)}")

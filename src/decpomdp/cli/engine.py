@@ -1,0 +1,62 @@
+"""`--engine` and `--scheduler`: where the work is done. The result does not depend on it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from decpomdp.engines.cluster import Cluster
+
+THREADS, DASK = "threads", "dask"
+NAMES = ("--engine", "--scheduler")
+PANEL = "Where it is done"
+
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        help="threads: this machine's (default); dask: a Dask cluster. The result is the same.",
+        show_default=False,
+        rich_help_panel=PANEL,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="tcp://HOST:PORT",
+        help="Of the Dask cluster; default: workers are started on this machine.",
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+@contextmanager
+def opened(engine: str, scheduler: str | None, workers: int | None = None) -> "Iterator[Cluster | None]":
+    """The cluster that the options ask for, for as long as the work takes; None: this machine's threads do it."""
+    from decpomdp.core import InputError, checks
+
+    if checks.one_of("--engine", engine, (THREADS, DASK)) == THREADS:
+        if scheduler is not None:
+            raise InputError(f"--scheduler belongs to --engine {DASK}")
+        yield None
+        return
+    from decpomdp.engines.cluster import Cluster
+    from decpomdp.engines.connection import EngineError
+
+    try:
+        with Cluster(scheduler, workers) as cluster:
+            yield cluster
+    except EngineError as error:
+        raise InputError(str(error)) from None
+
+
+def jobs_here(jobs: int | None, scheduler: str | None) -> int | None:
+    """How many workers to start on this machine; a cluster of other machines has as many as it has."""
+    from decpomdp.core import InputError
+
+    if jobs is not None and scheduler is not None:
+        raise InputError("--jobs does not belong to --scheduler: the cluster's workers decide")
+    return jobs

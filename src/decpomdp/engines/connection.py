@@ -1,0 +1,123 @@
+"""The way to a Dask scheduler, and to workers that compute with the same versions as we do.
+
+Without an address, workers are started on this machine, one thread each, that talk over the loopback interface only.
+They end with this process, however it ends, and leave the keyboard's interrupts to it.
+"""
+
+import logging
+import signal
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from platform import python_version
+from typing import Any
+
+ANSWER = 5.0  # seconds in which a scheduler has to answer
+COMING = 60.0  # seconds to wait for the first worker, or for another one when all are gone
+SAME = ("decpomdp", "numpy", "scipy", "numba")  # versions that numbers depend on
+LOCAL = "127.0.0.1"
+SILENT = logging.CRITICAL + 1
+NOT_INSTALLED = "(not installed)"
+
+
+class EngineError(RuntimeError):
+    """The cluster cannot be reached, or does not work any more; the message is one line."""
+
+
+def connected(stack: ExitStack, scheduler: str | None, workers: int) -> Any:
+    """A client of the scheduler at that address, or of one that is started here; `stack` lets go of it."""
+    if find_spec("distributed") is None:
+        raise EngineError("engine dask: expected the package distributed, got none; pip install decpomdp[dask]")
+    from distributed import Client
+
+    stack.enter_context(_quiet())
+    address = _started(stack, workers) if scheduler is None else scheduler
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # versions are checked by `what_workers_tell`
+            client = Client(address, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
+        why = f"nobody answered within {ANSWER:g} s" if isinstance(error, OSError) else " ".join(str(error).split())
+        raise EngineError(
+            f"scheduler: expected the address of a Dask scheduler, such as tcp://node7:8786, got {scheduler!r} ({why})"
+        ) from None
+    stack.callback(_let_go, client)
+    return client
+
+
+def what_workers_tell(client: Any, name: str) -> Mapping[str, dict[str, Any]]:
+    """{address: threads, memory}; a worker that would compute other numbers than we is refused."""
+    try:
+        client.wait_for_workers(1, timeout=COMING)
+    except TimeoutError:
+        raise EngineError(f"{name}: expected workers, got none within {COMING:g} s") from None
+    try:
+        about: dict[str, dict[str, Any]] = client.run(_about)
+    except ImportError as error:
+        raise EngineError(f"{name}: a worker lacks what is needed: {error}") from None
+    for address, told in about.items():
+        for package, wanted in _versions().items():
+            if told["versions"][package] != wanted:
+                got = told["versions"][package]
+                raise EngineError(f"worker {address}: expected {package} {wanted}, as it is here, got {got}")
+    return about
+
+
+def _started(stack: ExitStack, workers: int) -> Any:
+    """Workers on this machine. What starts them blocks interrupts, and they inherit that."""
+    from distributed import LocalCluster
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host=LOCAL,
+            dashboard_address=f"{LOCAL}:0",
+            worker_dashboard_address=f"{LOCAL}:0",
+            silence_logs=SILENT,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    stack.callback(cluster.close, timeout=ANSWER)
+    return cluster
+
+
+def _about(dask_worker: Any) -> dict[str, Any]:
+    limit = dask_worker.memory_manager.memory_limit
+    return {"versions": _versions(), "threads": dask_worker.state.nthreads, "memory": limit}
+
+
+def _versions() -> dict[str, str]:
+    return {"python": python_version(), **{name: _version(name) for name in SAME}}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # run from a folder
+        return NOT_INSTALLED
+
+
+def _let_go(client: Any) -> None:
+    with suppress(Exception):  # to a scheduler that is lost one cannot say goodbye
+        client.close(timeout=1)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask's own words are not for our users: what matters becomes one of our errors."""
+    import dask
+
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    levels = {name: logging.getLogger(name).level for name in names}
+    try:
+        for name in names:
+            logging.getLogger(name).setLevel(SILENT)
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)

@@ -1,0 +1,67 @@
+"""Cells on the workers of a cluster.
+
+A worker gives a cell to a process of its own, as `crew` does on this machine, so that cells do not meet in one process.
+What a cell writes into a folder, it writes into a temporary one there; the files come back and are written here, the
+one that says that the cell is finished last. Workers need not see our disk, unless a problem is a file.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from decpomdp.engines.cluster import Cluster
+from decpomdp.engines.connection import EngineError
+from decpomdp.experiments.cells import LIMIT, Cell
+from decpomdp.experiments.crew import Crew
+from decpomdp.io.files import in_words, read_bytes, write_bytes
+
+OUT = "out"  # the setting that names the folder of a cell that writes its own files
+
+
+def work_elsewhere(
+    cluster: Cluster, folder: Path, cells: Sequence[Cell], at_once: int | None = None
+) -> Iterator[tuple[Cell, Any]]:
+    """Cells with their results, as they come."""
+    try:
+        for number, (result, files) in cluster.as_they_come(worked, [(cell,) for cell in cells], at_once):
+            keep_files(folder / cells[number].place, files)
+            yield cells[number], result
+    finally:
+        if cells:
+            with suppress(EngineError):  # if there is no cluster any more, its processes have ended too
+                cluster.everywhere(dismiss)
+
+
+def worked(cell: Cell) -> tuple[Any, Mapping[str, bytes]]:
+    """On a worker: the result of a cell, and the files that it wrote."""
+    if not cell.own_file:
+        return _crew().one(cell), {}
+    with tempfile.TemporaryDirectory(prefix="decpomdp-") as place:
+        out = Path(place) / Path(cell.own_file).parent.name
+        result = _crew().one(replace(cell, settings={**cell.settings, OUT: str(out)}))
+        files = (path for path in sorted(out.rglob("*")) if path.is_file())
+        return result, {str(path.relative_to(out)): read_bytes(path, LIMIT) for path in files}
+
+
+def keep_files(last: Path, files: Mapping[str, bytes]) -> None:
+    """Write files beside `last`, and that one at the end."""
+    for name in sorted(files, key=lambda name: name == last.name):
+        path = last.parent / name
+        with in_words(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, files[name])
+
+
+@cache
+def _crew() -> Crew:
+    return Crew()
+
+
+def dismiss() -> None:
+    """On a worker: end its processes."""
+    _crew().__exit__()
+    _crew.cache_clear()

@@ -1,0 +1,53 @@
+"""Count: one backward pass per agent and chunk of episodes (`kernels.expectation`); chunks are added up in order."""
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.engines import threads as engine
+from decpomdp.filtering.buffers import Buffers
+from decpomdp.filtering.filter import Filtered, Kept, filter_slots
+from decpomdp.filtering.layout import Layout, group_size
+from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk
+
+
+def counted(
+    layout: Layout, tables: Sequence[Tables], nu: NDArray[np.float64], kept: Kept, threads: int | None = None
+) -> list[Tally]:
+    """Count, wherever the chunks are: the tally of every agent. What was kept is used up."""
+    if layout.shards is not None:
+        return layout.shards.counted(tables, nu, kept)
+
+    def piece(number: int) -> Tally:
+        n, c = layout.pieces[number]
+        found, kept[number] = kept[number], None
+        tally = count_slots(layout.chunks[n][c], tables[n], nu, found, layout.buffers)
+        if found is not None:
+            layout.buffers.give(found[0])  # its memory is used again
+        return tally
+
+    tallies = engine.run(piece, len(layout.pieces), threads)
+    owners = [n for n, _ in layout.pieces]
+    return [added(tally for m, tally in zip(owners, tallies, strict=True) if m == n) for n in range(len(layout.chunks))]
+
+
+def count_slots(
+    slots: Slots, tables: Tables, nu: NDArray[np.float64], found: Filtered | None, buffers: Buffers
+) -> Tally:
+    """Count one chunk of one agent; filter it first if that is not `found`."""
+    alpha, inverse = found or filter_slots(slots, tables, buffers)
+    tally = Tally(np.zeros(tables.initial.shape), np.zeros(tables.act.shape), np.zeros(tables.move.shape))
+    carried = buffers.take(len(alpha), alpha.shape[1], alpha.dtype)
+    scratch = np.empty((group_size(slots), alpha.shape[1]), alpha.dtype)
+    count_chunk(slots, tables, alpha, inverse, nu, tally, carried, scratch)
+    buffers.give(carried)
+    if found is None:
+        buffers.give(alpha)
+    return tally
+
+
+def added(tallies: Iterable[Tally]) -> Tally:
+    """From the first to the last: rounding depends on the order, so that is always the same."""
+    return reduce(lambda total, tally: Tally(*(a + b for a, b in zip(total, tally, strict=True))), tallies)

@@ -1,0 +1,90 @@
+"""The page of `decpomdp reproduce` as Markdown, `index.md`: the same words as `index.html`, for other documents.
+
+Figures are named by their place below the folder: figures/NAME.png.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from decpomdp.experiments.experiment import Claim, Picture, Table
+from decpomdp.experiments.judging import RULE
+from decpomdp.experiments.reproduction import Shown
+from decpomdp.io.files import write_bytes
+from decpomdp.io.runs import versions
+
+TEXT = "index.md"
+TITLE = "Stick-breaking policy learning in Dec-POMDPs, reproduced"
+SEEN = {"no": 0, "partly": 1, "yes": 2}  # what we do not see comes first
+SPECIAL = re.compile(r"([\\|*<>`\[\]])")
+
+
+def write_text(shown: Sequence[Shown], folder: Path, effort: str) -> Path:
+    """Write the Markdown beside the data and the figures it shows."""
+    target = folder / TEXT
+    write_bytes(target, whole_text(shown, effort).encode())
+    return target
+
+
+def whole_text(shown: Sequence[Shown], effort: str) -> str:
+    """The whole file."""
+    parts = [f"# {TITLE}", run_words(shown, effort), "## What the paper claims, and what we see", *_claims(shown)]
+    for each in shown:
+        parts += _shown(each)
+    return "\n\n".join(parts) + "\n"
+
+
+def run_words(shown: Sequence[Shown], effort: str) -> str:
+    """Which run this is: quick or full, how many cells, computed with what."""
+    used = ", ".join(f"{name} {number}" for name, number in versions().items())
+    return f"{effort} run, {sum(each.cells for each in shown)} cells; {used}"
+
+
+def ordered_claims(shown: Sequence[Shown]) -> list[tuple[str, Claim]]:
+    """All claims with the names of their experiments; those that we do not see first."""
+    found = [(each.experiment.name, claim) for each in shown for claim in each.claims]
+    return sorted(found, key=lambda pair: SEEN[pair[1].seen])
+
+
+def _claims(shown: Sequence[Shown]) -> list[str]:
+    lines = [
+        (_plain(claim.says), f"**{claim.seen}**", _plain(claim.evidence), name) for name, claim in ordered_claims(shown)
+    ]
+    header = ("the paper", "seen", "evidence", "where")
+    return ["Claims that we do not see come first. " + _plain(RULE), _lines(header, lines)]
+
+
+def _shown(each: Shown) -> list[str]:
+    parts = [f"## {_plain(each.experiment.title)}", _plain(each.experiment.about), seeds_words(each)]
+    for picture in each.pictures:
+        parts += _picture(picture)
+    for table in each.tables:
+        parts += _table(table)
+    return parts
+
+
+def seeds_words(each: Shown) -> str:
+    """How much was run of one experiment, and where its rows are."""
+    seeds = "seed 0" if each.seeds == 1 else f"seeds 0 to {each.seeds - 1}"
+    return f"{each.cells} cells, {seeds}; data/{each.experiment.name}.parquet"
+
+
+def _picture(picture: Picture) -> list[str]:
+    caption = _plain(picture.caption)
+    return [f"![{caption}](figures/{picture.name}.png)", caption]
+
+
+def _table(table: Table) -> list[str]:
+    rows = [tuple(_plain(cell) for cell in row) for row in table.rows]
+    note = [_plain(table.note)] if table.note else []
+    return [f"### {_plain(table.title)}", *note, _lines(tuple(_plain(word) for word in table.header), rows)]
+
+
+def _lines(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    told = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(word.strip() for word in line) + " |" for line in told)
+
+
+def _plain(words: str) -> str:
+    """Words as they are: nothing in them is Markdown."""
+    return SPECIAL.sub(r"\\\1", words)

@@ -1,0 +1,201 @@
+"""The Kubernetes files that pages show have fields that there are, of the right types.
+
+Written after the API reference of batch/v1 Job and core/v1 Pod (kubernetes.io/docs/reference/kubernetes-api). Unknown
+fields are refused, as `kubectl apply` does. No cluster is asked; a field that is not listed here yet is an error.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = re.compile(r"^```yaml title=\"([^\"]+)\"\n(.*?)^```", re.S | re.M)
+FILES = [
+    pytest.param(text, id=f"{page.name}:{name}")
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    for name, text in FILE.findall(page.read_text())
+]
+
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Quantity = (
+    Annotated[str, msgspec.Meta(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$")]
+    | Annotated[float, msgspec.Meta(ge=0)]
+)
+Amounts = dict[Literal["cpu", "memory", "ephemeral-storage"], Quantity]
+
+
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    pass
+
+
+class Metadata(Strict):
+    name: Name
+    namespace: Name = "default"
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class PodMetadata(Strict):
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class Variable(Strict):
+    name: Annotated[str, msgspec.Meta(pattern=r"^[-._a-zA-Z][-._a-zA-Z0-9]*$")]
+    value: str = ""
+    value_from: dict[str, Any] | None = None
+
+
+class Mount(Strict):
+    name: Name
+    mount_path: Annotated[str, msgspec.Meta(pattern=r"^/[^:]*$")]
+    sub_path: str = ""
+    read_only: bool = False
+
+
+class Resources(Strict):
+    requests: Amounts = {}
+    limits: Amounts = {}
+
+
+class Container(Strict):
+    name: Name
+    image: str
+    command: list[str] = []
+    args: list[str] = []
+    working_dir: str = ""
+    env: list[Variable] = []
+    resources: Resources = Resources()
+    volume_mounts: list[Mount] = []
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
+    security_context: dict[str, Any] = {}
+
+
+class Claim(Strict):
+    claim_name: Name
+    read_only: bool = False
+
+
+class Volume(Strict):
+    name: Name
+    persistent_volume_claim: Claim | None = None
+    empty_dir: dict[str, Any] | None = None
+    config_map: dict[str, Any] | None = None
+
+
+class Pod(Strict):
+    containers: Annotated[list[Container], msgspec.Meta(min_length=1)]
+    restart_policy: Literal["Never", "OnFailure"]  # of a job
+    volumes: list[Volume] = []
+    termination_grace_period_seconds: Count = 30
+    security_context: dict[str, Any] = {}
+    node_selector: dict[str, str] = {}
+
+
+class Template(Strict):
+    spec: Pod
+    metadata: PodMetadata = PodMetadata()
+
+
+class ExitCodes(Strict):
+    operator: Literal["In", "NotIn"]
+    values: Annotated[list[int], msgspec.Meta(min_length=1)]
+    container_name: str = ""
+
+
+class PodCondition(Strict):
+    type: str
+    status: Literal["True", "False", "Unknown"] = "True"
+
+
+class Rule(Strict):
+    action: Literal["FailJob", "FailIndex", "Ignore", "Count"]
+    on_exit_codes: ExitCodes | None = None
+    on_pod_conditions: list[PodCondition] = []
+
+
+class FailurePolicy(Strict):
+    rules: list[Rule]
+
+
+class JobSpec(Strict):
+    template: Template
+    completion_mode: Literal["Indexed", "NonIndexed"] = "NonIndexed"
+    completions: Count = 1
+    parallelism: Count = 1
+    backoff_limit: Count = 6
+    backoff_limit_per_index: Count | None = None
+    max_failed_indexes: Count | None = None
+    pod_failure_policy: FailurePolicy | None = None
+    active_deadline_seconds: Count | None = None
+    ttl_seconds_after_finished: Count | None = None
+    suspend: bool = False
+
+
+class Job(Strict):
+    api_version: Literal["batch/v1"]
+    kind: Literal["Job"]
+    metadata: Metadata
+    spec: JobSpec
+
+
+def checked(text: str) -> Job:
+    """The file as a Job; what the fields mean for each other is checked too."""
+    job = msgspec.yaml.decode(text, type=Job)
+    spec = job.spec
+    pod = spec.template.spec
+    volumes = {volume.name for volume in pod.volumes}
+    for container in pod.containers:
+        for mount in container.volume_mounts:
+            if mount.name not in volumes:
+                raise ValueError(f"container {container.name} mounts {mount.name}, and there is no such volume")
+        for name, asked in container.resources.requests.items():
+            if name in container.resources.limits and amount(asked) > amount(container.resources.limits[name]):
+                raise ValueError(f"container {container.name} asks for more {name} than its limit")
+    if spec.backoff_limit_per_index is not None and spec.completion_mode != "Indexed":
+        raise ValueError("backoffLimitPerIndex needs completionMode Indexed")
+    if spec.pod_failure_policy is not None and pod.restart_policy != "Never":
+        raise ValueError("podFailurePolicy needs restartPolicy Never")
+    return job
+
+
+UNITS = {"m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "": 1}
+
+
+def amount(quantity: str | float) -> float:
+    if isinstance(quantity, float | int):
+        return float(quantity)
+    figures = re.match(r"[0-9.]+", quantity)[0]
+    return float(figures) * UNITS[quantity[len(figures) :]]
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_the_file_is_a_job(text):
+    job = checked(text)
+    assert job.spec.completion_mode == "Indexed"  # seeds are numbered by it
+    assert job.spec.parallelism <= job.spec.completions
+
+
+def test_there_is_one():
+    assert FILES
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("completions: 20", "completion: 20"),
+        ("completions: 20", "completions: twenty"),
+        ("batch/v1", "batch/v2"),
+        ("restartPolicy: Never", "restartPolicy: Always"),
+        ("- {name: shared, mountPath: /shared}", "- {name: other, mountPath: /shared}"),
+        ("limits: {cpu:", "limits: {cpus:"),
+    ],
+)
+def test_mistakes_are_noticed(before, after):
+    text = next(param.values[0] for param in FILES if before in param.values[0])
+    with pytest.raises((msgspec.ValidationError, ValueError)):
+        checked(text.replace(before, after))

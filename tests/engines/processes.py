@@ -1,0 +1,81 @@
+"""A real Dask cluster for tests: a scheduler and workers, each a process of its own, on the loopback interface."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
+ENVIRONMENT = {
+    "PYTHONPATH": str(Path(__file__).parents[1]),  # work that tests ask for
+    "MALLOC_TRIM_THRESHOLD_": "65536",  # as Dask's nanny sets it: memory goes back to the system
+}
+
+
+class Processes:
+    def __init__(self, folder):
+        self.folder, self.file = folder, folder / "scheduler.json"
+        self.log = (folder / "log.txt").open("w")
+        self.scheduler = self._run("scheduler", "--port", "0", "--scheduler-file", str(self.file))
+        self.workers = []
+        self.started = 0
+
+    @property
+    def address(self):
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            if self.file.exists() and self.file.read_text().endswith("}"):
+                return json.loads(self.file.read_text())["address"]
+            time.sleep(0.05)
+        raise TimeoutError((self.folder / "log.txt").read_text())
+
+    def exactly(self, count, memory="0"):
+        """So many workers; returns the scheduler's address when it knows of them."""
+        address = self.address
+        while len(self.workers) > count:
+            self.kill(self.workers[-1])
+        while len(self.workers) < count:
+            self.started += 1
+            place = str(self.folder / f"worker{self.started}")
+            more = ("--nthreads", "1", "--no-nanny", "--memory-limit", memory, "--local-directory", place)
+            self.workers.append(self._run("worker", address, *more))
+        self._known(address, count)
+        return address
+
+    def kill(self, worker):
+        """At once."""
+        self.workers.remove(worker)
+        worker.kill()
+        worker.wait()
+
+    def pause(self, worker, seconds):
+        """As if the machine it runs on were very slow."""
+        worker.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        worker.send_signal(signal.SIGCONT)
+
+    def end(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+        self.log.close()
+
+    def _run(self, what, *arguments):
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", what, *arguments, *HERE],
+            stdout=self.log,
+            stderr=self.log,
+            env={**os.environ, **ENVIRONMENT},
+        )
+
+    def _known(self, address, count):
+        from distributed import Client
+
+        with Client(address, timeout=120, set_as_default=False) as client:
+            end = time.monotonic() + 120
+            while len(client.nthreads()) != count:
+                assert time.monotonic() < end, (self.folder / "log.txt").read_text()
+                time.sleep(0.05)

@@ -1,0 +1,204 @@
+"""Work on a real Dask cluster: the same bytes as on threads, whatever happens to the workers."""
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from engines.processes import Processes
+
+import decpomdp as dp
+from decpomdp.engines.cluster import Cluster, Lost, same
+from decpomdp.engines.connection import EngineError
+from decpomdp.experiments.cells import Cell, result_of
+from decpomdp.experiments.crew import run_cells
+from decpomdp.filtering.shards import dealt
+from decpomdp.learners import learn_from_episodes
+
+pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+SMALL = dp.LearnSettings(truncation=4, sweeps=2)
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory):
+    found = Processes(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.end()
+
+
+@pytest.fixture(scope="module")
+def episodes():
+    """Of different lengths: several chunks, whose episodes do not stand together."""
+    parts = [dp.simulate("dectiger", episodes=count, horizon=length, seed=length) for count, length in PARTS]
+    return dp.concatenate([*parts, *parts])
+
+
+PARTS = ((700, 6), (900, 3), (300, 5))
+
+
+def everything(fit):
+    """All numbers of a fit, as bytes."""
+    tables = [getattr(c, name).tobytes() for c in fit.team.controllers for name in ("initial", "action", "transition")]
+    counts = [table.tobytes() for a in fit.posterior.agents for table in (a.counts.visits, a.counts.moves)]
+    trace = [repr({key: value for key, value in row.items() if key != "seconds"}) for row in fit.trace]
+    return tables, counts, trace
+
+
+def test_same_bytes_on_threads_and_clusters(processes, episodes):
+    wanted = everything(learn_from_episodes(episodes, settings=SMALL, threads=1))
+    assert everything(learn_from_episodes(episodes, settings=SMALL, threads=2)) == wanted
+    assert everything(learn_from_episodes(episodes, settings=dp.LearnSettings(truncation=4, sweeps=1))) != wanted
+    played = dp.simulate("broadcast", episodes=800, horizon=1000, seed=3, explore=0.1)
+    for count in (1, 2, 4):
+        with Cluster(processes.exactly(count)) as cluster:
+            assert cluster.workers == cluster.places == count
+            assert everything(learn_from_episodes(episodes, settings=SMALL, engine=cluster)) == wanted
+            assert dp.simulate("broadcast", episodes=800, horizon=1000, seed=3, explore=0.1, engine=cluster) == played
+
+
+@pytest.mark.parametrize("what", ["forgets", "single", "one chunk"])
+def test_same_bytes_in_other_ways(processes, episodes, monkeypatch, what):
+    """Nothing is kept for counting; single precision; agents are parted as there is one chunk for two workers."""
+    precision = "single" if what == "single" else "double"
+    data = dp.simulate("dectiger", episodes=50, horizon=5, seed=1) if what == "one chunk" else episodes
+    settings = dp.LearnSettings(truncation=4, sweeps=1, precision=precision)
+    wanted = everything(learn_from_episodes(data, settings=settings))
+    monkeypatch.setattr("decpomdp.engines.cluster.KEPT_BYTES", 0 if what == "forgets" else 10**9)
+    with Cluster(processes.exactly(2)) as cluster:
+        assert (cluster.room == 0) == (what == "forgets")
+        assert everything(learn_from_episodes(data, settings=settings, engine=cluster)) == wanted
+
+
+def test_a_killed_worker_changes_nothing(processes, episodes):
+    wanted = everything(learn_from_episodes(episodes, settings=SMALL, threads=1))
+    address, killed = processes.exactly(2), []
+
+    def watch(row):
+        if not killed:
+            killed.append(processes.workers[0])
+            threading.Timer(0.02, processes.kill, killed).start()
+
+    with Cluster(address) as cluster:
+        assert everything(learn_from_episodes(episodes, settings=SMALL, engine=cluster, watch=watch)) == wanted
+        assert killed[0].wait() != 0
+        assert len(cluster.client.nthreads()) == 1
+
+
+def test_a_slow_worker_changes_nothing(processes, episodes):
+    wanted = everything(learn_from_episodes(episodes, settings=SMALL, threads=1))
+    address, slow = processes.exactly(2), []
+
+    def watch(row):
+        slow.append(threading.Thread(target=processes.pause, args=(processes.workers[0], 0.7)))
+        slow[-1].start()
+
+    with Cluster(address) as cluster:
+        assert everything(learn_from_episodes(episodes, settings=SMALL, engine=cluster, watch=watch)) == wanted
+    assert [each.join() for each in slow] == [None] * 3
+
+
+def test_what_was_put_to_a_dead_worker_is_lost(processes):
+    with Cluster(processes.exactly(2)) as cluster:
+        put = [cluster.put(np.ones(3)) for _ in range(2)]
+        assert [cluster.results([cluster.submit(same, each)])[0].sum() for each in put] == [3.0, 3.0]
+        processes.kill(processes.workers[0])
+        asked = [cluster.submit(np.add, each, 1) for each in put]
+        with pytest.raises(Lost, match="died with what was put there"):
+            cluster.results(asked)
+        assert sorted(cluster.is_there(each) for each in put) == [False, True]
+
+
+def test_no_worker_comes_back(processes, monkeypatch):
+    monkeypatch.setattr("decpomdp.engines.cluster.COMING", 0.5)
+    with Cluster(processes.exactly(1)) as cluster:
+        processes.exactly(0)
+        with pytest.raises(EngineError, match=r"all workers are gone, and none came back within 0\.5 s"):
+            cluster.results([cluster.submit(same, 1)])
+
+
+def test_an_error_of_the_work_is_that_error(processes):
+    with Cluster(processes.exactly(1)) as cluster:
+        with pytest.raises(ZeroDivisionError):
+            cluster.results([cluster.submit(divmod, 1, 0)])
+        assert list(cluster.in_order(divmod, ((n, 2) for n in range(9)))) == [divmod(n, 2) for n in range(9)]
+        found = dict(cluster.as_they_come(divmod, [(n, 2) for n in range(9)], at_once=2))
+        assert found == {n: divmod(n, 2) for n in range(9)}
+
+
+def test_cells_on_a_cluster(processes, tmp_path):
+    """The same results, and a folder that a cell fills, though the worker does not write there."""
+    cells = [Cell("engines.cells:doubled", {"seed": seed}) for seed in (3, 4)]
+    written = Cell("engines.cells:written", {"out": str(tmp_path / "far" / "own"), "seed": 5}, own_file="own/run.json")
+    with Cluster(processes.exactly(1)) as cluster:
+        run_cells(tmp_path, [*cells, written], cluster, lambda progress: None)
+    assert [result_of(tmp_path, cell) for cell in cells] == [6, 8]
+    assert result_of(tmp_path, written) == {"seed": 5}
+    assert (tmp_path / "own/deep/more.txt").read_bytes() == b"more"
+    assert not (tmp_path / "far").exists()
+
+
+class Coins:
+    """Without a model; an episode may end early. Its state must not be shared by pieces played side by side."""
+
+    name, discount, repeatable = "coins", 0.9, True
+    agents = (dp.Agent("x", ("heads", "tails"), ("won", "lost")),)
+
+    def __init__(self, extra=None):
+        self.extra = extra
+
+    def reset(self, episodes, seed):
+        self.chance = np.random.default_rng(seed)
+
+    def step(self, actions):
+        won = self.chance.integers(0, 2, actions.shape) == actions
+        return dp.Step(1 - won, won[:, 0].astype(float), self.chance.random(len(won)) < 0.2)
+
+
+def test_a_simulator_of_ones_own(processes):
+    wanted = dp.simulate(Coins(), episodes=2500, horizon=9, seed=4)
+    with Cluster(processes.exactly(2)) as cluster:
+        assert dp.simulate(Coins(), episodes=2500, horizon=9, seed=4, engine=cluster) == wanted
+        with pytest.raises(EngineError, match="simulator coins: expected what can be sent to the workers"):
+            dp.simulate(Coins(threading.Lock()), episodes=10, engine=cluster)
+
+
+def test_nobody_there(monkeypatch):
+    monkeypatch.setattr("decpomdp.engines.connection.ANSWER", 1.0)
+    begin = time.monotonic()
+    with pytest.raises(EngineError, match=r"such as tcp://node7:8786, got 'tcp://127.0.0.1:9' \(nobody answered"):
+        Cluster("tcp://127.0.0.1:9")
+    assert time.monotonic() - begin < 30
+    with pytest.raises(EngineError, match="expected the address of a Dask scheduler"):
+        Cluster("nonsense://")
+
+
+def test_other_versions_are_refused(processes, monkeypatch):
+    monkeypatch.setattr("decpomdp.engines.connection._version", lambda name: "7.7")
+    with pytest.raises(EngineError, match=r"expected decpomdp 7.7, as it is here, got 0"):
+        Cluster(processes.exactly(1))
+
+
+def test_agents_are_parted_only_where_chunks_are_few():
+    assert dealt(2, 10, 2) == ([(0, 1)], [range(2), range(2, 5), range(5, 7), range(7, 10)])
+    assert dealt(2, 10, 2, least=100)[1] == [range(c, c + 1) for c in range(10)]
+    assert dealt(2, 1, 2) == ([(0,), (1,)], [range(1)])
+    assert dealt(5, 2, 3) == ([(0,), (1, 2), (3, 4)], [range(1), range(1, 2)])
+    for agents, chunks, places in np.ndindex(5, 9, 6):
+        own, some = dealt(agents + 1, chunks + 1, places + 1)
+        assert [n for part in own for n in part] == list(range(agents + 1))
+        assert [c for part in some for c in part] == list(range(chunks + 1))
+
+
+@pytest.mark.slow
+def test_data_larger_than_the_memory_of_a_worker(processes):
+    """720 MB on two workers of 700 MB, of which half are taken by the libraries."""
+    data = dp.simulate("dectiger", episodes=150_000, horizon=100, seed=1)
+    settings = dp.LearnSettings(truncation=2, sweeps=1)
+    wanted = everything(learn_from_episodes(data, settings=settings))
+    processes.exactly(0)
+    with Cluster(processes.exactly(2, "700MB")) as cluster:
+        assert everything(learn_from_episodes(data, settings=settings, engine=cluster)) == wanted
+    spilt = [path for path in Path(processes.folder).rglob("*") if "storage" in path.parts]
+    processes.exactly(0)
+    assert spilt

@@ -1,0 +1,117 @@
+"""`--engine dask` of the commands, on real clusters."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from engines.processes import Processes
+
+import decpomdp as dp
+from decpomdp.cli.main import code_of
+from decpomdp.io.checkpoints import NAMES
+
+pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+LEARN = ("--truncation", "4", "--sweeps", "14", "--quiet")
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    dp.write_episodes(dp.simulate("dectiger", episodes=2000, horizon=6, seed=1), tmp_path / "e.parquet")
+    return str(tmp_path / "e.parquet")
+
+
+def until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_lost_scheduler_is_told_and_the_run_goes_on(tmp_path, recorded, capsys):
+    assert code_of(["learn", recorded, "--out", str(tmp_path / "here"), *LEARN]) == 0
+    processes, there = Processes(tmp_path), tmp_path / "there"
+
+    def lose():
+        until(lambda: any((there / name).exists() for name in NAMES))
+        processes.scheduler.kill()
+
+    try:
+        where = ["--engine", "dask", "--scheduler", processes.exactly(1)]
+        threading.Thread(target=lose).start()
+        capsys.readouterr()
+        given = ["learn", recorded, "--out", str(there), *LEARN, "--checkpoint-every", "0", *where]
+        assert code_of(given) == 2
+    finally:
+        processes.end()
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line.startswith("error: ")] == [f"error: {where[-1]}: the scheduler is lost"]
+    assert f"to go on: decpomdp learn --resume {there}" in lines
+    assert len(lines) == 2
+    assert code_of(["learn", "--resume", str(there), "--engine", "threads", "--quiet"]) == 0
+    assert (there / "team.json").read_bytes() == (tmp_path / "here/team.json").read_bytes()
+
+
+def test_workers_that_the_command_starts(tmp_path, capsys):
+    """The same file, byte for byte."""
+    given = ["simulate", "broadcast", "--episodes", "3000", "--horizon", "300", "--seed", "2", "--out"]
+    assert code_of([*given, str(tmp_path / "here.parquet")]) == 0
+    assert code_of([*given, str(tmp_path / "there.parquet"), "--engine", "dask"]) == 0
+    assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["simulate", "broadcast", "--scheduler", "tcp://x:1"], "--scheduler belongs to --engine dask"),
+        (["simulate", "broadcast", "--engine", "mpi"], "--engine: expected one of threads, dask, got 'mpi'"),
+        (["simulate", "broadcast", "--engine", "dask", "--scheduler", "x"], "expected the address of a Dask scheduler"),
+        (["learn", "broadcast", "--out", "run", "--engine", "dask"], "--engine does not belong to learning by playing"),
+        (
+            ["benchmark", "--out", "t", "--jobs", "2", "--engine", "dask", "--scheduler", "tcp://x:1"],
+            "--jobs does not belong to --scheduler",
+        ),
+        (["reproduce", "table2", "--out", "t", "--scheduler", "tcp://x:1"], "--scheduler belongs to --engine dask"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys, given, told):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("decpomdp.engines.connection.ANSWER", 0.5)
+    assert code_of(given) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert told in lines[0]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_an_interrupt_at_the_keyboard_keeps_the_best_and_leaves_nobody_behind(tmp_path, recorded):
+    """It reaches all processes of the group, workers too."""
+    out = tmp_path / "run"
+    options = ["--truncation", "8", "--tolerance", "0", "--quiet", "--checkpoint-every", "0", "--engine", "dask"]
+    command = [sys.executable, "-m", "decpomdp", "learn", recorded, "--out", str(out), *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    until(lambda: any((out / name).exists() for name in NAMES))
+    os.killpg(process.pid, signal.SIGINT)
+    assert "Traceback" not in process.communicate(timeout=120)[1]
+    assert (out / "team.json").exists()
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+@pytest.mark.slow
+def test_a_table_on_a_cluster(tmp_path, capsys):
+    """Run folders come back from the workers; values, teams and traces are the same."""
+    given = ["benchmark", "--problems", "broadcast", "--seeds", "2", "--steps", "20000", "--threads", "1", "--out"]
+    assert code_of([*given, str(tmp_path / "here")]) == 0
+    assert code_of([*given, str(tmp_path / "there"), "--engine", "dask", "--jobs", "2"]) == 0
+    for seed in (0, 1):
+        here, there = (tmp_path / where / f"broadcast-search-{seed}" for where in ("here", "there"))
+        assert sorted(path.name for path in here.iterdir()) == sorted(path.name for path in there.iterdir())
+        assert (here / "team.json").read_bytes() == (there / "team.json").read_bytes()
+    assert code_of([*given, str(tmp_path / "there")]) == 0
+    assert "2 runs, 0 to do" in capsys.readouterr().err

@@ -1,0 +1,48 @@
+"""Values from fresh episodes: how many steps are played."""
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+
+
+class Pennies:
+    """One step decides; whoever plays on is paid again."""
+
+    name, repeatable = "pennies", True
+    agents = (dp.Agent("ann", ("heads", "tails"), ("shown",)),)
+
+    def __init__(self, discount, **more):
+        self.discount = discount
+        self.__dict__.update(more)
+
+    def reset(self, episodes, seed):
+        return None
+
+    def step(self, actions):
+        return dp.Step(np.zeros_like(actions), np.ones(len(actions)), np.zeros(len(actions), bool))
+
+
+def team():
+    return dp.Team.uniform(Pennies(1.0))
+
+
+def test_a_simulator_may_say_how_long_its_episodes_are():
+    told = dp.evaluate(team(), Pennies(1.0, horizon=7))
+    assert (told.value, told.horizon) == (7.0, 7)
+    assert dp.evaluate(team(), Pennies(0.5, horizon=7)).horizon == 7
+    assert dp.evaluate(team(), Pennies(0.5, horizon=100)).horizon == 14  # the rest is worth next to nothing
+    assert dp.evaluate(team(), Pennies(1.0, horizon=7), horizon=3).value == 3.0
+
+
+def test_without_either_it_has_to_be_told():
+    with pytest.raises(dp.InputError, match="because the discount is 1"):
+        dp.evaluate(team(), Pennies(1.0))
+    with pytest.raises(dp.InputError, match="horizon of the simulator: expected a whole number"):
+        dp.evaluate(team(), Pennies(1.0, horizon="long"))
+
+
+def test_an_environment_with_a_horizon_is_played_that_long():
+    simulator = dp.from_pettingzoo(lambda: dp.parallel_env("dectiger"), discount=1.0, horizon=5)
+    told = dp.evaluate(dp.Team.uniform(dp.load("dectiger")), simulator)
+    assert told.horizon == 5

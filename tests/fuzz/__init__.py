@@ -1,0 +1,1 @@
+"""Hostile and broken input: what every reader does with any bytes at all."""
