@@ -20,7 +20,7 @@ def test_horizons_reach_to_where_the_discount_leaves_little(discount, wanted):
 
 
 def test_with_plenty_of_steps_sizes_are_those_of_the_settings():
-    sizes = sizes_for(SETTINGS, 0.9, None, np.inf)
+    sizes = sizes_for(SETTINGS, 0.9, None, 2.9e9)
     assert (sizes.full.updates, sizes.full.episodes) == (SETTINGS.updates, SETTINGS.episodes)
     assert sizes.stages.looks == SETTINGS.stages
     assert sizes.window_episodes == SETTINGS.window_episodes
@@ -46,3 +46,17 @@ def test_time_is_worth_what_the_simulator_can_play_in_it(corridor):
 def test_who_waits_longer_may_get_more_nodes():
     assert [sizes_for(SETTINGS, 0.9, None, steps).max_nodes for steps in (1e6, 2e9, 1e10)] == [12, 12, 24]
     assert sizes_for(SearchSettings(max_nodes=7), 0.9, None, 1e10).max_nodes == 7
+
+
+def test_a_long_search_begins_with_few_nodes_and_looks_closer():
+    long = sizes_for(SETTINGS, 0.9, None, 1e10)
+    assert [long.at(progress).max_nodes for progress in (0.0, 0.3, 0.4, 1.0)] == [12, 12, 24, 24]
+    given = sizes_for(SearchSettings(max_nodes=20), 0.9, None, 1e10)
+    assert given.at(0.0).max_nodes == 20  # who asks for it gets it at once
+    usual = sizes_for(SETTINGS, 0.9, None, 2.9e9)
+    assert (long.stages.looks, usual.stages.looks) == (7, 5)
+    assert long.stages.smallest < usual.stages.smallest
+    assert long.bold.episodes > usual.bold.episodes
+    assert long.full == usual.full
+    boundless = sizes_for(SETTINGS, 0.9, None, np.inf)
+    assert boundless.bold.episodes == 4 * usual.bold.episodes

@@ -25,6 +25,12 @@ SHARE = 1 / 120  # of all steps, for one full core step
 FEW_NODES = 12  # per agent: controllers are to be read by people
 MANY_NODES = 24  # for who waits long enough that the last thousandth of the value matters
 LONG = 3e9  # steps from which on that is so: some minutes of a compiled model
+YOUNG = 1 / 3  # of a long search, in which hops keep to few nodes: large machines are hard to improve
+LOOKS = 2  # more looks of a test in a long search ...
+FINER = 4.0  # ... which can then see gains so many times smaller
+BOLDER = (
+    4.0  # times more play for learning on more memory, at most: what it proposes is tested long enough to be worth it
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,11 @@ class Sizes:
     race_episodes: int
     mutants: int
     stages: Stages
+
+    def at(self, progress: float) -> "Sizes":
+        """While the search is young, its hops keep to few nodes."""
+        small = progress < YOUNG and self.max_nodes > FEW_NODES and self.settings.max_nodes is None
+        return replace(self, max_nodes=FEW_NODES) if small else self
 
 
 def horizons(settings: SearchSettings, discount: float, given: int | None) -> tuple[int, int]:
@@ -90,24 +101,31 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
     bold_updates = max(round(15 * fewer), round(settings.bold_updates * ratio ** (1 / 3)))
     hop_episodes = max(round(EPISODES * fewer), round(settings.hop_episodes * ratio ** (2 / 3)))
     first = max(round(50 * fewer), round(settings.first_test * ratio**0.5))
+    long = steps >= LONG
+    bolder = min(BOLDER, steps / LONG) if long else 1.0
+    looks, smallest = (LOOKS, settings.smallest_gain / FINER) if long else (0, settings.smallest_gain)
     affordable_looks = 1 + np.log(max(1.0, steps * LAST / (first * testing))) / np.log(4)
     return Sizes(
         settings=settings,
         poor=poor < 1,
-        max_nodes=settings.max_nodes or (MANY_NODES if steps >= LONG else FEW_NODES),
+        max_nodes=settings.max_nodes or (MANY_NODES if long else FEW_NODES),
         learning=learning,
         testing=testing,
         full=Effort(updates, episodes, learning, settings.exploration, settings.confidence),
-        bold=Effort(bold_updates, episodes, learning, settings.exploration, settings.bold_confidence),
+        bold=Effort(
+            round(bolder**0.5 * bold_updates),
+            round(bolder * episodes),
+            learning,
+            settings.exploration,
+            settings.bold_confidence,
+        ),
         short=Effort(hop_updates, hop_episodes, learning, settings.hop_exploration, settings.confidence),
         chain_episodes=max(round(200 * fewer), round(settings.chain_episodes * ratio)),
         window_episodes=max(round(200 * fewer), round(settings.window_episodes * ratio)),
         fold_episodes=max(round(200 * poor), 10, round(4000 * ratio)),
         race_episodes=max(round(20 * fewer), round(200 * ratio**0.5)),
         mutants=max(4, round(64 * fewer)),
-        stages=Stages(
-            first, int(min(settings.stages, affordable_looks)), testing, settings.certain, settings.smallest_gain
-        ),
+        stages=Stages(first, int(min(settings.stages + looks, affordable_looks)), testing, settings.certain, smallest),
     )
 
 

@@ -179,7 +179,7 @@ class Search:
             name, work = pieces[int(rng.integers(len(pieces)))]
             return Attempt(None, f"fresh {name}", work(arena, rng), None)
         plan = self.islands.all[number].plan
-        kind, candidate = hop(arena, plan, self.sizes, rng, self.progress)
+        kind, candidate = hop(arena, plan, self.sizes.at(self.progress), rng, self.progress)
         stages = eager(self.sizes.stages, self.progress)
         return Attempt(plan, kind, candidate, trial(arena, plan, candidate, stages, seed_of(rng)))
 
@@ -196,6 +196,7 @@ class Search:
             self.accepted += 1
             idle = 0 if real(verdict) else island.idle + 1
             self.islands.all[number] = Island(attempt.candidate, island.score + verdict.gain, verdict.new, idle)
+            # scored as all islands are; the line before stands if the steps run out on the way
             self.islands.all[number] = self._scored(attempt.candidate)._replace(idle=idle)
             self._row(attempt.kind)
 
