@@ -1,6 +1,7 @@
 """The Kubernetes files that pages show have fields that there are, of the right types.
 
-Written after the API reference of batch/v1 Job and core/v1 Pod (kubernetes.io/docs/reference/kubernetes-api). Unknown
+Written after the API reference of batch/v1 Job, core/v1 Pod (kubernetes.io/docs/reference/kubernetes-api) and the Dask
+operator's DaskCluster (kubernetes.dask.org). Unknown
 fields are refused, as `kubectl apply` does. No cluster is asked; a field that is not listed here yet is an error.
 """
 
@@ -62,9 +63,31 @@ class Resources(Strict):
     limits: Amounts = {}
 
 
+class Port(Strict):
+    container_port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
+    name: Name = "port"
+    protocol: Literal["TCP", "UDP"] = "TCP"
+
+
+class HttpGet(Strict):
+    port: int | Name
+    path: str = "/"
+
+
+class Probe(Strict):
+    http_get: HttpGet
+    initial_delay_seconds: Count = 0
+    period_seconds: Count = 10
+    timeout_seconds: Count = 1
+    failure_threshold: Count = 3
+
+
 class Container(Strict):
-    name: Name
-    image: str
+    ports: list[Port] = []
+    readiness_probe: Probe | None = None
+    liveness_probe: Probe | None = None
+    name: Name = "container"
+    image: str = ""
     command: list[str] = []
     args: list[str] = []
     working_dir: str = ""
@@ -89,7 +112,7 @@ class Volume(Strict):
 
 class Pod(Strict):
     containers: Annotated[list[Container], msgspec.Meta(min_length=1)]
-    restart_policy: Literal["Never", "OnFailure"]  # of a job
+    restart_policy: Literal["Always", "Never", "OnFailure"] = "Always"
     volumes: list[Volume] = []
     termination_grace_period_seconds: Count = 30
     security_context: dict[str, Any] = {}
@@ -143,11 +166,69 @@ class Job(Strict):
     spec: JobSpec
 
 
-def checked(text: str) -> Job:
-    """The file as a Job; what the fields mean for each other is checked too."""
-    job = msgspec.yaml.decode(text, type=Job)
-    spec = job.spec
+class ServicePort(Strict):
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
+    target_port: int | Name
+    name: Name = "port"
+    protocol: Literal["TCP", "UDP"] = "TCP"
+
+
+class Service(Strict):
+    type: Literal["ClusterIP", "NodePort", "LoadBalancer"]
+    selector: dict[str, str]
+    ports: Annotated[list[ServicePort], msgspec.Meta(min_length=1)]
+
+
+class DaskWorker(Strict):
+    replicas: Count
+    spec: Pod
+
+
+class DaskScheduler(Strict):
+    spec: Pod
+    service: Service
+
+
+class DaskSpec(Strict):
+    worker: DaskWorker
+    scheduler: DaskScheduler
+
+
+class DaskCluster(Strict):
+    api_version: Literal["kubernetes.dask.org/v1"]
+    kind: Literal["DaskCluster"]
+    metadata: Metadata
+    spec: DaskSpec
+
+
+KINDS = {"Job": Job, "DaskCluster": DaskCluster}
+
+
+def checked(text: str) -> Job | DaskCluster:
+    """The file as what it says it is; what the fields mean for each other is checked too."""
+    thing = msgspec.yaml.decode(text, type=KINDS[msgspec.yaml.decode(text)["kind"]])
+    if isinstance(thing, DaskCluster):
+        scheduler = thing.spec.scheduler
+        check_pod(thing.spec.worker.spec)
+        check_pod(scheduler.spec)
+        offered = {port.name for container in scheduler.spec.containers for port in container.ports}
+        if not {port.target_port for port in scheduler.service.ports} <= offered:
+            raise ValueError("the service leads to ports that the scheduler does not have")
+        return thing
+    spec = thing.spec
     pod = spec.template.spec
+    check_pod(pod)
+    if pod.restart_policy == "Always":
+        raise ValueError("restartPolicy of a job: expected Never or OnFailure")
+    if spec.backoff_limit_per_index is not None and spec.completion_mode != "Indexed":
+        raise ValueError("backoffLimitPerIndex needs completionMode Indexed")
+    if spec.pod_failure_policy is not None and pod.restart_policy != "Never":
+        raise ValueError("podFailurePolicy needs restartPolicy Never")
+    return thing
+
+
+def check_pod(pod: Pod) -> None:
+    """Mounts have their volumes, requests are within limits."""
     volumes = {volume.name for volume in pod.volumes}
     for container in pod.containers:
         for mount in container.volume_mounts:
@@ -156,11 +237,6 @@ def checked(text: str) -> Job:
         for name, asked in container.resources.requests.items():
             if name in container.resources.limits and amount(asked) > amount(container.resources.limits[name]):
                 raise ValueError(f"container {container.name} asks for more {name} than its limit")
-    if spec.backoff_limit_per_index is not None and spec.completion_mode != "Indexed":
-        raise ValueError("backoffLimitPerIndex needs completionMode Indexed")
-    if spec.pod_failure_policy is not None and pod.restart_policy != "Never":
-        raise ValueError("podFailurePolicy needs restartPolicy Never")
-    return job
 
 
 UNITS = {"m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "": 1}
@@ -174,10 +250,11 @@ def amount(quantity: str | float) -> float:
 
 
 @pytest.mark.parametrize("text", FILES)
-def test_the_file_is_a_job(text):
-    job = checked(text)
-    assert job.spec.completion_mode == "Indexed"  # seeds are numbered by it
-    assert job.spec.parallelism <= job.spec.completions
+def test_the_file_is_what_it_says(text):
+    thing = checked(text)
+    if isinstance(thing, Job):
+        assert thing.spec.completion_mode == "Indexed"  # seeds are numbered by it
+        assert thing.spec.parallelism <= thing.spec.completions
 
 
 def test_there_is_one():
@@ -193,6 +270,7 @@ def test_there_is_one():
         ("restartPolicy: Never", "restartPolicy: Always"),
         ("- {name: shared, mountPath: /shared}", "- {name: other, mountPath: /shared}"),
         ("limits: {cpu:", "limits: {cpus:"),
+        ("memory: 1Gi", "memory: 3Gi"),
     ],
 )
 def test_mistakes_are_noticed(before, after):

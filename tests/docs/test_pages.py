@@ -22,9 +22,9 @@ import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,12 +37,13 @@ NUMBER = re.compile(r"(-?\d+\.\d+)")
 OPENED = re.compile(r"^(\s*)(`{3,}|~{3,})\s*([\w+-]*)(?: title=\"([^\"]+)\")?(.*)$")
 PROGRAMS = r"(?:[A-Z_]+=\S+ )*(?:decpomdp|pip|python|make|git|bash|gcc|\./\w+|sbatch|kubectl|docker|cd)\b"
 CHECKED = {  # the beginning of a command: what is checked instead of running it
-    "pip install": "the extras are in the package's metadata, with requirements that pip can read",
+    "pip install": "the package offers the extras, with requirements that pip can read",
     "make": "the Makefile has the target",
     "git clone <this repository>": "nothing: the reader's copy is the one that is tested",
     "decpomdp reproduce": "arguments and options are accepted (minutes to hours)",
     "python benchmarks/": "the script is there and can be compiled (half an hour)",
 }
+ELSEWHERE = "--scheduler tcp://node"  # commands that need a cluster of the reader's: arguments and options are checked
 NEEDS = {"sumo.md": "libsumo"}  # pages that run where this is installed (make test-sumo); elsewhere they are checked
 
 
@@ -127,6 +128,8 @@ def go_through(text, folder, running):
         kind = treatment(fence)
         if kind == "file":
             (folder / fence.title).write_text(fence.text)
+            if fence.title.endswith(".py"):
+                compile(fence.text, fence.title, "exec")
         elif kind == "code":
             run_code(fence, folder / f"block{number}.py", running)
         elif kind == "commands":
@@ -153,7 +156,7 @@ def follow(command, folder, running):
     elif start == "python benchmarks/":
         script = ROOT / line.split()[1]
         compile(script.read_text(), str(script), "exec")
-    elif start == "decpomdp reproduce" or (not start and not running):
+    elif start == "decpomdp reproduce" or ELSEWHERE in line or (not start and not running):
         check_arguments(line)
     elif not start:
         run(line, command.shown, folder)
@@ -195,7 +198,12 @@ def check_arguments(line):
 
     program, name, *rest = shlex.split(line)
     assert program == "decpomdp", line
-    get_command(app).commands[name].make_context(name, rest)
+    command = get_command(app).commands[name]
+    if "--resume" in rest:  # which needs nothing else
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in rest if word.startswith("--")} <= known, line
+    else:
+        command.make_context(name, rest)
 
 
 def check_targets(line):
@@ -205,13 +213,9 @@ def check_targets(line):
 
 @cache
 def extras():
-    """Extra -> what it needs, from the metadata of the installed package, which pip reads too."""
-    told = metadata("decpomdp")
-    needs = [Requirement(text) for text in told.get_all("Requires-Dist")]
-    return {
-        extra: [need.name for need in needs if need.marker and need.marker.evaluate({"extra": extra})]
-        for extra in told.get_all("Provides-Extra")
-    }
+    """Extra -> what it needs, as a wheel's metadata will say: an installed copy may be older than the page."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return {extra: [Requirement(text).name for text in needs] for extra, needs in told.items()}
 
 
 def check_extras(line):
@@ -237,7 +241,7 @@ def test_what_is_not_printed_is_noticed():
 def test_files_are_used():
     """A file that nothing reads would be shown without ever being tried."""
     for page, fence in all_fences():
-        if fence.title and not fence.title.endswith(".yaml"):  # those: test_kubernetes.py
+        if fence.title and not fence.title.endswith((".yaml", ".py")):  # test_kubernetes.py; compiled in any case
             rest = [f.text for f in fences(page.read_text()) if not f.title]
             assert any(fence.title in text for text in rest), f"{page.name}: {fence.title}"
 

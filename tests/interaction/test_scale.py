@@ -49,7 +49,7 @@ def test_who_waits_longer_may_get_more_nodes():
 
 
 def test_a_long_search_begins_with_few_nodes_and_looks_closer():
-    long = sizes_for(SETTINGS, 0.9, None, 1e10)
+    long = sizes_for(SETTINGS, 0.9, None, 2e10)
     assert [long.at(progress).max_nodes for progress in (0.0, 0.3, 0.4, 1.0)] == [12, 12, 24, 24]
     given = sizes_for(SearchSettings(max_nodes=20), 0.9, None, 1e10)
     assert given.at(0.0).max_nodes == 20  # who asks for it gets it at once

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from decpomdp.cli.words import decimal
+
 SHOWN = 12  # labels of an alphabet, the most frequent ones
 
 

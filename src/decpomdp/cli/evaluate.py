@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from decpomdp.cli import runs, words
+from decpomdp.cli.words import decimal
 
 if TYPE_CHECKING:
     from decpomdp.core import Team
@@ -71,7 +72,7 @@ def evaluate(
     if test_episodes is None and isinstance(model, DecPOMDP):
         exact = exact_value(model, team, horizon)
         result = {"value": exact.value, "error": exact.error, "method": "exact", "horizon": horizon, **shared}
-        line = f"value {words.decimal(exact.value, 6)} (exact, {span}, discount {model.discount:g})"
+        line = f"value {decimal(exact.value, 6)} (exact, {span}, discount {model.discount:g})"
     else:
         test_episodes = test_episodes or TESTS  # what can only be played has no exact value
         sampled = sampled_value(model, team, test_episodes, horizon, seed)
@@ -85,8 +86,8 @@ def evaluate(
             **shared,
         }
         line = (
-            f"value {words.decimal(sampled.value)} +- {words.decimal(sampled.standard_error)} (standard error of {test_episodes} episodes "
-            f"of {sampled.horizon} steps, discount {model.discount:g})"
+            f"value {decimal(sampled.value)} +- {decimal(sampled.standard_error)} (standard error of {test_episodes} "
+            f"episodes of {sampled.horizon} steps, discount {model.discount:g})"
         )
     nodes = ", ".join(f"{agent.name} {count}" for agent, count in zip(team.agents, team.nodes, strict=True))
     if len(team.agents) > runs.MANY:
@@ -139,8 +140,11 @@ def _lines(told: "OffPolicyValue", logged: Path) -> list[str]:
     assumed = ", the range of the file's own rewards" if told.range_from_data else ""
     return [
         f"value over {told.horizon} steps from {told.episodes} episodes of {logged} (discount {told.discount:g})",
-        *(f"  {name:16} {words.decimal(row.value)}   bootstrap {percent}: {words.decimal(row.low)} to {words.decimal(row.high)}" for name, row in rows),
-        f"  {'guaranteed':16} {words.decimal(told.guaranteed[0])} to {words.decimal(told.guaranteed[1])} with {percent}, "
+        *(
+            f"  {name:16} {decimal(row.value)}   bootstrap {percent}: {decimal(row.low)} to {decimal(row.high)}"
+            for name, row in rows
+        ),
+        f"  {'guaranteed':16} {decimal(told.guaranteed[0])} to {decimal(told.guaranteed[1])} with {percent}, "
         f"if all rewards are within {low:g} and {high:g}{assumed}",
         f"  effective sample size {told.sample_size:.1f} of {told.episodes}; by step: {_sizes(told.sample_sizes)}",
     ]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from multiprocessing import resource_tracker
 from platform import python_version
 from typing import Any
 
@@ -69,6 +70,7 @@ def _started(stack: ExitStack, workers: int) -> Any:
     """Workers on this machine. What starts them blocks interrupts, and they inherit that."""
     from distributed import LocalCluster
 
+    resource_tracker.ensure_running()  # whoever starts it later would let interrupts through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         cluster = LocalCluster(
