@@ -117,7 +117,7 @@ bench: .venv/bench
 	@$(BIN)/python benchmarks/growth.py
 
 reliability: $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "atheris>=2.3"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[fuzz]"
 	@$(BIN)/python benchmarks/reliability.py --kills 64 --out reliability.json
 	@$(BIN)/python benchmarks/fuzz.py --out fuzz.json
 	@$(BIN)/python benchmarks/reliability_page.py

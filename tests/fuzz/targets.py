@@ -240,9 +240,8 @@ def settings(data):
         known = {field.name for field in fields(kind)}
         values = given.get("values")
         needed = {"nodes": 3} if kind is dp.Fixed else {}
-        made = kind(
-            **needed | {key: value for key, value in values.items() if key in known} if isinstance(values, dict) else {}
-        )
+        chosen = {key: value for key, value in values.items() if key in known} if isinstance(values, dict) else {}
+        made = kind(**(needed | chosen))
     except InputError as error:
         return in_words(error)
     for field in fields(made):

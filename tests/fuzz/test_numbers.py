@@ -75,7 +75,7 @@ def finite(told):
 # -- probabilities -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("off", [0, 1e-7, -1e-7, 9e-7, -9e-7, 1e-13])
+@pytest.mark.parametrize("off", [0, 1e-7, -1e-7, 9e-7, -9e-7])
 def test_sums_within_a_millionth_of_one_are_accepted_and_made_one(off):
     model = parse_dpomdp(problem(start=f"0.5 {0.5 + off!r}"))
     assert abs(model.start.sum() - 1) < 1e-15

@@ -108,7 +108,7 @@ class Search:
             stopped = "interrupted"
         self._row("finished")
         team = team_of(self.islands.best.plan, self.simulator, shown)
-        limits: Row = {"time_limit": self.crew.clock.limit, "steps": self.crew.limit}
+        limits: Row = {"time_limit": self.crew.clock.limit, "steps": self.crew.limit, "horizon": self.horizon}
         facts: Row = {"method": "search", "seed": self.crew.seed, **limits, **self.settings.row()}
         return Fit(team, tuple(self.trace), stopped, self.crew.clock.seconds(), facts)
 
