@@ -15,8 +15,8 @@ precision make everything but the tally single; a step whose p_t is below the sm
 impossible.
 
 Nothing overflows: C_t(j) of a node that the path so far all but excludes may grow without limit along an episode (the
-data may like that node better at every step) and is held at `most`. It is then multiplied by how likely the node is,
-which is 0, or so small that paths through it were lost to rounding before.
+data may like that node better at every step) and is held at `most` in double precision. It is then multiplied by how
+likely the node is, which is 0, or so small that paths through it were lost to rounding before.
 """
 
 from typing import NamedTuple
@@ -111,6 +111,7 @@ def count_chunk(
     """Add the chunk's soft counts to `tally`."""
     nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
     most = alpha.dtype.type(np.finfo(alpha.dtype).max * 1e-12)  # a sum over all slots stays finite
+    held = alpha.itemsize == 8  # single precision is not: what it loses is to be noticed
     weights = np.empty(len(inverse), alpha.dtype)  # [slot]
     for slot in range(len(weights)):
         weights[slot] = nu[slots.rows[slot]]
@@ -129,7 +130,7 @@ def count_chunk(
                     scale = inverse[slot]
                     for i in range(nodes):
                         onward = tables.act[action, i] * (scratch[row, i] + weight) * scale
-                        carried[earlier, i] = max(-most, min(most, onward))
+                        carried[earlier, i] = max(-most, min(most, onward)) if held else onward
                 else:
                     for i in range(nodes):
                         tally.firsts[slots.first[slot], i] += alpha[slot, i] * (scratch[row, i] + weight)
