@@ -4,7 +4,7 @@
     python benchmarks/estep.py --episodes 50 --repeats 2 --nodes 4        (a quick look)
 
 An HMM with categorical emissions is the special case in which every action is a symbol and moves depend on nothing.
-Everyone gets the same symbols and the same start, moves and emissions. Before anything is timed, the log likelihood and
+Everyone gets the same symbols and the same start, moves and emissions. Before ours is timed, the log likelihood and
 the expected counts of that HMM must agree, hmmlearn's and dynamax's each in its own precision, and on the first
 episodes ours with moves that depend on action and observation, which is what is timed, with a plain forward-backward.
 
@@ -187,7 +187,7 @@ def check_equal(who, found, wanted, near):
         size = np.abs(other).max()
         if not np.allclose(one, other, rtol=near, atol=near * size):
             gap = np.abs(np.subtract(one, other)).max() / size
-            sys.exit(f"{who}: {name} differ from ours by {gap:.2g} of the largest; nothing was timed")
+            sys.exit(f"{who}: {name} differ from ours by {gap:.2g} of the largest; no speed is told")
 
 
 def check(case, precision, peers):

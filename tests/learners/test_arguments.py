@@ -220,10 +220,17 @@ def test_rewards_that_are_just_numbers(unit, prior):
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-@pytest.mark.parametrize("number", [1e-9, 1e9])
-@pytest.mark.parametrize("name", ["sigma", "c", "d", "rho"])
-def test_the_furthest_numbers_of_a_prior_still_learn(name, number):
-    fit = learn_from_episodes(EPISODES, StickBreaking(**{name: number}), settings=LearnSettings(truncation=3, sweeps=8))
+@pytest.mark.parametrize(
+    "furthest",
+    [
+        *({name: 1e-9} for name in ("sigma", "c", "d", "rho")),
+        *({"sigma": 100.0}, {"c": 1e6}, {"d": 1e9}, {"rho": 1e9}),
+        *({"sigma": 100.0, "c": 1e6, "d": 1e9}, {"sigma": 1e-9, "c": 1e6, "d": 1e9}, {"c": 1e6, "d": 1e9}),
+    ],
+    ids=str,
+)
+def test_the_furthest_numbers_of_a_prior_still_learn(furthest):
+    fit = learn_from_episodes(EPISODES, StickBreaking(**furthest), settings=LearnSettings(truncation=3, sweeps=8))
     bounds = np.array([row["bound"] for row in fit.trace])
     assert np.isfinite(bounds).all()
     assert (np.diff(bounds) >= -1e-9 * np.maximum(1, np.abs(bounds[1:]))).all()

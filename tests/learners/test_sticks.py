@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from oracles import special, sweeps
+from oracles import decimals, special, sweeps
 
 from decpomdp.core import Agent, InputError
 from decpomdp.learners import StickBreaking
 from decpomdp.learners.concentration import Concentration, best_concentration
-from decpomdp.learners.rows import DirichletPrior, PointPrior
+from decpomdp.learners.rows import DirichletPrior, PointPrior, digamma_rise, log_rise
 from decpomdp.learners.sticks import SticksPrior
 
 
@@ -112,3 +112,14 @@ def test_rows_without_counts_stay_in_em():
 def test_bad_numbers_are_refused(wrong):
     with pytest.raises(InputError, match="expected"):
         SticksPrior(**{"sigma": 1.0, "c": 1.0, "rate": 1.0, **wrong})
+
+
+@pytest.mark.parametrize("start", [1e-3, 1.0, 999.0, 1001.0, 1e6, 1e9, 1e15])
+@pytest.mark.parametrize("rise", [1e-9, 0.5, 1.0, 30.0, 1e4, 1e8])
+def test_differences_of_gamma_functions_keep_their_digits(start, rise):
+    """Against recurrences and series in sixty digits."""
+    value, slope = (float(found) for found in decimals.gamma_rise(start, rise))
+    assert float(log_rise(start, np.array(rise))) == pytest.approx(value, rel=1e-12, abs=1e-12)
+    assert digamma_rise(np.array([start]), np.array([rise]))[0] == pytest.approx(
+        slope, rel=1e-11, abs=0 if start > 1000 else 1e-12
+    )

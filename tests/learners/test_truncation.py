@@ -51,7 +51,21 @@ def broadcast():
     return dp.simulate("broadcast", "random", episodes=200, horizon=5, seed=1)
 
 
+def three():
+    """Three agents who need one, two and three nodes: rewarded while all have been right so far."""
+    rng, count, horizon = np.random.default_rng(7), 3000, 3
+    agents = tuple(Agent(name, tuple("abc"[:actions]), ("o",)) for name, actions in (("x", 2), ("y", 2), ("z", 3)))
+    did = np.stack([rng.integers(0, len(agent.actions), (count, horizon)) for agent in agents], axis=-1)
+    wanted = np.stack([np.arange(horizon) % size for size in (1, 2, 3)], axis=-1)
+    good = np.logical_and.accumulate((did == wanted).all(axis=2), axis=1)
+    seen = np.tile(np.where(np.arange(horizon) == 0, -1, 0)[:, None], (count, 1, 3))
+    chances = np.broadcast_to([1 / len(agent.actions) for agent in agents], (count * horizon, 3))
+    offsets = np.arange(count + 1) * horizon
+    return Episodes(agents, offsets, seen.reshape(-1, 3), did.reshape(-1, 3), chances, good.ravel().astype(float), 0.9)
+
+
 DATA = {
+    "three agents": three,
     "one": lambda: turns([0], 300, 6, 0),
     "two in turn": lambda: turns([0, 1], 300, 6, 0),
     "two twice each": lambda: turns([0, 0, 1, 1], 800, 8, 2),
@@ -69,6 +83,7 @@ DATA = {
         ("sigma 2", "broadcast", (1, 2)),
         ("dp", "the last one seen", (2,)),
         ("paper", "the last one seen", (2,)),
+        pytest.param("paper", "three agents", (1, 2, 3), marks=pytest.mark.slow),
         *(
             pytest.param(prior, data, None, marks=pytest.mark.slow, id=f"{prior}, {data}")
             for prior in PRIORS

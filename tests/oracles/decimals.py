@@ -61,3 +61,27 @@ def self_normalised(rewards, logs):
         total = sum(ratios)
         mean = sum(ratio * reward for ratio, reward in zip(ratios, rewards, strict=True)) / total
         return mean, total * total / sum(ratio * ratio for ratio in ratios)
+
+
+BERNOULLI = ("1/6", "-1/30", "1/42", "-1/30", "5/66", "-691/2730", "7/6", "-3617/510", "43867/798", "-174611/330")
+
+
+def gamma_rise(start, rise):
+    """ln Gamma and its derivative at start + rise, less those at start: Stirling's series beyond 200."""
+    with localcontext(DIGITS):
+        begin = Decimal(start)
+        low, high = _stirling(begin), _stirling(begin + Decimal(rise))
+        return high[0] - low[0], high[1] - low[1]
+
+
+def _stirling(x):
+    value = slope = Decimal(0)
+    while x < 200:  # Gamma(x) = Gamma(x + 1) / x
+        value, slope, x = value - x.ln(), slope - 1 / x, x + 1
+    value += (x - Decimal("0.5")) * x.ln() - x
+    slope += x.ln() - 1 / (2 * x)
+    for k, number in enumerate(BERNOULLI, 1):
+        above, below = (Decimal(part) for part in number.split("/"))
+        value += above / below / (2 * k * (2 * k - 1)) / x ** (2 * k - 1)
+        slope -= above / below / (2 * k) / x ** (2 * k)
+    return value, slope

@@ -13,7 +13,8 @@ from decpomdp.domains import simulator
 from decpomdp.sumo import network
 from decpomdp.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
 from decpomdp.sumo.frames import packed, receive, send, unpacked
-from decpomdp.sumo.grid import SumoGrid, episode_seed
+from decpomdp.sumo.grid import SumoGrid
+from decpomdp.sumo.playing import episode_seed
 from decpomdp.sumo.programs import actuated
 from decpomdp.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
 from decpomdp.sumo.simulation import KEEP, SWITCH, Shown, Simulation

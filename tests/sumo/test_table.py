@@ -15,33 +15,35 @@ from decpomdp.experiments.sumo import (
     summary,
     transferred,
 )
-from decpomdp.experiments.sumo_learning import SharedSettings, nearby, pooled
+from decpomdp.experiments.sumo_learning import SharedSettings
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.tables import players_of
 from decpomdp.sumo import network
-from decpomdp.sumo.grid import SumoGrid, episode_seed
-from decpomdp.sumo.playing import Played
+from decpomdp.sumo.grid import SumoGrid
+from decpomdp.sumo.playing import Played, episode_seed
+from decpomdp.sumo.pooling import nearby, pooled
 from decpomdp.sumo.simulation import Measures
 
 
 def test_a_neighbourhood_is_a_light_and_those_next_to_it():
-    table = nearby(4, 0.5)
+    table = nearby(16, 0.5)
     lights = network.lights(4)
     corner, inner = lights.index("A0"), lights.index("B2")
     assert {lights[m]: table[m, corner] for m in np.flatnonzero(table[:, corner])} == {"A0": 1, "A1": 0.5, "B0": 0.5}
     named = {lights[m] for m in np.flatnonzero(table[:, inner] == 0.5)}
     assert named == {"A2", "C2", "B1", "B3"}
-    assert np.array_equal(nearby(4, 0.0), np.eye(16))
+    assert np.array_equal(nearby(16, 0.0), np.eye(16))
 
 
 def test_every_light_becomes_an_episode_of_its_own():
-    grid, settings = SumoGrid(4), SharedSettings(horizon=3, neighbours=0.0)
+    grid = SumoGrid(4)
     rng = np.random.default_rng(0)
     seen, acted = rng.integers(15, size=(6, 16)).astype(np.int16), rng.integers(2, size=(6, 16)).astype(np.int16)
     chance, present = rng.random((6, 16)).astype(np.float32), rng.random((6, 16))
     paths = Paths(seen, acted, np.zeros_like(acted), chance, np.zeros(6))
-    episodes = pooled(grid, Played(paths, 0 * present, present, [Measures(0.0, 0.0, 0, 0)] * 2), settings)
+    episodes = pooled(grid.agents, Played(paths, 0 * present, present, [Measures(0.0, 0.0, 0, 0)] * 2), 0.9)
     assert episodes.count == 32
+    assert episodes.discount == 0.9
     for k in range(2):
         for n in range(16):
             rows = slice((16 * k + n) * 3, (16 * k + n + 1) * 3)
@@ -50,7 +52,6 @@ def test_every_light_becomes_an_episode_of_its_own():
             assert np.array_equal(episodes.actions[rows, 0], acted[own, n])
             assert np.array_equal(episodes.behaviour[rows, 0], chance[own, n])
             assert np.array_equal(episodes.rewards[rows], -present[own, n])
-    assert episodes.facts["reading"] == "queues"
 
 
 def test_intervals_and_paired_differences():

@@ -16,7 +16,8 @@ from decpomdp.core import Team
 from decpomdp.core.minimal import minimised
 from decpomdp.experiments.sumo_learning import SharedSettings, everywhere, shared
 from decpomdp.rollouts.tables import players_of
-from decpomdp.sumo.grid import SumoGrid, episode_seed
+from decpomdp.sumo.grid import SumoGrid
+from decpomdp.sumo.playing import episode_seed
 from decpomdp.sumo.simulation import Measures
 
 PROGRAMS = ("fixed-time", "actuated")  # SUMO's own

@@ -5,12 +5,7 @@ episode of one agent, and a single controller is learned from all of them by the
 counts of node paths, own importance ratios, a critic, small steps; `interaction.sbpr_crowd`). The same controller then
 acts at every light, on a grid of any size.
 
-*Credit.* The team's reward is the sum of what waits at every light. One light's part in it drowns in what the others
-do. For learning, and for nothing else, a light is credited with minus the number of vehicles that are on their way to
-it, standing or rolling, and (with weight `neighbours`) to the lights next to it. The time that vehicles spend there is
-what they would need on a free street, which no light can change, and what the light costs them. Those that stand are
-not all: whoever switches makes a queue roll at once, and the vehicles that it stops still roll for a while. Whatever is
-reported or compared is the team's.
+A light is credited with what is its own (`sumo.pooling`). Whatever is reported or compared is the team's.
 """
 
 from collections.abc import Iterator
@@ -18,18 +13,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from decpomdp.core import Controller, Episodes, Team
+from decpomdp.core import Controller, Team
 from decpomdp.interaction.sbpr_crowd import CrowdWindow
 from decpomdp.interaction.sbpr_starts import counts_of
 from decpomdp.interaction.sbpr_step import StepSettings, improved
 from decpomdp.learners import StickBreaking
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.rollouts.tables import players_of
-from decpomdp.sumo.grid import SumoGrid, episode_seed
-from decpomdp.sumo.network import neighbours
-from decpomdp.sumo.playing import Played
+from decpomdp.sumo.grid import SumoGrid
+from decpomdp.sumo.playing import episode_seed
+from decpomdp.sumo.pooling import pooled
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ def shared(grid: SumoGrid, start: Controller, settings: SharedSettings, seed: in
         controller = mean_of(grid, counts)
         seeds = [episode_seed(seed, iteration * settings.episodes + k) for k in range(settings.episodes)]
         played = grid.play_seeds(players_of(everywhere(grid, controller)), seeds, settings.horizon, behaviour=True)
-        window.add(pooled(grid, played, settings))
+        window.add(pooled(grid.agents, played, settings.discount, settings.neighbours))
         learnt = window.learn(Team(one, (controller,), settings.discount))
         counts = improved(counts, learnt.visits[0], learnt.gains[0], learnt.spread, pace)
         team = everywhere(grid, mean_of(grid, counts))
@@ -88,34 +82,3 @@ def mean_of(grid: SumoGrid, counts: Counts) -> Controller:
     agent = grid.agents[0]
     posterior = updated(agent, StickBreaking().priors(agent), counts)
     return posterior.mean(np.arange(posterior.nodes))
-
-
-def pooled(grid: SumoGrid, played: Played, settings: SharedSettings) -> Episodes:
-    """Every light's own episodes as episodes of one agent, with the credit of its neighbourhood."""
-    paths, lights, length = played.paths, len(grid.agents), settings.horizon
-    credit = -played.present @ nearby(grid.side, settings.neighbours)  # [r, n]
-    count = len(played.measures) * lights
-
-    def by_light(table: NDArray) -> NDArray:
-        """From [k * T + t, n] to [(k * N + n) * T + t]."""
-        return np.ascontiguousarray(table.reshape(-1, length, lights).swapaxes(1, 2)).reshape(-1)
-
-    return Episodes(
-        agents=grid.agents[:1],
-        offsets=np.arange(count + 1) * length,
-        observations=by_light(paths.observations)[:, None],
-        actions=by_light(paths.actions)[:, None],
-        behaviour=np.minimum(by_light(paths.behaviour), np.float32(1))[:, None],
-        rewards=by_light(credit),
-        discount=settings.discount,
-        name=grid.name,
-        facts=grid.facts,
-    )
-
-
-def nearby(side: int, weight: float) -> NDArray[np.float64]:
-    """[m, n]: how much of what is on its way to light m is credited to light n."""
-    table = np.eye(side * side)
-    for n, others in enumerate(neighbours(side)):
-        table[others[others >= 0], n] = weight
-    return table

@@ -2,7 +2,8 @@
 
 Starts differ too. The best of many random episodes, played again, is what helps a few agents to do the right thing
 together; for a hundred agents it is luck. A crowd begins with one node per action, or with the given behaviour, much
-of which is left open. Agents that must change together do so by many small steps on the same batches.
+of which is left open. Agents that must change together do so by many small steps on the same batches. Agents that are
+alike share one controller (`sbpr_crowd_alike`). Batches and tests are as large as can be afforded (`sbpr_crowd_scale`).
 """
 
 from functools import partial
@@ -10,16 +11,20 @@ from functools import partial
 import numpy as np
 
 from decpomdp.core import Team
-from decpomdp.core.fit import Row
+from decpomdp.core.fit import Row, Watch
+from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.interaction.explore import Exploration
 from decpomdp.interaction.sbpr import Loop
 from decpomdp.interaction.sbpr_crowd import CrowdRound, CrowdWindow, Learnt
-from decpomdp.interaction.sbpr_play import Finished
+from decpomdp.interaction.sbpr_crowd_alike import learn_own, play_own, shares
+from decpomdp.interaction.sbpr_crowd_scale import affordable, scaled
+from decpomdp.interaction.sbpr_play import Finished, Ground
 from decpomdp.interaction.sbpr_round import Learner, Start
+from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import by_action, counts_of
 from decpomdp.interaction.sbpr_state import begun, state_of
 from decpomdp.interaction.sbpr_step import StepSettings, improved
-from decpomdp.learners import TeamPosterior
+from decpomdp.learners import Prior, TeamPosterior
 from decpomdp.learners.posterior import Counts
 
 SURE = 0.8  # probability of a node's own action at first
@@ -30,12 +35,14 @@ class CrowdLearner:
 
     def __init__(self, learner: Learner) -> None:
         self.learner, self.ground, self.settings = learner, learner.ground, learner.settings
+        self.alike = False
 
     def begin(self, start: Start) -> CrowdRound:
         """The counts of a start. Larger batches show a node more often: exploration is to last as many of them."""
         chosen = self.settings
+        self.alike = shares(self.ground, start.team)
         counts = counts_of(start.team, start.softness, chosen.strength, self.ground.shown)
-        lasting = chosen.exploration * chosen.crowd_batch / chosen.batch
+        lasting = chosen.exploration * chosen.crowd_batch * (len(counts) if self.alike else 1) / chosen.batch
         exploration = Exploration.begin(lasting, [c.nodes for c in counts], start.rate)
         window = CrowdWindow(chosen.crowd_window, chosen.cap, chosen.crowd_reach, self.ground.threads)
         return CrowdRound(counts, exploration, window)
@@ -44,12 +51,13 @@ class CrowdLearner:
         """Collect a batch, learn from it; `drop` empty nodes."""
         posterior = self.learner.posterior(state.counts)
         behaviour = state.exploration.behaviour(self.learner.whole(posterior))
-        episodes = self.ground.play(behaviour, self.settings.crowd_batch, self.learner.horizon)
+        play = play_own if self.alike else Ground.play
+        episodes = play(self.ground, behaviour, self.settings.crowd_batch, self.learner.horizon)
         state.window.add(episodes)
-        learnt = state.window.learn(behaviour)
+        learnt = learn_own(state.window, behaviour) if self.alike else state.window.learn(behaviour)
         counts = self._stepped(state.counts, learnt)
         new_visits = [visited.visits.sum(axis=1) * episodes.count / learnt.episodes for visited in learnt.visits]
-        facts = _facts(posterior, learnt, state.exploration.mean_rate(new_visits))
+        facts = _facts(posterior, learnt, state.exploration.mean_rate(new_visits), self.settings.crowd_batch)
         exploration = state.exploration.after(new_visits)
         if drop:
             counts, exploration = self.learner.dropped(counts, exploration)
@@ -64,6 +72,24 @@ class CrowdLearner:
 
 class CrowdLoop(Loop):
     """Rounds from the start and then from the best team, until several were no better."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        iterations: int | None,
+        behaviour: Team | None,
+        horizon: int | None,
+        prior: Prior,
+        settings: SbprSettings,
+        watch: Watch,
+        keeper: Keeper = UNKEPT,
+    ) -> None:
+        learning, testing = (
+            ground.horizon(horizon, tail, settings.longest) for tail in (settings.learning_tail, settings.testing_tail)
+        )
+        steps = affordable(ground, iterations, settings.crowd_batch, learning)
+        fitting = scaled(settings, steps, learning, testing)
+        super().__init__(ground, iterations, behaviour, horizon, prior, fitting, watch, keeper)
 
     def _starts(self) -> list[Start]:
         return self.starts()
@@ -108,9 +134,10 @@ class CrowdLoop(Loop):
         return self.wins > before
 
 
-def _facts(posterior: TeamPosterior, learnt: Learnt, rate: float) -> Row:
+def _facts(posterior: TeamPosterior, learnt: Learnt, rate: float, episodes: int) -> Row:
     sizes = posterior.sizes
     return {
+        "episodes": episodes,
         "exploration": rate,
         "nodes": "+".join(str(size) for size in sizes),
         "mean_nodes": float(np.mean(sizes)),

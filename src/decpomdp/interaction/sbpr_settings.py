@@ -61,7 +61,8 @@ class SbprSettings:
     patience: int = 20  # rounds without a better team until the loop has converged
 
     crowd: int = 8  # with more agents than this, each is weighed by its own ratios; what follows is for that
-    crowd_batch: int = 500  # episodes an iteration: one agent's part in the team's reward is small
+    crowd_batch: int = 500  # episodes an iteration: one agent's part in the team's reward is small. This and `tests`
+    # are upper ends: a slow simulator or few steps scale them down (`sbpr_crowd_scale`)
     crowd_window: int = 2  # batches learned from at a time
     crowd_step: float = 0.2  # as `step`
     crowd_reach: float = 0.9  # share of a gain that a decision one step earlier is credited with

@@ -50,6 +50,7 @@ class Loop:
         self.offered: set[tuple[str, tuple[int, ...]]] = set()  # other sizes that were tried
         self.now: Evaluated
         self.best: Evaluated | None = None
+        self.ahead: Evaluated | None = None  # the best of what the sweep under way has tried
         self.since = 0  # sweeps since the best one
         self.falls: list[trace.Fall] = []
 
@@ -60,6 +61,8 @@ class Loop:
         except KeyboardInterrupt:
             if self.best is None:
                 raise  # nothing is known yet
+            if self.ahead is not None and self.ahead.bound > self.best.bound:
+                self._keep(self.ahead)
             return "interrupted"
 
     def _climb(self, first: Posterior) -> str:
@@ -115,13 +118,20 @@ class Loop:
         counts = count(self.task, self.now)
         after = evaluate(self.task, update(self.now, counts))
         if sweep % RESIZE_EVERY == 0:
-            after = _best(after, self._resized(counts))
+            after = self._better(after, self._resized(counts))
             ending = after.bound - self.now.bound <= self._least()
             if ending:
-                after = _best(after, self._merged_singly(counts))
+                after = self._better(after, self._merged_singly(counts))
             if ending or sweep >= self.options.sweeps // 2:
-                after = _best(after, self._begun_afresh(counts))
+                after = self._better(after, self._begun_afresh(counts))
         return after
+
+    def _better(self, found: Evaluated, others: Iterator[Evaluated]) -> Evaluated:
+        """The one of the highest bound, the first of equals; one other at a time is kept in memory."""
+        self.ahead = found
+        for other in others:
+            found = self.ahead = other if other.bound > found.bound else found
+        return found
 
     def _resized(self, counts: list[Counts]) -> Iterator[Evaluated]:
         """Other sizes and orders, evaluated; where nodes in use come or go after some sweeps, once for all sizes."""
@@ -147,7 +157,8 @@ class Loop:
             self.offered.add((way, sizes))
             changed = evaluate(self.task, renewed(self.now, proposal))
             for _ in range(GROWTH_SWEEPS):
-                changed = evaluate(self.task, update(changed, count(self.task, changed)))
+                if not self._late():
+                    changed = evaluate(self.task, update(changed, count(self.task, changed)))
             yield changed
 
     def _begun_afresh(self, counts: list[Counts]) -> Iterator[Evaluated]:
@@ -162,7 +173,11 @@ class Loop:
             if self.afresh is not None and ("afresh", (nodes,)) not in self.offered and not self._late():
                 self.offered.add(("afresh", (nodes,)))
                 fit = Loop(self.task, self.options, None, False, self.began, self.limit, self._still)
-                fit._climb(self.afresh(nodes))
+                try:
+                    fit._climb(self.afresh(nodes))
+                finally:  # what an interrupt leaves of it may be the best of all
+                    if fit.best is not None and (self.ahead is None or fit.best.bound > self.ahead.bound):
+                        self.ahead = fit.best
                 yield fit.now if fit.best is None else fit.best
 
     def _still(self, row: Row) -> None:
@@ -179,13 +194,6 @@ class Loop:
 
     def _least(self) -> float:
         return self.options.tolerance * max(1.0, self.task.evidence)
-
-
-def _best(found: Evaluated, others: Iterator[Evaluated]) -> Evaluated:
-    """The one of the highest bound, the first of equals; one other at a time is kept in memory."""
-    for other in others:
-        found = other if other.bound > found.bound else found
-    return found
 
 
 def _rounding(task: Task) -> float:

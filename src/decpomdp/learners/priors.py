@@ -11,6 +11,7 @@ from decpomdp.learners.sticks import SticksPrior
 
 MOST_NODES = 1000  # tables grow with its square
 LEAST, MOST = 1e-9, 1e9  # of a prior's numbers; beyond them nothing changes but rounding
+LARGEST = {"sigma": 100.0, "c": 1e6}  # beyond these the bound is a difference of numbers too large to keep its digits
 NAMES = "stick-breaking, dp, fixed:N, em or em:N"
 
 
@@ -67,7 +68,7 @@ class StickBreaking:
 
     def __post_init__(self) -> None:
         for name in ("sigma", "c", "d"):
-            object.__setattr__(self, name, checks.number(name, getattr(self, name), LEAST, MOST))
+            object.__setattr__(self, name, checks.number(name, getattr(self, name), LEAST, LARGEST.get(name, MOST)))
         checks.one_of("reading", self.reading, ("scale", "rate"))
         _check_rho(self.rho)
         if checks.of_kind("shared", self.shared, bool) and self.sigma != 1:

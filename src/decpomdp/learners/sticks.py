@@ -16,7 +16,7 @@ from scipy.special import digamma, gammaln
 
 from decpomdp.core import InputError
 from decpomdp.learners.concentration import Concentration, best_concentration
-from decpomdp.learners.rows import Floats, Rows, log_rise
+from decpomdp.learners.rows import Floats, Rows, digamma_rise, log_rise
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,7 @@ class Sticks:
 
     def logs(self) -> tuple[Floats, Floats]:
         """E ln V and E ln(1 - V)."""
-        both = digamma(self.left + self.right)
-        return digamma(self.left) - both, digamma(self.right) - both
+        return -digamma_rise(self.left, self.right), -digamma_rise(self.right, self.left)
 
     def expected_log(self) -> Floats:
         kept, passed = self.logs()

@@ -10,12 +10,13 @@ the same whichever process plays them, and however many there are.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Agent, InputError, Step, Team
+from decpomdp.core import Agent, Episodes, InputError, Step, Team
 from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array, whole
 from decpomdp.core.model import checked_discount
@@ -24,7 +25,8 @@ from decpomdp.engines import threads as engine
 from decpomdp.kernels.rollout import Paths, Players
 from decpomdp.kernels.room import empty_paths
 from decpomdp.sumo import drawing, network
-from decpomdp.sumo.playing import Played, Player, play_episode
+from decpomdp.sumo.playing import Played, Player, episode_seed, play_episode
+from decpomdp.sumo.pooling import pooled
 from decpomdp.sumo.process import SimulationProcess
 from decpomdp.sumo.reading import LONGER, QUEUES, Reading, reading_of
 from decpomdp.sumo.rules import ACTIONS, longest_queue
@@ -40,6 +42,7 @@ from decpomdp.sumo.simulation import (
 NAME = "sumo"
 RATE = 550.0  # vehicles an hour at a gate: more than a fixed program can carry, about what the streets can
 DISCOUNT = 0.95  # a queue outlives the decision that made it by minutes
+PACE = 30.0  # joint steps a second of 4 x 4 lights on two cores, the 300 s before the first decision included
 SIDE_BY_SIDE = 16  # episodes that are stepped together: each is a process of about 100 MB
 
 
@@ -61,6 +64,8 @@ class SumoGrid:
     """
 
     repeatable = plays_teams = True
+    side_by_side = SIDE_BY_SIDE  # episodes of a batch, at most
+    pace = PACE  # joint steps a second, about: who plays much should know
 
     def __init__(
         self,
@@ -128,6 +133,17 @@ class SumoGrid:
         """Episodes first, first + 1, ... of the sequence that `seed` fixes; the same for any number of processes."""
         seeds = [episode_seed(seed, first + k) for k in range(episodes)]
         return self.play_seeds(players, seeds, horizon, behaviour, threads).paths
+
+    def play_own(
+        self, players: Players, episodes: int, horizon: int, seed: int, threads: int | None = None
+    ) -> Episodes:
+        """The same episodes as `play`, every light's part of them as an episode of one agent, for what lights share.
+
+        The rewards are a light's own: minus the vehicles on their way to it (see `pooling`).
+        """
+        seeds = [episode_seed(seed, k) for k in range(episodes)]
+        played = self.play_seeds(players, seeds, horizon, behaviour=True, threads=threads)
+        return replace(pooled(self.agents, played, self.discount), name=self.name, facts=self.facts)
 
     def play_seeds(
         self,
@@ -200,9 +216,3 @@ class SumoGrid:
 
     def _seen(self) -> NDArray[np.int16]:
         return np.stack([self.reading.all(self.lights, shown.views) for shown in self._shown])
-
-
-def episode_seed(seed: int, number: int) -> int:
-    """Of one episode of a sequence: 63 bits, so that no short number that a user would choose is among them."""
-    key = int(seed) & 0xFFFFFFFFFFFFFFFF
-    return int(np.random.SeedSequence([key, number]).generate_state(1, np.uint64)[0] >> np.uint64(1)) | 1 << 62

@@ -54,3 +54,9 @@ def play_episode(
         shown = player.step(None if players is None else actions[0])
         paths.rewards[t], room.waits[t], room.present[t] = -shown.waits.sum(), shown.waits, shown.present
     return player.measures()
+
+
+def episode_seed(seed: int, number: int) -> int:
+    """Of one episode of a sequence: 63 bits, so that no short number that a user would choose is among them."""
+    key = int(seed) & 0xFFFFFFFFFFFFFFFF
+    return int(np.random.SeedSequence([key, number]).generate_state(1, np.uint64)[0] >> np.uint64(1)) | 1 << 62
