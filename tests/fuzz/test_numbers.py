@@ -117,6 +117,7 @@ def test_models_teams_and_episodes_hold_finite_numbers_only(number):
 # -- rewards and discounts ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 @pytest.mark.parametrize(
     ("rewards", "discount"),
     [("large", "0.999999"), ("large", "1"), ("tiny", "0.999999"), ("both", "0"), ("none", "1"), ("plain", "0")],
