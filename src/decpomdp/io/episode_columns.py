@@ -168,8 +168,10 @@ class Columns(NamedTuple):
         raise FormatError(self.source, None, f"{self._place(row, name)}, column {name}: expected {expected}, got {got}")
 
     def _place(self, row: int, name: str) -> str:
-        """Where a row is, in words: for the columns that say so themselves, its number alone."""
-        if name in ("episode_id", "t"):
+        """Where a row is, in words: its number alone for the columns that say so themselves, or if they cannot."""
+        if name in ("episode_id", "t") or not all(
+            _is_number(self.table[each].type, False) for each in ("episode_id", "t")
+        ):
             return f"row {row}"
         return f"row {row} (episode {self.table['episode_id'][row]}, step {self.table['t'][row]})"
 
