@@ -11,6 +11,7 @@ from decpomdp.core.minimal import minimised
 from decpomdp.engines.cluster import Cluster
 from decpomdp.engines.threads import serial_products
 from decpomdp.filtering.layout import lay_out
+from decpomdp.io.runs import team_digest
 from decpomdp.learners.behaviour import with_denominators
 from decpomdp.learners.loop import Loop
 from decpomdp.learners.posterior import TeamPosterior
@@ -97,7 +98,8 @@ def learn_from_episodes(
         **asdict(options),
         "truncation": nodes,
         "prior": believed.text,
-        "begin": begin if isinstance(begin, str) else "team",
+        "begin": begin if isinstance(begin, str) else f"team {team_digest(begin)}",
+        "time_limit": limit,
         "seed": key,
     }
     return BayesFit(
