@@ -3,7 +3,10 @@
 python benchmarks/sumo.py table [FOLDER]                        everything: learn, then both tables
 python benchmarks/sumo.py learn [TEAM.json [ITERATIONS [SEED [SIDE [START.json]]]]]
 python benchmarks/sumo.py compare TEAM.json [SIDE [SEEDS [DECISIONS [RATE [FILE.csv]]]]]
+python benchmarks/sumo.py course TEAM.json [SIDE [SEEDS [DECISIONS]]]   how many wait, by the time of the episode
 python benchmarks/sumo.py speed                                 decisions a second
+
+What FILE.csv has already is not played again: a comparison that was cut off goes on.
 
 Needs decpomdp[sumo].
 """
@@ -16,6 +19,7 @@ from pathlib import Path
 
 from decpomdp.experiments.sumo import (
     MEASURES,
+    PROGRAMS,
     TEST_SEED,
     Score,
     Trial,
@@ -54,17 +58,54 @@ def compare(path, side="4", seeds=str(SEEDS), decisions=str(DECISIONS), rate=str
     grid = SumoGrid(int(side), rate=float(rate))
     teams = {**grid.policies(), "learned": transferred(read_team(path), grid)}
     numbers = [TEST_SEED + k for k in range(int(seeds))]
-    found = scores(grid, teams, numbers, int(decisions), watch=lambda score: print(score, flush=True))
-    if out is not None:
-        with open(out, "w", newline="") as file:
-            writer = csv.DictWriter(file, [field.name for field in fields(Score)])
-            writer.writeheader()
-            writer.writerows(asdict(score) for score in found)
+    found = [] if out is None else kept(out)
+
+    def watch(score):
+        print(score, flush=True)
+        found.append(score)
+        if out is not None:
+            keep(out, found)
+
+    for name in (*PROGRAMS, *teams):
+        left = [seed for seed in numbers if (name, seed) not in {(one.policy, one.seed) for one in found}]
+        some = {name: teams[name]} if name in teams else {}
+        for few in (left[begin : begin + grid.workers] for begin in range(0, len(left), grid.workers)):
+            scores(grid, some, few, int(decisions), () if some else (name,), watch)
     report(found, side, decisions, rate)
 
 
+def kept(path):
+    """The scores of a file; none if there is no file."""
+    if not Path(path).exists():
+        return []
+    kinds = {field.name: field.type for field in fields(Score)}
+    with open(path, newline="") as file:
+        return [Score(**{key: kinds[key](cell) for key, cell in row.items()}) for row in csv.DictReader(file)]
+
+
+def keep(path, found):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Score)])
+        writer.writeheader()
+        writer.writerows(asdict(score) for score in found)
+
+
+def course(path, side="10", seeds=str(SEEDS), decisions=str(DECISIONS)):
+    grid = SumoGrid(int(side))
+    teams = {"actuated": None, **grid.policies(), "learned": transferred(read_team(path), grid)}
+    numbers, parts = [TEST_SEED + k for k in range(int(seeds))], int(decisions) // 30
+    for name, team in teams.items():
+        players, control = (None, name) if team is None else (players_of(team), "agents")
+        played = grid.play_seeds(players, numbers, 30 * parts, control=control)
+        for told, table in (("waiting", played.waits), ("on their way", played.present)):
+            means = table.sum(axis=1).reshape(len(numbers), parts, 30).mean(axis=(0, 2))
+            print(f"{name:14s} {told:12s} by five minutes: " + "  ".join(f"{mean:6.0f}" for mean in means), flush=True)
+    grid.close()
+
+
 def report(found, side, decisions, rate):
-    names = list(dict.fromkeys(score.policy for score in found))
+    known = {score.policy for score in found}
+    names = [name for name in (*PROGRAMS, "random", "longest-queue", "learned") if name in known]
     print(f"\n{side} x {side} lights, {decisions} decisions of 10 s, {rate} vehicles an hour and gate; "
           "mean and 95 % interval over demand seeds")  # fmt: skip
     print("| policy | total waiting (vehicle-hours) | mean travel time (s) | arrived |")
@@ -104,4 +145,4 @@ def speed():
 
 
 if __name__ == "__main__":
-    {"table": table, "learn": learn, "compare": compare, "speed": speed}[sys.argv[1]](*sys.argv[2:])
+    {"table": table, "learn": learn, "compare": compare, "course": course, "speed": speed}[sys.argv[1]](*sys.argv[2:])

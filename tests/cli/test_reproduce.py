@@ -78,3 +78,13 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path):
     kept = list(out.glob("cells/*.json"))
     assert all(json.loads(path.read_bytes())["result"]["whole_seconds"] > 0 for path in kept)
     assert not list(out.rglob("*.part"))
+    again = [*command[:4], "--resume", out]
+    with subprocess.Popen(again, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        while len(list(out.glob("cells/*.json"))) <= len(kept):
+            assert process.poll() is None
+        os.killpg(process.pid, signal.SIGKILL)
+    assert (out / "begun.json").exists()  # it can go on once more
+    (out / "begun.json").unlink()  # as it is at the end
+    over = subprocess.run(again, capture_output=True, text=True, check=False)
+    assert over.returncode == 0
+    assert "the run is finished; nothing was done" in over.stdout + over.stderr

@@ -239,3 +239,15 @@ def test_fifty_kills(tmp_path):
     script = Path(__file__).resolve().parents[2] / "benchmarks/reliability.py"
     done = subprocess.run([sys.executable, script, "--kills", "50"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_stands_behind_two_dashes_stays_there(tmp_path, monkeypatch):
+    from decpomdp.cli import resume
+    from decpomdp.io import run_folder
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    run_folder.begin(tmp_path / "out", ["learn", "--steps", "1000", "--out", "out", "--", "dectiger"])
+    again = resume.recorded(["learn", "--resume", "out", "--quiet"])
+    folder = str(tmp_path / "out")
+    assert again == ["learn", "--steps", "1000", "--out", "out", "--resume", folder, "--quiet", "--", "dectiger"]

@@ -72,3 +72,25 @@ def test_a_table_keeps_every_finished_cell(tmp_path, name, times):
     for path in cells():  # nothing half written
         json.loads(path.read_text())
     assert not list((tmp_path / "out").rglob("*.tmp"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts are sent as signals")
+@pytest.mark.parametrize("quiet", [["--quiet"], []])
+def test_nobody_looks_on_any_more(tmp_path, quiet):
+    """Standard error is a pipe whose reader has gone, as with `| tee log` and Ctrl-C: the best so far is saved."""
+    logged = dp.simulate("dectiger", "random", episodes=3000, horizon=6, seed=1)
+    dp.write_episodes(logged, tmp_path / "e.parquet")
+    learn = ["learn", "e.parquet", "--tolerance", "0", "--sweeps", "100000", "--out", "out", *quiet]
+    with subprocess.Popen(
+        [*COMMAND, *learn], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        log = tmp_path / "out" / "log.txt"
+        while not (log.exists() and log.read_text().count("\n") > 1):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.stderr.close()
+        process.stdout.close()
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(timeout=200)
+    assert dp.read_team(tmp_path / "out" / "team.json").nodes

@@ -179,14 +179,21 @@ def test_the_bootstrap_covers_where_ratios_are_skewed(number, confidence, monkey
 
 
 def test_what_is_missing_is_seen_and_taken_in():
-    """A tenth of the team's doings is missing for sure at the second step; at the first it may be chance."""
+    """A tenth of the team's doings is missing for sure at the second step; at the first it may be chance.
+
+    Taken in is what may be missing at most: 1.64 standard errors more.
+    """
     rng = np.random.default_rng(0)
     ratios = np.stack([rng.exponential(size=400), 0.9 + 0.1 * rng.choice([-1, 1], 400)], axis=1)
     ratios[:, 0] *= 0.97 / ratios[:, 0].mean()
-    share = missing_share(ratios)
+    share = missing_share(ratios, False)
     assert share[0] == 0
-    assert share[1] == pytest.approx(0.1, abs=0.02)
-    assert missing_share(np.full((9, 1), 0.995)) == 0  # next to nothing is not worth a word
+    errors = ratios.std(axis=0) / 20
+    assert share[1] == pytest.approx(1 - ratios[:, 1].mean() + 1.64 * errors[1])
+    assert missing_share(np.full((9, 1), 0.995), False) == 0  # next to nothing is not worth a word
+    assert missing_share(ratios, True)[0] == pytest.approx(0.03 + 1.64 * errors[0])
+    rare = np.where(np.arange(100)[:, None] < 60, 0.5, 1.55)  # 0.92 on average, 1.5 errors below 1
+    assert missing_share(rare, False)[0] > 0.08  # too much to be left to chance
     rewards = np.full((400, 2), 3.0)
     seen = Weighted(rewards, ratios, np.zeros(2), ratios * rewards, np.zeros((400, 2)))
     ends = np.array([[0.0, 1.0], [8.0, 9.0], [2.0, 4.0]])
@@ -426,7 +433,7 @@ def test_ends_are_within_what_rewards_allow():
 
 def test_equal_rewards_are_no_range():
     model, behaviour, team = mild()
-    logged = dp.simulate(model, behaviour, 200, 3, seed=1)
+    logged = dp.simulate(model, behaviour, 200, 3, seed=2)
     dull = replace(logged, rewards=np.zeros(logged.steps))
     (said,) = offpolicy_value(dull, team).warnings
     assert said.startswith("every reward of the data is 0, and the guarantee takes it that no other is possible")

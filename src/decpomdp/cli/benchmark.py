@@ -1,6 +1,5 @@
 """`decpomdp benchmark`."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -47,7 +46,7 @@ def benchmark(
     plan = Plan(chosen, wanted, seeds, time_limit, steps, threads)
     with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
         where = cluster or jobs or 1
-        run_table(out, plan, where, f"{__name__}:learned", lambda line: print(line, file=sys.stderr, flush=True))
+        run_table(out, plan, where, f"{__name__}:learned", lambda line: words.aside(f"{line}\n"))
     lines = list(lines_of(out, plan))
     if as_json:
         words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())

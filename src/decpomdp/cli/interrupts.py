@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from decpomdp.cli import words
@@ -63,7 +63,8 @@ class Interrupts:
         """End the process. After an interrupt do not wait for threads that are still at work."""
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
-                stream.flush()
+                with suppress(OSError, ValueError):  # nobody reads it any more
+                    stream.flush()
         if self.times:
             os._exit(code)
         sys.exit(code)

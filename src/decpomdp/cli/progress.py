@@ -3,6 +3,7 @@
 import sys
 import time
 
+from decpomdp.cli import words
 from decpomdp.core import Row
 from decpomdp.core.progress import in_words
 
@@ -24,8 +25,7 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         if self.width:
-            sys.stderr.write("\r" + " " * self.width + "\r")
-            sys.stderr.flush()
+            words.aside("\r" + " " * self.width + "\r")
 
     def __call__(self, row: Row) -> None:
         now = time.monotonic()
@@ -34,8 +34,7 @@ class Progress:
         self.shown = now
         line = in_words(row, self.columns)
         if self.live:
-            sys.stderr.write("\r" + line.ljust(self.width))
+            words.aside("\r" + line.ljust(self.width))
             self.width = max(self.width, len(line))
         else:
-            sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+            words.aside(line + "\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from decpomdp.cli import engine, words
+from decpomdp.cli import engine, resume, words
 
 if TYPE_CHECKING:
     from decpomdp.experiments.crew import Progress
@@ -37,29 +37,34 @@ def reproduce(
     as_json: words.Json = False,
     engine_name: engine.Engine = engine.THREADS,
     scheduler: engine.Scheduler = None,
+    resumed: resume.Resume = None,
 ) -> None:
     """Compute the tables and figures of the paper, beside its published numbers, on one page.
 
-    Ctrl-C keeps every finished cell; the same command goes on from there.
+    Finished cells are kept, however it is cut off; the same command, or --resume with its folder, goes on from there.
     """
     from decpomdp.engines.threads import default_threads
     from decpomdp.experiments import reproduction
     from decpomdp.experiments.crew import run_cells
+    from decpomdp.io import run_folder
     from decpomdp.report.reproduced import write_reproduced
 
     kind = "quick" if quick else "full"
     names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
     try:
         here = engine.jobs_here(jobs, scheduler)
+        reproduction.open_folder(out)
+        if resumed is None:
+            run_folder.begin(out, resume.given.get())
         with Shower() as tell, engine.opened(engine_name, scheduler, here) as cluster:
             if cluster is not None:  # what it has finished is not computed again
-                reproduction.open_folder(out)
                 run_cells(out, reproduction.cells_of(names, efforts), cluster, tell)
             shown = reproduction.reproduce(names, efforts, out, jobs or default_threads(), tell)
     except KeyboardInterrupt:
         words.note(f"finished cells are kept in {out}; the same command goes on from there")
         raise
     page = write_reproduced(shown, out, kind)
+    run_folder.finish(out)
     claims = [claim for each in shown if each.experiment.name in names for claim in each.claims]
     told = [{"says": claim.says, "seen": claim.seen, "evidence": claim.evidence} for claim in claims]
     lines = [f"{claim.seen:<6} {claim.says}" for claim in claims]
@@ -77,8 +82,7 @@ class Shower:
 
     def __exit__(self, *_: object) -> None:
         if self.width:
-            sys.stderr.write("\r" + " " * self.width + "\r")
-            sys.stderr.flush()
+            words.aside("\r" + " " * self.width + "\r")
 
     def __call__(self, progress: "Progress") -> None:
         ends = progress.done in (0, progress.todo)
@@ -88,11 +92,10 @@ class Shower:
         self.last = now
         line = told(progress)
         if self.live:
-            sys.stderr.write("\r" + line.ljust(self.width))
+            words.aside("\r" + line.ljust(self.width))
             self.width = max(self.width, len(line))
         else:
-            sys.stderr.write(line + "\n")
-        sys.stderr.flush()
+            words.aside(line + "\n")
 
 
 def told(progress: "Progress") -> str:

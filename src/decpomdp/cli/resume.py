@@ -13,7 +13,8 @@ import typer
 
 from decpomdp.cli.engine import NAMES as ELSEWHERE
 
-COMMANDS = ("learn", "plan")
+COMMANDS = ("learn", "plan", "reproduce")
+CELLS = "cells"  # folder of what `reproduce` has finished
 OPTION, BESIDE = "--resume", ("--quiet", "--json")
 given: ContextVar[tuple[str, ...]] = ContextVar("given", default=())  # the arguments of the command that is being run
 
@@ -44,10 +45,11 @@ def recorded(arguments: Sequence[str]) -> list[str]:
         return list(arguments)
     from decpomdp.core.errors import InputError
     from decpomdp.io.files import words
-    from decpomdp.io.run_folder import check_same, read_begun
+    from decpomdp.io.run_folder import BEGUN, check_same, read_begun
 
     folder, beside = _parsed(arguments[1:])
-    begun = read_begun(folder)
+    over = arguments[0] == "reproduce" and (folder / CELLS).is_dir() and not (folder / BEGUN).exists()
+    begun = None if over else read_begun(folder)
     if begun is None:
         raise OverAlready(f"{folder}: the run is finished; nothing was done")
     if begun.arguments[:1] != [arguments[0]]:
@@ -58,7 +60,8 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     except (OSError, ValueError) as error:  # ValueError: no path at all
         raise InputError(f"{begun.folder}: the run began in this folder: {words(error)}") from None
     began = _without_place(begun.arguments) if set(ELSEWHERE) & set(beside) else begun.arguments
-    return [*began, OPTION, str(folder), *beside]
+    end = began.index("--") if "--" in began else len(began)  # what follows that are no options
+    return [*began[:end], OPTION, str(folder), *beside, *began[end:]]
 
 
 def _without_place(arguments: Sequence[str]) -> list[str]:

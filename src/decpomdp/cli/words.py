@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -60,7 +61,14 @@ def fail(message: str) -> None:
 
 def note(message: str) -> None:
     """A line beside the result."""
-    sys.stderr.write(plain(" ".join(message.split())) + "\n")
+    aside(plain(" ".join(message.split())) + "\n")
+
+
+def aside(text: str) -> None:
+    """On standard error, if anybody reads it: work must not be lost because whoever looked on has gone."""
+    with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, none at all
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def plain(line: str) -> str:

@@ -33,7 +33,7 @@ from decpomdp.evaluation.offpolicy_estimates import NAMES, Weighted, weighted
 from decpomdp.evaluation.offpolicy_intervals import mean_at_least
 from decpomdp.evaluation.offpolicy_missing import joined, missing_share
 from decpomdp.evaluation.offpolicy_ratios import log_ratios
-from decpomdp.evaluation.offpolicy_warnings import warnings_of
+from decpomdp.evaluation.offpolicy_warnings import never_taken, warnings_of
 from decpomdp.io.episodes import read_episodes
 
 HUGE = 1e280  # so that even their sum is finite
@@ -178,10 +178,11 @@ def offpolicy_value(
         raise InputError("episodes: expected at least 2 to estimate a value with an interval, got 1")
     span = _range(episodes, steps, reward_range)
     logs = log_ratios(episodes, team, checked_threads(threads))
+    never = never_taken(episodes, team)
     with engine.serial_products(), np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
         shares = weighted(episodes, logs, steps, factor)
         ends, values = bootstrap(shares, draws, confidence, key)
-        lacking = missing_share(shares.ratios)
+        lacking = missing_share(shares.ratios, bool(never))
         low, high = np.outer(span, factor ** np.arange(steps, dtype=np.float64))  # [t]
         ends = _possible(joined(ends, shares, lacking, low, high), values, low.sum(), high.sum())
     if not (np.all(np.isfinite(ends)) and np.all(np.isfinite(values))):
@@ -201,7 +202,7 @@ def offpolicy_value(
         episodes=episodes.count,
         horizon=steps,
         discount=factor,
-        warnings=warnings_of(episodes, team, shares, lacking, sizes, reward_range is None),
+        warnings=warnings_of(episodes, never, shares, lacking, sizes, reward_range is None),
     )
 
 

@@ -9,8 +9,9 @@ is there, R_t; the other two, that it earned nothing, and are too small (or too 
 together with their own standard errors. So
 
   * their intervals also hold that of the self-normalised estimate, which has the deficit taken out;
-  * where the deficit is more than chance, what is missing may have earned anything from `low` to `high`: the interval
-    goes further down by sum_t d^t (1 - w_t) (R_t - low), further up by sum_t d^t (1 - w_t) (high - R_t).
+  * where the deficit is more than chance or too large to be left to it, or something is surely missing, that may have
+    earned anything from `low` to `high`. With m_t = 1 - w_t + 1.64 standard errors, the share that is missing at most,
+    the interval goes further down by sum_t d^t m_t (R_t - low), further up by sum_t d^t m_t (high - R_t).
 """
 
 import numpy as np
@@ -21,13 +22,19 @@ from decpomdp.evaluation.offpolicy_estimates import Weighted, inverse
 Floats = NDArray[np.float64]
 
 FEWEST = 0.99  # a mean ratio below this is worth a word,
-ERRORS = 2.5  # if it is this many standard errors below 1
+ERRORS = 2.5  # if it is this many standard errors below 1;
+FEW = 0.95  # one below this always: standard errors are too small themselves where large ratios are missing
+MARGIN = 1.64  # standard errors, of one side of 90 %: the mean ratio may be this much too high
 
 
-def missing_share(ratios: Floats) -> Floats:
-    """[t]: how much of the team's doings is missing at each step; 0 where it may be chance."""
+def missing_share(ratios: Floats, surely: bool) -> Floats:
+    """[t]: how much of the team's doings is missing at each step, at most; 0 where it may be chance.
+
+    `surely`: the team does something that the data never show.
+    """
     means, errors = ratios.mean(axis=0), ratios.std(axis=0) / np.sqrt(len(ratios))
-    return np.where((means < FEWEST) & (means + ERRORS * errors < 1), 1 - means, 0.0)
+    lacking = (means < FEW) | ((means < FEWEST) & (means + ERRORS * errors < 1))
+    return np.where(lacking | surely, np.clip(1 - means + MARGIN * errors, 0.0, 1.0), 0.0)
 
 
 def joined(ends: Floats, weighted: Weighted, share: Floats, low: Floats, high: Floats) -> Floats:

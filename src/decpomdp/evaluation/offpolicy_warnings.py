@@ -5,6 +5,7 @@ import numpy as np
 from decpomdp.core import Episodes, Team
 from decpomdp.core.minimal import minimised
 from decpomdp.evaluation.offpolicy_estimates import LARGEST, Weighted
+from decpomdp.evaluation.offpolicy_missing import FEWEST
 
 # Effective episodes below which an estimate is not to be relied on. A higher limit would not help: data that lack the
 # episodes of the largest ratios have the larger sample sizes. Their mean ratio gives them away (`offpolicy_missing`).
@@ -12,10 +13,18 @@ ENOUGH = 10.0
 
 
 def warnings_of(
-    episodes: Episodes, team: Team, shares: Weighted, lacking: np.ndarray, sizes: np.ndarray, range_from_data: bool
+    episodes: Episodes,
+    never: list[str],
+    shares: Weighted,
+    lacking: np.ndarray,
+    sizes: np.ndarray,
+    range_from_data: bool,
 ) -> tuple[str, ...]:
-    """Why the estimates are not to be relied on; lacking[t]: what share is missing, sizes[t]: effective episodes."""
-    said = [*_never_taken(episodes, team)]
+    """Why the estimates are not to be relied on.
+
+    `never`: what `never_taken` says; lacking[t]: what share is missing at most; sizes[t]: effective episodes.
+    """
+    said = [*never]
     seen = episodes.rewards[episodes.times() < len(sizes)]
     if range_from_data and seen.min() == seen.max():
         said.append(
@@ -30,10 +39,12 @@ def warnings_of(
             f"the effective sample size falls to {sizes[t]:.3g} of {episodes.count} episodes at step {t}: "
             f"do not rely on the estimates; collect more episodes, or closer to the team"
         )
-    if lacking.any():
-        t = int((lacking > 0).argmax())
+    means = shares.ratios.mean(axis=0)
+    short = (lacking > 0) & (means < FEWEST)
+    if short.any():
+        t = int(short.argmax())
         said.append(
-            f"from step {t} the ratios average {1 - lacking[t]:.3g} where 1 is expected: some of what the team does "
+            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: some of what the team does "
             f"there is missing from the data or rare in them, and may have earned anything; intervals allow for it"
         )
     if (shares.top >= LARGEST).any():
@@ -41,7 +52,7 @@ def warnings_of(
     return tuple(said)
 
 
-def _never_taken(episodes: Episodes, team: Team) -> list[str]:
+def never_taken(episodes: Episodes, team: Team) -> list[str]:
     """Actions that a reachable node of the team may take and that the data never show."""
     said = []
     for n, (agent, controller) in enumerate(zip(episodes.agents, minimised(team).controllers, strict=True)):
