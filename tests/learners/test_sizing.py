@@ -72,7 +72,7 @@ def test_sizes_that_are_given_stay():
 
 @pytest.mark.parametrize(
     ("use", "sizes"),
-    [([10.0, 0.0], [1, 2, 3]), ([5.0] * 12 + [0.0], [1, 2, 3, 11, 13])],
+    [([10.0, 0.0], [1, 2, 3, 4, 5, 6]), ([5.0] * 12 + [0.0], [1, 2, 3, 4, 5, 6, 11, 13])],
 )
 def test_fresh_beginnings_are_of_few_nodes_and_of_one_less_and_more_than_are_in_use(use, sizes):
     posterior, counts = setting(use)

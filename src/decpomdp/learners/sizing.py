@@ -15,7 +15,7 @@ from decpomdp.learners.priors import MOST_NODES
 # DEPARTS: the paper only says that the truncation is the occupancy and some nodes more; no bound decides there
 SPARE = 2  # empty nodes kept in the truncation for what the data may still ask for
 TRIES = 24  # nodes that may be merged one at a time before a fit ends
-FEW = (1, 2, 3)  # nodes that a fit may begin with afresh before it ends
+FEW = (1, 2, 3, 4, 5, 6)  # nodes that a fit may begin with afresh before it ends
 
 Change = Callable[[Counts], Counts]
 
