@@ -29,6 +29,7 @@ def test_stochastic_teams_are_not_deterministic():
     assert isinstance(chain_of(model, dp.Team.uniform(model)), TeamOnModel)
 
 
+@pytest.mark.slow
 def test_large_machines_take_little_time():
     """Mars with two machines of 100 nodes: 2.6 million pairs, of which few are met."""
     rng = np.random.default_rng(0)

@@ -423,7 +423,9 @@ def terms_of_the_bound(kind):
         yield name, lambda agent: sweeps.kl_beta(agent["sigma_hat"], agent["eta_hat"], 1, 2.0).sum()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind == "each" else kind for kind in KINDS]
+)
 def test_the_bound_is_stationary_where_the_sweep_stands_still(rng, kind):
     """Leaving out, doubling or miscounting a divergence would move the top of the bound away from the updates."""
     episodes = random_episodes(rng, lengths=(2, 2))

@@ -64,7 +64,7 @@ class SumoGrid:
     """
 
     repeatable = plays_teams = True
-    side_by_side = SIDE_BY_SIDE  # episodes of a batch, at most
+    side_by_side = 4  # episodes of a batch, for who can choose: more are more processes, not more speed
     pace = PACE  # joint steps a second, about: who plays much should know
 
     def __init__(

@@ -1,0 +1,147 @@
+"""One controller for agents that are alike, and sizes that a slow simulator can afford; without SUMO."""
+
+from time import sleep
+
+import numpy as np
+import pytest
+
+from decpomdp.core import Agent, Episodes, Step, Team
+from decpomdp.interaction.sbpr import sbpr
+from decpomdp.interaction.sbpr_crowd import CrowdWindow
+from decpomdp.interaction.sbpr_crowd_alike import learn_own, play_own, shares
+from decpomdp.interaction.sbpr_crowd_scale import LEAST, LOOPS, TEAMS, affordable, scaled
+from decpomdp.interaction.sbpr_play import Finished, Ground
+from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.sbpr_starts import by_action
+from decpomdp.rollouts import simulate
+from decpomdp.rollouts.batch import play_batch
+from decpomdp.sumo.grid import PACE, SumoGrid
+
+MANY = 12
+NOISE = 30.0  # of the team's reward: what one agent earns, 0 or 1, drowns in it
+FULL = SbprSettings()
+
+
+class Echo:
+    """Every agent sees a coin and is to name it; the team's reward is how many did, and noise."""
+
+    repeatable, discount, name = True, 0.9, "echo"
+    agents = tuple(Agent(f"e{n}", ("heads", "tails"), ("heads", "tails")) for n in range(MANY))
+
+    def __init__(self, pause=0.0):
+        self.pause = pause
+
+    def reset(self, episodes, seed):
+        self.random = np.random.default_rng(seed)
+        self.coins = self.random.integers(2, size=(episodes, MANY))
+        return self.coins
+
+    def step(self, actions):
+        sleep(self.pause * len(actions))
+        named = (np.asarray(actions) == self.coins).sum(axis=1)
+        self.coins = self.random.integers(2, size=self.coins.shape)
+        return Step(self.coins, named + NOISE * self.random.normal(size=len(named)), np.zeros(len(named), bool))
+
+
+class AlikeEcho(Echo):
+    """The same, and it says what is every agent's own."""
+
+    def play_own(self, players, episodes, horizon, seed, threads=None):
+        paths = play_batch(self, players, episodes, horizon, seed).paths
+
+        def own(table):
+            return table.reshape(episodes, horizon, MANY).swapaxes(1, 2).reshape(-1)
+
+        seen, acted = own(paths.observations), own(paths.actions)
+        offsets = np.arange(episodes * MANY + 1) * horizon
+        chance = np.minimum(own(paths.behaviour), np.float32(1))[:, None]
+        return Episodes(
+            self.agents[:1], offsets, seen[:, None], acted[:, None], chance, (seen == acted).astype(float), 0.9
+        )
+
+
+def named(fit):
+    """Share of the coins that the team names, without the noise."""
+    played = simulate(Echo(), fit.team, 200, 10, seed=5)
+    return float((played.observations == played.actions).mean())
+
+
+def test_agents_that_are_alike_learn_from_each_other():
+    """The same steps teach them nothing when everyone looks for its own part in the team's reward."""
+    shared, alone = (sbpr(kind(), steps=6000, seed=0) for kind in (AlikeEcho, Echo))
+    assert named(shared) > 0.9
+    assert named(alone) < 0.75
+    assert all(controller == shared.team.controllers[0] for controller in shared.team.controllers)
+    assert sbpr(AlikeEcho(), steps=6000, seed=0).team == shared.team
+    assert shared.trace[-1]["steps"] <= 6000
+
+
+def test_who_begins_unlike_learns_alone():
+    echo = AlikeEcho()
+    ground = Ground(echo, None, None, 0, None)
+    alike = by_action(echo, 0.8)
+    other = Team.of(echo, [by_action(echo, 0.7).controllers[0], *alike.controllers[1:]])
+    assert shares(ground, alike)
+    assert not shares(ground, other)
+    assert not shares(Ground(Echo(), None, None, 0, None), alike)
+    assert shares(Ground(SumoGrid(4, workers=1), None, None, 0, None), Team.uniform(SumoGrid(4)))
+
+
+def test_own_episodes_count_as_joint_steps_and_tell_everybody_the_same():
+    echo = AlikeEcho()
+    ground, team = Ground(echo, None, 100, 0, None), by_action(echo, 0.8)
+    window = CrowdWindow(1, 20.0, 0.9, 1)
+    window.add(play_own(ground, team, 5, 10))
+    assert ground.steps == 50
+    learnt = learn_own(window, team)
+    assert len(learnt.visits) == len(learnt.gains) == MANY
+    assert learnt.episodes == 5 * MANY
+    assert learnt.sample_size == pytest.approx(5 * MANY, rel=1e-4)
+    with pytest.raises(Finished, match="steps"):
+        play_own(ground, team, 6, 10)
+
+
+def test_sizes_fit_what_can_be_afforded():
+    assert scaled(FULL, np.inf, 59, 135) is FULL
+    for steps in (20_000.0, 200_000.0, 2_000_000.0):
+        small = scaled(FULL, steps, 59, 135)
+        spent = LOOPS * (small.crowd_pause * small.crowd_batch * 59 + TEAMS * small.tests * 135)
+        assert 0.7 * steps < spent < 1.3 * steps
+        assert small.crowd_batch <= FULL.crowd_batch
+        assert small.tests <= FULL.tests
+    least = scaled(FULL, 10.0, 59, 135)
+    assert (least.crowd_batch, least.tests) == (LEAST, LEAST)
+    assert scaled(SbprSettings(crowd_batch=1, tests=1), 10.0, 59, 135).tests == 1  # never more than was asked for
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"steps": 700}, 700),
+        ({"steps": 700, "time_limit": 5.0}, 700),  # a function of the settings: no clock
+        ({"iterations": 3, "time_limit": 5.0}, np.inf),
+        ({}, np.inf),
+    ],
+)
+def test_limits_say_what_can_be_afforded(given, found):
+    ground = Ground(Echo(), given.get("time_limit"), given.get("steps"), 0, None)
+    assert affordable(ground, given.get("iterations"), 500, 10) == found
+    assert ground.steps == 0
+
+
+def test_a_simulator_may_say_how_slow_it_is():
+    grid = SumoGrid(4, workers=1)
+    grid.reset = lambda episodes, seed: np.zeros((episodes, 16), np.int16)  # nothing is to be played here
+    assert affordable(Ground(grid, None, None, 0, None), None, 500, 59) == 600 * PACE
+    assert affordable(Ground(grid, 60.0, None, 0, None), 5, 500, 59) == 600 * PACE
+
+
+def test_a_rehearsal_measures_the_speed():
+    pause = 0.002
+    ground = Ground(Echo(pause), 4.0, None, 0, None)
+    steps = affordable(ground, None, 500, 10)
+    assert 0.02 * 4 / pause < steps < 1.01 * 4 / pause  # at most as fast as it can be, however busy the machine is
+    assert ground.steps > 0
+    fit = sbpr(AlikeEcho(pause), time_limit=4.0, seed=0)
+    assert fit.trace[-1]["episodes"] < FULL.crowd_batch
+    assert np.isfinite(fit.trace[-1]["value"])
