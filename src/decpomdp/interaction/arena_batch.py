@@ -1,12 +1,16 @@
-"""The general door: any simulator, through its own `reset` and `step`."""
+"""The general door: any simulator, through its own `reset` and `step`.
 
-from collections.abc import Callable
+A simulator that cannot play many episodes at a time says how many by a member `side_by_side`.
+"""
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, InputError
+from decpomdp.core import NO_OBSERVATION, InputError, Simulator
 from decpomdp.core.agent import check_symbols
+from decpomdp.engines.clock import Clock
 from decpomdp.interaction.arena import BATCH, Arena, unexplored
 from decpomdp.interaction.machine import Plan, pack
 from decpomdp.interaction.played import best, join, room, take
@@ -25,34 +29,39 @@ class BatchArena(Arena):
 
     concurrent = False
 
+    def __init__(self, simulator: Simulator, clock: Clock, limit: float = np.inf) -> None:
+        super().__init__(simulator, clock, limit)
+        self.batch = min(BATCH, int(getattr(self.simulator, "side_by_side", BATCH)))
+
     def _returns(
         self, plan: Plan, window: Window, horizon: int, seed: int, first: int, out: NDArray[np.float64]
     ) -> None:
-        for begin in range(0, len(out), BATCH):
-            part = out[begin : begin + BATCH]
-            played = self._follow(plan, window, len(part), horizon, seed, first + begin)
-            part[:] = self._discounted(played, window.begin)
+        for begin, count in self._batches(len(out)):
+            played = self._follow(plan, window, count, horizon, seed, first + begin)
+            out[begin : begin + count] = self._discounted(played, window.begin)
 
     def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> Played:
         def choose(first: int, t: int, seen: Batch, nodes: Batch, actions: Batch) -> None:
             kernels.sample_batch(soft, key_of(seed), first, t, seen, nodes, actions)
 
-        parts = [
-            self._play(choose, min(BATCH, episodes - first), horizon, seed, first)
-            for first in range(0, episodes, BATCH)
-        ]
-        return join(parts)
+        return join([self._play(choose, count, horizon, seed, first) for first, count in self._batches(episodes)])
 
     def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> Played:
         kept = None
-        for first in range(0, episodes, BATCH):
-            played = self._follow(plan, window, min(BATCH, episodes - first), horizon, seed, first)
+        for first, many in self._batches(episodes):
+            played = self._follow(plan, window, many, horizon, seed, first)
             both = played if kept is None else join([kept, played])
             kept = take(both, best(self._discounted(both, window.begin), count))
         return kept if kept is not None else room(0, horizon, len(plan))
 
     def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> Played:
-        return self._follow(plan, unexplored(len(plan)), episodes, horizon, seed, 0)
+        alone = unexplored(len(plan))
+        parts = [self._follow(plan, alone, count, horizon, seed, first) for first, count in self._batches(episodes)]
+        return join(parts)
+
+    def _batches(self, episodes: int) -> Iterator[tuple[int, int]]:
+        """First episode and number of episodes of every batch that is played side by side."""
+        return ((first, min(self.batch, episodes - first)) for first in range(0, episodes, self.batch))
 
     def _discounted(self, played: Played, begin: int) -> NDArray[np.float64]:
         weights = self.discount ** np.arange(played.rewards.shape[1], dtype=np.float64)

@@ -74,7 +74,7 @@ def sbpr(
         trace=tuple(loop.trace),
         stopped=stopped,
         seconds=ground.seconds(),
-        settings={**told, "prior": believed.text, **chosen.row()},
+        settings={**told, "prior": believed.text, **loop.settings.row()},
         posterior=loop.posterior,
         decided=minimised(team.decided()),
     )
