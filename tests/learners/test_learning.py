@@ -201,7 +201,7 @@ def test_the_same_for_any_number_of_threads(prior, monkeypatch):
     assert fits[0].team == fits[1].team == fits[2].team
     assert [row["bound"] for row in fits[0].trace] == [row["bound"] for row in fits[1].trace]
     other = learn_from_episodes(episodes, prior_named(prior), "random", settings=settings, seed=5)
-    assert other.team != fits[0].team
+    assert other.trace[0]["bound"] != fits[0].trace[0]["bound"]  # the end may be the same: whatever began best
 
 
 @quiet

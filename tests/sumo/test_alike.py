@@ -84,7 +84,13 @@ def test_who_begins_unlike_learns_alone():
     assert shares(ground, alike)
     assert not shares(ground, other)
     assert not shares(Ground(Echo(), None, None, 0, None), alike)
-    assert shares(Ground(SumoGrid(4, workers=1), None, None, 0, None), Team.uniform(SumoGrid(4)))
+
+
+@pytest.mark.slow  # needs libsumo
+def test_lights_are_alike():
+    grid = SumoGrid(4, workers=1)
+    assert shares(Ground(grid, None, None, 0, None), Team.uniform(grid))
+    grid.close()
 
 
 def test_own_episodes_count_as_joint_steps_and_tell_everybody_the_same():

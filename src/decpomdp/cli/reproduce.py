@@ -53,10 +53,10 @@ def reproduce(
     names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
     try:
         here = engine.jobs_here(jobs, scheduler)
-        reproduction.open_folder(out)
-        if resumed is None:
-            run_folder.begin(out, resume.given.get())
         with Shower() as tell, engine.opened(engine_name, scheduler, here) as cluster:
+            reproduction.open_folder(out)
+            if resumed is None:
+                run_folder.begin(out, resume.given.get())
             if cluster is not None:  # what it has finished is not computed again
                 run_cells(out, reproduction.cells_of(names, efforts), cluster, tell)
             shown = reproduction.reproduce(names, efforts, out, jobs or default_threads(), tell)
