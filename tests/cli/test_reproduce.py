@@ -31,8 +31,8 @@ def said(capsys):
             ["figure9"],
             "expected one of table2, figure1, figure2, appendix, complexity, robustness or all, got 'figure9'",
         ),
-        (["all", "--seeds", "0"], "greater than or equal to 1"),
-        (["all", "--jobs", "0"], "greater than or equal to 1"),
+        (["all", "--seeds", "0"], "--seeds"),
+        (["all", "--jobs", "0"], "--jobs"),
         ([], "Missing argument"),
     ],
 )
