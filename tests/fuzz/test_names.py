@@ -252,3 +252,14 @@ def test_no_label_breaks_c(tmp_path):
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-trigraphs", "-c"]
     done = subprocess.run(["cc", *strict, source, "-o", tmp_path / "c.o"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+def test_a_colon_in_a_folder_is_no_address(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    dp.write_episodes(dp.simulate("broadcast", "random", episodes=40, horizon=3, seed=1), "e.parquet")
+    assert (
+        code_of(["learn", "e.parquet", "--prior", "fixed:3", "--sweeps", "3", "--quiet", "--out", "run-fixed:3"]) == 0
+    )
+    assert dp.read_run("run-fixed:3").trace
+    assert code_of(["report", "run-fixed:3"]) == 0

@@ -212,7 +212,8 @@ def read_trace(path: Path) -> dict[str, list[Any]]:
     import pyarrow.parquet as pq
 
     try:
-        columns: dict[str, list[Any]] = pq.read_table(path).to_pydict()
+        with open(path, "rb") as file:  # a name alone may look like an address to pyarrow, with a colon in it
+            columns: dict[str, list[Any]] = pq.read_table(file).to_pydict()
     except (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
         raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
     return columns
