@@ -69,12 +69,13 @@ def expand(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> 
     chosen[rng.integers(len(plan))] = True
     limit = sizes.settings.skeleton_nodes
     pairs = zip(plan, chosen, strict=True)
-    larger = tuple(_expanded(machine, limit, rng) if more else machine for machine, more in pairs)
+    larger = tuple(expanded(machine, limit, rng) if more else machine for machine, more in pairs)
     careful = sizes.bold._replace(exploration=sizes.short.exploration, confidence=sizes.short.confidence)
     return ascend(arena, larger, careful if rng.random() < 0.5 else sizes.bold, seed_of(rng), free=False)
 
 
-def _expanded(machine: Machine, limit: int, rng: np.random.Generator) -> Machine:
+def expanded(machine: Machine, limit: int, rng: np.random.Generator) -> Machine:
+    """The machine with some more memory, if the limit allows; it acts as before."""
     if rng.random() < 0.5:
         shares = [rng.random(machine.nodes) < share for share in SPLIT_SHARES]
         options = (changes.split(machine, {1 + int(i) for i in np.flatnonzero(part)}, limit) for part in shares)

@@ -17,6 +17,8 @@ REAL = 0.01  # standard deviations of a return: what counts as a gain here
 PATIENCE = 16  # hops without one after which a challenger that is behind makes way
 STUCK = 40  # hops without one after which the best plan gets only half of the turns
 TURNS = 4  # in which the best one and the challenger share
+POLISH = 60  # the same, after which the neighbours of the best plan are all looked at ...
+AGAIN = 12  # ... and after which once more, every time that led nowhere
 LAST = 0.65  # of the search, from when on only the best one counts: polish takes time
 
 
@@ -27,10 +29,16 @@ class Island(NamedTuple):
     score: float  # on the episodes that all plans are scored on: for choosing
     tally: Tally  # on all its episodes: for reporting
     idle: int = 0  # hops since its last real gain
+    looked: int = 0  # times that its neighbours were looked at
 
     def tried(self, verdict: Verdict) -> "Island":
         """After a hop from here that led nowhere."""
         return self._replace(tally=self.tally.plus(verdict.old), idle=self.idle + 1)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether it is time for its neighbours."""
+        return self.idle >= POLISH + AGAIN * self.looked
 
 
 def real(verdict: Verdict) -> bool:

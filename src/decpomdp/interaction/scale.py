@@ -22,6 +22,7 @@ UPDATES, EPISODES = 25, 20  # of the smallest core step that is worth its while 
 EIGHT = 8  # ... when so many can be afforded
 LAST = 1 / 50  # of all steps, for the last look of a test
 SHARE = 1 / 120  # of all steps, for one full core step
+CONTEST = 1 / 2000  # of all steps, for one heat of a contest between neighbours
 FEW_NODES = 12  # per agent: controllers are to be read by people
 MANY_NODES = 24  # for who waits long enough that the last thousandth of the value matters
 LONG = 3e9  # steps from which on that is so: some minutes of a compiled model
@@ -50,6 +51,7 @@ class Sizes:
     fold_episodes: int
     race_episodes: int
     mutants: int
+    contest: float  # joint steps of a heat
     stages: Stages
 
     def at(self, progress: float) -> "Sizes":
@@ -125,6 +127,7 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
         fold_episodes=max(round(200 * poor), 10, round(4000 * ratio)),
         race_episodes=max(round(20 * fewer), round(200 * ratio**0.5)),
         mutants=max(4, round(64 * fewer)),
+        contest=steps * CONTEST,
         stages=Stages(first, int(min(settings.stages + looks, affordable_looks)), testing, settings.certain, smallest),
     )
 

@@ -1,7 +1,8 @@
 """The default method of learning by interaction: a portfolio of starts, then iterated local search.
 
     islands = the best of the portfolio, large and small
-    repeat: hop from an island; accept what a paired test on fresh episodes finds better; replace who falls behind
+    repeat: hop from an island; accept what a paired test on fresh episodes finds better; replace who falls behind;
+            when the best one is stuck, look at all its neighbours
 
 It only ever plays episodes. What is returned at any moment is the best team so far, already folded and within the size
 cap. Work is done in rounds of a fixed number of pieces, each with its own random numbers, and decisions are taken
@@ -19,18 +20,21 @@ from decpomdp.core.fit import Fit, Row, Watch, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.crew import Crew
+from decpomdp.interaction.crew import Crew, Work
 from decpomdp.interaction.hops import graft, hop, seed_of
 from decpomdp.interaction.islands import Island, Islands, real
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of
+from decpomdp.interaction.neighbours import polish, refine
 from decpomdp.interaction.portfolio import entries
 from decpomdp.interaction.scale import Sizes, affordable, sizes_for, tiny
 from decpomdp.interaction.search_state import SearchState, go_on, state_of
 from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.trial import Tally, Verdict, eager, trial
+from decpomdp.interaction.trial import PATIENT, Tally, Verdict, eager, trial
 from decpomdp.rollouts import as_simulator
 
 SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
+POLISHING = 0.5  # of all steps, at most, for looking at the neighbours of the best plan
+REFINING = 3  # every so many times it is those of a plan with more memory
 SECONDS = 60.0  # when no limit is given at all
 
 
@@ -91,6 +95,7 @@ class Search:
         self.entries, self.found = 0, list[Island]()  # of the portfolio: tried, and what came of them
         self.searched = 0.0  # progress when the portfolio was left
         self.progress = 0.0  # of the search that follows, when the round began
+        self.polished = 0  # joint steps that looking at neighbours took
         nothing = Island(constant(simulator), -np.inf, Tally())
         self.islands = Islands(nothing, settings.islands, settings.island_share)
         self.turns: list[int | None] = []  # of the round: which island every hop starts from
@@ -163,14 +168,44 @@ class Search:
         while True:
             self.keeper.offer(lambda: state_of(self))
             self.progress = min(1.0, (self.crew.progress() - self.searched) / max(1e-9, 1 - self.searched))
-            self.turns = self.islands.turns(self.round, self.progress)
-            results = self.crew.round(self.round, self._attempt)
-            for number, result in zip(self.turns, results, strict=True):
-                if result is not None:
-                    self._consider(number, result)
-            self.islands.rank()
-            if None in results:
-                raise Finished
+            if self._stuck():
+                self._look_around()
+            else:
+                self.turns = self.islands.turns(self.round, self.progress)
+                self._all(self._attempt)
+
+    def _all(self, work: Work[Attempt]) -> None:
+        """A round, and what comes of it."""
+        results = self.crew.round(self.round, work)
+        for number, result in zip(self.turns, results, strict=True):
+            if result is not None:
+                self._consider(number, result)
+        self.islands.rank()
+        if None in results:
+            raise Finished
+
+    def _look_around(self) -> None:
+        """A round for the neighbours of the best plan."""
+        self.turns, before, steps = [0] * self.round, self.islands.best, self.crew.steps
+        self._all(self._polish)
+        self.polished += self.crew.steps - steps
+        if self.islands.best.plan is before.plan:
+            self.islands.all[0] = self.islands.best._replace(looked=before.looked + 1)
+
+    def _stuck(self) -> bool:
+        """Whether it is time for the neighbours of the best plan; chance that cannot be repeated hides their gains."""
+        enough = self.sizes.contest >= self.sizes.stages.first * self.sizes.testing
+        spared = self.polished <= POLISHING * self.crew.steps
+        return enough and spared and self.crew.arena.repeatable and self.islands.best.stuck
+
+    def _polish(self, k: int, arena: Arena, rng: np.random.Generator) -> Attempt:
+        plan, share = self.islands.best.plan, (k, self.round)
+        if self.islands.best.looked % REFINING < REFINING - 1:
+            kind, candidate = "polish", polish(arena, plan, self.sizes, rng, share)
+        else:
+            kind, candidate = "refine", refine(arena, plan, self.sizes, rng)
+        stages = self.sizes.stages._replace(hope=PATIENT)
+        return Attempt(plan, kind, candidate, trial(arena, plan, candidate, stages, seed_of(rng)))
 
     def _attempt(self, k: int, arena: Arena, rng: np.random.Generator) -> Attempt:
         number = self.turns[k]

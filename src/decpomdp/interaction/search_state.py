@@ -24,6 +24,7 @@ class SearchState(NamedTuple):
     searched: float  # progress when the portfolio was left
     rounds: int
     steps: int
+    polished: int
     hops: int
     accepted: int
     seconds: float
@@ -44,6 +45,7 @@ def state_of(search: "Search") -> SearchState:
         searched=search.searched,
         rounds=crew.rounds,
         steps=crew.steps,
+        polished=search.polished,
         hops=search.hops,
         accepted=search.accepted,
         seconds=clock.seconds(),
@@ -57,6 +59,7 @@ def go_on(search: "Search", kept: SearchState) -> None:
     search.size(kept.affordable)
     search.phase, search.entries, search.found, search.searched = kept.phase, kept.entries, kept.found, kept.searched
     search.islands.all, search.islands.turn = kept.islands, kept.turn
-    search.hops, search.accepted, search.trace = kept.hops, kept.accepted, list(kept.trace)
+    search.polished, search.hops, search.accepted = kept.polished, kept.hops, kept.accepted
+    search.trace = list(kept.trace)
     search.crew.go_on(kept.rounds, kept.steps)
     search.crew.clock.go_on(kept.seconds, kept.ready)

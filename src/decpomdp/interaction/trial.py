@@ -19,6 +19,7 @@ from decpomdp.interaction.machine import Plan, sizes
 
 HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors granted to (or asked of) the gain at the first, second, ... look
 EARLY = 3  # looks that a trial at the very beginning goes without; none in the last third of the search
+PATIENT = (2.0, 2.0, 1.5, 1.0, 0.5)  # the same for a candidate that is probably good: it won a long contest
 ENOUGH = 2 / 3  # of the certainty that convinces at once, after the last look: only what kept its promise gets there
 
 
@@ -72,6 +73,7 @@ class Stages(NamedTuple):
     horizon: int
     certain: float  # standard errors above zero that convince
     smallest: float  # standard deviations of a return that a gain must have
+    hope: tuple[float, ...] = HOPE
 
 
 def eager(stages: Stages, progress: float) -> Stages:
@@ -109,6 +111,7 @@ def needed(old: NDArray[np.float64], stages: Stages) -> float:
 
 def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int, smaller: bool) -> bool:
     """Whether to give up: every look is four times as dear as the one before, so it must promise more."""
+    hope = stages.hope[min(look, len(stages.hope) - 1)]
     if smaller:
-        return verdict.gain + max(0.0, HOPE[min(look, len(HOPE) - 1)]) * verdict.error < 0.0
-    return verdict.gain + HOPE[min(look, len(HOPE) - 1)] * verdict.error <= needed(old, stages)
+        return verdict.gain + max(0.0, hope) * verdict.error < 0.0
+    return verdict.gain + hope * verdict.error <= needed(old, stages)

@@ -1,0 +1,133 @@
+"""Every plan that differs from a given one in a single entry, and a contest between them.
+
+Random hops find the large gains. What is left near an optimum are gains of a thousandth that a single entry would
+bring: one of a thousand, which random changes meet late and short races cannot tell from its neighbours. So when a
+plan is stuck its neighbours are all looked at. Most are clearly worse after a few hundred episodes; the others are
+played on, four times as long every time, and the one whose gain is the most certain is proposed.
+
+A neighbour has another action in one node, or one edge that leads elsewhere: to another node, or to a new one that is
+like another node and acts differently. Nodes and edges that are not met have no neighbours. Where that led nowhere, one
+agent is given more memory, at no loss, and the neighbours are those that act differently in one of its nodes: in one
+node, when it was reached in a certain way.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.interaction.arena import Arena
+from decpomdp.interaction.hops import expanded, seed_of, settle
+from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.interaction.scale import Sizes
+from decpomdp.kernels.machines import ROOT
+
+MORE = 4  # times the episodes of one heat are played in the next
+WORSE = 1.0  # standard errors below zero at which a neighbour drops out
+DEAREST = 2  # times the steps of a heat may be spent on the last one that is left
+PROMISING = 1.0  # standard errors above zero from which on the best one is worth a test
+NONE = -1  # of an entry that is not changed
+
+
+class Change(NamedTuple):
+    """One entry of one agent's machine."""
+
+    agent: int
+    node: int
+    symbol: int  # of the edge; NONE: the action of the node is changed
+    target: int  # where the edge leads, or the node that the new node is like
+    action: int  # of the node, or of the new node; NONE: there is none
+
+
+def polish(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator, share: tuple[int, int]) -> Plan:
+    """The best neighbour, of the `share` (number, how many) that is one's own."""
+    visits = _visits(arena, plan, sizes, rng)
+    parts = [(n, machine, visits[n], len(arena.agents[n].actions)) for n, machine in enumerate(plan)]
+    changes = [change for part in parts for change in (*deeds(*part), *turns(*part))]
+    return settle(arena, contest(arena, plan, changes[share[0] :: share[1]], sizes, rng), sizes, rng)
+
+
+def refine(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
+    """More memory for one agent, and the best plan in which it acts differently somewhere."""
+    n = int(rng.integers(len(plan)))
+    larger = (*plan[:n], expanded(plan[n], sizes.settings.skeleton_nodes, rng), *plan[n + 1 :])
+    changes = list(deeds(n, larger[n], _visits(arena, larger, sizes, rng)[n], len(arena.agents[n].actions)))
+    return settle(arena, contest(arena, larger, changes, sizes, rng), sizes, rng)
+
+
+def _visits(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    return arena.visits(plan, sizes.fold_episodes, sizes.testing, seed_of(rng))
+
+
+def deeds(agent: int, machine: Machine, visits: NDArray[np.int64], actions: int) -> Iterator[Change]:
+    """Other actions, where [i, o] says how often node i was left on o."""
+    for i in np.flatnonzero(visits[ROOT + 1 :].any(axis=1)) + ROOT + 1:
+        yield from (Change(agent, int(i), NONE, NONE, a) for a in range(actions) if a != machine.action[i])
+
+
+def turns(agent: int, machine: Machine, visits: NDArray[np.int64], actions: int) -> Iterator[Change]:
+    """Other ways to go on."""
+    nodes = range(ROOT + 1, len(machine.action))
+    for i, o in np.argwhere(visits > 0):
+        node, symbol = int(i), int(o)
+        yield from (Change(agent, node, symbol, j, NONE) for j in nodes if j != machine.move[node, symbol])
+        for j in nodes:
+            yield from (Change(agent, node, symbol, j, a) for a in range(actions) if a != machine.action[j])
+
+
+def changed(plan: Plan, change: Change) -> Plan:
+    """The plan with the change made."""
+    machine = plan[change.agent]
+    action, move = machine.action.copy(), machine.move.copy()
+    if change.symbol == NONE:
+        action[change.node] = change.action
+    elif change.action == NONE:
+        move[change.node, change.symbol] = change.target
+    else:
+        move[change.node, change.symbol] = len(action)
+        action, move = np.append(action, change.action), np.vstack([move, machine.move[change.target]])
+    return (*plan[: change.agent], Machine(action, move), *plan[change.agent + 1 :])
+
+
+class Runner(NamedTuple):
+    """A neighbour, and the sums of its gains over the plan, episode by episode."""
+
+    plan: Plan
+    total: float = 0.0
+    squares: float = 0.0
+
+    def certainty(self, episodes: int) -> float:
+        """The mean gain in standard errors; minus infinity where nothing changed."""
+        mean = self.total / episodes
+        deviation = np.sqrt(max(0.0, self.squares / episodes - mean**2))
+        return float(mean / deviation * np.sqrt(episodes)) if deviation > 0 else -np.inf
+
+
+def contest(arena: Arena, plan: Plan, changes: Sequence[Change], sizes: Sizes, rng: np.random.Generator) -> Plan:
+    """The changed plan whose gain is most certain; the plan itself if there is none.
+
+    Heats are played on the same episodes by all, none dearer than `sizes.contest` steps; who is clearly worse leaves.
+    """
+    runners = [Runner(changed(plan, changes[int(i)])) for i in rng.permutation(len(changes))]
+    seed, episodes = seed_of(rng), 0
+    for heat in range(sizes.stages.looks + 1):
+        more = round(sizes.stages.first * MORE ** (heat - 1)) - episodes
+        if more * sizes.testing > DEAREST * sizes.contest:
+            break
+        runners = runners[: int(max(1, min(len(runners), sizes.contest / (more * sizes.testing))))]
+        old = arena.returns(plan, more, sizes.testing, seed, episodes)
+        runners = [_further(arena, runner, old, sizes.testing, seed, episodes) for runner in runners]
+        episodes += more
+        runners = sorted(
+            (runner for runner in runners if runner.certainty(episodes) > -WORSE),
+            key=lambda runner: -runner.certainty(episodes),
+        )
+        if not runners or (len(runners) == 1 and runners[0].certainty(episodes) > PROMISING):
+            break
+    return runners[0].plan if runners and runners[0].certainty(episodes) > PROMISING else plan
+
+
+def _further(arena: Arena, runner: Runner, old: NDArray[np.float64], horizon: int, seed: int, first: int) -> Runner:
+    gains = arena.returns(runner.plan, len(old), horizon, seed, first) - old
+    return Runner(runner.plan, runner.total + float(gains.sum()), runner.squares + float(gains @ gains))
