@@ -2,6 +2,7 @@
 
     python benchmarks/dask_engine.py                                    (two workers of one thread at most)
     python benchmarks/dask_engine.py --episodes 2000 --repeats 3        (a quick look)
+    python benchmarks/dask_engine.py --out cluster.json                 (kept, for `reliability_page.py`)
 
 A sweep is count, update, evaluate: what `decpomdp learn EPISODES` does again and again. On every engine the first one
 is not timed, and all must end with the same counts, bit by bit, or nothing is told. The overhead of an iteration is
@@ -10,9 +11,12 @@ Seconds are medians over the repeats, with the least and the most.
 """
 
 import argparse
+import json
+import os
 import statistics
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -49,46 +53,68 @@ def timed(data, nodes, repeats, threads, cluster=None):
 
 
 def shown(took):
-    middle, low, high = statistics.median(took), min(took), max(took)
-    return f"{middle * 1e3:8.1f} ms ({low * 1e3:.1f} to {high * 1e3:.1f})"
+    middle, low, high = (1e3 * seconds for seconds in (statistics.median(took), min(took), max(took)))
+    digits = 0 if middle >= 10 else 2
+    return f"{middle:.{digits}f} ms ({low:.{digits}f} - {high:.{digits}f})"
 
 
 def compare(episodes, nodes, repeats, most):
+    """Seconds of sweeps: {agent_steps, one thread, workers: {count: ...}}."""
     import decpomdp as dp
     from decpomdp.engines.cluster import Cluster
 
     data = dp.simulate("dectiger", episodes=episodes, horizon=HORIZON, seed=1)
-    size = f"{data.actions.size:,} agent-steps, {nodes} nodes"
     one, wanted = timed(data, nodes, repeats, 1)
-    print(f"{size}: 1 thread            {shown(one)}", flush=True)
-    alone = None
+    told = {"agent_steps": data.actions.size, "thread": one, "workers": {}}
     for workers in range(1, most + 1):
         with Cluster(workers=workers) as cluster:
-            took, found = timed(data, nodes, repeats, None, cluster)
+            told["workers"][str(workers)], found = timed(data, nodes, repeats, None, cluster)
         if found != wanted:
             raise SystemExit(f"{workers} workers: other counts than on one thread")
-        alone = alone or statistics.median(took)
-        more = statistics.median(took) - statistics.median(one)
-        told = f"{more * 1e3:+.1f} ms to one thread" if workers == 1 else f"{alone / statistics.median(took):.2f} x one"
-        print(f"{size}: {workers} worker{'s' * (workers > 1):1s} of 1 thread {shown(took)}  {told}", flush=True)
+    return told
 
 
 def latency(tasks):
-    """Seconds per task that does nothing, many at once and one at a time; the scheduler runs in this process."""
+    """Seconds of tasks that do nothing, one at a time, and processor time of each; the scheduler runs in here."""
     from decpomdp.engines.cluster import Cluster, same
 
     with Cluster(workers=1) as cluster:
         cluster.results([cluster.submit(same, 0)])
-        begin, processor = time.perf_counter(), time.process_time()
+        processor = time.process_time()
         cluster.results([cluster.submit(same, n) for n in range(tasks)])
-        many, own = (time.perf_counter() - begin) / tasks, (time.process_time() - processor) / tasks
+        own = (time.process_time() - processor) / tasks
         single = []
         for n in range(20):
             begin = time.perf_counter()
             cluster.results([cluster.submit(same, n)])
             single.append(time.perf_counter() - begin)
-    print(f"a task that does nothing: {many * 1e3:.2f} ms each of {tasks}, {shown(single).strip()} one at a time")
-    print(f"processor time of scheduler and client: {own * 1e3:.2f} ms a task")
+    return {"seconds": single, "processor": own}
+
+
+def part(kept):
+    """The figures as a part of a page."""
+    most = max(len(each["workers"]) for each in kept["sweeps"])
+    heads = ["agent-steps", "1 thread", *(f"{n + 1} worker{'s' * (n > 0)}" for n in range(most))]
+    lines = [f"| {' | '.join([*heads, f'{most} workers over one'])} |", "|---" * (len(heads) + 1) + "|"]
+    for each in kept["sweeps"]:
+        took = [each["thread"], *each["workers"].values()]
+        gain = statistics.median(took[1]) / statistics.median(took[-1])
+        lines.append(f"| {each['agent_steps']:,} | {' | '.join(map(shown, took))} | {gain:.2f} |")
+    least = min(kept["sweeps"], key=lambda each: each["agent_steps"])
+    more = statistics.median(least["workers"]["1"]) - statistics.median(least["thread"])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Medians of {len(least['thread'])} sweeps, the least and the most in brackets; {kept['nodes']} nodes. The",
+            f"machine has {kept['cores']} cores, and {kept['load'][0]:.1f} processes wanted them when it began,",
+            f"{kept['load'][1]:.1f} when it ended: the more of them, the less the seconds say. The overhead of an",
+            f"iteration is {more * 1e3:.3g} ms, on data so small that there is hardly anything else. A task that does",
+            f"nothing came back after {shown(kept['task']['seconds'])}; of that, scheduler and client take",
+            f"{kept['task']['processor'] * 1e3:.2g} ms of processor time.",
+            "",
+        ]
+    )
 
 
 def main():
@@ -98,12 +124,21 @@ def main():
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--workers", type=int, default=2, help="at most")
     parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    latency(options.tasks)
-    for episodes in options.episodes:
-        compare(episodes, options.nodes, options.repeats, options.workers)
+    load = [os.getloadavg()[0]]
+    kept = {
+        "nodes": options.nodes,
+        "cores": len(os.sched_getaffinity(0)),
+        "task": latency(options.tasks),
+        "sweeps": [compare(episodes, options.nodes, options.repeats, options.workers) for episodes in options.episodes],
+        "load": [*load, os.getloadavg()[0]],
+    }
+    if options.out:
+        options.out.write_text(json.dumps(kept, indent=2) + "\n")
+    print(part(kept), end="")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ can come at any moment: while the program is being loaded, while it learns, whil
 the result is being judged.
 
 The same comparison is made after a disk was full (a file system of one megabyte; only root can mount one), and between
-one thread, two threads and Dask clusters of 1, 2 and 4 workers (`--parts` chooses). Prints the tables; with --out they
-are kept in a file, each command's figures in place of its last, and `reliability_page.py` puts them on the page. Exit
-code 1 if one byte differs.
+one thread, two threads and Dask clusters of 1, 2 and 4 workers. Interrupts are sent twice in short order, and it is
+measured how long the command takes to end (`reliability_stops.py`). `--parts` chooses. Prints the tables; with --out
+they are kept in a file, each command's figures in place of its last, and `reliability_page.py` puts them on the page.
+Exit code 1 if one byte differs or a run was lost.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -44,7 +46,14 @@ RUNS = {
     "plan, pbvi": ["plan", "gridsmall", "--method", "pbvi", "--epsilon", "0.3"],
     "plan, em": ["plan", "dectiger", "--method", "em", "--nodes", "4", "--seed", "1"],
     "plan, periem": ["plan", "dectiger", "--method", "periem", "--seed", "1"],
+    "benchmark": [
+        *["benchmark", "--problems", "broadcast,recycling", "--methods", "search,mcem"],
+        *["--seeds", "2", "--steps", "300000", "--jobs", "2", "--threads", "1"],
+    ],
+    "reproduce": ["reproduce", "robustness", "--quick", "--seeds", "1", "--jobs", "2"],
 }
+CROWD = "learn, 100 agents"  # is interrupted only
+TABLES = ("benchmark", "reproduce")  # many cells, in processes of their own
 
 
 @dataclass
@@ -64,8 +73,9 @@ class Tally:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--tries", type=int, default=3, help="interrupts of every command")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
+    parser.add_argument("--only", nargs="*", choices=[*RUNS, CROWD], default=[*RUNS, CROWD])
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
@@ -86,8 +96,9 @@ def main() -> int:
 
 def kills(folder: Path, given: argparse.Namespace) -> Iterator[Tally]:
     rng = random.Random(given.seed)
-    share = -(-given.kills // len(given.only))
-    for run in given.only:
+    chosen = [run for run in given.only if run != CROWD]
+    share = -(-given.kills // max(1, len(chosen)))
+    for run in chosen:
         yield survived(folder, run, share, rng)
 
 
@@ -172,35 +183,58 @@ def same(folder: Path, name: str) -> Tally:
     return tally
 
 
-PARTS = {"kills": kills, "disks": disks, "engines": engines}
+def stops(folder: Path, given: argparse.Namespace) -> Iterator[Any]:
+    """Two interrupts, one after the other."""
+    from reliability_stops import stopped
+
+    rng = random.Random(given.seed)
+    for run in given.only:
+        yield stopped(folder, run, given.tries, rng)
+
+
+PARTS = {"kills": kills, "disks": disks, "engines": engines, "stops": stops}
 
 
 def survived(folder: Path, name: str, kills: int, rng: random.Random) -> Tally:
-    tally, arguments = Tally(name), RUNS[name]
-    finished(folder, *arguments, "--out", f"{name} whole", "--quiet")
+    tally = Tally(name)
+    finished(folder, *command(folder, name, f"{name} whole"))
     begin = time.monotonic()  # not of the first run, which may have had to compile
-    finished(folder, *arguments, "--out", f"{name} again", "--quiet")
+    finished(folder, *command(folder, name, f"{name} again"))
     seconds = time.monotonic() - begin
     while tally.kills < kills:
         out = f"{name} {tally.runs}"
-        while killed(folder, out, arguments, rng.uniform(0, seconds), tally) and tally.kills < kills:
+        while killed(folder, out, name, rng.uniform(0, seconds), tally) and tally.kills < kills:
             pass
-        if (folder / out / BEGUN).exists():
-            finished(folder, arguments[0], "--resume", out, "--quiet")
-        elif not (folder / out / "run.json").exists():
-            finished(folder, *arguments, "--out", out, *OFTEN)
+        if not over(folder / out, name):
+            finished(folder, *command(folder, name, out))
         tally.runs += 1
-        compare(folder / f"{name} whole", folder / out, tally)
+        (compare_tables if name in TABLES else compare)(folder / f"{name} whole", folder / out, tally)
         print(f"{name}: {tally.kills} kills, {tally.runs} runs, {tally.different} differ", file=sys.stderr, flush=True)
     return tally
 
 
-def killed(folder: Path, out: str, arguments: list[str], after: float, tally: Tally) -> bool:
+def command(folder: Path, name: str, out: str) -> list[str]:
+    """How to begin a run, or to go on with it."""
+    arguments, begun = RUNS[name], (folder / out / BEGUN).exists()
+    if name in TABLES:
+        return ["reproduce", "--resume", out] if begun else [*arguments, "--out", out]
+    return [arguments[0], "--resume", out, "--quiet"] if begun else [*arguments, "--out", out, *OFTEN]
+
+
+def over(run: Path, name: str) -> bool:
+    """Whether there is nothing to go on with."""
+    if (run / BEGUN).exists():
+        return False
+    if name == "benchmark":
+        return len(list(run.glob("*/run.json"))) == 8 and not list(run.glob(f"*/{BEGUN}"))
+    return (run / ("index.html" if name == "reproduce" else "run.json")).exists()
+
+
+def killed(folder: Path, out: str, name: str, after: float, tally: Tally) -> bool:
     """Begin or continue a run and kill it; whether it came to that."""
-    begun = (folder / out / BEGUN).exists()
-    if not begun and (folder / out / "run.json").exists():
+    if over(folder / out, name):
         return False  # the last kill came when everything was done
-    own = [arguments[0], "--resume", out, "--quiet"] if begun else [*arguments, "--out", out, *OFTEN]
+    own = command(folder, name, out)
     with subprocess.Popen(
         [*COMMAND, *own], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
@@ -208,7 +242,9 @@ def killed(folder: Path, out: str, arguments: list[str], after: float, tally: Ta
             _, errors = process.communicate(timeout=after)
         except subprocess.TimeoutExpired:
             process.kill()
-            sizes = [path.stat().st_size for path in (folder / out / name for name in NAMES) if path.exists()]
+            sizes = [path.stat().st_size for path in (folder / out).rglob("checkpoint-?.bin")]
+            if name in TABLES:  # what is finished is not computed again
+                sizes += [path.stat().st_size for path in (folder / out).glob("*/*.json")]
             tally.kills, tally.early = tally.kills + 1, tally.early + (not sizes)
             tally.largest = max([tally.largest, *sizes])
             return True
@@ -232,6 +268,33 @@ def compare(whole: Path, cut: Path, tally: Tally) -> None:
     tally.different += not (same and all(one == other for one, other in pairs))
 
 
+def compare_tables(whole: Path, cut: Path, tally: Tally) -> None:
+    """All cells, and the data made of them, but for what is called seconds; the runs of a benchmark as runs."""
+    names = {str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file()}
+    different = names != {str(path.relative_to(cut)) for path in cut.rglob("*") if path.is_file()}
+    for name in sorted(names):
+        one, other = (content(place / name) for place in (whole, cut))
+        tally.compared += len(one)
+        different |= one != other
+    tally.different += different
+
+
+def content(path: Path) -> bytes:
+    """What of a file must be the same; nothing of logs and of pages and pictures, which hold times."""
+    if path.name in ("log.txt", "report.html", "index.html", "index.md") or path.parent.name == "figures":
+        return b""
+    if path.suffix == ".parquet":
+        return json.dumps(timeless(pq.read_table(path).to_pydict())).encode()
+    return json.dumps(timeless(json.loads(path.read_text()))).encode() if path.suffix == ".json" else path.read_bytes()
+
+
+def timeless(told):
+    """The same without what is called seconds, at any depth."""
+    if isinstance(told, dict):
+        return {key: timeless(value) for key, value in told.items() if "seconds" not in key}
+    return [timeless(value) for value in told] if isinstance(told, list) else told
+
+
 def record(run: Path) -> bytes:
     told = json.loads((run / "run.json").read_text())
     return json.dumps({key: value for key, value in told.items() if key != "seconds"}).encode()
@@ -243,6 +306,7 @@ def trace(run: Path) -> bytes:
 
 
 HEADS = {
+    "stops": "| command | tries | with the team saved | runs lost | ended after, at most |",
     "kills": "| command | runs | kills | with no checkpoint | bytes compared | runs that differ | largest checkpoint |",
     "disks": "| disk | what the command says | bytes compared after it was mended | runs that differ |",
     "engines": "| compared with one thread | bytes compared | runs that differ |",
@@ -260,6 +324,9 @@ def table(part: str, found: dict) -> str:
             )
         elif part == "disks":
             lines.append(f"| {t['name']} | `{t['refused']}` | {t['compared']:,} | {t['different']} |")
+        elif part == "stops":
+            saved = "" if t["saved"] is None else t["saved"]
+            lines.append(f"| {t['name']} | {t['tries']} | {saved} | {t['different']} | {t['seconds']:.2f} s |")
         else:
             lines.append(f"| {t['name']} | {t['compared']:,} | {t['different']} |")
     if part == "kills" and found:

@@ -1,6 +1,8 @@
 """Puts the figures of `reliability.py` and `fuzz.py` on docs/reliability.md, between the markers that name them.
 
-    python benchmarks/reliability_page.py [--reliability reliability.json] [--fuzz fuzz.json]
+    python benchmarks/reliability_page.py [--reliability reliability.json] [--fuzz fuzz.json] [--cluster cluster.json]
+
+Those of `dask_engine.py` come to docs/howto/cluster.md in the same way.
 
 Only parts for which there are figures are replaced. `make reliability` does all of it.
 """
@@ -13,7 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/reliability.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE, CLUSTER = DOCS / "reliability.md", DOCS / "howto/cluster.md"
 TARGETS = "| input | executions | accepted | findings | peak memory |\n|---|---|---|---|---|\n"
 
 
@@ -21,14 +24,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--reliability", type=Path, default=Path("reliability.json"))
     parser.add_argument("--fuzz", type=Path, default=Path("fuzz.json"))
+    parser.add_argument("--cluster", type=Path, default=Path("cluster.json"))
     given = parser.parse_args()
-    tables = figures(given.reliability, given.fuzz)
-    if not tables:
-        print(f"nothing to write: neither {given.reliability} nor {given.fuzz} is there", file=sys.stderr)
+    found = {PAGE: figures(given.reliability, given.fuzz), CLUSTER: engine(given.cluster)}
+    if not any(found.values()):
+        print("nothing to write: none of the files with figures is there", file=sys.stderr)
         return 2
-    PAGE.write_text(written(PAGE.read_text(), tables))
-    print(f"wrote {', '.join(tables)}")
+    for page, tables in found.items():
+        if tables:
+            page.write_text(written(page.read_text(), tables))
+            print(f"{page.name}: wrote {', '.join(tables)}")
     return 0
+
+
+def engine(cluster: Path) -> dict[str, str]:
+    """What a cluster costs and gains, if that was measured."""
+    from dask_engine import part
+
+    return {"cluster": part(json.loads(cluster.read_text()))} if cluster.exists() else {}
 
 
 def figures(reliability: Path, fuzz: Path) -> dict[str, str]:
@@ -60,7 +73,7 @@ def written(page: str, tables: dict[str, str]) -> str:
         marked = re.compile(rf"(<!-- begin: {name} -->\n).*?(<!-- end: {name} -->\n)", re.S)
         page, count = marked.subn(lambda found, text=text: f"{found[1]}\n{text}\n{found[2]}", page)
         if count != 1:
-            raise SystemExit(f"{PAGE.name}: expected markers for {name} once, got {count}")
+            raise SystemExit(f"expected markers for {name} once, got {count}")
     return page
 
 

@@ -4,6 +4,7 @@ python benchmarks/sumo.py table [FOLDER]                        everything: lear
 python benchmarks/sumo.py learn [TEAM.json [ITERATIONS [SEED [SIDE [START.json]]]]]
 python benchmarks/sumo.py compare TEAM.json [SIDE [SEEDS [DECISIONS [RATE [FILE.csv]]]]]
 python benchmarks/sumo.py course TEAM.json [SIDE [SEEDS [DECISIONS]]]   how many wait, by the time of the episode
+python benchmarks/sumo.py late FILE.csv [SIDE [SEEDS [DECISIONS [RATE]]]]   what greens that end 5 s late cost actuated
 python benchmarks/sumo.py speed                                 decisions a second
 
 What FILE.csv has already is not played again: a comparison that was cut off goes on.
@@ -35,6 +36,7 @@ from decpomdp.rollouts.tables import players_of
 from decpomdp.sumo.grid import RATE, SumoGrid
 
 SEEDS, DECISIONS = 5, 180
+LATER = "actuated-late"
 
 
 def learn(path="sumo-team.json", iterations=None, seed="0", side="4", start=None):
@@ -100,12 +102,26 @@ def course(path, side="10", seeds=str(SEEDS), decisions=str(DECISIONS)):
         for told, table in (("waiting", played.waits), ("on their way", played.present)):
             means = table.sum(axis=1).reshape(len(numbers), parts, 30).mean(axis=(0, 2))
             print(f"{name:14s} {told:12s} by five minutes: " + "  ".join(f"{mean:6.0f}" for mean in means), flush=True)
+        if team is not None:
+            print(f"{name:14s} switches at {100 * played.paths.actions.mean():.0f} % of all decisions", flush=True)
     grid.close()
+
+
+def late(out, side="10", seeds=str(SEEDS), decisions=str(DECISIONS), rate=str(RATE)):
+    """Into the file of a comparison: the actuated program, were it as late as lights that decide every ten seconds."""
+    grid, found = SumoGrid(int(side), rate=float(rate)), kept(out)
+    numbers = [TEST_SEED + k for k in range(int(seeds))]
+    for name in ("actuated", LATER):
+        left = [seed for seed in numbers if (name, seed) not in {(one.policy, one.seed) for one in found}]
+        for few in (left[begin : begin + grid.workers] for begin in range(0, len(left), grid.workers)):
+            found += scores(grid, {}, few, int(decisions), (name,), lambda score: print(score, flush=True))
+            keep(out, found)
+    report(found, side, decisions, rate)
 
 
 def report(found, side, decisions, rate):
     known = {score.policy for score in found}
-    names = [name for name in (*PROGRAMS, "random", "longest-queue", "learned") if name in known]
+    names = [name for name in (*PROGRAMS, LATER, "random", "longest-queue", "learned") if name in known]
     print(f"\n{side} x {side} lights, {decisions} decisions of 10 s, {rate} vehicles an hour and gate; "
           "mean and 95 % interval over demand seeds")  # fmt: skip
     print("| policy | total waiting (vehicle-hours) | mean travel time (s) | arrived |")
@@ -145,4 +161,5 @@ def speed():
 
 
 if __name__ == "__main__":
-    {"table": table, "learn": learn, "compare": compare, "course": course, "speed": speed}[sys.argv[1]](*sys.argv[2:])
+    commands = {"table": table, "learn": learn, "compare": compare, "course": course, "late": late, "speed": speed}
+    commands[sys.argv[1]](*sys.argv[2:])

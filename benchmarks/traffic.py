@@ -1,29 +1,51 @@
 """The traffic problem: simulation speed, growth with the number of agents, sample sizes, and the figure's data.
 
+python benchmarks/traffic.py fixed     values of the policies that need no learning, and of a clock
 python benchmarks/traffic.py speed     joint steps a second, 100 agents
-python benchmarks/traffic.py growth    seconds per iteration of Dec-SBPR from 4 to 400 agents, and at 2,500
+python benchmarks/traffic.py growth    seconds per iteration of Dec-SBPR from 4 to 400 agents; time and memory at 2,500
 python benchmarks/traffic.py sample    effective sample sizes: the whole team's ratio against every agent's own
-python benchmarks/traffic.py figure [SEEDS [ITERATIONS [FILE.csv]]]
+python benchmarks/traffic.py openness [SEEDS [ITERATIONS]]   how much of the heuristic is to be left open
+python benchmarks/traffic.py figure [SEEDS [ITERATIONS [FILE.csv]]]     the curves; what the file has is not run again
+python benchmarks/traffic.py draw FILE.csv FOLDER            the curves as a picture
 """
 
 import csv
+import resource
 import sys
 import time
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 
 import numpy as np
 
-from decpomdp.core import Team
+from decpomdp.core import Controller, Team
 from decpomdp.core.fit import unwatched
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.threads import serial_products
+from decpomdp.experiments import figure2
+from decpomdp.experiments.drawing import draw as drawn
 from decpomdp.experiments.traffic import METHODS, Effort, Point, curve, fixed
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.interaction.sbpr_crowd_loop import CrowdLearner, CrowdLoop
-from decpomdp.interaction.sbpr_play import Ground
+from decpomdp.interaction.sbpr_play import Ground, tested
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.learners import StickBreaking
 from decpomdp.rollouts.tables import players_of
+
+TESTS, HORIZON = 2000, 66  # of values that are not points of a curve
+
+
+def fixed_policies():
+    grid = Traffic()
+    table = fixed(tests=TESTS)
+    clock = Controller.deterministic([0, 1], [[1] * 3, [0] * 3], 2)  # row, column, row, ... whatever is seen
+    alternating = tested(ground_of(10), Team.of(grid, [clock] * len(grid.agents)), TESTS, HORIZON, 0)
+    for name, (value, error) in {**table, "clock": (alternating.value, alternating.error)}.items():
+        print(f"{name:<12} {value:7.2f} +- {error:.2f}", flush=True)
+
+
+def ground_of(side, seed=0):
+    return Ground(Traffic(side), None, None, seed, None)
 
 
 def speed():
@@ -45,10 +67,9 @@ def speed():
         print(f"{name:<10} {kept:<28} 1 thread {rates[0]:6.0f}   2 threads {rates[1]:6.0f}", flush=True)
 
 
-def loop_of(side, **changes):
-    ground = Ground(Traffic(side), None, None, 0, None)
+def loop_of(side, seed=0, given=None, **changes):
     settings = replace(SbprSettings(), crowd=0, **changes)
-    return CrowdLoop(ground, None, None, None, StickBreaking(), settings, unwatched)
+    return CrowdLoop(ground_of(side, seed), None, given, None, StickBreaking(), settings, unwatched)
 
 
 def iteration_seconds(side, repeats=5, **changes):
@@ -71,7 +92,12 @@ def growth():
         print(f"{side * side:5d} agents   {seconds:.3f} s an iteration of 500 episodes", flush=True)
     exponent = np.polyfit(np.log(np.square(sides)), np.log(found), 1)[0]
     print(f"fitted exponent from 4 to 400 agents {exponent:.2f}")
-    print(f" 2500 agents   {iteration_seconds(50, repeats=1, crowd_batch=100):.2f} s an iteration of 100 episodes")
+    large = sides.index(8)
+    exponent = np.polyfit(np.log(np.square(sides[large:])), np.log(found[large:]), 1)[0]
+    print(f"from 64 agents on {exponent:.2f}")
+    seconds = iteration_seconds(50, repeats=1, crowd_batch=100)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f" 2500 agents   {seconds:.2f} s an iteration of 100 episodes, {memory:.2f} GB at most")
 
 
 def sample():
@@ -81,16 +107,18 @@ def sample():
     print("effective episodes at the last step, 500 episodes of 29 steps, 100 agents: older batches, newest team")
     print("batches ago   whole team   agents' own: smallest, median")
     with serial_products():
-        teams = []
+        teams, foretold = [], []
         for _ in range(24):
             posterior = loop.learner.posterior(state.counts)
             teams.append(state.exploration.behaviour(loop.learner.whole(posterior)))
-            state, _ = learner.iterate(state, False)
+            state, facts = learner.iterate(state, False)
+            foretold.append(100 * facts["foretold"])
         batches = list(state.window.batches)
         for ago, (batch, team) in enumerate(zip(batches[::-1], teams[::-1], strict=False)):
             sizes = [_size(_own(batch, teams[-1], team, n), batch) for n in range(len(team.agents))]
             joint = _size(log_likelihood(batch, teams[-1]) - log_likelihood(batch, team), batch)
             print(f"{ago:11d} {joint:12.1f}   {min(sizes):.0f}, {np.median(sizes):.0f}", flush=True)
+    print(f"the critic foretold {min(foretold):.0f} to {max(foretold):.0f} % of the variance")
 
 
 def _own(batch, new, old, n):
@@ -116,36 +144,95 @@ def _size(log_ratio, batch):
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def figure(seeds="5", iterations="100", path="traffic.csv"):
-    effort = Effort(iterations=int(iterations))
-    for name, (value, error) in fixed().items():
-        print(f"{name:<12} {value:7.2f} +- {error:.2f}", flush=True)
-    points = []
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Point)])
-        writer.writeheader()
-        for seed in range(int(seeds)):
-            for method in METHODS:
-                for point in curve(method, seed, effort):
-                    points.append(point)
-                    writer.writerow(asdict(point))
-                    file.flush()
-                last = points[-1]
-                print(f"seed {seed} {method:<18} {last.value:7.2f} {last.nodes:.2f} {last.seconds:6.1f} s", flush=True)
+def openness(seeds="3", iterations="40"):
+    heuristic = Traffic().policies()["heuristic"]
+    for share in (0.1, 0.2, 0.4):
+        values = [opened(heuristic, share, seed, int(iterations)) for seed in range(int(seeds))]
+        told = ", ".join(f"{value:.1f}" for value in values)
+        print(f"{100 * share:.0f} % left open: {told} after {iterations} iterations", flush=True)
+
+
+def opened(team, share, seed, iterations):
+    """The value of the team that is learned from one of which a share is left open."""
+    loop = loop_of(10, seed, team, crowd_openness=share)
+    learner = CrowdLearner(loop.learner)
+    state = learner.begin(loop.starts()[0])
+    with serial_products():
+        for number in range(iterations):
+            state, _ = learner.iterate(state, number >= loop.settings.settling)
+    mean = loop.learner.posterior(state.counts).mean()
+    return max(tested(loop.ground, one, TESTS, HORIZON, seed).value for one in (mean, mean.decided()))
+
+
+def figure(seeds="5", iterations="60", path="traffic.csv"):
+    effort, points = Effort(iterations=int(iterations)), kept(path)
+    for seed in range(int(seeds)):
+        for method in METHODS:
+            known = [point for point in points if (point.method, point.seed) == (method, seed)]
+            if not known:
+                known = list(curve(method, seed, effort))
+                points += known
+                keep(path, points)
+            last = known[-1]
+            print(f"seed {seed} {method:<18} {last.value:7.2f} {last.nodes:.2f} {last.seconds:6.1f} s", flush=True)
     summary(points)
 
 
+def kept(path):
+    """The points of a file; none if there is no file."""
+    if not Path(path).exists():
+        return []
+    with open(path, newline="") as file:
+        return [Point(**{key: read(key, cell) for key, cell in row.items()}) for row in csv.DictReader(file)]
+
+
+def read(key, cell):
+    if key == "method":
+        return cell
+    if key in ("seed", "iteration"):
+        return int(cell)
+    return float(cell) if cell else None
+
+
+def keep(path, points):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Point)])
+        writer.writeheader()
+        writer.writerows(asdict(point) for point in points)
+
+
 def summary(points):
-    print("iteration, then per method: value mean +- spread over seeds, nodes, nodes that act differently")
+    print("mean ± standard deviation over seeds of the value; of nodes per controller; of nodes that act differently")
+    print("| iteration | " + " | ".join(METHODS) + " |")
+    print("|---|" + "---|" * len(METHODS))
     for iteration in sorted({point.iteration for point in points}):
-        cells = []
-        for method in METHODS:
-            mine = [p for p in points if (p.method, p.iteration) == (method, iteration)]
-            values = [p.value for p in mine]
-            sizes = f"{np.mean([p.nodes for p in mine]):.2f}, {np.mean([p.acting for p in mine]):.2f}"
-            cells.append(f"{method} {np.mean(values):7.2f} +- {np.std(values):5.2f}  {sizes}")
-        print(f"{iteration:4d}  " + "   ".join(cells))
+        cells = [
+            [p for p in points if (p.method, p.iteration) == (method, iteration)] for method in METHODS
+        ]  # of every method those of all seeds
+        told = ("; ".join(spread(mine, key) for key in ("value", "nodes", "acting")) for mine in cells)
+        print(f"| {iteration} | " + " | ".join(told) + " |")
+    for method in METHODS:
+        mine = [point for point in points if point.method == method]
+        ends = [point for point in mine if point.iteration == max(one.iteration for one in mine)]
+        values, seconds = [point.value for point in ends], [point.seconds for point in ends]
+        print(f"{method:<18} ends at {min(values):.1f} .. {max(values):.1f}; processor seconds of learning "
+              f"{min(seconds):.0f} .. {max(seconds):.0f}, median {np.median(seconds):.0f}")  # fmt: skip
+
+
+def spread(points, key):
+    values, digits = [getattr(point, key) for point in points], 1 if key == "value" else 2
+    return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
+
+
+def draw(path, folder):
+    """As the figure of the paper: test reward, and nodes per controller."""
+    levels = [{**asdict(Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None)), "side": 10}
+              for name, (value, error) in fixed().items()]  # fmt: skip
+    rows = [{**asdict(point), "side": 10} for point in kept(path)]
+    for picture in figure2.pictures(rows + levels):
+        print(*drawn(replace(picture, name="traffic"), Path(folder)))
 
 
 if __name__ == "__main__":
-    {"speed": speed, "growth": growth, "sample": sample, "figure": figure}[sys.argv[1]](*sys.argv[2:])
+    commands = {"fixed": fixed_policies, "speed": speed, "growth": growth, "sample": sample, "openness": openness}
+    {**commands, "figure": figure, "draw": draw}[sys.argv[1]](*sys.argv[2:])

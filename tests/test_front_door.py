@@ -127,7 +127,8 @@ def good_calls(folder):
         "exact_value": (dp.exact_value, {"model": MODEL, "team": TEAM, "horizon": 2}),
         "sampled_value": (
             dp.sampled_value,
-            {"problem": MODEL, "team": TEAM, "episodes": 2, "horizon": 2, "seed": 0, "threads": 1},
+            {"problem": MODEL, "team": TEAM, "episodes": 2, "horizon": 2, "seed": 0, "threads": 1}
+            | {"watch": dp.Progress()},
         ),
         "offpolicy_value": (
             dp.offpolicy_value,

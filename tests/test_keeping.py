@@ -158,6 +158,41 @@ def test_the_posterior_is_the_same():
         np.testing.assert_array_equal(one.move.eta.mean, other.move.eta.mean)
 
 
+class KillerOfSizes(Killer):
+    """Kills only while a sweep tries other sizes; notes whether a fit of another size was under way."""
+
+    def __init__(self, often):
+        super().__init__(often)
+        self.fresh = []
+
+    def offer(self, state):
+        now = state()
+        if now.own.ahead is not None:
+            if self.offers + 1 == self.often:
+                self.fresh.append(now.fresh is not None)
+            super().offer(state)
+
+
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_killed_while_other_sizes_are_tried(precision):
+    data = episodes()
+    settings = dp.LearnSettings(truncation=3, sweeps=10, precision=precision)
+    expected = dp.learn(data, settings=settings, seed=1)
+    killer = KillerOfSizes(3)
+    while True:
+        try:
+            fit = dp.learn(data, settings=settings, seed=1, keeper=killer)
+            break
+        except KilledError:
+            assert killer.kills < 1000, "it gets nowhere"
+    assert killer.fresh.count(True) > 3
+    assert killer.fresh.count(False) > 0
+    assert (fit.team, fit.stopped, timeless(fit)) == (expected.team, expected.stopped, timeless(expected))
+    for one, other in zip(fit.posterior.agents, expected.posterior.agents, strict=True):
+        np.testing.assert_array_equal(one.counts.moves, other.counts.moves)
+
+
 def test_the_comparison_can_fail():
     seeds = [dp.learn("dectiger", steps=300_000, seed=seed) for seed in (2, 3)]
     assert timeless(seeds[0]) != timeless(seeds[1])

@@ -88,3 +88,23 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path):
     over = subprocess.run(again, capture_output=True, text=True, check=False)
     assert over.returncode == 0
     assert "the run is finished; nothing was done" in over.stdout + over.stderr
+
+
+def test_what_goes_on_is_the_folder_that_was_named(said, tmp_path, monkeypatch):
+    """Somebody else's begun.json may name any other one."""
+    from decpomdp.core import InputError
+    from decpomdp.experiments import reproduction
+    from decpomdp.io import run_folder
+
+    opened = []
+
+    def open_folder(folder):
+        opened.append(folder)
+        raise InputError("far enough")
+
+    (tmp_path / "cells").mkdir()
+    run_folder.begin(tmp_path, ["reproduce", "table2", "--quick", "--out", "/somewhere/else"])
+    monkeypatch.setattr(reproduction, "open_folder", open_folder)
+    monkeypatch.chdir(tmp_path)
+    assert said("reproduce", "--resume", tmp_path)[0] == 2
+    assert opened == [tmp_path]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,16 @@ def begun(run, **changes):
             ["learn", "--resume", "cut", "--seed", "3"],
             "expected nothing beside it but --quiet, --json, --engine, --scheduler, got --seed",
         ),
+        (
+            {},
+            ["plan", "--resume", "cut", "--engine", "dask"],
+            "expected nothing beside it but --quiet, --json, got --engine",
+        ),
+        (
+            {},
+            ["reproduce", "--resume", "cut", "--quiet"],
+            "expected nothing beside it but --json, --engine, --scheduler, got --quiet",
+        ),
         ({}, ["learn", "--resume"], "expected the folder of a run, got none"),
         ({"versions": {}}, ["learn", "--resume", "cut"], "the run began with python another version"),
         ({"files": {"gone": ""}}, ["learn", "--resume", "cut"], "the run needs this file, and it is gone"),
@@ -177,7 +188,10 @@ def test_a_mistake_is_one_line(run, tmp_path, changes, arguments, words):
 
 def test_help_knows_it(run):
     assert "--resume" in run("learn", "--help")[1]
-    assert "--resume" in run("plan", "--resume", "x", "--help")[1]
+    assert "--engine" in run("reproduce", "--help")[1]
+    told = run("plan", "--resume", "x", "--help")[1]
+    assert "--resume" in told
+    assert "--engine" not in told
 
 
 def test_without_a_checkpoint_it_begins_again(run, tmp_path):
@@ -239,6 +253,28 @@ def test_fifty_kills(tmp_path):
     script = Path(__file__).resolve().parents[2] / "benchmarks/reliability.py"
     done = subprocess.run([sys.executable, script, "--kills", "50"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("beside", "where"),
+    [
+        (["--scheduler", "tcp://b"], ["--engine", "dask", "--scheduler", "tcp://b"]),
+        (["--engine", "threads"], ["--engine", "threads"]),
+        (["--engine=dask"], ["--engine", "dask"]),
+        ([], ["--engine", "dask", "--scheduler", "tcp://a"]),
+    ],
+)
+def test_another_scheduler_alone_leaves_the_engine(tmp_path, monkeypatch, beside, where):
+    from decpomdp.cli import resume
+    from decpomdp.io import run_folder
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    run_folder.begin(tmp_path / "out", ["learn", "e", "--engine", "dask", "--scheduler=tcp://a", "--out", "out"])
+    again = resume.recorded(["learn", "--resume", "out", *beside])
+    found = [word for pair in pairwise(again) for word in pair if pair[0] in resume.ELSEWHERE]
+    found += [part for word in again if word.startswith("--scheduler=") for part in word.split("=")]
+    assert found == where
 
 
 def test_what_stands_behind_two_dashes_stays_there(tmp_path, monkeypatch):

@@ -2,10 +2,13 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +63,21 @@ def test_a_plan_keeps_the_best_so_far(tmp_path):
     assert code in (0, 130)  # 0: the second came when all was done
     assert dp.read_team(tmp_path / "out/team.json").problem == "gridsmall"
     assert json.loads((tmp_path / "out/run.json").read_text())["stopped"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_two_interrupts_end_everything_at_once(monkeypatch):
+    """Every learner, every planner and both tables: see `benchmarks/reliability_stops.py`."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+    import reliability_stops
+
+    with tempfile.TemporaryDirectory() as folder:
+        logged = dp.simulate("dectiger", "random", episodes=3000, horizon=6, seed=1)
+        dp.write_episodes(logged, Path(folder) / "e.parquet")
+        for name in reliability_stops.LONG:
+            seen = reliability_stops.stopped(Path(folder), name, 1, random.Random(1))
+            assert seen.different == 0, name
+            assert seen.seconds < 5, name  # a busy machine
 
 
 @pytest.mark.parametrize(("name", "times"), [("reproduce", 2), ("benchmark", 1), ("benchmark", 2)])

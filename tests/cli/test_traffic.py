@@ -3,7 +3,10 @@
 import pytest
 
 import decpomdp as dp
+from decpomdp.cli import runs
+from decpomdp.cli.progress import counting
 from decpomdp.domains.traffic import Traffic
+from decpomdp.sumo.grid import SumoGrid
 
 
 def test_it_is_listed_and_described(run, as_json):
@@ -38,7 +41,8 @@ def test_a_team_is_evaluated_by_fresh_episodes(run, as_json, tmp_path):
 
 
 def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
-    told = as_json("learn", "traffic:3", "--method", "sbpr", "--iterations", 1, "--out", "run", "--quiet")
+    told = as_json("learn", "traffic:3", "--iterations", 1, "--out", "run", "--quiet")  # a crowd: by sbpr
+    assert told["method"] == "sbpr"
     assert told["value"]["standard_error"] > 0
     assert "fresh episodes" in told["value"]["method"]
     assert told["problem"] == "traffic:3"
@@ -64,7 +68,18 @@ def test_a_behaviour_to_begin_with(run, as_json):
         *("--out", "run", "--quiet"),
     )
     assert told["value"]["value"] > 75  # chance: 60; the heuristic: 86
-    for wrong in (["--behaviour", "heuristic"], ["--method", "mcem", "--behaviour", "heuristic"]):
-        code, _, said = run("learn", "traffic:3", *wrong, "--out", "other")
+    for wrong in ("search", "mcem"):
+        code, _, said = run("learn", "traffic:3", "--method", wrong, "--behaviour", "heuristic", "--out", "other")
         assert (code, "--behaviour does not belong" in said) == (2, True)
+    code, _, said = run("learn", "traffic:2", "--behaviour", "heuristic", "--out", "other")  # few agents: search
+    assert (code, "--behaviour does not belong" in said) == (2, True)
     assert run("learn", "traffic:3", "--method", "sbpr", "--behaviour", "nobody", "--out", "other")[0] == 2
+
+
+def test_episodes_that_take_long_are_counted_from_the_beginning(capsys):
+    quick, slow = dp.load("traffic:2"), SumoGrid(4)
+    for problem, said in ((quick, ""), (slow, "0 of 20 test episodes\n")):
+        with counting(20, "test episodes", problem) as progress:
+            progress({"episodes": 20})
+        assert capsys.readouterr().err == said
+    assert (runs.test_episodes(quick), runs.test_episodes(slow)) == (1000, 20)

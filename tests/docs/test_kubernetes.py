@@ -1,16 +1,25 @@
-"""The Kubernetes files that pages show have fields that there are, of the right types.
+"""The Kubernetes files that pages show have fields that there are, of the right types, and their commands work.
 
 Written after the API reference of batch/v1 Job, core/v1 Pod (kubernetes.io/docs/reference/kubernetes-api) and the Dask
 operator's DaskCluster (kubernetes.dask.org). Unknown
-fields are refused, as `kubectl apply` does. No cluster is asked; a field that is not listed here yet is an error.
+fields are refused, as `kubectl apply` does. No cluster is asked; a field that is not listed here yet is an error. What
+the containers do is run on this machine, with the variables that Kubernetes and the operator would set.
 """
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
+
+from decpomdp.cli.main import code_of
+from docs.pages import fences
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = re.compile(r"^```yaml title=\"([^\"]+)\"\n(.*?)^```", re.S | re.M)
@@ -277,3 +286,63 @@ def test_mistakes_are_noticed(before, after):
     text = next(param.values[0] for param in FILES if before in param.values[0])
     with pytest.raises((msgspec.ValidationError, ValueError)):
         checked(text.replace(before, after))
+
+
+def shown(name):
+    page = (ROOT / "docs/howto/cluster.md").read_text()
+    return next(fence.text for fence in fences(page) if fence.title == name)
+
+
+def in_container(words, folder, **variables):
+    """The process of a container; $(NAME) in its words is replaced as Kubernetes does."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    filled = [re.sub(r"\$\((\w+)\)", lambda found: variables[found[1]], word) for word in words]
+    with (folder / "log.txt").open("a") as log:
+        return subprocess.Popen(
+            filled, cwd=folder, env={**os.environ, "PATH": path, **variables}, stdout=log, stderr=log
+        )
+
+
+def test_the_job_does_one_seed(tmp_path):
+    """Slurm's variables are not there, and the seed is the index; a second pod finds the work done."""
+    (tmp_path / "seed.sh").write_text(shown("seed.sh"))
+    (container,) = checked(shown("job.yaml")).spec.template.spec.containers
+    for _ in range(2):
+        pod = in_container(container.command, tmp_path, JOB_COMPLETION_INDEX="3")
+        assert pod.wait(300) == 0, (tmp_path / "log.txt").read_text()
+    told = msgspec.json.decode((tmp_path / "runs/3/run.json").read_bytes())
+    assert told["seed"] == 3
+
+
+def test_scheduler_and_workers_find_each_other(tmp_path):
+    """Other ports than the file's, because others may test here at the same time; all else as it says."""
+    cluster = checked(shown("dask.yaml"))
+    (scheduler,), (worker,) = cluster.spec.scheduler.spec.containers, cluster.spec.worker.spec.containers
+    file = tmp_path / "scheduler.json"
+    here = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
+    pods = [in_container([*scheduler.args, "--port", "0", "--scheduler-file", str(file), *here], tmp_path)]
+    try:
+        address = when(lambda: file.exists() and msgspec.json.decode(file.read_bytes() or b"{}").get("address"))
+        for number in range(2):
+            given = {"DASK_SCHEDULER_ADDRESS": address, "DASK_WORKER_NAME": f"team-worker-{number}"}
+            pods.append(in_container([*worker.args, *here], tmp_path, **given))
+        made = str(tmp_path / "made.parquet")
+        asked = ["simulate", "dectiger", "--episodes", "2000", "--horizon", "5", "--out", made]
+        assert code_of([*asked, "--engine", "dask", "--scheduler", address]) == 0
+        assert Path(made).exists()
+        assert "Registered to" in (tmp_path / "log.txt").read_text()
+    finally:
+        for pod in reversed(pods):
+            pod.send_signal(signal.SIGTERM)
+        for pod in reversed(pods):
+            pod.wait(60)
+
+
+def when(found, seconds=60):
+    """What `found` gives as soon as it gives something."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if answer := found():
+            return answer
+        time.sleep(0.05)
+    raise TimeoutError

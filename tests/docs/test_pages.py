@@ -1,20 +1,9 @@
-"""Every fence of every page: what is shown as runnable is run, and nothing is left out.
+"""Every block of code of every page is run. What a block may be is told in `pages.py`, which also lists them all.
 
-| fence | treatment |
-|---|---|
-| with a title | a file of that name in the page's folder; the page's own commands and code must use it |
-| python, py | run |
-| console | lines after `$` are commands; what stands below one is what it prints |
-| sh, bash | every line is a command |
-| text, or none | the same, if a line begins with `$` or a program that we know; otherwise a picture made of letters |
-
-    python tests/docs/test_pages.py     lists every fence with its treatment
-
-Commands are run, but for those that would change the reader's machine or take half an hour: `CHECKED` says which, and
-what is checked instead. Any other language or program is an error, so that no fence can be forgotten.
+A page is gone through from top to bottom in one new folder, as a reader would. One thing is put in the place of
+another: the addresses of a scheduler that a page makes up (node7, node8) are those of one that was started here.
 """
 
-import importlib.util
 import math
 import os
 import re
@@ -23,152 +12,72 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from engines.processes import Processes
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+from docs.pages import DRAWINGS, PAGES, RECIPES, ROOT, SLOW, Command, all_fences, commands, fences, treatment, unused
+
 NUMBER = re.compile(r"(-?\d+\.\d+)")
-OPENED = re.compile(r"^(\s*)(`{3,}|~{3,})\s*([\w+-]*)(?: title=\"([^\"]+)\")?(.*)$")
-PROGRAMS = r"(?:[A-Z_]+=\S+ )*(?:decpomdp|pip|python|make|git|bash|gcc|\./\w+|sbatch|kubectl|docker|cd)\b"
-CHECKED = {  # the beginning of a command: what is checked instead of running it
-    "pip install": "the package offers the extras, with requirements that pip can read",
-    "make": "the Makefile has the target",
-    "git clone <this repository>": "nothing: the reader's copy is the one that is tested",
-    "decpomdp reproduce": "arguments and options are accepted (minutes to hours)",
-    "python benchmarks/": "the script is there and can be compiled (half an hour)",
-}
-ELSEWHERE = "--scheduler tcp://node"  # commands that need a cluster of the reader's: arguments and options are checked
-NEEDS = {"sumo.md": "libsumo"}  # pages that run where this is installed (make test-sumo); elsewhere they are checked
+ADDRESS = re.compile(r"tcp://node\d:8786")  # of the reader's scheduler
+SHOWING = [
+    pytest.param(page, id=str(page.relative_to(ROOT)), marks=pytest.mark.slow if page.name in SLOW else ())
+    for page in sorted({page for page, _ in all_fences()})
+]
 
 
-class Fence(NamedTuple):
-    line: int  # of the page, counted from 1
-    language: str
-    title: str
-    text: str
+@pytest.fixture
+def scheduler(tmp_path_factory):
+    """A function: the address of a real scheduler with two workers, started when it is first asked for."""
+    started = []
 
+    def address():
+        if not started:
+            started.append(Processes(tmp_path_factory.mktemp("scheduler")))
+        return started[0].exactly(2)
 
-class Command(NamedTuple):
-    line: str
-    shown: str  # what the page says that it prints
-
-
-def fences(text: str) -> Iterator[Fence]:
-    """All fences of a page, whatever they look like."""
-    lines = text.splitlines()
-    place = 0
-    while place < len(lines):
-        found = OPENED.match(lines[place])
-        if found:
-            indent, mark, language, title, rest = found.groups()
-            odd = indent + rest.strip()
-            assert not odd, f"line {place + 1}: a fence that is not understood: {lines[place]}"
-            end = next(i for i in range(place + 1, len(lines)) if lines[i].rstrip() == mark)
-            yield Fence(place + 1, language, title or "", "\n".join(lines[place + 1 : end]) + "\n")
-            place = end
-        place += 1
-
-
-def treatment(fence: Fence) -> str:
-    """File, code, commands or picture; a fence of another language is an error."""
-    if fence.title:
-        return "file"
-    if fence.language in ("python", "py"):
-        return "code"
-    if fence.language in ("console", "sh", "bash"):
-        return "commands"
-    if fence.language in ("", "text"):
-        return "commands" if re.search(rf"^(?:\$ |{PROGRAMS})", fence.text, re.M) else "picture"
-    raise AssertionError(f"line {fence.line}: nobody runs a fence of {fence.language}")
-
-
-def commands(fence: Fence) -> list[Command]:
-    """The commands of a fence, one by one."""
-    if fence.language == "console" or fence.text.startswith("$ "):
-        assert fence.text.startswith("$ "), f"line {fence.line}: a console begins with $"
-        return [Command(*found) for found in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", fence.text, re.M)]
-    return [Command(line, "") for line in fence.text.splitlines() if line.strip() and not line.startswith("#")]
-
-
-def checked_instead(command: str) -> str:
-    """Which entry of CHECKED it is; empty if it is to be run."""
-    assert re.match(PROGRAMS, command), f"nobody runs {command!r}"
-    return next(
-        (start for start in CHECKED if f"{command} ".startswith(start if start.endswith("/") else f"{start} ")), ""
-    )
-
-
-def all_fences() -> Iterator[tuple[Path, Fence]]:
-    for page in PAGES:
-        for fence in fences(page.read_text()):
-            yield page, fence
-
-
-SHOWING = sorted({page for page, _ in all_fences()})
+    yield address
+    for one in started:
+        one.end()
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-@pytest.mark.parametrize("page", SHOWING, ids=lambda page: str(page.relative_to(ROOT)))
-def test_fences_of_page_run(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", SHOWING)
+def test_fences_of_page_run(page, tmp_path, monkeypatch, scheduler):
     """All of a page, in order, in one new folder."""
     monkeypatch.chdir(tmp_path)
-    needed = NEEDS.get(page.name)
-    go_through(page.read_text(), tmp_path, needed is None or importlib.util.find_spec(needed) is not None)
+    go_through(page.read_text(), tmp_path, scheduler)
 
 
-def go_through(text, folder, running):
-    """Everything that a page shows; without what it needs, everything is only checked."""
+def go_through(text, folder, scheduler):
+    """Everything that a page shows."""
     for number, fence in enumerate(fences(text)):
         kind = treatment(fence)
         if kind == "file":
             (folder / fence.title).write_text(fence.text)
-            if fence.title.endswith(".py"):
-                compile(fence.text, fence.title, "exec")
         elif kind == "code":
-            run_code(fence, folder / f"block{number}.py", running)
+            path = folder / f"block{number}.py"
+            path.write_text(fence.text)
+            runpy.run_path(str(path))
         elif kind == "commands":
             for command in commands(fence):
-                follow(command, folder, running)
+                run(command, folder, scheduler)
 
 
-def run_code(fence, path, running):
-    path.write_text(fence.text)
-    if running:
-        runpy.run_path(str(path))
-    else:
-        compile(fence.text, str(path), "exec")
-
-
-def follow(command, folder, running):
-    """Run it, or check it instead."""
-    line = command.line.partition("  #")[0].strip()
-    start = checked_instead(line)
-    if start == "pip install":
-        check_extras(line)
-    elif start == "make":
-        check_targets(line)
-    elif start == "python benchmarks/":
-        script = ROOT / line.split()[1]
-        compile(script.read_text(), str(script), "exec")
-    elif start == "decpomdp reproduce" or ELSEWHERE in line or (not start and not running):
-        check_arguments(line)
-    elif not start:
-        run(line, command.shown, folder)
-
-
-def run(line, shown, folder):
+def run(command, folder, scheduler):
+    """As a reader would; what is shown as an error is one."""
+    line = ADDRESS.sub(lambda _: scheduler(), command.line) if ADDRESS.search(command.line) else command.line
     here = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}  # `decpomdp`, ours
     done = subprocess.run(
         line, shell=True, cwd=folder, env=here, capture_output=True, text=True, check=False, timeout=300
     )
-    assert done.returncode == 0, f"{line}\n{done.stderr}"
-    assert prints(shown, done.stdout), f"{line}\nshown:\n{shown}\nprinted:\n{done.stdout}"
+    fails = command.shown.startswith("error: ")
+    assert done.returncode == (2 if fails else 0), f"{line}\n{done.stderr}"
+    printed = done.stderr if fails else done.stdout
+    assert prints(command.shown, printed), f"{line}\nshown:\n{command.shown}\nprinted:\n{printed}"
 
 
 def prints(shown, printed):
@@ -184,47 +93,10 @@ def prints(shown, printed):
     return all(map(agree, pieces[1::2], found.groups()))
 
 
-def agree(told, real):
+def agree(shown, real):
     """Two numbers as texts; the first may have been rounded to fewer digits."""
-    last = 10.0 ** -len(told.partition(".")[2])
-    return math.isclose(float(told), float(real), rel_tol=1e-3, abs_tol=0.51 * last)
-
-
-def check_arguments(line):
-    """The command takes these arguments and options; nothing is done."""
-    from typer.main import get_command
-
-    from decpomdp.cli.main import app
-
-    program, name, *rest = shlex.split(line)
-    assert program == "decpomdp", line
-    command = get_command(app).commands[name]
-    if "--resume" in rest:  # which needs nothing else
-        known = {option for parameter in command.params for option in parameter.opts}
-        assert {word for word in rest if word.startswith("--")} <= known, line
-    else:
-        command.make_context(name, rest)
-
-
-def check_targets(line):
-    targets = set(re.findall(r"^([\w./-]+):", (ROOT / "Makefile").read_text(), re.M))
-    assert set(line.split()[1:]) <= targets, line
-
-
-@cache
-def extras():
-    """Extra -> what it needs, as a wheel's metadata will say: an installed copy may be older than the page."""
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    return {extra: [Requirement(text).name for text in needs] for extra, needs in told.items()}
-
-
-def check_extras(line):
-    """What is installed is this package, and every extra that is named needs something."""
-    for target in shlex.split(line)[2:]:
-        found = re.fullmatch(r"(?:decpomdp|\.)(?:\[([\w, -]+)\])?", target)
-        assert found, f"{line}: {target}"
-        for name in found[1].split(",") if found[1] else ():
-            assert extras().get(name.strip()), f"{line}: {name}"
+    last = 10.0 ** -len(shown.partition(".")[2])
+    return math.isclose(float(shown), float(real), rel_tol=1e-3, abs_tol=0.51 * last)
 
 
 def test_what_is_not_printed_is_noticed():
@@ -238,43 +110,57 @@ def test_what_is_not_printed_is_noticed():
     assert not prints("value 1.5\n", "value 1.5\nand more\n")
 
 
-def test_files_are_used():
-    """A file that nothing reads would be shown without ever being tried."""
-    for page, fence in all_fences():
-        if fence.title and not fence.title.endswith((".yaml", ".py")):  # test_kubernetes.py; compiled in any case
-            rest = [f.text for f in fences(page.read_text()) if not f.title]
-            assert any(fence.title in text for text in rest), f"{page.name}: {fence.title}"
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("```ruby\nputs 1\n```\n", "nobody runs a fence of ruby"),
-        ("```console\n$ frobnicate --all\n```\n", "nobody runs 'frobnicate --all'"),
-        ("  ```python\n  x = 1\n  ```\n", "a fence that is not understood"),
+        ("```ruby\nputs 1\n```\n", "nobody runs this fence of ruby"),
+        ("```yaml\na: 1\n```\n", "nobody runs this fence of yaml"),
+        ("```\ndecpomdp problems\n```\n", "nobody runs this fence of no language"),
+        ("```text\nsome words\n```\n", "nobody runs this fence of text"),
         ("```console\ndecpomdp problems\n```\n", "a console begins with"),
-        ('```sh\npip install "decpomdp[nothing]"\n```\n', "nothing"),
-        ("```\nmake nothing\n```\n", "make nothing"),
+        ("```console\n$ frobnicate --all\n```\n", "frobnicate: not found"),
+        ("```console\n$ decpomdp info nothing\n```\n", "error: "),
+        ("```console\n$ true\nerror: something\n```\n", "true"),
+        ("```console\n$ echo one\ntwo\n```\n", r"shown:\s+two"),
+        ("```sh\ntrue\nfalse  # with a reason\n```\n", "false"),
+        ("```python\nx = 1\n", "a fence without an end"),
+        ("  ```python\n  x = 1\n  ```\n", "a block that nobody runs"),
+        ("- item\n\n  ~~~python\n  x = 1\n  ~~~\n", "a block that nobody runs"),
+        ("> ```python\n> x = 1\n> ```\n", "a block that nobody runs"),
+        ("``` python\nx = 1\n```\n", "a block that nobody runs"),
+        ("```python hl_lines=1\nx = 1\n```\n", "a block that nobody runs"),
+        ("words\n\n    decpomdp problems\n", "a block that nobody runs"),
+        ("words\n\n\tdecpomdp problems\n", "a block that nobody runs"),
+        ("<pre>decpomdp problems</pre>\n", "a block that nobody runs"),
     ],
 )
 def test_what_nobody_runs_is_noticed(text, words, tmp_path):
     with pytest.raises(AssertionError, match=words):
-        go_through(text, tmp_path, False)
+        go_through(text, tmp_path, None)
 
 
-def test_commands_are_found_in_any_fence():
-    (shown,) = fences("```text\n$ decpomdp problems\n```\n")
-    assert commands(shown) == [Command("decpomdp problems", "")]
-    (bare,) = fences("```\npip install .    # all\nmake test\n```\n")
-    assert [checked_instead(command.line) for command in commands(bare)] == ["pip install", "make"]
-    (drawn,) = fences("```\ncli > report\n```\n")
-    assert treatment(drawn) == "picture"
+def test_code_that_fails_is_noticed(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        go_through("```python\n1 / 0\n```\n", tmp_path, None)
 
 
-def test_wrong_arguments_are_noticed():
-    check_arguments("decpomdp reproduce all --quick")
-    with pytest.raises(Exception, match="No such option: --quickly"):
-        check_arguments("decpomdp reproduce all --quickly")
+def test_files_are_used():
+    """A file that nothing reads would be shown without ever being tried."""
+    for page in PAGES:
+        assert not unused(page.read_text()), page.name
+    one = '```text title="log.csv"\n0\n```\n'
+    assert unused(one) == ["log.csv"]
+    assert unused(one + "```console\n$ decpomdp data info log.csv\n```\n") == []
+
+
+def test_exceptions_are_few_and_none_is_out_of_date():
+    """What is not run is shown somewhere, and tried where its reason says."""
+    shown = [fence for _, fence in all_fences()]
+    assert {fence.title for fence in shown if fence.title in RECIPES} == set(RECIPES)
+    assert all(any(fence.text.startswith(start) for fence in shown) for start in DRAWINGS)
+    assert set(SLOW) <= {page.name for page in PAGES}
+    for words in RECIPES.values():
+        assert (ROOT / re.search(r"tests/[\w/]+\.py", words)[0]).exists(), words
 
 
 def test_links_lead_somewhere():
@@ -284,20 +170,86 @@ def test_links_lead_somewhere():
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_what_is_to_be_installed_or_made_exists():
-    """In running text too."""
-    for page in PAGES:
-        text = page.read_text()
-        for names in re.findall(r"decpomdp\[([a-z, ]+)\]", text):
-            check_extras(f"pip install 'decpomdp[{names}]'")
-        for name in re.findall(r"(?:^\$? ?|`)make ([a-z][\w-]*)", text, re.M):
-            check_targets(f"make {name}")
+INLINE = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")
 
 
-if __name__ == "__main__":
-    for page, fence in all_fences():
-        kind = treatment(fence)
-        told = [checked_instead(c.line.partition("  #")[0]) for c in commands(fence)] if kind == "commands" else []
-        checks = sorted({f"{start}: {CHECKED[start]}" for start in told if start})
-        words = f"{told.count('')} run" + "".join(f"; {check}" for check in checks) if told else ""
-        print(f"{page.relative_to(ROOT)}:{fence.line}\t{fence.language or '-'}\t{kind}\t{fence.title or words}")
+def inline(page, program):
+    """Commands in running text that begin with a program, as words."""
+    prose = re.sub(r"^(```|~~~).*?^\1$", "", page.read_text(), flags=re.S | re.M)
+    for line in INLINE.findall(prose):
+        if re.match(rf"(?:\$ )?{program}", line):
+            yield shlex.split(line.removeprefix("$ ").replace("\\|", "|"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_running_text_exist(page):
+    """Commands and their options, extras, targets and scripts that sentences and tables name."""
+    for words in inline(page, r"decpomdp [a-z]"):
+        check_options(words)
+    for words in inline(page, r"pip install "):
+        check_extras(words[2:])
+    for words in inline(page, r"make [a-z]"):
+        assert set(words[1:]) <= targets(), words
+    for words in inline(page, r"python [\w/]+\.py"):
+        assert (ROOT / words[1]).exists() or words[1] in titles(page), words
+
+
+def titles(page):
+    return {fence.title for fence in fences(page.read_text())}
+
+
+def check_options(words):
+    """Every command and every option is one that there is."""
+    from typer.main import get_command
+
+    from decpomdp.cli.main import app
+
+    command = get_command(app)
+    rest = words[1:]
+    while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
+        names = rest.pop(0).split("|")  # data info|validate
+        assert set(names) <= set(command.commands), words
+        command = command.commands[names[0]]
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    assert {word for word in rest if word.startswith("--")} <= known, words
+
+
+@cache
+def targets():
+    return set(re.findall(r"^([\w./-]+):", (ROOT / "Makefile").read_text(), re.M))
+
+
+@cache
+def extras():
+    """Extra -> what it needs, as a wheel's metadata will say: an installed copy may be older than the page."""
+    given = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return {extra: [Requirement(text).name for text in needs] for extra, needs in given.items()}
+
+
+def check_extras(named):
+    """What is installed is this package, and every extra that is named needs something."""
+    for target in named:
+        found = re.fullmatch(r"(?:decpomdp|\.)(?:\[([\w, -]+)\])?", target)
+        assert found, target
+        for name in found[1].split(",") if found[1] else ():
+            assert extras().get(name.strip()), f"{target}: {name}"
+
+
+def test_commands_that_do_not_exist_are_noticed(tmp_path):
+    check_options(shlex.split("decpomdp reproduce all --quick"))
+    check_options(shlex.split("decpomdp data info|validate FILE"))
+    for line in ("decpomdp reproduce all --quickly", "decpomdp sing", "decpomdp data sing FILE"):
+        with pytest.raises(AssertionError):
+            check_options(shlex.split(line))
+    with pytest.raises(AssertionError, match="nothing"):
+        check_extras(["decpomdp[nothing]"])
+    page = tmp_path / "page.md"
+    page.write_text("Say `decpomdp sing\n--loud` now.\n\n```console\n$ decpomdp dance\n```\n")
+    assert list(inline(page, "decpomdp ")) == [["decpomdp", "sing", "--loud"]]
+
+
+def test_commands_are_taken_one_by_one():
+    (shown,) = fences("```console\n$ echo 1\n1\n$ echo 2\n```\n")
+    assert commands(shown) == [Command("echo 1", "1\n"), Command("echo 2", "")]
+    (bare,) = fences("```sh\n# first\nmake test  # all\n\ntrue\n```\n")
+    assert commands(bare) == [Command("make test", ""), Command("true", "")]

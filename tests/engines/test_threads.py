@@ -53,3 +53,25 @@ def test_work_within_work():
 
 def test_at_least_one_core():
     assert threads.default_threads() >= 1
+
+
+def test_what_would_take_long_is_told_to_stop():
+    told, working = threading.Event(), threading.Event()
+
+    def work(piece):
+        if piece == 0:
+            working.wait(10)
+            raise KeyboardInterrupt
+        working.set()
+        return told.wait(60)
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        threads.run(work, 2, 2, told.set)
+    assert time.monotonic() - began < 30
+
+
+def test_nothing_is_stopped_that_ends_well():
+    told = threading.Event()
+    assert threads.run(lambda piece: piece, 3, 2, told.set) == [0, 1, 2]
+    assert not told.is_set()

@@ -131,9 +131,33 @@ def test_mistakes_are_named():
         env.step({"agent1": 0})
     with pytest.raises(InputError, match="action of agent2: expected a whole number from 0 to 2, got 3"):
         env.step({"agent1": 0, "agent2": 3})
+    with pytest.raises(InputError, match="actions: expected agents among agent1, agent2, got 'agent3'"):
+        env.step({"agent1": 0, "agent2": 0, "agent3": 0})
+    with pytest.raises(InputError, match="actions: expected agents among agent1, agent2, got 0"):
+        env.step({0: 0, 1: 0})
+    with pytest.raises(InputError, match="actions: expected a dictionary by agent, got list"):
+        env.step([0, 0])
+    with pytest.raises(InputError, match="expected one of agent agent1, got none"):
+        env.step({})
+    with pytest.raises(InputError, match="agent: expected one of agent1, agent2, got 'nobody'"):
+        env.action_space("nobody")
+    with pytest.raises(InputError, match="agent: expected one of agent1, agent2, got 'nobody'"):
+        env.observation_space("nobody")
     with pytest.raises(InputError, match='render_mode: expected None or "ansi"'):
         dp.parallel_env("dectiger", render_mode="human")
     with pytest.raises(InputError, match="horizon"):
         dp.parallel_env("dectiger", horizon=0)
     with pytest.raises(InputError, match="seed"):
         env.reset(seed=-1)
+
+
+def test_nobody_acts_before_the_beginning_or_after_the_end():
+    env = dp.parallel_env("dectiger", horizon=1)
+    both = {"agent1": 0, "agent2": 0}
+    with pytest.raises(InputError, match=r"actions: expected none, the episode is over or has not begun \(reset\)"):
+        env.step(both)
+    env.reset(seed=1)
+    env.step(both)
+    assert env.step({}) == ({}, {}, {}, {}, {})
+    with pytest.raises(InputError, match="the episode is over"):
+        env.step(both)

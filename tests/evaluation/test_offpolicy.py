@@ -15,6 +15,7 @@ from decpomdp.evaluation.offpolicy_estimates import Weighted, weighted
 from decpomdp.evaluation.offpolicy_intervals import log_wealth, mean_at_least
 from decpomdp.evaluation.offpolicy_missing import joined, missing_share
 from decpomdp.evaluation.offpolicy_ratios import log_ratios
+from decpomdp.evaluation.offpolicy_support import unsupported
 
 
 def pieces(episodes):
@@ -171,11 +172,23 @@ def test_the_bootstrap_covers_where_ratios_are_skewed(number, confidence, monkey
     monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "benchmarks")
     import offpolicy_coverage as table
 
-    assert len(table.cases()) == 17
     held, widths, _, _ = table.measure(table.cases()[number], 150, confidence, seed=3_000_000)
     allowed = 3 * np.sqrt(confidence * (1 - confidence) / len(held))  # standard errors of the count
     assert held.mean(axis=0).min() >= confidence - allowed
     assert np.median(widths[:, 2]) < np.median(widths[:, 3])  # and the self-normalised one says more than the guarantee
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(17, 50))
+def test_attacks_are_warned_of_or_covered(number, monkeypatch):
+    """Both where a warning is given and where none is: nobody may rely on what holds too seldom."""
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "benchmarks")
+    import offpolicy_coverage as table
+
+    assert len(table.cases()) == 50
+    held, _, warned, _ = table.measure(table.cases()[number], 100, 0.9, seed=4_000_000)
+    for part in (held[warned], held[~warned]):
+        assert len(part) == 0 or part.mean(axis=0).min() >= 0.9 - 3 * np.sqrt(0.09 / len(part))
 
 
 def test_what_is_missing_is_seen_and_taken_in():
@@ -243,9 +256,9 @@ def test_missing_support_after_some_sights_only_is_noticed():
     behaviour = np.where(seen == 0, 1.0, 0.5)
     logged = Episodes(agents, np.arange(501), seen, actions, behaviour, rng.random(500), 0.9)
     told = offpolicy_value(logged, Team.uniform(logged))
-    assert [said.partition(":")[0] for said in told.warnings] == [
-        f"from step 0 the ratios average {told.mean_ratios[0]:.3g} where 1 is expected"
-    ]
+    ratios, situation = told.warnings
+    assert ratios.startswith(f"from step 0 the ratios average {told.mean_ratios[0]:.3g} where 1 is expected")
+    assert "what the data never show in the same situation" in situation
 
 
 def test_a_team_far_from_the_data_is_called_so():
@@ -470,3 +483,64 @@ def test_intervals_hold_where_the_behaviour_hardly_ever_does_what_the_team_does(
         estimates = (found.ordinary, found.per_decision, found.self_normalised)
         held.append([each.low <= exact <= each.high for each in estimates])
     assert (np.mean(held, axis=0) >= 0.9 - 2 * np.sqrt(0.09 / 60)).all()
+
+
+def seen_then_done(behaviour, count, seed, earned=((0.0, 1.0, 1.0), (0.0, 1.0, 100.0))):
+    """One agent that sees `x` or `y` and then does one thing; behaviour[o, a], earned[o, a]."""
+    rng = np.random.default_rng(seed)
+    seen = rng.integers(0, 2, count)
+    did = np.array([rng.choice(3, p=behaviour[o]) for o in seen])
+    recorded, rewards = np.array(behaviour)[seen, did], np.array(earned)[seen, did]
+    agent = dp.Agent("x", ("a", "b", "c"), ("x", "y"))
+    return Episodes((agent,), np.arange(count + 1), seen[:, None], did[:, None], recorded[:, None], rewards, 0.9)
+
+
+def doing(logged, acts):
+    """The team that does acts[o] after seeing o."""
+    controller = Controller([0.5, 0.5], acts, np.full((2, 3, 2, 2), 0.5), np.eye(2))
+    return Team(logged.agents, (controller,), 0.9)
+
+
+@pytest.mark.parametrize(("little", "often", "count"), [(0.0005, 0.08, 200), (0.002, 0.03, 500), (0.0, 0.03, 500)])
+def test_intervals_hold_what_is_rare_in_one_situation_and_dear(little, often, count):
+    """Elsewhere the action is common, and what is missing of the ratios is less than their noise."""
+    acts, earned = np.array([[0.3, 0.4, 0.3], [0.2, 0.8 - often, often]]), np.array([[0, 1, 1], [0, 1, 100]])
+    exact, held = float((acts * earned).sum() / 2), []
+    for seed in range(25):
+        logged = seen_then_done([[0.4, 0.3, 0.3], [0.6, 0.4 - little, little]], count, 7000 + seed)
+        team = doing(logged, acts)
+        found = offpolicy_value(logged, team, reward_range=(0.0, 100.0), confidence=0.9, resamples=100, seed=seed)
+        held.append([each.low <= exact <= each.high for each in (found.ordinary, found.self_normalised)])
+        rare = (logged.observations[:, 0] == 1) & (logged.actions[:, 0] == 2)
+        assert rare.any() or any("never show in the same situation" in said for said in found.warnings)
+    assert np.mean(held, axis=0).min() >= 0.9 - 3 * np.sqrt(0.09 / 25)
+
+
+def test_what_the_data_cannot_show_is_counted():
+    """The mass of the actions that never occur after a sight, and what chance adds to it; by hand."""
+    logged = seen_then_done([[0.4, 0.3, 0.3], [0.6, 0.4, 0.0]], 500, 1)
+    acts = np.array([[0.3, 0.4, 0.3], [0.2, 0.5, 0.3]])
+    chances = acts[logged.observations[:, 0], logged.actions[:, 0]][:, None]
+    ratios = chances / logged.behaviour
+    mass = np.where(logged.observations[:, 0] == 1, 0.3, 0.0)
+    by_hand = mass.mean() + 1.64 * mass.std() / np.sqrt(500)
+    assert unsupported(logged, chances, ratios) == pytest.approx([by_hand], rel=1e-6)
+    common = seen_then_done([[0.4, 0.3, 0.3], [0.4, 0.3, 0.3]], 500, 1)
+    chances = acts[common.observations[:, 0], common.actions[:, 0]][:, None]
+    assert unsupported(common, chances, chances / common.behaviour) == 0
+    few = part_of(common, 0, 3)  # where nearly nothing was tried, other actions are no rarer than those that were
+    assert unsupported(few, chances[:3], chances[:3] / few.behaviour) == 0
+
+
+def test_several_probabilities_of_one_action_are_no_alarm():
+    """A behaviour that knows more than its agent does the same thing with this or that probability."""
+    rng = np.random.default_rng(3)
+    agent, part = dp.Agent("x", ("a", "b", "c"), ("o",)), rng.integers(0, 2, 400)
+    chance = np.full((400, 3), 0.1)
+    chance[np.arange(400), part] = 0.8
+    did = np.array([rng.choice(3, p=row) for row in chance])
+    did[did == 2] = part[did == 2]  # and never c
+    recorded = chance[np.arange(400), did][:, None]
+    logged = Episodes((agent,), np.arange(401), np.full((400, 1), -1), did[:, None], recorded, np.ones(400), 0.9)
+    chances = np.full((400, 1), 1 / 3)
+    assert unsupported(logged, chances, chances / recorded) == 0

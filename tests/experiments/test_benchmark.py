@@ -91,3 +91,83 @@ def test_unknown_names_are_refused(told, tmp_path):
     code, _, err = told("benchmark", "--problems", "nothing", "--out", tmp_path / "t")
     assert code == 2
     assert not (tmp_path / "t").exists()
+
+
+@pytest.fixture
+def cell(tmp_path):
+    open_table(tmp_path, PLAN)
+    (tmp_path / "broadcast-search-0").mkdir()
+    return cell_of(tmp_path, PLAN, "broadcast", "search", 0, "decpomdp.cli.benchmark:learned")
+
+
+def test_a_run_that_is_not_over_is_no_result(tmp_path, cell):
+    """Its run.json is written when learning ends, before its value is known."""
+    (tmp_path / cell.place).write_text("{}")
+    (tmp_path / cell.place).with_name("begun.json").write_text("{}")
+    assert not finished(tmp_path, cell)
+    assert list(lines_of(tmp_path, PLAN)) == []
+
+
+def test_a_run_that_was_killed_goes_on_from_its_checkpoint(tmp_path, cell, monkeypatch):
+    from decpomdp.cli import benchmark
+    from decpomdp.io import run_folder
+
+    out = tmp_path / "broadcast-search-0"
+    asked = []
+    monkeypatch.setattr(benchmark, "_said", lambda arguments: asked.append(arguments[:3]))
+    run_folder.begin(out, ["learn", "broadcast"])
+    benchmark.learned(cell.settings)
+    assert asked == [["learn", "--resume", str(out)]]
+    monkeypatch.setattr(benchmark, "_said", lambda arguments: f"{out}: another process is writing to this run")
+    with pytest.raises(InputError, match="another process"):
+        benchmark.learned(cell.settings)
+    assert (out / "begun.json").exists()
+
+
+def test_files_of_the_same_name_are_refused(tmp_path):
+    plan = Plan(("a/my.dpomdp", "b/my.dpomdp"), ("search",), 1, None, 100, 1)
+    with pytest.raises(InputError, match=r"different names, got a/my\.dpomdp and b/my\.dpomdp"):
+        open_table(tmp_path / "t", plan)
+
+
+@pytest.mark.parametrize("content", ["[]", "7", "{}", '{"problems": 1}', "[" * 100_000, '"x"', "\xff"])
+def test_a_strange_plan_is_one_line(tmp_path, content):
+    (tmp_path / "benchmark.json").write_text(content)
+    with pytest.raises(InputError):
+        open_table(tmp_path, PLAN)
+
+
+def test_a_plan_with_more_in_it_is_another_plan(tmp_path, cell):
+    told = json.loads((tmp_path / "benchmark.json").read_text())
+    (tmp_path / "benchmark.json").write_text(json.dumps({**told, "more": 1}))
+    with pytest.raises(InputError, match="more = 1"):
+        open_table(tmp_path, PLAN)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["{}", "[]", '{"value": null, "nodes": [1], "seconds": 1, "steps": 1}', '{"value": {"value": null}}'],
+)
+def test_a_strange_run_is_one_line(tmp_path, cell, content):
+    (tmp_path / cell.place).write_text(content)
+    with pytest.raises(InputError, match="expected a"):
+        list(lines_of(tmp_path, PLAN))
+
+
+def test_a_second_process_is_refused(tmp_path):
+    from decpomdp.io.run_folder import locked
+
+    open_table(tmp_path, PLAN)
+    with locked(tmp_path), pytest.raises(InputError, match="another process is writing to this run"):
+        run_table(tmp_path, PLAN, 1, "decpomdp.cli.benchmark:learned", lambda line: None)
+
+
+def test_links_that_lead_out_are_refused(tmp_path, cell):
+    (tmp_path / "elsewhere").mkdir()
+    table = tmp_path / "table"
+    open_table(table, PLAN)
+    (table / "inside").symlink_to(table / "benchmark.json")
+    open_table(table, PLAN)
+    (table / "broadcast-search-0").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="got a link that leads out of its folder"):
+        open_table(table, PLAN)

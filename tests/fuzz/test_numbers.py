@@ -159,3 +159,16 @@ def test_planning(run, tmp_path, method, rewards, discount):
     else:
         assert finite(told)
         assert run("report", "run")
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-310, 1.0, 1e200])
+def test_off_policy_estimates_have_no_unit(unit):
+    """Nothing is divided by what was rounded to nothing; a power of two changes no digit."""
+    model = dp.load("recycling")
+    data = dp.simulate(model, episodes=50, horizon=3, seed=1)
+    team = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2).exploring(0.5)
+    told = dp.offpolicy_value(replace(data, rewards=data.rewards * unit), team)
+    assert told.guaranteed[0] <= told.guaranteed[1]
+    twice = dp.offpolicy_value(replace(data, rewards=data.rewards * unit * 2), team)
+    if unit >= 1e-200:
+        assert twice.guaranteed == (2 * told.guaranteed[0], 2 * told.guaranteed[1])

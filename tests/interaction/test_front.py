@@ -3,6 +3,8 @@
 import pytest
 
 import decpomdp as dp
+from decpomdp.interaction.front import method_for
+from decpomdp.interaction.sbpr_settings import SbprSettings
 
 
 @pytest.mark.parametrize(("method", "limits"), [("search", {"time_limit": 0.0}), ("sbpr", {"steps": 10})])
@@ -28,3 +30,12 @@ def test_another_discount_for_episodes():
     assert dp.learn(episodes, discount=0.5, settings=settings).team.discount == 0.5
     with pytest.raises(dp.InputError, match="discount: expected none beside several batches"):
         dp.learn([episodes, episodes], discount=0.5)
+
+
+def test_a_crowd_is_learned_by_the_papers_loop_unless_said_otherwise():
+    assert method_for(dp.load("traffic:2")) == method_for(dp.load("broadcast")) == "search"
+    assert method_for(dp.load("traffic:3")) == "sbpr"
+    fit = dp.learn("traffic:3", iterations=1, settings=SbprSettings(crowd_batch=5, tests=5))
+    assert fit.settings["method"] == "sbpr"
+    with pytest.raises(dp.InputError, match="method: expected"):
+        dp.learn("traffic:3", "nonsense")

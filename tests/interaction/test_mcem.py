@@ -7,7 +7,7 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.evaluation import exact_value
-from decpomdp.interaction.mcem import McemSettings, mcem
+from decpomdp.interaction.mcem import FEWEST, TESTED, McemSettings, mcem, scaled
 from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range, worth
 from decpomdp.interaction.sbpr_play import Ground
 from decpomdp.rollouts import simulate
@@ -135,3 +135,27 @@ def test_bad_settings_are_refused(broadcast):
         McemSettings(exploration=1.0)
     with pytest.raises(InputError, match="iterations"):
         mcem(broadcast, iterations=0)
+
+
+def test_what_a_slow_simulator_can_play_is_enough_for_a_start():
+    """A third each for the updates, the replays and the tests."""
+    settings, grid = McemSettings(), dp.load("traffic:3")
+    for steps in (3_600, 36_000, 360_000):
+        small = scaled(settings, Ground(grid, None, steps, 0, None), None, None)
+        updates, replays = small.updates * small.episodes, 4 * small.elites * small.episodes
+        assert 29 * (updates + replays + TESTED * small.tests) <= steps
+        assert min(small.updates, small.episodes, small.tests) >= FEWEST
+        fit = mcem(grid, steps=steps, settings=small)
+        assert fit.trace[-1]["iteration"] >= small.updates
+        assert np.isfinite(fit.trace[-1]["value"])
+
+
+def test_only_what_is_slow_is_played_less():
+    settings, grid = McemSettings(), dp.load("traffic:3")
+    model = Ground(dp.load("broadcast"), None, 100, 0, None)
+    assert scaled(settings, model, None, None) is settings
+    assert scaled(settings, Ground(grid, 5.0, None, 0, None), None, None) is settings  # it is quick
+    assert scaled(settings, Ground(grid, None, 10**8, 0, None), None, None) is settings
+    least = scaled(settings, Ground(grid, None, 10, 0, None), None, None)
+    assert (least.updates, least.episodes, least.elites, least.tests) == (2, 2, 1, 2)
+    assert scaled(McemSettings(tests=1), Ground(grid, None, 10, 0, None), None, None).tests == 1

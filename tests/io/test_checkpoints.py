@@ -195,3 +195,17 @@ def test_what_has_no_bytes_is_refused():
         decode(encode(["<f8", [3], b"12345678"]), np.ndarray)
     with pytest.raises(ValueError):
         decode(encode(7), np.ndarray)
+
+
+def test_an_array_lies_in_memory_as_it_did():
+    """Sums are taken as it lies there: in another order their last digits would be others."""
+    table = np.random.default_rng(1).random((5, 4, 3))
+    for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2), (2, 0, 1)):
+        lying = table.transpose(order)
+        found = decode(encode(lying), np.ndarray)
+        assert found.strides == lying.strides
+        np.testing.assert_array_equal(found, lying)
+        assert found.sum(axis=(0, 1)).tobytes() == lying.sum(axis=(0, 1)).tobytes()
+    for wrong in ([0, 0, 1], [0, 1], [0, 1, 7], "abc", 5):
+        with pytest.raises(ValueError):
+            decode(encode(["<f8", [1, 1, 1], bytes(8), wrong]), np.ndarray)

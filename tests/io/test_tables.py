@@ -334,6 +334,9 @@ def said(tmp_path, content):
         ("", ":1: expected the names of columns in the first line, got none"),
         ("\n\n", ":1: expected the names of columns in the first line, got none"),
         (HEADER, "expected at least one row, got none"),
+        (HEADER.strip(), "expected at least one row, got none"),
+        (HEADER.strip() + "\r", "expected at least one row, got none"),
+        (HEADER + "\n\r\n", "expected at least one row, got none"),
         (HEADER.encode("utf-16"), ":1: expected UTF-8 text, got another encoding"),
         (
             (HEADER + "0,0,x,,go,1\n0,1,x,a,go,1\n0,2,x,café,go,1\n").encode("latin-1"),

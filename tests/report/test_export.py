@@ -272,6 +272,55 @@ def test_mistakes_are_named():
     with pytest.raises(RuntimeError, match="start"):
         controller.step(0)
     controller.start()
-    with pytest.raises(ValueError, match="observation: expected 0 to 1, got 2"):
+    with pytest.raises(ValueError, match="observation: expected a whole number from 0 to 1, got 2"):
         controller.step(2)
     assert json.loads(exported(team, "agent1", "json"))["agent"]["name"] == "agent1"
+
+
+WRONG = [1.0, True, False, np.bool_(True), "0", None, 2, -1, -2, np.float64(0), np.zeros(2, int), [0], int]
+
+
+@pytest.mark.parametrize("explored", [0.0, 0.3])
+def test_exported_python_refuses_what_is_no_observation_in_one_line(explored):
+    """And nothing has changed then: what follows is as if it had not been asked."""
+    model = dp.load("dectiger")
+    turns = dp.Controller.deterministic([0, 1], [[1, 0], [0, 1]], 3).exploring(explored)
+    module = {}
+    exec(exported(dp.Team.of(model, [turns, turns]), "agent1", "python"), module)
+    asked, plain = module["Controller"](), module["Controller"]()
+    for controller in (asked, plain):
+        controller.start()
+    for wrong in WRONG:
+        with pytest.raises(ValueError, match=r"^observation: expected a whole number from 0 to 1, got [^\n]*$"):
+            asked.step(wrong)
+        assert asked.step(np.int64(1)) == plain.step(1)
+    for wrong in (1.0, True, 2, -2, "0"):
+        with pytest.raises(ValueError, match="observation: expected a whole number from -1 to 1, got"):
+            asked.start(wrong)
+    assert asked.start(-1) == plain.start()
+    assert asked.start(np.int64(-1)) == plain.start(None)
+    assert [asked.step(0) for _ in range(9)] == [plain.step(0) for _ in range(9)]
+
+
+def test_exported_python_refuses_seeds_and_random_numbers_that_are_none():
+    model = dp.load("dectiger")
+    module = {}
+    exec(exported(dp.Team.uniform(model), "agent1", "python"), module)
+    for wrong in (1.5, True, -1, 2**64, "x"):
+        with pytest.raises(ValueError, match=r"^seed: expected a whole number from 0 to 18446744073709551615, got"):
+            module["Controller"](seed=wrong)
+        with pytest.raises(ValueError, match=r"^episode: expected a whole number from 0"):
+            module["Controller"](episode=wrong)
+        with pytest.raises(ValueError, match=r"^random number: expected a whole number from 0"):
+            module["Controller"]().start_with(None, wrong, 0)
+    with pytest.raises(RuntimeError, match="start"):
+        module["Controller"]().step_with(0, 1, 2)
+
+
+def test_nothing_seen_yet_is_the_same_word_for_runner_and_export():
+    model = dp.load("dectiger")
+    team = dp.Team.uniform(model)
+    module = {}
+    exec(exported(team, "agent1", "python"), module)
+    for nothing in (-1, None, np.int64(-1)):
+        assert dp.TeamRunner(team, 5).act([nothing, nothing])[0] == module["Controller"](5).start(nothing)

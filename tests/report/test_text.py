@@ -37,3 +37,20 @@ def test_moves_that_depend_on_the_action_and_first_observations():
     assert words[2] == "start in 0 (0.50) or 1 (0.50) if fog is seen first"
     assert words[3] == "node 0: wait (0.50) or go (0.50); after wait then go to 0; after go then go to 1"
     assert words[4] == "node 1: go; then go to 1"
+
+
+def test_a_label_stays_on_its_line(tmp_path, capsys):
+    from decpomdp.cli.main import code_of
+
+    harm = "\x1b[2Jgo\nnode 9: \u202e\x9b"
+    agents = tuple(dp.Agent(f"{n}{harm}", (harm, "b"), ("o", f"p{harm}")) for n in range(2))
+    controller = dp.Controller.deterministic([0, 1], [[0, 1], [1, 0]], 2)
+    team = dp.Team(agents, (controller, controller), 0.9, "x")
+    lines = dp.team_in_words(team)
+    assert len(lines) == 2 * (1 + 1 + 2)
+    dp.write_team(team, tmp_path / "t.json")
+    assert code_of(["show", str(tmp_path / "t.json")]) == 0
+    told = capsys.readouterr().out
+    assert told.splitlines() == lines
+    assert r"\x1b[2Jgo\nnode 9: \u202e\x9b" in told
+    assert not set(told) & set("\x1b\x9b\u202e")

@@ -53,6 +53,15 @@ def test_names_in_names_out_and_who_is_left_out_stays():
     assert by_name.nodes[1] == by_list.nodes[1]
 
 
+def test_minus_one_is_nothing_seen_as_in_episodes():
+    team = dp.Team.uniform(dp.load("dectiger"))
+    actions = dp.TeamRunner(team, seed=3).act()
+    for nothing in ([-1, -1], [None, -1], np.array([-1, -1])):
+        assert dp.TeamRunner(team, seed=3).act(nothing) == actions
+    with pytest.raises(InputError, match="observation of agent1: expected a whole number from -1 to 1, got -2"):
+        dp.TeamRunner(team).act([-2, 0])
+
+
 def test_mistakes_are_named_and_nobody_moves():
     runner = dp.TeamRunner(dp.Team.uniform(dp.load("dectiger")))
     assert runner.nodes == (-1, -1)
@@ -63,6 +72,7 @@ def test_mistakes_are_named_and_nobody_moves():
         ([0, 2], "observation of agent2: expected a whole number from 0 to 1, got 2"),
         ([0], "expected one per agent, 2, got 1"),
         (None, "observation of agent1"),
+        ([-1, 0], "observation of agent1: expected a whole number from 0 to 1, got -1"),
         ({"agent1": 0, "nobody": 0}, "expected agents among agent1, agent2, got 'nobody'"),
     ):
         with pytest.raises(InputError, match=message):

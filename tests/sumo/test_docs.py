@@ -1,4 +1,4 @@
-"""What the page about SUMO shows, runs. Its blocks are marked `py`, because the other pages' run without SUMO."""
+"""The code that the page about SUMO shows, runs. Its commands are run with those of the other pages (`tests/docs`)."""
 
 import re
 import runpy
@@ -11,7 +11,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "sumo.md"
 
 @pytest.mark.slow  # needs libsumo
 def test_blocks_of_the_page_run(tmp_path, capsys):
-    blocks = re.findall(r"^```py\n(.*?)^```", PAGE.read_text(), re.S | re.M)
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.S | re.M)
     assert blocks
     for number, block in enumerate(blocks):
         path = tmp_path / f"block{number}.py"

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 import warnings
 
@@ -102,7 +103,9 @@ def test_a_worker_that_always_dies_is_given_up_in_words(alone, monkeypatch):
 
 def test_what_a_worker_refuses_is_the_users_error(alone):
     alone.reset(1)
-    with pytest.raises(InputError, match="control: expected one of agents, fixed-time, actuated, got 'mine'"):
+    with pytest.raises(
+        InputError, match="control: expected one of agents, fixed-time, actuated, actuated-late, got 'mine'"
+    ):
         alone.reset(1, "mine")
     assert alone.starts == 1
     alone.reset(1)
@@ -131,6 +134,38 @@ def test_an_interrupted_question_leaves_no_stale_answer(alone, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             alone.step(np.zeros(16, np.int16))
     assert np.array_equal(alone.reset(2).views, expected.views)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_does_not_wait_for_the_episodes_under_way(workers):
+    made = SumoGrid(4, rate=LIGHT, workers=workers)
+    players, seeds = players_of(team_of(made)), [1, 2, 3]
+    expected = made.play_seeds(players, seeds, 6)
+    pids = [player.pid for player in made._idle]
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        made.play_seeds(players, seeds, 10_000)  # minutes
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    again = made.play_seeds(players, seeds, 6)
+    assert np.array_equal(expected.paths.observations, again.paths.observations)
+    assert expected.measures == again.measures
+    made.close()
+
+
+def test_an_interrupted_batch_can_begin_again(grid):
+    seen = grid.reset(2, seed=9)
+
+    def interrupted():
+        time.sleep(0.3)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(grid._batch[0], "step", lambda actions: interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            grid.step(np.zeros((2, 16), int))
+    assert np.array_equal(grid.reset(2, seed=9), seen)
 
 
 def test_a_second_simulation_in_one_process_is_refused():
@@ -178,11 +213,13 @@ def test_measures_add_up(grid):
 
 
 def test_sumos_own_programs_meet_the_same_vehicles(grid):
-    found = {control: grid.play_seeds(None, [5], 40, control=control) for control in ("fixed-time", "actuated")}
+    controls = ("fixed-time", "actuated", "actuated-late")
+    found = {control: grid.play_seeds(None, [5], 40, control=control) for control in controls}
     agents = grid.play_seeds(players_of(grid.policies()["longest-queue"]), [5], 40)
     vehicles = {name: told.measures[0].vehicles for name, told in found.items()}
     assert len({*vehicles.values(), agents.measures[0].vehicles}) == 1
-    assert found["actuated"].measures[0].waiting < found["fixed-time"].measures[0].waiting
+    waiting = {control: found[control].measures[0].waiting for control in controls}
+    assert waiting["actuated"] < waiting["actuated-late"] < waiting["fixed-time"]  # with so few vehicles
     assert agents.measures[0].waiting < found["fixed-time"].measures[0].waiting
 
 

@@ -9,6 +9,8 @@ import typer
 
 from decpomdp.cli import engine, words
 
+SECONDS = 60.0  # per run, where nothing limits it
+
 
 def benchmark(
     out: Annotated[Path, typer.Option("--out", help="Folder of the table; an unfinished one is continued.")],
@@ -17,7 +19,10 @@ def benchmark(
     ] = "",
     methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "search",
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell: seeds 0, 1, ...")] = 5,
-    time_limit: Annotated[float | None, typer.Option("--time-limit", min=0, help="Seconds per run.")] = 60.0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", min=0, help="Seconds per run. [default: 60, or no limit with --steps]"),
+    ] = None,
     steps: Annotated[int | None, typer.Option("--steps", min=1, help="Joint steps per run.")] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Runs at the same time on this machine. [default: 1]")
@@ -43,10 +48,11 @@ def benchmark(
             raise InputError(f"methods: expected names among {', '.join(METHODS)}, got {method!r}")
     for problem in chosen:
         load(problem)
-    plan = Plan(chosen, wanted, seeds, time_limit, steps, threads)
+    limit = SECONDS if time_limit is None and steps is None else time_limit
+    plan = Plan(chosen, wanted, seeds, limit, steps, threads)
     with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
         where = cluster or jobs or 1
-        run_table(out, plan, where, f"{__name__}:learned", lambda line: words.aside(f"{line}\n"))
+        run_table(out, plan, where, f"{__name__}:learned", words.note)
     lines = list(lines_of(out, plan))
     if as_json:
         words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())
@@ -72,22 +78,43 @@ def benchmark(
 
 
 def learned(settings: Mapping[str, Any]) -> None:
-    """One `decpomdp learn`: the work of a cell of the table, done in a process of its own."""
-    import contextlib
-    import io
+    """One `decpomdp learn`: the work of a cell of the table, done in a process of its own; one cut off goes on."""
     import shutil
 
-    from decpomdp.cli.main import code_of
     from decpomdp.core import InputError
+    from decpomdp.io.run_folder import BEGUN, BUSY
 
-    if Path(settings["out"]).exists():
-        shutil.rmtree(settings["out"])  # a run that was cut off
+    out = Path(settings["out"])
+    if (out / BEGUN).is_file():
+        wrong = _said(["learn", "--resume", str(out), "--json", "--quiet"])
+        if wrong is None:
+            return
+        if wrong.endswith(BUSY):
+            raise InputError(wrong)
+    if out.exists():
+        shutil.rmtree(out)  # it cannot go on: killed before it had begun, or begun with other versions
     arguments = ["learn", settings["problem"], "--json", "--quiet"]
     for name in ("method", "seed", "out", "time_limit", "steps", "threads"):
         if settings[name] is not None:
             arguments += [f"--{name.replace('_', '-')}", str(settings[name])]
-    with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+    wrong = _said(arguments)
+    if wrong is not None:
+        raise InputError(wrong)
+
+
+def _said(arguments: list[str]) -> str | None:
+    """What the command says is wrong; None when it went well."""
+    import contextlib
+    import io
+    import os
+
+    from decpomdp.cli.main import code_of
+
+    with (
+        contextlib.chdir(os.curdir),  # a run goes on in the folder where it began; the next one is not there
+        contextlib.redirect_stderr(io.StringIO()) as said,
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
         code = code_of(arguments)
-    if code != 0:
-        lines = said.getvalue().strip().splitlines() or ["no message"]
-        raise InputError(lines[-1].removeprefix("error: "))
+    lines = said.getvalue().strip().splitlines() or ["no message"]
+    return None if code == 0 else lines[-1].removeprefix("error: ")

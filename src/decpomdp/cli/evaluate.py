@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from decpomdp.core import Team
     from decpomdp.evaluation import OffPolicyValue
 
-TESTS = 1000  # episodes, where there is no exact value and no number is given
-
 
 def evaluate(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to evaluate.")],
@@ -22,7 +20,12 @@ def evaluate(
     ] = None,
     horizon: Annotated[int | None, typer.Option("--horizon", min=1, help="Steps; for ever when left out.")] = None,
     test_episodes: Annotated[
-        int | None, typer.Option("--test-episodes", min=2, help="Estimate from this many episodes instead.")
+        int | None,
+        typer.Option(
+            "--test-episodes",
+            min=2,
+            help="Estimate from this many episodes instead. Without a model: 1000, or 20 if they take long.",
+        ),
     ] = None,
     logged: Annotated[
         Path | None,
@@ -47,6 +50,7 @@ def evaluate(
     as_json: words.Json = False,
 ) -> None:
     """Compute the exact expected discounted reward of a team, or estimate it from test or logged episodes."""
+    from decpomdp.cli.progress import counting
     from decpomdp.core import DecPOMDP, InputError
     from decpomdp.domains.load import load
     from decpomdp.evaluation import exact_value, sampled_value
@@ -74,8 +78,9 @@ def evaluate(
         result = {"value": exact.value, "error": exact.error, "method": "exact", "horizon": horizon, **shared}
         line = f"value {decimal(exact.value, 6)} (exact, {span}, discount {model.discount:g})"
     else:
-        test_episodes = test_episodes or TESTS  # what can only be played has no exact value
-        sampled = sampled_value(model, team, test_episodes, horizon, seed)
+        test_episodes = test_episodes or runs.test_episodes(model)  # what can only be played has no exact value
+        with counting(test_episodes, "test episodes", model) as progress:
+            sampled = sampled_value(model, team, test_episodes, horizon, seed, watch=progress)
         result = {
             "value": sampled.value,
             "standard_error": sampled.standard_error,

@@ -1,20 +1,28 @@
 """What Ctrl-C and a polite kill (SIGTERM) do.
 
-The first raises KeyboardInterrupt: learners and planners return the best so far, everything else unwinds and leaves
-nothing half-written. The second stops at once, but never between the end of the work and the moment when its result is
-on disk: that is waited for. The third does not wait for anything.
+The first raises KeyboardInterrupt: learners and planners return the best so far, which is saved before anything else is
+done with it; everything else unwinds and leaves nothing half-written.
+
+The second stops at once. What is being saved gets a moment (`GRACE`) to be saved and what unwinds to unwind, but no
+more: then the process ends wherever it is, also inside of compiled code. A thread of its own sees to that, because
+Python runs signal handlers between two lines of the main thread only, and this one hears every signal. What was kept
+before stays: files are replaced in one step, and half-written ones are removed. The third does not wait at all.
 """
 
 import os
 import signal
+import socket
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 from decpomdp.cli import words
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+GRACE = 0.5  # seconds from the second interrupt to the end
+WORDS = 0.1  # seconds for the last words: nobody may read them
 
 
 class Interrupts:
@@ -23,11 +31,16 @@ class Interrupts:
     def __init__(self) -> None:
         self.times, self.last = 0, signal.SIGINT
         self.unsaved = self.saving = self.held = False
+        self.left: Callable[[], Sequence[str]] = tuple  # lines about what stays when it ends wherever it is
 
     def listen(self) -> None:
         """From now on."""
         for number in SIGNALS:
             signal.signal(number, self._asked)
+        ear, mouth = socket.socketpair()
+        mouth.setblocking(False)
+        signal.set_wakeup_fd(mouth.detach(), warn_on_full_buffer=False)
+        threading.Thread(target=self._hear, args=(ear,), name="decpomdp-interrupts", daemon=True).start()
 
     @property
     def code(self) -> int:
@@ -41,7 +54,7 @@ class Interrupts:
 
     @contextmanager
     def until_saved(self) -> Iterator[None]:
-        """Work whose result must be saved: the first interrupt ends it early, a second one waits until it is saved."""
+        """Work whose result must be saved: the first interrupt ends it early, a second one lets it be saved."""
         self.unsaved = True
         try:
             yield
@@ -59,6 +72,15 @@ class Interrupts:
             self.saving = self.unsaved = False
         self._let_go()
 
+    @contextmanager
+    def leaving(self, left: Callable[[], Sequence[str]]) -> Iterator[None]:
+        """Within this, `left` says what stays of the work if it is stopped wherever it is."""
+        self.left = left
+        try:
+            yield
+        finally:
+            self.left = tuple
+
     def leave(self, code: int) -> None:
         """End the process. After an interrupt do not wait for threads that are still at work."""
         for stream in (sys.stdout, sys.stderr):
@@ -70,18 +92,43 @@ class Interrupts:
         sys.exit(code)
 
     def _asked(self, number: int, frame: FrameType | None) -> None:
+        """On the main thread, when it comes to it."""
         self.times, self.last = self.times + 1, signal.Signals(number)
-        waits = self.saving or (self.unsaved and self.times > 1)
-        if not waits or self.times > 2:
+        if not (self.saving or (self.unsaved and self.times > 1)):
             raise KeyboardInterrupt
         self.held = True
-        if self.times == 2:
-            words.note("saving what there is first; once more to stop without it")
 
     def _let_go(self) -> None:
         if self.held:
             self.held = False
             raise KeyboardInterrupt
+
+    def _hear(self, ear: socket.socket) -> None:
+        """On a thread of its own, at once."""
+        heard = 0
+        while numbers := ear.recv(64):
+            for number in numbers:
+                heard += number in SIGNALS
+                if heard == 2:
+                    timer = threading.Timer(GRACE, self._end, (number,))
+                    timer.daemon = True
+                    timer.start()
+                elif heard > 2:
+                    self._end(number)
+
+    def _end(self, number: int) -> None:
+        """Wherever the work is."""
+        speaker = threading.Thread(target=self._last_words, daemon=True)
+        speaker.start()
+        speaker.join(WORDS)
+        os._exit(128 + number)
+
+    def _last_words(self) -> None:
+        from decpomdp.io.files import drop_parts
+
+        drop_parts()
+        for line in ("stopped at once", *self.left()):
+            words.note(line)
 
 
 interrupts = Interrupts()  # signals belong to the whole process

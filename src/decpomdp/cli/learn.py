@@ -28,7 +28,6 @@ PLAYING = {
     "accepted": "accepted {}",
     "steps": "steps {:.3g}",
 }
-TESTS = {True: 1000, False: 20}  # fresh episodes that say what a team is worth where there is no model, if quick or not
 DATA, PLAY = "Learning from episodes", "Learning by playing"
 
 
@@ -45,11 +44,15 @@ def learn(
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores.")] = None,
     as_json: words.Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
-    resumed: resume.Resume = None,
+    resumed: resume.ResumeLearn = None,
     checkpoint_every: resume.Every = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", help="search (default), sbpr (the paper's loop) or mcem.", rich_help_panel=PLAY),
+        typer.Option(
+            "--method",
+            help="search (default), sbpr (the paper's loop; default for simulators with more than 8 agents) or mcem.",
+            rich_help_panel=PLAY,
+        ),
     ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Joint steps to play at most.", rich_help_panel=PLAY)
@@ -142,7 +145,6 @@ def learn(
     else:
         elsewhere = {"engine": None if engine_name == engine.THREADS else engine_name, "scheduler": scheduler}
         runs.refuse({**reading, **settings, **elsewhere}, "learning by playing")
-        _refuse_other_methods(method or "search", iterations, behaviour)
         result = _by_playing(source, place, discount, {**runs.given(playing), **shared}, quiet)
     words.tell(result, as_json, _lines(result))
 
@@ -206,23 +208,26 @@ def _by_playing(
 ) -> dict[str, Any]:
     from decpomdp.domains.load import load
     from decpomdp.interaction.front import learn as learn_front
+    from decpomdp.interaction.front import method_for
     from decpomdp.rollouts.policies import team_for
 
     model = load(source, discount)
+    options = {**options, "method": options.get("method") or method_for(model)}
+    _refuse_other_methods(options["method"], options.get("iterations"), options.get("behaviour"))
     if "behaviour" in options:
         options = {**options, "behaviour": team_for(options["behaviour"], model)}
     known = {"source": source, "problem": model.name, "discount": model.discount}
     return runs.kept(
         place,
         (PLAYING, quiet),
-        {**known, "method": options.get("method", "search"), "seed": options["seed"]},
+        {**known, "method": options["method"], "seed": options["seed"]},
         lambda watch, keeper: learn_front(model, watch=watch, keeper=keeper, **options),
-        lambda fit: _judged(model, fit, options["seed"], options["threads"]),
+        lambda fit: _judged(model, fit, options["seed"], options["threads"], quiet),
     )
 
 
 def _judged(
-    model: "DecPOMDP | Simulator", fit: "Fit", seed: int, threads: int | None
+    model: "DecPOMDP | Simulator", fit: "Fit", seed: int, threads: int | None, quiet: bool
 ) -> "tuple[Fit, dict[str, Any], DecPOMDP | Simulator]":
     """What was learned, with what can be said of it."""
     from contextlib import suppress
@@ -239,15 +244,16 @@ def _judged(
         fit = replace(fit, posterior=None)  # to draw from so many posteriors takes longer than learning them
     facts: dict[str, Any] = {
         "steps": fit.trace[-1]["steps"] if fit.trace else 0,
-        **_worth(model, fit.team, seed),
+        **_worth(model, fit.team, seed, quiet),
     }
     if isinstance(fit, BayesFit) and fit.posterior is not None:
         facts["posterior_nodes"] = list(fit.posterior.sizes)
     return fit, facts, model
 
 
-def _worth(model: "DecPOMDP | Simulator", team: "Team", seed: int) -> dict[str, Any]:
+def _worth(model: "DecPOMDP | Simulator", team: "Team", seed: int, quiet: bool) -> dict[str, Any]:
     """The value of what was learned: exact from a model, else from fresh episodes."""
+    from decpomdp.cli.progress import counting
     from decpomdp.core import DecPOMDP
     from decpomdp.evaluation import exact_value, sampled_value
 
@@ -255,8 +261,9 @@ def _worth(model: "DecPOMDP | Simulator", team: "Team", seed: int) -> dict[str, 
         exact = exact_value(model, team)
         told = {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"}
         return {"digest": model.digest(), "value": told}
-    tests = TESTS[bool(getattr(model, "quick", False))]
-    sampled = sampled_value(model, team, tests, seed=seed ^ 1)
+    tests = runs.test_episodes(model)
+    with counting(tests, "test episodes", model, quiet) as progress:
+        sampled = sampled_value(model, team, tests, seed=seed ^ 1, watch=progress)
     method = f"mean of {tests} fresh episodes of {sampled.horizon} steps"
     return {"value": {"value": sampled.value, "standard_error": sampled.standard_error, "method": method}}
 

@@ -50,7 +50,7 @@ def plan(
     ] = None,
     as_json: words.Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
-    resumed: resume.Resume = None,
+    resumed: resume.ResumePlan = None,
     checkpoint_every: resume.Every = None,
 ) -> None:
     """Plan a team for a problem from its model.

@@ -4,10 +4,20 @@ import sys
 import time
 
 from decpomdp.cli import words
-from decpomdp.core import Row
+from decpomdp.core import DecPOMDP, Row, Simulator
 from decpomdp.core.progress import in_words
 
 EVERY = {True: 0.1, False: 10.0}  # seconds between lines, by whether a terminal looks on
+
+
+def counting(total: int, what: str, problem: DecPOMDP | Simulator, quiet: bool = False) -> "Progress":
+    """Shows how many episodes of `total` there were: from the first where they take long, else after a moment."""
+    progress = Progress({"episodes": f"{{}} of {total} {what}"}, quiet)
+    if hasattr(problem, "pace"):  # what says how slow it is
+        progress({"episodes": 0})
+    else:
+        progress.shown = time.monotonic()
+    return progress
 
 
 class Progress:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,7 +38,7 @@ def reproduce(
     as_json: words.Json = False,
     engine_name: engine.Engine = engine.THREADS,
     scheduler: engine.Scheduler = None,
-    resumed: resume.Resume = None,
+    resumed: resume.ResumeReproduce = None,
 ) -> None:
     """Compute the tables and figures of the paper, beside its published numbers, on one page.
 
@@ -49,22 +50,23 @@ def reproduce(
     from decpomdp.io import run_folder
     from decpomdp.report.reproduced import write_reproduced
 
-    kind = "quick" if quick else "full"
+    kind, out = "quick" if quick else "full", out if resumed is None else resumed
     names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
     try:
         here = engine.jobs_here(jobs, scheduler)
-        with Shower() as tell, engine.opened(engine_name, scheduler, here) as cluster:
+        with ExitStack() as stack, Shower() as tell, engine.opened(engine_name, scheduler, here) as cluster:
             reproduction.open_folder(out)
+            stack.enter_context(run_folder.locked(out))
             if resumed is None:
                 run_folder.begin(out, resume.given.get())
             if cluster is not None:  # what it has finished is not computed again
                 run_cells(out, reproduction.cells_of(names, efforts), cluster, tell)
             shown = reproduction.reproduce(names, efforts, out, jobs or default_threads(), tell)
+            page = write_reproduced(shown, out, kind)
+            run_folder.finish(out)
     except KeyboardInterrupt:
         words.note(f"finished cells are kept in {out}; the same command goes on from there")
         raise
-    page = write_reproduced(shown, out, kind)
-    run_folder.finish(out)
     claims = [claim for each in shown if each.experiment.name in names for claim in each.claims]
     told = [{"says": claim.says, "seen": claim.seen, "evidence": claim.evidence} for claim in claims]
     lines = [f"{claim.seen:<6} {claim.says}" for claim in claims]

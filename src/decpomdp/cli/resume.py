@@ -7,25 +7,31 @@ import os
 from collections.abc import Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from decpomdp.cli.engine import NAMES as ELSEWHERE
 
-COMMANDS = ("learn", "plan", "reproduce")
 CELLS = "cells"  # folder of what `reproduce` has finished
-OPTION, BESIDE = "--resume", ("--quiet", "--json")
+OPTION = "--resume"
+ENGINE, SCHEDULER = ELSEWHERE
+BESIDE = {  # what may be given anew, by command
+    "learn": ("--quiet", "--json", *ELSEWHERE),
+    "plan": ("--quiet", "--json"),
+    "reproduce": ("--json", *ELSEWHERE),
+}
 given: ContextVar[tuple[str, ...]] = ContextVar("given", default=())  # the arguments of the command that is being run
 
-Resume = Annotated[
-    Path | None,
-    typer.Option(
-        OPTION,
-        metavar="RUN",
-        help="Go on with a run that was cut off; alone or with --quiet, --json, --engine, --scheduler.",
-    ),
-]
+
+def _option(command: str) -> Any:
+    beside = ", ".join(BESIDE[command])
+    return typer.Option(OPTION, metavar="RUN", help=f"Go on with a run that was cut off; alone or with {beside}.")
+
+
+ResumeLearn = Annotated[Path | None, _option("learn")]
+ResumePlan = Annotated[Path | None, _option("plan")]
+ResumeReproduce = Annotated[Path | None, _option("reproduce")]
 Every = Annotated[
     float | None,
     typer.Option("--checkpoint-every", min=0, help="Seconds from one checkpoint to the next. [default: 5]"),
@@ -41,13 +47,13 @@ def recorded(arguments: Sequence[str]) -> list[str]:
 
     Raises OverAlready when it is finished, InputError when it cannot be continued.
     """
-    if not arguments or arguments[0] not in COMMANDS or not _asks(arguments):
+    if not arguments or arguments[0] not in BESIDE or not _asks(arguments):
         return list(arguments)
     from decpomdp.core.errors import InputError
     from decpomdp.io.files import words
     from decpomdp.io.run_folder import BEGUN, check_same, read_begun
 
-    folder, beside = _parsed(arguments[1:])
+    folder, beside = _parsed(arguments[1:], BESIDE[arguments[0]])
     over = arguments[0] == "reproduce" and (folder / CELLS).is_dir() and not (folder / BEGUN).exists()
     begun = None if over else read_begun(folder)
     if begun is None:
@@ -59,21 +65,27 @@ def recorded(arguments: Sequence[str]) -> list[str]:
         os.chdir(begun.folder)
     except (OSError, ValueError) as error:  # ValueError: no path at all
         raise InputError(f"{begun.folder}: the run began in this folder: {words(error)}") from None
-    began = _without_place(begun.arguments) if set(ELSEWHERE) & set(beside) else begun.arguments
+    began = _without(begun.arguments, _replaced(beside))
     end = began.index("--") if "--" in began else len(began)  # what follows that are no options
     return [*began[:end], OPTION, str(folder), *beside, *began[end:]]
 
 
-def _without_place(arguments: Sequence[str]) -> list[str]:
-    """The same, without where it was done."""
-    kept, rest = list[str](), list(arguments)
+def _replaced(beside: Sequence[str]) -> Sequence[str]:
+    """Options of the run that do not count any more: another scheduler leaves the engine as it was."""
+    return ELSEWHERE if ENGINE in beside else (SCHEDULER,) if SCHEDULER in beside else ()
+
+
+def _without(arguments: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The same, without these options and their values."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept, rest = list[str](), list(arguments[:end])
     while rest:
         word = rest.pop(0)
-        if word in ELSEWHERE:
+        if word in names:
             del rest[:1]
-        elif word.partition("=")[0] not in ELSEWHERE:
+        elif word.partition("=")[0] not in names:
             kept.append(word)
-    return kept
+    return [*kept, *arguments[end:]]
 
 
 def _asks(arguments: Sequence[str]) -> bool:
@@ -81,8 +93,8 @@ def _asks(arguments: Sequence[str]) -> bool:
     return wanted and not {"-h", "--help"} & set(arguments)
 
 
-def _parsed(words: Sequence[str]) -> tuple[Path, list[str]]:
-    """The run's folder, and the options that may be beside it."""
+def _parsed(words: Sequence[str], allowed: Sequence[str]) -> tuple[Path, list[str]]:
+    """The run's folder, and what of the `allowed` is beside it."""
     from decpomdp.core.errors import InputError
 
     folder, beside, rest = "", list[str](), list(words)
@@ -92,14 +104,13 @@ def _parsed(words: Sequence[str]) -> tuple[Path, list[str]]:
             folder = rest.pop(0)
         elif word.startswith(f"{OPTION}="):
             folder = word.partition("=")[2]
-        elif word in BESIDE:
-            beside.append(word)
-        elif word.partition("=")[0] in ELSEWHERE:
+        elif word.partition("=")[0] in allowed and word.partition("=")[0] in ELSEWHERE:
             name, _, value = word.partition("=")
             beside += [name, value or (rest.pop(0) if rest else "")]
+        elif word in allowed:
+            beside.append(word)
         elif word != OPTION:
-            known = ", ".join((*BESIDE, *ELSEWHERE))
-            raise InputError(f"{OPTION}: expected nothing beside it but {known}, got {word}")
+            raise InputError(f"{OPTION}: expected nothing beside it but {', '.join(allowed)}, got {word}")
     if not folder:
         raise InputError(f"{OPTION}: expected the folder of a run, got none")
     return Path(folder).absolute(), beside

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from decpomdp.io.checkpoints import Checkpoints
 
 MANY = 8  # agents, whose nodes are no longer told one by one
+TESTS = {True: 1000, False: 20}  # episodes that say what a team is worth, on a simulator that is quick or not
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
@@ -56,9 +57,10 @@ def kept(
     from decpomdp.io.logs import RunLog
     from decpomdp.io.run_folder import finish
     from decpomdp.io.runs import LOG
-    from decpomdp.report.keep import keep_fit, keep_run
+    from decpomdp.report.keep import keep_fit, keep_run, prepare
 
     columns, quiet = shown
+    prepare()
     with _opened(place) as (folder, keeper), RunLog(sys.argv[1:], folder / LOG) as log:
         fit = None
         with _saying_what_is_missing(folder), interrupts.until_saved():
@@ -70,6 +72,8 @@ def kept(
                     with interrupts.save():
                         keep_fit(folder, fit, known)
                         log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
+        if fit.stopped == "interrupted" and not quiet:
+            words.note(f"the team is in {folder}; its value and its page follow (Ctrl-C once more: without them)")
         with _saying_what_is_missing(folder):
             judged, more, source = judge(fit)
             facts = {**known, **more}
@@ -104,12 +108,22 @@ def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
     from decpomdp.io.checkpoints import NAMES
     from decpomdp.io.run_folder import BEGUN
 
+    command = f"decpomdp {' '.join(resume.given.get()[:1])} --resume {folder}"
+
+    def kept() -> bool:
+        return any((folder / name).exists() for name in (*NAMES, "team.json"))
+
+    def left() -> list[str]:
+        """Of a run that is stopped wherever it is."""
+        team = [f"the team is in {folder}"] if (folder / "team.json").exists() else []
+        return [*team, f"to {'go on' if kept() else 'begin again'}: {command}"] if (folder / BEGUN).exists() else []
+
     try:
-        yield
+        with interrupts.leaving(left):
+            yield
     finally:
-        kept = any((folder / name).exists() for name in (*NAMES, "team.json"))
-        if kept and (folder / BEGUN).exists():
-            words.note(f"to go on: decpomdp {' '.join(resume.given.get()[:1])} --resume {folder}")
+        if kept() and (folder / BEGUN).exists():
+            words.note(f"to go on: {command}")
 
 
 @contextmanager
@@ -125,6 +139,11 @@ def _saying_what_is_missing(folder: Path) -> Iterator[None]:
 def told(facts: dict[str, Any], fit: "Fit", out: Path) -> dict[str, Any]:
     """The result of a run, for people and programs."""
     return {**facts, "stopped": fit.stopped, "seconds": fit.seconds, "nodes": list(fit.team.nodes), "out": str(out)}
+
+
+def test_episodes(simulator: "DecPOMDP | Simulator") -> int:
+    """How many say what a team is worth where there is no model."""
+    return TESTS[bool(getattr(simulator, "quick", False))]
 
 
 def sizes(nodes: "Sequence[int]") -> str:

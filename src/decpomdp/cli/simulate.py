@@ -9,6 +9,7 @@ import typer
 from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
+    from decpomdp.cli.progress import Progress
     from decpomdp.core import DecPOMDP, Episodes, Simulator
     from decpomdp.engines.cluster import Cluster
 
@@ -40,6 +41,7 @@ def simulate(
     scheduler: engine.Scheduler = None,
 ) -> None:
     """Play a policy and record what each agent saw and did, with which probability, and the rewards."""
+    from decpomdp.cli.progress import counting
     from decpomdp.domains.load import load
     from decpomdp.evaluation.sampled import mean_return
     from decpomdp.io.episodes import EpisodeWriter
@@ -48,8 +50,8 @@ def simulate(
     told: dict[str, str] = getattr(model, "facts", {})
     facts = {**told, "policy": policy, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
     returns = []
-    with engine.opened(engine_name, scheduler) as cluster:
-        pieces = _pieces(model, policy, explore, episodes, horizon, seed, cluster)
+    with engine.opened(engine_name, scheduler) as cluster, counting(episodes, "episodes", model) as progress:
+        pieces = _watched(_pieces(model, policy, explore, episodes, horizon, seed, cluster), progress)
         if out is None:
             returns = [piece.returns() for piece in pieces]
         else:
@@ -77,6 +79,15 @@ def simulate(
         f"mean discounted return {words.decimal(mean)}{more}",
     ]
     words.tell(result, as_json, lines if out is None else [*lines, f"written to {out}"])
+
+
+def _watched(pieces: "Iterator[Episodes]", progress: "Progress") -> "Iterator[Episodes]":
+    """The same, while it is shown how many there were."""
+    count = 0
+    for piece in pieces:
+        count += piece.count
+        progress({"episodes": count})
+        yield piece
 
 
 def _pieces(

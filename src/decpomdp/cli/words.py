@@ -1,7 +1,6 @@
 """How the command speaks: tables for people, JSON for programs, one line for a mistake."""
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -9,11 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from decpomdp.core.plain import plain
+
 PROBLEM = "A built-in problem (see `decpomdp list`) or the path of a .dpomdp file."
 
-CONTROL = re.compile(  # all but tabs; also what turns text round, and halves of characters
-    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 HUGE = 1e15  # a number from here on is told with its exponent
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -29,7 +27,7 @@ def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None
         sys.stdout.write(json.dumps(finite(dict(result)), allow_nan=False) + "\n")
     else:
         for line in lines:
-            sys.stdout.write("\n".join(map(plain, line.split("\n"))) + "\n")
+            sys.stdout.write(plain(line) + "\n")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -69,12 +67,3 @@ def aside(text: str) -> None:
     with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, none at all
         sys.stderr.write(text)
         sys.stderr.flush()
-
-
-def plain(line: str) -> str:
-    r"""The line with control characters written out: a label of a hostile file must not move the cursor or worse.
-
-    >>> print(plain("\x1b[2J gone"))
-    \x1b[2J gone
-    """
-    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), line)

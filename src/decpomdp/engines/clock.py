@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from threading import Lock
 from time import monotonic
 
+from decpomdp.engines.threads import unwanted
+
 PAUSE = 1.0  # seconds without news after which the heartbeat is called
 
 
@@ -67,8 +69,8 @@ class Clock:
         self.last = monotonic()
 
     def check(self) -> None:
-        """Raise Finished when the time is up; let the heart beat. Any worker may call this."""
-        if self.over():
+        """Raise Finished when the time is up or nobody waits for this work; let the heart beat. For any worker."""
+        if self.over() or unwanted():
             raise Finished
         if monotonic() - self.last > PAUSE and self._lock.acquire(blocking=False):
             try:

@@ -17,22 +17,49 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run(work: Callable[[int], Result], pieces: int, threads: int | None = None) -> list[Result]:
+def run(
+    work: Callable[[int], Result],
+    pieces: int,
+    threads: int | None = None,
+    stop: Callable[[], None] = lambda: None,
+) -> list[Result]:
     """work(0), ..., work(pieces - 1) on up to `threads` threads; results in order, the first error raised.
 
-    Work that itself calls this does its pieces one after the other.
+    Work that itself calls this does its pieces one after the other. After an error or an interrupt the pieces under way
+    are waited for; `stop` is called before that, and may shorten those that would take long; a clock that they look at
+    says that they are over (`unwanted`).
     """
     count = min(pieces, default_threads() if threads is None else max(1, threads))
     if count <= 1 or getattr(_worker, "busy", False):
         return [work(piece) for piece in range(pieces)]
-    pool = _pool(count, os.getpid())
-    begun = [pool.submit(work, piece) for piece in range(pieces)]
+    pool, call = _pool(count, os.getpid()), _Call()
+    begun = [pool.submit(_done, call, work, piece) for piece in range(pieces)]
     try:
         return [each.result() for each in begun]
-    finally:  # an error or an interrupt: nothing may go on working behind the caller's back
+    except BaseException:  # an error or an interrupt: nothing may go on working behind the caller's back
+        call.wanted = False
         for each in begun:
             each.cancel()
+        stop()
         wait(begun)
+        raise
+
+
+class _Call:
+    """One call of `run`."""
+
+    wanted = True
+
+
+def _done(call: _Call, work: Callable[[int], Result], piece: int) -> Result:
+    _worker.call = call
+    return work(piece)
+
+
+def unwanted() -> bool:
+    """Whether nobody waits for the piece that this thread is doing any more, after an error or an interrupt."""
+    call: _Call | None = getattr(_worker, "call", None)
+    return call is not None and not call.wanted
 
 
 @cache

@@ -5,6 +5,7 @@ what a model shows before the first action; numbers of real observations are tho
 the team's whole reward. The episode ends when the simulator ends it, and is cut off at the horizon.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,11 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
 
     def observation_space(self, agent: str) -> Discrete:
         """What an agent may see; the last symbol: nothing."""
-        return self._observations[agent]
+        return self._observations[self._known(agent)]
 
     def action_space(self, agent: str) -> Discrete:
         """What an agent may do."""
-        return self._actions[agent]
+        return self._actions[self._known(agent)]
 
     def discretiser(self, agent: str) -> Discretiser:
         """The problem's own observations, for those who learn here: the last symbol is none of them."""
@@ -70,6 +71,7 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
 
     def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
         """Everybody acts; observations, rewards, ended, cut off, infos by agent."""
+        self._check_agents(actions)
         if not self.agents:
             return {}, {}, {}, {}, {}
         names, chosen = self.agents, [self._checked(name, actions) for name in self.agents]
@@ -103,6 +105,21 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def _known(self, agent: str) -> str:
+        if not isinstance(agent, str) or agent not in self._members:
+            raise InputError(f"agent: expected one of {', '.join(self._members)}, got {kind_of(agent)}")
+        return agent
+
+    def _check_agents(self, actions: dict[str, int]) -> None:
+        """Nobody acts who is not there."""
+        if not isinstance(actions, Mapping):
+            raise InputError(f"actions: expected a dictionary by agent, got {kind_of(actions)}")
+        for name in actions:
+            if not isinstance(name, str) or name not in self._members:
+                raise InputError(f"actions: expected agents among {', '.join(self._members)}, got {kind_of(name)}")
+            if not self.agents:
+                raise InputError(f"actions: expected none, the episode is over or has not begun (reset), got {name}'s")
 
     def _checked(self, name: str, actions: dict[str, int]) -> int:
         if name not in actions:

@@ -32,7 +32,8 @@ from decpomdp.evaluation.offpolicy_bootstrap import bootstrap
 from decpomdp.evaluation.offpolicy_estimates import NAMES, Weighted, weighted
 from decpomdp.evaluation.offpolicy_intervals import mean_at_least
 from decpomdp.evaluation.offpolicy_missing import joined, missing_share
-from decpomdp.evaluation.offpolicy_ratios import log_ratios
+from decpomdp.evaluation.offpolicy_ratios import log_chances, ratios_of
+from decpomdp.evaluation.offpolicy_support import unsupported
 from decpomdp.evaluation.offpolicy_warnings import never_taken, warnings_of
 from decpomdp.io.episodes import read_episodes
 
@@ -177,14 +178,15 @@ def offpolicy_value(
     if episodes.count < 2:
         raise InputError("episodes: expected at least 2 to estimate a value with an interval, got 1")
     span = _range(episodes, steps, reward_range)
-    logs = log_ratios(episodes, team, checked_threads(threads))
+    chances = log_chances(episodes, team, checked_threads(threads))
     never = never_taken(episodes, team)
     with engine.serial_products(), np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
-        shares = weighted(episodes, logs, steps, factor)
+        shares = weighted(episodes, ratios_of(episodes, chances), steps, factor)
         ends, values = bootstrap(shares, draws, confidence, key)
         lacking = missing_share(shares.ratios, bool(never))
+        unseen = unsupported(episodes, np.exp(chances), shares.ratios)
         low, high = np.outer(span, factor ** np.arange(steps, dtype=np.float64))  # [t]
-        ends = _possible(joined(ends, shares, lacking, low, high), values, low.sum(), high.sum())
+        ends = _possible(joined(ends, shares, np.maximum(lacking, unseen), low, high), values, low.sum(), high.sum())
     if not (np.all(np.isfinite(ends)) and np.all(np.isfinite(values))):
         raise InputError("value: the rewards are too large to be added up in floating point")
     ratios, sizes = shares.ratios, shares.sample_sizes()
@@ -202,7 +204,7 @@ def offpolicy_value(
         episodes=episodes.count,
         horizon=steps,
         discount=factor,
-        warnings=warnings_of(episodes, never, shares, lacking, sizes, reward_range is None),
+        warnings=warnings_of(episodes, never, shares, lacking, unseen, sizes, reward_range is None),
     )
 
 

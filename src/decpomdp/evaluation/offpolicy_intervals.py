@@ -24,6 +24,8 @@ BLOCK = 4096  # values looked at together
 
 def mean_at_least(values: Floats, risk: float) -> float:
     """What the mean of independent non-negative `values` exceeds, except with probability `risk` at most."""
+    exponent = int(np.frexp(values.max())[1])
+    values = np.ldexp(values, -exponent)  # near 1, so that halving stays exact; a power of two rounds nothing
     low, high = 0.0, float(values.mean())  # at the values' own mean no share wins, by concavity
     if high <= 0:
         return 0.0
@@ -33,7 +35,7 @@ def mean_at_least(values: Floats, risk: float) -> float:
             low = middle
         else:
             high = middle
-    return low
+    return float(np.ldexp(low, exponent))
 
 
 def log_wealth(values: Floats, m: float) -> float:

@@ -10,17 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, InputError, Team
-from decpomdp.filtering.filter import cumulated, log_likelihood
+from decpomdp.engines import threads as engine
+from decpomdp.filtering.filter import cumulated, filtered, tables_of
+from decpomdp.filtering.layout import lay_out
 
 Floats = NDArray[np.float64]
 
 
 def log_ratios(episodes: Episodes, team: Team, threads: int | None = None) -> Floats:
     """[r]: log ratio of all actions so far in the episode; minus infinity when the team would not have taken them."""
+    return ratios_of(episodes, log_chances(episodes, team, threads))
+
+
+def log_chances(episodes: Episodes, team: Team, threads: int | None = None) -> Floats:
+    """[r, n]: log probability of every action under the team, given the agent's own history."""
     team.check_fits(episodes)
     _check_known(episodes)
+    tables = [tables_of(team, n) for n in range(len(team.agents))]
+    with engine.serial_products():
+        logs, _ = filtered(lay_out(episodes, max(team.nodes)), tables, False, threads)
+    return logs
+
+
+def ratios_of(episodes: Episodes, logs: Floats) -> Floats:
+    """[r]: log ratio of all actions so far, from what `log_chances` says."""
     behaved = cumulated(np.log(episodes.behaviour, dtype=np.float64), episodes)
-    return log_likelihood(episodes, team, threads) - behaved
+    return cumulated(logs, episodes) - behaved
 
 
 def _check_known(episodes: Episodes) -> None:

@@ -10,6 +10,7 @@ from decpomdp.evaluation.offpolicy_missing import FEWEST
 # Effective episodes below which an estimate is not to be relied on. A higher limit would not help: data that lack the
 # episodes of the largest ratios have the larger sample sizes. Their mean ratio gives them away (`offpolicy_missing`).
 ENOUGH = 10.0
+WORTH = 1e-3  # a share of what the team does that may be missing is worth a word
 
 
 def warnings_of(
@@ -17,12 +18,14 @@ def warnings_of(
     never: list[str],
     shares: Weighted,
     lacking: np.ndarray,
+    unseen: np.ndarray,
     sizes: np.ndarray,
     range_from_data: bool,
 ) -> tuple[str, ...]:
     """Why the estimates are not to be relied on.
 
-    `never`: what `never_taken` says; lacking[t]: what share is missing at most; sizes[t]: effective episodes.
+    `never`: what `never_taken` says; lacking[t], unseen[t]: what share is missing at most, by the ratios and by the
+    recorded probabilities; sizes[t]: effective episodes.
     """
     said = [*never]
     seen = episodes.rewards[episodes.times() < len(sizes)]
@@ -46,6 +49,12 @@ def warnings_of(
         said.append(
             f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: some of what the team does "
             f"there is missing from the data or rare in them, and may have earned anything; intervals allow for it"
+        )
+    if (unseen > WORTH).any():
+        t = int((unseen > WORTH).argmax())
+        said.append(
+            f"at step {t} the team does with probability {unseen[t]:.2g} or less what the data never show in the same "
+            f"situation, where the behaviour hardly ever does it: it may have earned anything; intervals allow for it"
         )
     if (shares.top >= LARGEST).any():
         said.append(f"some ratios are beyond exp({LARGEST:g}) and were cut: the horizon is too long for these data")

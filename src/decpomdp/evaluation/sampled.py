@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, InputError, Simulator
-from decpomdp.core.checks import whole
+from decpomdp.core import DecPOMDP, InputError, Simulator, Watch, unwatched
+from decpomdp.core.checks import callback, whole
 from decpomdp.domains.load import Problem, opened
 from decpomdp.rollouts import stream
 from decpomdp.rollouts.policies import Policy
@@ -52,6 +52,7 @@ def sampled_value(
     horizon: int | None = None,
     seed: int = 0,
     threads: int | None = None,
+    watch: Watch = unwatched,
 ) -> SampledValue:
     """Play `team` and average.
 
@@ -62,6 +63,8 @@ def sampled_value(
     horizon
         Steps at most. None: as many as leave less than 1e-4 of a constant reward beyond them, and no more than the
         simulator's own `horizon`, if it has one (those of `from_pettingzoo(..., horizon=...)` do).
+    watch
+        Called now and then with how many `episodes` were played so far.
 
     Returns
     -------
@@ -81,10 +84,14 @@ def sampled_value(
     >>> abs(told.value + 462.222) < 4 * told.standard_error
     True
     """
-    played = opened(problem)
+    played, told = opened(problem), callback("watch", watch)
     steps = _own_horizon(played) if horizon is None else horizon
-    parts = stream(played, team, episodes, steps, seed, threads)
-    value, error = mean_return(part.returns() for part in parts)
+    parts, returns, count = stream(played, team, episodes, steps, seed, threads), [], 0
+    for part in parts:
+        returns.append(part.returns())
+        count += part.count
+        told({"episodes": count})
+    value, error = mean_return(returns)
     return SampledValue(value, error, int(episodes), int(steps), played.discount)
 
 

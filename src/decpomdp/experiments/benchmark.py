@@ -11,11 +11,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from decpomdp.core import InputError
+from decpomdp.core import FormatError, InputError
 from decpomdp.domains.load import ENDINGS
 from decpomdp.experiments.cells import Cell, content_of, result_of
 from decpomdp.experiments.crew import Jobs, Progress, run_cells
 from decpomdp.io.files import in_words, write_bytes
+from decpomdp.io.run_folder import check_all_links, locked
 from decpomdp.io.runs import RUN
 
 PLAN = "benchmark.json"
@@ -68,17 +69,19 @@ def cells(folder: Path, plan: Plan, work: str) -> list[Cell]:
 
 def open_table(folder: Path, plan: Plan) -> None:
     """Make the table's folder, or continue one with the same plan (more seeds may be asked for)."""
+    _check_names(folder, plan)
     told = asdict(plan)
     del told["seeds"]
     told = json.loads(json.dumps(told))
     before = content_of(folder / PLAN)
     if before is not None:
         if before != told:
-            wrong = next(key for key in told if before.get(key) != told[key])
+            wrong = next((key for key in told if before.get(key) != told[key]), min({*before} - {*told}, default=""))
             raise InputError(
-                f"{folder}: expected the plan of this folder ({wrong} = {before.get(wrong)}), got {told[wrong]}; "
+                f"{folder}: expected the plan of this folder ({wrong} = {before.get(wrong)}), got {told.get(wrong)}; "
                 f"choose another --out"
             )
+        check_all_links(folder)
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: expected a new, empty or unfinished benchmark folder, got another")
@@ -87,16 +90,32 @@ def open_table(folder: Path, plan: Plan) -> None:
     write_bytes(folder / PLAN, json.dumps(told, indent=2).encode())
 
 
+def _check_names(folder: Path, plan: Plan) -> None:
+    """Two files of the same name would be kept in the same place."""
+    owners: dict[str, str] = {}
+    for problem in plan.problems:
+        other = owners.setdefault(cell_of(folder, plan, problem, "", 0).own_file, problem)
+        if other != problem:
+            raise InputError(f"problems: expected different names, got {other} and {problem}")
+
+
 def run_table(folder: Path, plan: Plan, jobs: Jobs, work: str, tell: Callable[[str], None]) -> None:
     """Run every cell that is not finished, here or on a cluster; `work` learns one team and leaves its run folder."""
     open_table(folder, plan)
+    with locked(folder):
+        _run_table(folder, plan, jobs, work, tell)
+
+
+def _run_table(folder: Path, plan: Plan, jobs: Jobs, work: str, tell: Callable[[str], None]) -> None:
     at_a_time = jobs if isinstance(jobs, int) else jobs.places
 
     def told(progress: Progress) -> None:
         if progress.last is None:
             tell(f"{progress.kept + progress.todo} runs, {progress.todo} to do, {at_a_time} at a time")
             return
-        result = result_of(folder, progress.last)
+        result = learned(folder, progress.last)
+        if result is None:
+            raise InputError(f"{folder / progress.last.place}: expected a finished run, got none")
         value = f"{result['value']['value']:.5f}, nodes {'+'.join(map(str, result['nodes']))}"
         name = Path(progress.last.own_file).parent
         tell(f"{progress.done}/{progress.todo} {name}: {value}, {result['seconds']:.0f} s")
@@ -104,11 +123,25 @@ def run_table(folder: Path, plan: Plan, jobs: Jobs, work: str, tell: Callable[[s
     run_cells(folder, cells(folder, plan, work), jobs, told)
 
 
+def learned(folder: Path, cell: Cell) -> dict[str, Any] | None:
+    """What a finished run says of itself; None if it is not finished. FormatError if that is not enough for a line."""
+    told: dict[str, Any] | None = result_of(folder, cell)
+    if told is None:
+        return None
+    value, nodes = told.get("value"), told.get("nodes")
+    numbers = [value.get("value") if isinstance(value, dict) else None, told.get("seconds"), told.get("steps")]
+    numbers += nodes if isinstance(nodes, list) and nodes else [None]
+    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
+        words = "expected a run with a finite value, its nodes, seconds and steps, got another"
+        raise FormatError(str(folder / cell.place), None, words)
+    return told
+
+
 def lines_of(folder: Path, plan: Plan) -> Iterator[Line]:
     """The table, one line per problem and method with at least one finished cell."""
     for problem in plan.problems:
         for method in plan.methods:
-            found = [result_of(folder, cell_of(folder, plan, problem, method, seed)) for seed in range(plan.seeds)]
+            found = [learned(folder, cell_of(folder, plan, problem, method, seed)) for seed in range(plan.seeds)]
             results = [result for result in found if result is not None]
             if results:
                 yield _line(problem, method, results)

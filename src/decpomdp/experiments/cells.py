@@ -14,6 +14,7 @@ from typing import Any
 
 from decpomdp.core import FormatError
 from decpomdp.io.files import finite, in_words, read_bytes, write_bytes
+from decpomdp.io.run_folder import BEGUN
 
 Settings = Mapping[str, Any]  # what JSON can hold
 FOLDER = "cells"
@@ -51,8 +52,9 @@ class Cell:
 
 
 def finished(folder: Path, cell: Cell) -> bool:
-    """Whether the cell's result is there."""
-    return (folder / cell.place).exists()
+    """Whether the cell's result is there; a run folder is one when the run in it is over."""
+    path = folder / cell.place
+    return path.exists() and not (cell.own_file and (path.parent / BEGUN).exists())
 
 
 def keep(folder: Path, cell: Cell, result: Any) -> None:
@@ -66,18 +68,29 @@ def keep(folder: Path, cell: Cell, result: Any) -> None:
 
 def result_of(folder: Path, cell: Cell) -> Any:
     """The result of a finished cell; None if it is not finished."""
-    content = content_of(folder / cell.place)
-    return content if content is None or cell.own_file else content["result"]
+    content = content_of(folder / cell.place) if finished(folder, cell) else None
+    if content is None or cell.own_file:
+        return content
+    if content.get("settings") != json.loads(json.dumps(cell.settings)) or "result" not in content:
+        raise _other(folder / cell.place)
+    return content["result"]
 
 
 def content_of(path: Path) -> Any:
-    """What a finished cell's file says; None if there is none."""
+    """What a finished cell's file says, a JSON object; None if there is none."""
     if not path.exists():
         return None
     try:
-        return json.loads(read_bytes(path, LIMIT))
-    except ValueError:
-        raise FormatError(str(path), None, "expected a finished cell, got something else; delete it") from None
+        content = json.loads(read_bytes(path, LIMIT))
+    except (ValueError, RecursionError):
+        raise _other(path) from None
+    if not isinstance(content, dict):
+        raise _other(path)
+    return content
+
+
+def _other(path: Path) -> FormatError:
+    return FormatError(str(path), None, "expected a finished cell, got something else; delete it")
 
 
 def results_of(folder: Path, cells: Sequence[Cell]) -> list[tuple[Cell, Any]] | None:

@@ -19,6 +19,7 @@ from decpomdp.experiments.crew import Tell, run_cells
 from decpomdp.experiments.drawing import draw, pyplot
 from decpomdp.experiments.experiment import Claim, Experiment, Picture, Table
 from decpomdp.io.files import in_words, write_bytes
+from decpomdp.io.run_folder import check_all_links
 from decpomdp.io.runs import write_trace
 
 NAMES = ("table2", "figure1", "figure2", "appendix", "complexity", "robustness")
@@ -67,7 +68,9 @@ def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
 
 def open_folder(folder: Path) -> None:
     """Make the folder, or go on in one of ours."""
-    if content_of(folder / MARK) is not None:
+    mark = content_of(folder / MARK)
+    if mark is not None and mark.get("format") == FORMAT:
+        check_all_links(folder)
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: expected a new, empty or unfinished folder of `decpomdp reproduce`, got another")

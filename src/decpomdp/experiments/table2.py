@@ -33,7 +33,7 @@ ABOUT = (
 class Effort:
     """How much is run."""
 
-    seeds: int = 8
+    seeds: int = 5
     problems: tuple[str, ...] = tuple(PROBLEMS)
     methods: tuple[str, ...] = tuple(METHODS)
     iterations: int = 400  # of Dec-SBPR

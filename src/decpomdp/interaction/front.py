@@ -24,7 +24,7 @@ Source = str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Epi
 
 def learn(
     source: Source,
-    method: str = "search",
+    method: str | None = None,
     *,
     discount: float | None = None,
     seed: int = 0,
@@ -43,8 +43,8 @@ def learn(
         The name of a built-in problem, a `.dpomdp` file, a model, any `Simulator`; or recorded episodes, as objects
         or as a `.parquet` file.
     method
-        How to learn by playing: "search" (the default), "sbpr" (the paper's loop) or "mcem" (Monte-Carlo EM with
-        three nodes). Episodes are learned from by variational Bayes.
+        How to learn by playing: "search", "sbpr" (the paper's loop) or "mcem" (Monte-Carlo EM with three nodes). None:
+        "search", or "sbpr" for a simulator with more than 8 agents. Episodes are learned from by variational Bayes.
     discount
         Use this discount instead of the problem's own (not for simulators that are given as objects).
     seed
@@ -101,17 +101,27 @@ def _is_number(cell: object) -> bool:
     return isinstance(cell, float | int) and math.isfinite(cell)
 
 
-def _worker(given: DecPOMDP | Simulator | Episodes | Sequence[Episodes], method: str) -> Callable[..., Fit]:
+def method_for(problem: DecPOMDP | Simulator) -> str:
+    """The default way to learn by playing: a crowd needs a credit of its own for everybody (see `sbpr_crowd`)."""
+    from decpomdp.interaction.sbpr_settings import SbprSettings
+
+    crowd = not isinstance(problem, DecPOMDP) and len(problem.agents) > SbprSettings().crowd
+    return "sbpr" if crowd else "search"
+
+
+def _worker(given: DecPOMDP | Simulator | Episodes | Sequence[Episodes], method: str | None) -> Callable[..., Fit]:
     """Imported when it is wanted: each brings its kernels along."""
-    checks.one_of("method", method, METHODS)
+    if method is not None:
+        checks.one_of("method", method, METHODS)
     if isinstance(given, Episodes | Sequence):
         from decpomdp.learners import learn_from_episodes
 
-        if method != "search":
+        if method not in (None, "search"):
             raise InputError(
                 f"method: expected none for learning from episodes (a prior is chosen by prior=), got {method!r}"
             )
         return learn_from_episodes
+    method = method_for(given) if method is None else method
     if method == "search":
         from decpomdp.interaction.search import search
 

@@ -19,7 +19,7 @@ highest upper confidence on visit counts N:
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
 
@@ -33,10 +33,15 @@ from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.minimal import minimised
 from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range
 from decpomdp.interaction.mcem_state import Climb, McemState, go_on, state_of
+from decpomdp.interaction.sbpr_crowd_scale import affordable
 from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
 from decpomdp.interaction.sbpr_starts import replays
+from decpomdp.rollouts import DenseSimulator
 
 Floats = NDArray[np.float64]
+
+FEWEST = 2  # episodes, updates and tests on a simulator that is too slow for more
+TESTED = 10  # teams that are tested by the end of the first start: chance, the best replays, what was learned
 
 LIMITS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("episodes", "updates", "longest", "tests", "elites", "patience", "random_episodes"), (1, 10**9)),
@@ -97,11 +102,43 @@ def mcem(
         raise InputError(f"iterations: expected a whole number of at least 1, got {iterations}")
     chosen = settings or McemSettings()
     ground = Ground(problem, time_limit, steps, seed, threads)
+    chosen = scaled(chosen, ground, iterations, horizon)
     run = Mcem(ground, iterations, horizon, chosen, watch, keeper)
     stopped = run.run()
     limits: Row = {"time_limit": time_limit, "steps": steps, "iterations": iterations, "horizon": horizon}
     facts: Row = {"method": "mcem", "seed": seed, **limits, **asdict(chosen)}
     return Fit(minimised(run.best.team), tuple(run.trace), stopped, ground.seconds(), facts)
+
+
+def scaled(settings: McemSettings, ground: Ground, iterations: int | None, horizon: int | None) -> McemSettings:
+    """Smaller numbers, and shorter tests, where a simulator is too slow to finish one start (see `sbpr_crowd_scale`).
+
+    A third each goes to the updates, to the replays and to the tests, so that even little time leads to a team that
+    was learned, and to a word about it. A model is played as the settings have it.
+    """
+    if isinstance(ground.simulator, DenseSimulator):
+        return settings
+    length = ground.horizon(horizon, settings.learning_tail, settings.longest)
+    chains = 2 * max(1, settings.nodes - 1)  # replays of one elite
+    parts = settings.updates * settings.episodes, settings.elites * chains * settings.episodes, TESTED * settings.tests
+    episodes = affordable(ground, iterations, settings.episodes, length) / length
+    ratios = [episodes / len(parts) / part for part in parts]
+    if min(ratios) >= 1:
+        return settings
+
+    def fewer(number: int, ratio: float, least: int = FEWEST) -> int:
+        return min(number, max(least, int(ratio * number)))
+
+    root = min(1.0, ratios[0]) ** 0.5  # fewer updates with fewer episodes each
+    return replace(
+        settings,
+        episodes=fewer(settings.episodes, root),
+        updates=fewer(settings.updates, root),
+        elites=fewer(settings.elites, ratios[1] / root, 1),
+        tests=fewer(settings.tests, ratios[2]),
+        random_episodes=fewer(settings.random_episodes, ratios[1]),
+        testing_tail=max(settings.testing_tail, settings.learning_tail),
+    )
 
 
 class Mcem:

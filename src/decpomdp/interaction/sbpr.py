@@ -95,10 +95,11 @@ class Loop:
         keeper: Keeper = UNKEPT,
     ) -> None:
         self.ground, self.iterations, self.given = ground, iterations, behaviour
-        self.settings, self.watch, self.keeper = settings, watch, keeper
+        self.watch, self.keeper = watch, keeper
         self.testing = ground.horizon(horizon, settings.testing_tail, settings.longest)
         learning = ground.horizon(horizon, settings.learning_tail, settings.longest)
-        self.learner = Learner(ground, prior, settings, learning)
+        self.settings = self._afforded(settings, learning)
+        self.learner = Learner(ground, prior, self.settings, learning)
         self.best = Tested(behaviour or Team.uniform(ground.simulator))
         self.posterior = self._belief(self.best.team)
         self.trace: list[Row] = []
@@ -107,6 +108,10 @@ class Loop:
         self.values: list[float] = []  # of the starts that had their round
         self.turn = self.failures = 0  # rounds since, and how many of them in a row led to nothing better
         self.under_way: KeptRound | None = None  # a round to go on with
+
+    def _afforded(self, settings: SbprSettings, learning: int) -> SbprSettings:
+        """The settings to go by; `learning`: steps of an episode. Those given, unless they ask for too much."""
+        return settings
 
     def run(self) -> str:
         """Learn; says why it ended."""

@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 
 from decpomdp.core import Team
-from decpomdp.core.fit import Row, Watch
-from decpomdp.core.keeping import UNKEPT, Keeper
+from decpomdp.core.fit import Row
 from decpomdp.interaction.explore import Exploration
 from decpomdp.interaction.sbpr import Loop
 from decpomdp.interaction.sbpr_crowd import CrowdRound, CrowdWindow, Learnt
@@ -24,7 +23,7 @@ from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import by_action, counts_of
 from decpomdp.interaction.sbpr_state import begun, state_of
 from decpomdp.interaction.sbpr_step import StepSettings, improved
-from decpomdp.learners import Prior, TeamPosterior
+from decpomdp.learners import TeamPosterior
 from decpomdp.learners.posterior import Counts
 
 SURE = 0.8  # probability of a node's own action at first
@@ -73,23 +72,9 @@ class CrowdLearner:
 class CrowdLoop(Loop):
     """Rounds from the start and then from the best team, until several were no better."""
 
-    def __init__(
-        self,
-        ground: Ground,
-        iterations: int | None,
-        behaviour: Team | None,
-        horizon: int | None,
-        prior: Prior,
-        settings: SbprSettings,
-        watch: Watch,
-        keeper: Keeper = UNKEPT,
-    ) -> None:
-        learning, testing = (
-            ground.horizon(horizon, tail, settings.longest) for tail in (settings.learning_tail, settings.testing_tail)
-        )
-        steps = affordable(ground, iterations, settings.crowd_batch, learning)
-        fitting = scaled(settings, steps, learning, testing)
-        super().__init__(ground, iterations, behaviour, horizon, prior, fitting, watch, keeper)
+    def _afforded(self, settings: SbprSettings, learning: int) -> SbprSettings:
+        steps = affordable(self.ground, self.iterations, settings.crowd_batch, learning)
+        return scaled(settings, steps, learning, self.testing)
 
     def _starts(self) -> list[Start]:
         return self.starts()

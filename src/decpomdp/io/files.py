@@ -22,6 +22,7 @@ from decpomdp.core.errors import FormatError, InputError
 Document = TypeVar("Document")
 FilePath = str | os.PathLike[str]
 PIECE = 1 << 20  # bytes read at a time
+_parts: set[Path] = set()  # temporary files that are being written
 
 
 def path_of(path: FilePath) -> str:
@@ -39,6 +40,7 @@ def replacing(path: FilePath) -> Iterator[Path]:
         mode = _mode_of(target)
         temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        _parts.add(temporary)
         try:
             yield temporary
             if mode is not None:
@@ -47,8 +49,16 @@ def replacing(path: FilePath) -> Iterator[Path]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+            _parts.discard(temporary)
         with suppress(OSError):  # makes the new name itself last; not every system can do this to a folder
             _to_disk(target.parent)
+
+
+def drop_parts() -> None:
+    """Remove what is half written, before a process ends without unwinding."""
+    for part in list(_parts):
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 @contextmanager

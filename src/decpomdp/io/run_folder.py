@@ -26,6 +26,7 @@ BEGUN, LOCK = "begun.json", ".lock"
 PARTS = ".decpomdp-*.part"  # what a process was writing when it was killed (see `files.replacing`)
 OWN = (TEAM, "team-decided.json", TRACE, RUN, LOG, REPORT, BEGUN, LOCK, *NAMES)  # what a run writes
 FORMAT = "decpomdp-begun/1"
+BUSY = "another process is writing to this run"
 LIMIT = 2**20  # bytes of a begun.json
 
 
@@ -75,7 +76,7 @@ def locked(folder: Path) -> Iterator[None]:
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if not (_lock(number) and _still_there(number, path)):
-            raise InputError(f"{folder}: another process is writing to this run")
+            raise InputError(f"{folder}: {BUSY}")
         with in_words(folder):
             for part in folder.glob(PARTS):
                 part.unlink(missing_ok=True)
@@ -93,6 +94,14 @@ def check_links(folder: Path) -> None:
     for place in (folder / name for name in OWN):
         if place.is_symlink() and os.path.dirname(os.path.realpath(place)) != home:
             raise InputError(f"{place}: expected a file of the run, got a link that leads out of its folder")
+
+
+def check_all_links(folder: Path) -> None:
+    """The same for everything below a folder, of a table."""
+    home = os.path.realpath(folder)
+    for place in folder.rglob("*"):
+        if place.is_symlink() and os.path.commonpath([home, os.path.realpath(place)]) != home:
+            raise InputError(f"{place}: expected a file of the table, got a link that leads out of its folder")
 
 
 def begin(folder: Path, arguments: Sequence[str]) -> None:
@@ -149,7 +158,9 @@ def finish(folder: Path) -> None:
 def _check_empty(folder: Path) -> None:
     if folder.is_dir() and (folder / BEGUN).exists():
         raise InputError(f"{folder}: expected a new or empty folder, got an unfinished run (--resume {folder})")
-    if not folder.is_dir() or any(not _left(place) for place in folder.iterdir()):
+    if not folder.is_dir():
+        raise InputError(f"{folder}: expected a new or empty folder for the run, got a file")
+    if any(not _left(place) for place in folder.iterdir()):
         raise InputError(f"{folder}: expected a new or empty folder for the run, got one with contents")
 
 

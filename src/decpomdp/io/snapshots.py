@@ -1,7 +1,8 @@
 """Any state as bytes and back: nested NamedTuples, dataclasses, lists, dictionaries, numbers, texts and arrays.
 
-MessagePack, with arrays as [type, shape, bytes]. What comes back is checked against the type that is asked for; nothing
-in the bytes can name a type or run code.
+MessagePack, with arrays as [type, shape, bytes], or [type, shape, bytes, order of the axes] where they do not lie in
+memory as they are read: sums over an array are taken as it lies there, and their last digits depend on it. What comes
+back is checked against the type that is asked for; nothing in the bytes can name a type or run code.
 """
 
 from types import MappingProxyType
@@ -33,7 +34,9 @@ def decode(data: bytes, kind: type[State]) -> State:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return [value.dtype.str, list(value.shape), np.ascontiguousarray(value).tobytes()]
+        order = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
+        told = [value.dtype.str, list(value.shape), np.ascontiguousarray(value.transpose(order)).tobytes()]
+        return told if order == list(range(value.ndim)) else [*told, order]
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, MappingProxyType):
@@ -44,8 +47,12 @@ def _plain(value: Any) -> Any:
 def _rich(kind: Any, value: Any) -> Any:
     if (get_origin(kind) or kind) is not np.ndarray:
         raise TypeError(f"a state cannot hold a {kind}")
-    name, shape, data = value
+    name, shape, data, *more = value
+    order = list(more[0] if more else range(len(shape)))
     dtype = np.dtype(name)
     if dtype.kind not in KINDS:
         raise TypeError(f"expected an array of numbers, got {name}")
-    return np.frombuffer(data, dtype).reshape(shape).copy()
+    if sorted(order) != list(range(len(shape))):
+        raise TypeError(f"expected an order of {len(shape)} axes, got {order}")
+    lies = np.frombuffer(data, dtype).reshape([shape[axis] for axis in order])
+    return lies.transpose([order.index(axis) for axis in range(len(shape))]).copy(order="K")

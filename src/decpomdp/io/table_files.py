@@ -71,6 +71,7 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
     except pa.ArrowInvalid:
         if not bad:
             _refuse_other_encoding(source)
+            _refuse_no_rows(source)
             raise
         row = bad[0]
         got = f"expected {row.expected_columns} cells, one per column, got {row.actual_columns}"
@@ -100,6 +101,15 @@ def _refuse_other_encoding(source: str) -> None:
             except UnicodeDecodeError as error:
                 got = f"another encoding (byte {line[error.start]:#04x})"
                 raise FormatError(source, number, f"expected UTF-8 text, got {got}") from None
+
+
+def _refuse_no_rows(source: str) -> None:
+    """Raise FormatError if a header is all there is."""
+    with open(source, newline="", encoding="utf-8-sig") as file:
+        rows = csv.reader(file)
+        next(rows)
+        if not any(any(row) for row in rows):
+            raise FormatError(source, None, "expected at least one row, got none")
 
 
 def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:

@@ -73,8 +73,9 @@ def learn_from_episodes(
     `prior`: a prior or its name ("stick-breaking", "dp", "fixed:5", "em:3"). `begin`: "best" (the best episodes),
     "random", or a team. Several batches of episodes may be given, and with `behaviours` the team that collected each,
     so that ratios are taken to their mixture. Interrupting (Ctrl-C) returns the best so far. `keeper` is offered the
-    state before every sweep, and gives back the one to go on from. `engine`: a cluster, whose workers then have the
-    episodes and filter and count them; by default that is done by the machine's own threads. The result is the same.
+    state before every sweep and between trials of other sizes, and gives back the one to go on from. `engine`: a
+    cluster, whose workers then have the episodes and filter and count them; by default that is done by the machine's
+    own threads. The result is the same.
     """
     began = time.monotonic()
     options = LearnSettings() if settings is None else checks.of_kind("settings", settings, LearnSettings)

@@ -13,7 +13,7 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.filtering.buffers import Precision
 from decpomdp.learners import trace
-from decpomdp.learners.fit_state import FitState, go_on, state_of
+from decpomdp.learners.fit_state import FitState, SweepsState, Within, go_on, state_of
 from decpomdp.learners.posterior import AgentPosterior, Counts
 from decpomdp.learners.settings import LearnSettings
 from decpomdp.learners.sizing import larger, merged, merged_singly, other_sizes, smaller
@@ -51,6 +51,8 @@ class Loop:
         self.now: Evaluated
         self.best: Evaluated | None = None
         self.ahead: Evaluated | None = None  # the best of what the sweep under way has tried
+        self.ending: bool | None = None  # whether it is the last one, as far as it knows
+        self.fresh: SweepsState | None = None  # a fit of another size to go on with
         self.since = 0  # sweeps since the best one
         self.falls: list[trace.Fall] = []
 
@@ -72,9 +74,11 @@ class Loop:
         else:
             go_on(self, kept, first)
         for sweep in range(len(self.trace), self.options.sweeps + 1):
-            self.keeper.offer(partial(state_of, self))
+            if self.ahead is None:  # otherwise a kill cut this sweep off, and nothing has changed since
+                self._offer()
             before = self.now
             self._keep(self._sweep(sweep))
+            self.ahead = self.ending = None
             if self._late():
                 return "time limit"
             if sweep % RESIZE_EVERY == 0 and self._settled(before):
@@ -94,6 +98,9 @@ class Loop:
         self.task = replace(self.task, precision=precision)
         self.rounding = _rounding(self.task)
 
+    def _offer(self) -> None:
+        self.keeper.offer(partial(state_of, self))
+
     def _keep(self, found: Evaluated) -> None:
         """Go on from `found`; it is also the best so far, unless the bound fell."""
         last, self.now = self.best, found
@@ -111,20 +118,23 @@ class Loop:
         except Imprecise:
             warnings.warn("single precision does not suffice for these data: double from here", LearningWarning, 2)
             self.use(DOUBLE)
-            self.now = evaluate(self.task, self.now.posterior)
+            self.now, self.ahead, self.ending = evaluate(self.task, self.now.posterior), None, None
             return self._swept(sweep)
 
     def _swept(self, sweep: int) -> Evaluated:
+        """The next posterior; now and then the best of it and of other sizes. After a kill, what was tried is known."""
         counts = count(self.task, self.now)
-        after = evaluate(self.task, update(self.now, counts))
-        if sweep % RESIZE_EVERY == 0:
-            after = self._better(after, self._resized(counts))
-            ending = after.bound - self.now.bound <= self._least()
-            if ending:
-                after = self._better(after, self._merged_singly(counts))
-            if ending or sweep >= self.options.sweeps // 2:
-                after = self._better(after, self._begun_afresh(counts))
-        return after
+        if sweep % RESIZE_EVERY != 0:
+            return evaluate(self.task, update(self.now, counts))
+        ahead = evaluate(self.task, update(self.now, counts)) if self.ahead is None else self.ahead
+        if self.ending is None:
+            ahead = self._better(ahead, self._resized(counts))
+            self.ending = ahead.bound - self.now.bound <= self._least()
+        if self.ending:
+            ahead = self._better(ahead, self._merged_singly(counts))
+        if self.ending or sweep >= self.options.sweeps // 2:
+            ahead = self._better(ahead, self._begun_afresh(counts))
+        return ahead
 
     def _better(self, found: Evaluated, others: Iterator[Evaluated]) -> Evaluated:
         """The one of the highest bound, the first of equals; one other at a time is kept in memory."""
@@ -160,6 +170,7 @@ class Loop:
                 if not self._late():
                     changed = evaluate(self.task, update(changed, count(self.task, changed)))
             yield changed
+            self._offer()
 
     def _begun_afresh(self, counts: list[Counts]) -> Iterator[Evaluated]:
         """Fits that begin with few nodes, and with one more than there are: once for each size, before the fit ends.
@@ -168,17 +179,20 @@ class Loop:
         that. What a controller never does has no counts, so splitting it cannot bring that back: a single node that
         always takes one action would stay alone whatever the data say.
         """
-        others = self.steady and self.restarts
+        others, afresh = self.steady and self.restarts, self.afresh
         for nodes in other_sizes(self.now.posterior, counts, self.options.threshold, others):
-            if self.afresh is not None and ("afresh", (nodes,)) not in self.offered and not self._late():
-                self.offered.add(("afresh", (nodes,)))
-                fit = Loop(self.task, self.options, None, False, self.began, self.limit, self._still)
+            if afresh is None or ("afresh", (nodes,)) in self.offered:
+                continue
+            if self.fresh is not None or not self._late():  # what was begun before a kill is not lost
+                fit = Loop(self.task, self.options, None, False, self.began, self.limit, self._still, Within(self))
                 try:
-                    fit._climb(self.afresh(nodes))
+                    fit._climb(afresh(nodes))
                 finally:  # what an interrupt leaves of it may be the best of all
                     if fit.best is not None and (self.ahead is None or fit.best.bound > self.ahead.bound):
                         self.ahead = fit.best
+                self.offered.add(("afresh", (nodes,)))
                 yield fit.now if fit.best is None else fit.best
+                self._offer()
 
     def _still(self, row: Row) -> None:
         """A sign of life."""

@@ -118,6 +118,8 @@ int @ID@_step_with(@ID@_state *state, int observation, uint64_t move_bits, uint6
 
 int @ID@_start(@ID@_state *state, int observation, uint64_t seed, uint64_t episode)
 {
+    if (observation < -1 || observation >= @ID@_observations)
+        return -1;
     state->key = @ID@_mix(@ID@_mix(seed + @ID@_GOLDEN) + episode * @ID@_GOLDEN);
     state->time = 0;
     return @ID@_start_with(state, observation, @ID@_bits(state, @LANE@), @ID@_bits(state, @LANE@ + 1));

@@ -7,7 +7,7 @@ HEAD = """\
 # Controller of agent {name}, problem {problem}. Written by decpomdp; needs nothing else.
 #
 #   controller = Controller({example})
-#   action = controller.start()      # or controller.start(observation), if something is seen before the first action
+#   action = controller.start()      # or controller.start(observation); -1 or None: nothing is seen before it
 #   action = controller.step(observation)
 #
 # Actions and observations are numbers: places in ACTIONS and OBSERVATIONS.
@@ -28,9 +28,9 @@ class Controller:
     def __init__(self):
         self.node = None
 
-    def start(self, observation=None):
+    def start(self, observation=-1):
         """Begin an episode and return the first action."""
-        row = 0 if observation is None else 1 + _checked(observation)
+        row = _first(observation)
         self.node = START[row if len(START) > 1 else 0]
         return ACTION[self.node]
 
@@ -38,7 +38,7 @@ class Controller:
         """Return the next action."""
         if self.node is None:
             raise RuntimeError("start() comes before step()")
-        self.node = MOVE[self.node][_checked(observation)]
+        self.node = MOVE[self.node][_checked("observation", observation, len(OBSERVATIONS))]
         return ACTION[self.node]
 '''
 
@@ -61,31 +61,42 @@ class Controller:
     """Stochastic; `seed` and `episode` fix every choice."""
 
     def __init__(self, seed=0, episode=0):
-        self.seed, self.episode = seed, episode - 1
+        self.seed = _checked("seed", seed, WORD + 1)
+        self.episode = _checked("episode", episode, WORD + 1) - 1
         self.node = None
 
-    def start(self, observation=None):
+    def start(self, observation=-1):
         """Begin the next episode and return the first action."""
+        row = _first(observation)  # nothing changes if it is refused
         self.episode += 1
         self.time = 0
         self.key = _mix(_mix(self.seed + GOLDEN) + self.episode * GOLDEN)
-        return self.start_with(observation, *self._numbers())
+        return self._start(row, *self._numbers())
 
     def step(self, observation):
         """Return the next action."""
-        if self.node is None:
-            raise RuntimeError("start() comes before step()")
+        seen = self._seen(observation)
         self.time += 1
-        return self.step_with(observation, *self._numbers())
+        return self._step(seen, *self._numbers())
 
     def start_with(self, observation, move_bits, action_bits):
         """The same as start, with two random numbers of 64 bits."""
-        row = 0 if observation is None else 1 + _checked(observation)
-        return self._act(_pick(row if STARTS > 1 else 0, move_bits), action_bits)
+        return self._start(_first(observation), _bits(move_bits), _bits(action_bits))
 
     def step_with(self, observation, move_bits, action_bits):
         """The same as step, with two random numbers of 64 bits."""
-        place = (self.node * len(ACTIONS) + self.last) * len(OBSERVATIONS) + _checked(observation)
+        return self._step(self._seen(observation), _bits(move_bits), _bits(action_bits))
+
+    def _seen(self, observation):
+        if self.node is None:
+            raise RuntimeError("start() comes before step()")
+        return _checked("observation", observation, len(OBSERVATIONS))
+
+    def _start(self, row, move_bits, action_bits):
+        return self._act(_pick(row if STARTS > 1 else 0, move_bits), action_bits)
+
+    def _step(self, seen, move_bits, action_bits):
+        place = (self.node * len(ACTIONS) + self.last) * len(OBSERVATIONS) + seen
         return self._act(_pick(STARTS + {nodes} + place, move_bits), action_bits)
 
     def _act(self, node, bits):
@@ -105,19 +116,36 @@ def _mix(value):
     return value ^ value >> 31
 
 
+def _bits(number):
+    return _checked("random number", number, WORD + 1)
+
+
 def _pick(row, bits):
     first, count = ROWS[row]
     own, other, cut = ENTRIES[first + ((bits >> 32) * count >> 32)]
     return own if (bits & 0xFFFFFFFF) < cut else other
 '''
 
-TAIL = """
+TAIL = '''
 
-def _checked(observation):
-    if not 0 <= observation < len(OBSERVATIONS):
-        raise ValueError("observation: expected 0 to %d, got %r" % (len(OBSERVATIONS) - 1, observation))
-    return observation
-"""
+def _first(observation):
+    """Row of the first nodes: 0 if nothing is seen before the first action (-1 or None), else 1 + observation."""
+    return 0 if observation is None else 1 + _checked("observation", observation, len(OBSERVATIONS), -1)
+
+
+def _checked(name, value, count, least=0):
+    """`value` as a whole number below `count`. Whole numbers of other libraries will do, but neither 1.0 nor True."""
+    number = value
+    if type(value) is not int:
+        try:
+            number = None if isinstance(value, bool) else value.__index__()
+        except (AttributeError, TypeError):
+            number = None
+    if number is None or not least <= number < count:
+        got = " ".join(repr(value).split())[:60]
+        raise ValueError("%s: expected a whole number from %d to %d, got %s" % (name, least, count - 1, got))
+    return number
+'''
 
 
 def python_source(team: Team, place: int) -> str:

@@ -14,6 +14,11 @@ from decpomdp.report.sources import on, recorded
 DECIDED = "team-decided.json"
 
 
+def prepare() -> None:
+    """Load what writing a trace needs: nobody shall have to wait for that after an interrupt."""
+    import pyarrow.parquet  # noqa: F401
+
+
 def keep_fit(folder: Path, fit: Fit, facts: Mapping[str, Any]) -> None:
     """Write what was learned, at once: its value, the belief and the page take time and may be interrupted."""
     write_run(folder, fit, facts, _decided(fit))

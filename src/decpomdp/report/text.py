@@ -1,4 +1,7 @@
-"""Controllers in words: "node 3: listen; on hear-left go to 5, on hear-right go to 4"."""
+"""Controllers in words: "node 3: listen; on hear-left go to 5, on hear-right go to 4".
+
+Every line is one line, whatever the labels hold: control characters are written out.
+"""
 
 from collections.abc import Iterator
 
@@ -7,6 +10,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Team
 from decpomdp.core.checks import of_kind
+from decpomdp.core.plain import plain
 
 RARE = 0.005  # choices less likely than this are left out
 
@@ -43,7 +47,7 @@ def team_in_words(team: Team) -> list[str]:
     of_kind("team", team, Team)
     lines = []
     for agent, controller in zip(team.agents, team.controllers, strict=True):
-        lines += [f"{agent.name} ({controller.nodes} node{'s' if controller.nodes > 1 else ''})"]
+        lines += [f"{plain(agent.name)} ({controller.nodes} node{'s' if controller.nodes > 1 else ''})"]
         lines += [f"  {line}" for line in controller_in_words(agent, controller)]
     return lines
 
@@ -54,7 +58,8 @@ def controller_in_words(agent: Agent, controller: Controller) -> list[str]:
     if controller.initial_given is not None:
         seen = zip(agent.observations, controller.initial_given, strict=True)
         lines = [f"start in {_nodes(row)} if {label} is seen first" for label, row in seen]
-    return lines + [f"node {i}: {'; '.join(_node(agent, controller, i))}" for i in range(controller.nodes)]
+    lines += [f"node {i}: {'; '.join(_node(agent, controller, i))}" for i in range(controller.nodes)]
+    return [plain(line) for line in lines]
 
 
 def _node(agent: Agent, controller: Controller, i: int) -> Iterator[str]:

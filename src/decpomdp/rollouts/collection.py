@@ -102,7 +102,8 @@ def stream(
     Returns
     -------
     iterator of Episodes
-        Each piece is played when it is asked for and holds about a million steps of agents.
+        Each piece is played when it is asked for and holds about a million steps of agents, or as many episodes as
+        a slow simulator calls a `piece`.
 
     Raises
     ------
@@ -125,6 +126,7 @@ def stream(
     size = max(1, CHUNK // (length * len(playing.agents)))
     if not isinstance(simulator, TeamPlayer):
         size = min(size, BATCH)
+    size = min(size, getattr(simulator, "piece", size))  # a slow one says how many it plays in a moment
     pieces = ((first, min(size, count - first), length, key) for first in range(0, count, size))
     if engine is not None:
         shared = engine.share(f"simulator {simulator.name}", simulator), engine.share("team", behaving)

@@ -22,8 +22,9 @@ LOW = 0xFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15
 MIX1, MIX2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
+NOTHING = -1  # as an observation before the first action
 Entry = tuple[int, int, int]  # own outcome, other outcome, cut: own when the lower 32 bits are below it
-Seen = int | None  # an observation; None: nothing was shown
+Seen = int | None  # an observation; -1 or None: nothing was shown
 
 
 class TeamRunner:
@@ -73,8 +74,9 @@ class TeamRunner:
     ) -> list[int] | dict[str, int]:
         """The next actions: a list for a list in the team's order, a dictionary for a dictionary by name.
 
-        Before the first action there may be nothing to see: None, for everybody or for one agent. An agent that a
-        dictionary leaves out does not act in this step and keeps its node.
+        Before the first action there may be nothing to see: None for everybody, None or -1 for one agent, as in
+        episodes and in exported controllers. An agent that a dictionary leaves out does not act in this step and keeps
+        its node.
         """
         if isinstance(observations, Mapping):
             seen = {self._place(name): shown for name, shown in observations.items()}
@@ -133,8 +135,9 @@ class _Member:
     def checked(self, seen: Seen) -> int:
         """What was seen as a number; -1 for nothing, before the first action only."""
         if seen is None and self.node < 0:
-            return -1
-        return whole(f"observation of {self.agent.name}", seen, 0, self.controller.observations - 1)
+            return NOTHING
+        least = NOTHING if self.node < 0 else 0
+        return whole(f"observation of {self.agent.name}", seen, least, self.controller.observations - 1)
 
     def decide(self, seen: int, move_bits: int, action_bits: int) -> int:
         """Move, then act."""

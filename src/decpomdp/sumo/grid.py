@@ -12,6 +12,7 @@ the same whichever process plays them, and however many there are.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from queue import SimpleQueue
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ RATE = 550.0  # vehicles an hour at a gate: more than a fixed program can carry,
 DISCOUNT = 0.95  # a queue outlives the decision that made it by minutes
 PACE = 30.0  # joint steps a second of 4 x 4 lights on two cores, the 300 s before the first decision included
 SIDE_BY_SIDE = 16  # episodes that are stepped together: each is a process of about 100 MB
+
+Result = TypeVar("Result")
 
 
 class SumoGrid:
@@ -97,6 +100,11 @@ class SumoGrid:
             "seconds_of_yellow": str(YELLOW_SECONDS),
             "seconds_before_the_first_decision": str(WARM_UP),
         }
+
+    @property
+    def piece(self) -> int:
+        """Episodes after which whoever asked for many is shown some."""
+        return 2 * max(1, self.workers)
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.int16]:
         """Start a batch; [k, n] what the lights see before they first choose."""
@@ -160,9 +168,9 @@ class SumoGrid:
         room = Played(empty_paths(rows, len(self.agents), behaviour), waits, present, [])
         count = max(1, min(self.workers, self.workers if threads is None else threads, len(seeds)))
         self._release()
-        free: SimpleQueue[Player] = SimpleQueue()
-        for _ in range(count):
-            free.put(self._taken())
+        taken, free = [self._taken() for _ in range(count)], SimpleQueue[Player]()
+        for player in taken:
+            free.put(player)
 
         def episode(k: int) -> Measures:
             player = free.get()
@@ -174,9 +182,9 @@ class SumoGrid:
                 free.put(player)
 
         try:
-            return room._replace(measures=engine.run(episode, len(seeds), count))
+            return room._replace(measures=_run(episode, len(seeds), count, taken))
         finally:
-            self._idle += [free.get() for _ in range(count)]
+            self._idle += taken
 
     def policies(self) -> dict[str, Team]:
         """The policies that need no learning, by name."""
@@ -212,7 +220,23 @@ class SumoGrid:
         self._idle, self._batch = self._idle + self._batch, []
 
     def _together(self, work: Callable[[int], Shown]) -> list[Shown]:
-        return engine.run(work, len(self._batch), max(1, self.workers))
+        return _run(work, len(self._batch), max(1, self.workers), self._batch)
 
     def _seen(self) -> NDArray[np.int16]:
         return np.stack([self.reading.all(self.lights, shown.views) for shown in self._shown])
+
+
+def _run(work: Callable[[int], Result], pieces: int, count: int, players: Sequence[Player]) -> list[Result]:
+    """Work with `players` on `count` threads; after an error or an interrupt what they were doing is not waited for."""
+    elsewhere = [player for player in players if isinstance(player, SimulationProcess)]
+
+    def stop() -> None:
+        for player in elsewhere:
+            player.abandon()
+
+    try:
+        return engine.run(work, pieces, count, stop)
+    except BaseException:
+        for player in elsewhere:
+            player.close()
+        raise

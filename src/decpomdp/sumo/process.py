@@ -34,6 +34,7 @@ class SimulationProcess:
         self._running: tuple[subprocess.Popen[bytes], IO[bytes]] | None = None
         self._end: Any = None
         self.starts = 0  # processes that there have been
+        self._abandoned = False
 
     @property
     def pid(self) -> int | None:
@@ -55,19 +56,25 @@ class SimulationProcess:
 
     def close(self) -> None:
         """End the process; the next request starts another."""
-        if self._end is not None:
-            self._end()
-        self._running = self._end = None
+        self._finish()
+        self._abandoned = False
+
+    def abandon(self) -> None:
+        """From another thread: nobody waits for answers any more. Every request is refused until it is closed."""
+        self._abandoned = True
+        self._kill()
 
     def _asked(self, request: list[Any], remember: bool = True) -> list[Any]:
         answer = None
         words = ""
         for _ in range(ATTEMPTS):
+            if self._abandoned:
+                raise InputError(f"sumo: expected an episode that somebody waits for, got {request[0]} after its end")
             answer = self._tried([request] if self._running else [self._opening, *self._episode, request])
             if answer is not None:
                 break
             words = self._last_words()
-            self.close()
+            self._finish()
         if answer is None:
             raise InputError(f"sumo: expected a worker process that runs, got one that ended {ATTEMPTS} times{words}")
         if answer[0] == "refused":
@@ -80,6 +87,8 @@ class SimulationProcess:
         """The answer to the last request; None when the process has died before."""
         if self._running is None:
             self._start()
+        if self._abandoned:  # while it started
+            self._kill()
         process, _ = self._running  # type: ignore[misc]
         answer: list[Any] | None = None
         try:
@@ -91,7 +100,8 @@ class SimulationProcess:
         except OSError:  # a broken pipe
             return None
         except BaseException:  # an interrupt: an answer may be under way that nobody waits for any more
-            self.close()
+            self._kill()
+            self._finish()
             raise
         return answer
 
@@ -104,6 +114,16 @@ class SimulationProcess:
         process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=errors, env=environment)  # noqa: S603
         self._running, self.starts = (process, errors), self.starts + 1
         self._end = weakref.finalize(self, _ended, process, errors)
+
+    def _kill(self) -> None:
+        running = self._running
+        if running is not None:
+            running[0].kill()
+
+    def _finish(self) -> None:
+        if self._end is not None:
+            self._end()
+        self._running = self._end = None
 
     def _last_words(self) -> str:
         if self._running is None:

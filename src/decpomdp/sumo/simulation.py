@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from decpomdp.core.errors import InputError
 from decpomdp.sumo import network
 from decpomdp.sumo.demand import BLOCK, Demand, Trip
-from decpomdp.sumo.programs import actuated_file
+from decpomdp.sumo.programs import LATE, actuated_file
 
 DECISION = BLOCK  # seconds
 YELLOW_SECONDS = 3
 WARM_UP = 300
-CONTROLS = ("agents", "fixed-time", "actuated")  # who sets the lights
+CONTROLS = ("agents", "fixed-time", *LATE)  # who sets the lights
 KEEP, SWITCH = 0, 1  # actions
 FIELDS = (  # of a view
     "green_queue",
@@ -84,8 +84,8 @@ class Simulation:
             *("--net-file", str(network.network_file(self.side)), "--seed", str(seed % 2**31)),
             *("--time-to-teleport", "-1", "--no-step-log", "true", "--no-warnings", "true"),
         ]
-        if control == "actuated":
-            options += ["--additional-files", str(actuated_file(self.side))]
+        if control in LATE:
+            options += ["--additional-files", str(actuated_file(self.side, control))]
         self._sumo.load(options)
         self._warm_up()
         self._axes = np.zeros(len(self.lights), np.int64)
@@ -124,7 +124,7 @@ class Simulation:
 
     def _warm_up(self) -> None:
         programs = self._sumo.trafficlight
-        if self._control == "actuated":
+        if self._control in LATE:
             for light in self.lights:
                 programs.setProgram(light, "0")
         while self._time < WARM_UP:
@@ -132,7 +132,7 @@ class Simulation:
             self._run(BLOCK, None)
         self._travel, self._arrived = 0.0, 0
         for light in self.lights:
-            if self._control == "actuated":
+            if self._control in LATE:
                 programs.setProgram(light, "actuated")
             elif self._control == "agents":
                 programs.setRedYellowGreenState(light, network.GREEN[network.COLUMN])

@@ -1,0 +1,16 @@
+"""Text of a file as it may be shown: names and labels can hold anything, a terminal obeys what it is sent."""
+
+import re
+
+CONTROL = re.compile(  # all but tabs; also what turns text round or cannot be seen, and halves of characters
+    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+def plain(text: str) -> str:
+    r"""The text on one line, control characters written out: a hostile label must not move the cursor or worse.
+
+    >>> print(plain("\x1b[2J gone\nand more"))
+    \x1b[2J gone\nand more
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

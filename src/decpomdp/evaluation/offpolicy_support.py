@@ -1,0 +1,87 @@
+"""What the data never show in the same situation, although the team does it: seen from the recorded probabilities.
+
+Mean ratios notice what is missing when it is much. But a hundredth of what a team does may earn most of its value, and
+a hundredth less is within the noise of the ratios. The recorded probabilities know more. Take all episodes in which an
+agent has the same history h of its own at step t. The actions that it took there leave
+
+  U = 1 - sum of p(a | h, team),   B = 1 - sum of p(a | h, behaviour)   over actions a that were taken after h
+
+to the others, which an episode would have carried with the ratio U / B. If that is far above every ratio in the data,
+no draw from the data can stand in for it. With w_k the ratio of the steps before and K episodes, its share in the mean
+ratio, and the standard error with which chance adds it or leaves it out, are
+
+  mass = sum_k w_k U / K,   error = sqrt(sum_k w_k^2 U^2 / B) / K
+
+So the share that is missing is at most the mass (all of it: B = 0, or next to it), with what the mean of w_k U may be
+off, or some of these standard errors. Which of the two is decided for every h: those of the largest U / B count with
+their mass, and the split is the one with the least sum. What is missing at a step is missing from all later ones.
+
+Situations that differ are not compared: where histories hardly ever occur twice, rare actions hide among the others.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Episodes
+from decpomdp.evaluation.offpolicy_missing import MARGIN
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+BEYOND = 2.0  # times the largest ratio of an agent's action in the data: more cannot be drawn from them
+NOTHING = 1e-9  # a sum of probabilities may be this far from 1
+
+
+def unsupported(episodes: Episodes, chances: Floats, ratios: Floats) -> Floats:
+    """[t]: share of what the team does that the data cannot show, at most.
+
+    chances[r, n]: probability of the action under the team given the agent's own history; ratios[k, t] of all so far.
+    """
+    horizon = ratios.shape[1]
+    before = np.concatenate([np.ones((len(ratios), 1)), ratios[:, :-1]], axis=1)  # [k, t]
+    found = np.zeros(horizon)
+    for n in range(len(episodes.agents)):
+        steps = episodes.times() < horizon
+        largest = float((chances[steps, n] / episodes.behaviour[steps, n]).max())
+        found += _of_agent(episodes, n, chances[:, n], before, BEYOND * largest)
+    return np.minimum(np.cumsum(found), 1.0)
+
+
+def _of_agent(episodes: Episodes, n: int, chances: Floats, before: Floats, limit: float) -> Floats:
+    """[t]: what one agent adds at each step."""
+    actions, symbols = len(episodes.agents[n].actions), len(episodes.agents[n].observations)
+    history = np.zeros(episodes.count, np.int64)  # [k] a number for what the agent has seen and done so far
+    found = np.zeros(before.shape[1])
+    for t in range(len(found)):
+        k = np.flatnonzero(episodes.lengths > t)
+        rows = episodes.offsets[k] + t
+        _, place = np.unique(history[k] * (symbols + 1) + episodes.observations[rows, n] + 1, return_inverse=True)
+        _, one, history[k] = np.unique(
+            place * actions + episodes.actions[rows, n], return_index=True, return_inverse=True
+        )
+        left = np.maximum(1 - np.bincount(place[one], chances[rows[one]]), 0.0)  # [h] U
+        kept = np.maximum(1 - np.bincount(place[one], _least(episodes.behaviour[rows, n], history[k])), 0.0)  # [h] B
+        beyond = (left > NOTHING) & (left > limit * kept)
+        if beyond.any():
+            found[t] = _share(left[place], kept[place], before[k, t], beyond[place], len(before))
+    return found
+
+
+def _least(recorded: NDArray[np.floating], group: Whole) -> Floats:
+    """The least of every group; a behaviour that knows more than the agent has several for one history and action."""
+    least = np.full(int(group.max()) + 1, np.inf)
+    np.minimum.at(least, group, recorded)
+    return least
+
+
+def _share(left: Floats, kept: Floats, weights: Floats, beyond: NDArray[np.bool_], count: int) -> float:
+    """The least over all splits of mass and standard errors, of rows [k] whose situation is `beyond`."""
+    left, kept, mass = left[beyond], np.maximum(kept[beyond], NOTHING), (weights * left)[beyond]
+    largest = float(mass.max())
+    order = np.argsort(-left / kept)
+    mass = mass[order] / max(largest, 1e-300)  # so that squares stay finite
+    chance = mass**2 / kept[order]
+    whole, squares = (np.concatenate([[0.0], np.cumsum(part)]) for part in (mass, mass**2))  # of the first i rows
+    rest = np.concatenate([np.cumsum(chance[::-1])[::-1], [0.0]])  # of the others
+    spread = np.maximum(squares - whole**2 / count, 0.0)  # of the mass over all episodes
+    return largest * float((whole + MARGIN * (np.sqrt(spread) + np.sqrt(rest))).min()) / count
