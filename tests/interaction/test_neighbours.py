@@ -1,5 +1,7 @@
 """Neighbours are all single changes, no more; the contest finds one that is better, and none at an optimum."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles import making
@@ -8,7 +10,7 @@ import decpomdp as dp
 from decpomdp.engines.clock import Clock
 from decpomdp.interaction.arena_dense import DenseArena
 from decpomdp.interaction.machine import Machine, constant, same, sizes, team_of
-from decpomdp.interaction.neighbours import NONE, Change, changed, contest, deeds, polish, refine, turns
+from decpomdp.interaction.neighbours import NONE, Change, Runner, changed, contest, deeds, polish, refine, turns
 from decpomdp.interaction.scale import sizes_for
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.rollouts import DenseSimulator
@@ -94,6 +96,23 @@ def test_where_nothing_is_better_the_plan_stays():
     assert worse
     assert contest(arena, plan, worse, SIZES, np.random.default_rng(1)) is plan
     assert contest(arena, plan, [], SIZES, np.random.default_rng(1)) is plan
+
+
+@pytest.mark.parametrize(("gains", "certain"), [([1.0, 1.0], np.inf), ([0.0, 0.0], -np.inf), ([-1.0, -1.0], -np.inf)])
+def test_a_gain_that_never_varies_is_certain(gains, certain):
+    assert Runner((), sum(gains), sum(gain**2 for gain in gains)).certainty(2) == certain
+
+
+def test_a_gain_counts_in_standard_errors():
+    gains = np.array([1.0, 2.0, 6.0])
+    wanted = gains.mean() / (gains.std() / np.sqrt(3))
+    assert Runner((), gains.sum(), (gains**2).sum()).certainty(3) == pytest.approx(wanted)
+
+
+def test_nothing_is_proposed_that_cannot_be_afforded():
+    model, arena, plan = setting()
+    assert contest(arena, plan, around(plan, model), replace(SIZES, contest=0.0), np.random.default_rng(0)) is plan
+    assert arena.steps == 0
 
 
 def test_pieces_of_a_round_share_the_neighbours_out():

@@ -87,7 +87,7 @@ def learn(
     shared = {"seed": checks.whole("seed", seed, 0, 2**63 - 1), "time_limit": limit, "threads": checks.threads(threads)}
     with watching(checks.truth("progress", progress), checks.callback("watch", watch)) as watched:
         fit = worker(given, **shared, watch=watched, keeper=keeper, **options)
-    if not any(row.get("iteration") or _is_number(row.get("value")) for row in fit.trace):
+    if not any(_is_number(row.get("value")) for row in fit.trace):
         warnings.warn(
             "nothing was learned before the limits were reached: the team is the one it began with; "
             "allow more time or steps",

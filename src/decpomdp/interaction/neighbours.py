@@ -98,10 +98,12 @@ class Runner(NamedTuple):
     squares: float = 0.0
 
     def certainty(self, episodes: int) -> float:
-        """The mean gain in standard errors; minus infinity where nothing changed."""
+        """The mean gain in standard errors; without bound where it never varies, and below all where there is none."""
         mean = self.total / episodes
         deviation = np.sqrt(max(0.0, self.squares / episodes - mean**2))
-        return float(mean / deviation * np.sqrt(episodes)) if deviation > 0 else -np.inf
+        if deviation > 0:
+            return float(mean / deviation * np.sqrt(episodes))
+        return np.inf if mean > 0 else -np.inf
 
 
 def contest(arena: Arena, plan: Plan, changes: Sequence[Change], sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -109,13 +111,15 @@ def contest(arena: Arena, plan: Plan, changes: Sequence[Change], sizes: Sizes, r
 
     Heats are played on the same episodes by all, none dearer than `sizes.contest` steps; who is clearly worse leaves.
     """
-    runners = [Runner(changed(plan, changes[int(i)])) for i in rng.permutation(len(changes))]
+    first = max(1, sizes.stages.first // MORE)
+    chosen = rng.permutation(len(changes))[: _most(first, sizes)]
+    runners = [Runner(changed(plan, changes[int(i)])) for i in chosen]
     seed, episodes = seed_of(rng), 0
     for heat in range(sizes.stages.looks + 1):
-        more = round(sizes.stages.first * MORE ** (heat - 1)) - episodes
-        if more * sizes.testing > DEAREST * sizes.contest:
+        more = first * MORE**heat - episodes
+        if not runners or more * sizes.testing > DEAREST * sizes.contest:
             break
-        runners = runners[: int(max(1, min(len(runners), sizes.contest / (more * sizes.testing))))]
+        runners = runners[: _most(more, sizes)]
         old = arena.returns(plan, more, sizes.testing, seed, episodes)
         runners = [_further(arena, runner, old, sizes.testing, seed, episodes) for runner in runners]
         episodes += more
@@ -123,9 +127,15 @@ def contest(arena: Arena, plan: Plan, changes: Sequence[Change], sizes: Sizes, r
             (runner for runner in runners if runner.certainty(episodes) > -WORSE),
             key=lambda runner: -runner.certainty(episodes),
         )
-        if not runners or (len(runners) == 1 and runners[0].certainty(episodes) > PROMISING):
+        if len(runners) == 1 and runners[0].certainty(episodes) > PROMISING:
             break
-    return runners[0].plan if runners and runners[0].certainty(episodes) > PROMISING else plan
+    promising = episodes > 0 and [runner for runner in runners if runner.certainty(episodes) > PROMISING]
+    return promising[0].plan if promising else plan
+
+
+def _most(episodes: int, sizes: Sizes) -> int:
+    """Runners in a heat of so many episodes."""
+    return int(min(10**6, max(1, sizes.contest / (episodes * sizes.testing))))
 
 
 def _further(arena: Arena, runner: Runner, old: NDArray[np.float64], horizon: int, seed: int, first: int) -> Runner:

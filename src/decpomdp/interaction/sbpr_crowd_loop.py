@@ -105,6 +105,8 @@ class CrowdLoop(Loop):
         while failures < chosen.crowd_patience:
             self.keeper.offer(partial(state_of, self, number, failures, state))
             if self.iterations is not None and self.done >= self.iterations:
+                if number % chosen.crowd_pause:  # what came after the last test is to count too
+                    self._better(state.counts)
                 raise Finished("iterations")
             state, facts = learner.iterate(state, number >= chosen.settling)
             number += 1
@@ -113,9 +115,11 @@ class CrowdLoop(Loop):
                 failures = 0 if self._better(state.counts) else failures + 1
 
     def _better(self, counts: list[Counts]) -> bool:
+        """Test what these counts say; the last row of the trace tells the result."""
         before, posterior = self.wins, self.learner.posterior(counts)
         mean: Team = posterior.mean()
         self._consider([mean.decided(), mean], posterior)
+        self.trace[-1] = {**self.trace[-1], "value": self.best.value, "error": self.best.error}
         return self.wins > before
 
 
