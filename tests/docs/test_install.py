@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import venv
 
 import pytest
@@ -29,10 +28,16 @@ def test_the_readme_works_after_pip_install(tmp_path):
             lines = ["python block.py"]
         for line in lines:
             done = subprocess.run(
-                line, shell=True, cwd=tmp_path / "work", env=here, capture_output=True, text=True, timeout=600
+                line,
+                shell=True,
+                cwd=tmp_path / "work",
+                env=here,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=600,
             )
             assert done.returncode == 0, f"{line}\n{done.stderr}"
     installed = subprocess.run([place / "bin/pip", "list"], capture_output=True, text=True, check=True).stdout
     assert "decpomdp" in installed
     assert "pytest" not in installed
-    assert sys.prefix not in installed

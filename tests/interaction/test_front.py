@@ -37,5 +37,7 @@ def test_a_crowd_is_learned_by_the_papers_loop_unless_said_otherwise():
     assert method_for(dp.load("traffic:3")) == "sbpr"
     fit = dp.learn("traffic:3", iterations=1, settings=SbprSettings(crowd_batch=5, tests=5))
     assert fit.settings["method"] == "sbpr"
+    with pytest.warns(dp.LearningWarning, match="nothing was learned"):  # one iteration, but no test of it
+        dp.learn("traffic:3", steps=29 * 6, settings=SbprSettings(crowd_batch=5, tests=5))
     with pytest.raises(dp.InputError, match="method: expected"):
         dp.learn("traffic:3", "nonsense")

@@ -180,3 +180,12 @@ def test_one_node_per_action():
     assert team.nodes == (2, 2, 2, 2)
     np.testing.assert_allclose(team.controllers[0].action, [[0.9, 0.1], [0.1, 0.9]])
     np.testing.assert_allclose(team.controllers[0].transition, 0.5)
+
+
+@pytest.mark.parametrize("iterations", [1, BRIEF.crowd_pause, BRIEF.crowd_pause + 1])
+def test_what_was_learned_last_is_tested_too(iterations):
+    """However few iterations there are, the team is one that was learned, and its value is known."""
+    fit = sbpr(Traffic(3), iterations=iterations, seed=0, settings=BRIEF)
+    assert len(fit.trace) == iterations
+    assert np.isfinite(fit.trace[-1]["value"])
+    assert fit.team != Team.uniform(Traffic(3))

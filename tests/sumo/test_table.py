@@ -63,6 +63,7 @@ def test_intervals_and_paired_differences():
             (("a", 1, 10.0), ("a", 2, 30.0), ("b", 2, 31.0), ("b", 1, 11.0))]  # fmt: skip
     assert summary(made, "a", "waiting").mean == 20
     assert difference(made, "a", "b", "waiting") == (-1, 0)  # seed by seed, in whatever order
+    assert difference([*made, Score("a", 3, 99.0, 0.0, 0, 0)], "a", "b", "waiting") == (-1, 0)  # on those of both
 
 
 @pytest.mark.slow  # needs libsumo

@@ -81,17 +81,19 @@ def _score(name: str, seed: int, measures: Measures) -> Score:
 
 def summary(found: Sequence[Score], policy: str, measure: str) -> Interval:
     """Mean over seeds, with its interval."""
-    return interval(_values(found, policy, measure))
+    return interval(np.array(list(_values(found, policy, measure).values())))
 
 
 def difference(found: Sequence[Score], policy: str, rival: str, measure: str) -> Interval:
-    """Policy less rival, seed by seed."""
-    return interval(_values(found, policy, measure) - _values(found, rival, measure))
+    """Policy less rival, seed by seed, on the seeds that both have played."""
+    mine, theirs = (_values(found, name, measure) for name in (policy, rival))
+    return interval(np.array([value - theirs[seed] for seed, value in mine.items() if seed in theirs]))
 
 
-def _values(found: Sequence[Score], policy: str, measure: str) -> np.ndarray:
+def _values(found: Sequence[Score], policy: str, measure: str) -> dict[int, float]:
+    """By seed, in order."""
     mine = sorted((score.seed, float(getattr(score, measure))) for score in found if score.policy == policy)
-    return np.array([value for _, value in mine])
+    return dict(mine)
 
 
 def interval(values: np.ndarray) -> Interval:
