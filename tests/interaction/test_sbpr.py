@@ -1,5 +1,7 @@
 """The paper's loop: window, step, starts, and whole runs on models and simulators."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from oracles import making
@@ -8,6 +10,7 @@ import decpomdp as dp
 from decpomdp.core import InputError, Team
 from decpomdp.evaluation import exact_value
 from decpomdp.filtering.filter import log_likelihood
+from decpomdp.interaction.mcem import mcem
 from decpomdp.interaction.sbpr import sbpr
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import counts_of, last_observation, memories, replays, tree
@@ -227,3 +230,10 @@ def test_bad_settings_are_refused(broadcast):
         sbpr(broadcast, iterations=0)
     with pytest.raises(InputError, match="horizon"):
         sbpr(broadcast.with_discount(1.0))
+
+
+@pytest.mark.parametrize("learner", [sbpr, mcem])
+def test_rewards_whose_sums_are_no_numbers_are_refused(broadcast, learner):
+    huge = dataclasses.replace(broadcast, reward=broadcast.reward * 1.7e308)
+    with pytest.raises(InputError, match=r"expected a reward from -1e\+250 to 1e\+250, got"):
+        learner(huge, iterations=2, seed=0)
