@@ -21,12 +21,13 @@ from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.crew import Crew, Work
-from decpomdp.interaction.hops import graft, hop, seed_of
+from decpomdp.interaction.hops import hop, seed_of
 from decpomdp.interaction.islands import Island, Islands, real
 from decpomdp.interaction.machine import Plan, constant, sizes, team_of
 from decpomdp.interaction.neighbours import polish, refine
 from decpomdp.interaction.portfolio import entries
-from decpomdp.interaction.scale import Sizes, affordable, sizes_for, tiny
+from decpomdp.interaction.rehearsal import rehearse
+from decpomdp.interaction.scale import affordable, sizes_for, tiny
 from decpomdp.interaction.search_state import SearchState, go_on, state_of
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.interaction.trial import PATIENT, Tally, Verdict, eager, trial
@@ -92,6 +93,7 @@ class Search:
         self.round = settings.round if crew.arena.concurrent else 1  # one worker need not wait for others
         self.trace: list[Row] = []
         self.phase, self.hops, self.accepted = "begin", 0, 0
+        self.shown = False  # whether the problem shows something before the first action
         self.entries, self.found = 0, list[Island]()  # of the portfolio: tried, and what came of them
         self.searched = 0.0  # progress when the portfolio was left
         self.progress = 0.0  # of the search that follows, when the round began
@@ -103,7 +105,7 @@ class Search:
 
     def run(self) -> Fit:
         """Learn until stopped."""
-        shown = self.simulator.reset(1, self.crew.seed) is not None
+        self.shown = self.simulator.reset(1, self.crew.seed) is not None
         kept = self.keeper.restore(SearchState)
         if kept is not None:
             go_on(self, kept)  # at once: from here on there is something to return
@@ -112,7 +114,7 @@ class Search:
         except KeyboardInterrupt:
             stopped = "interrupted"
         self._row("finished")
-        team = team_of(self.islands.best.plan, self.simulator, shown)
+        team = team_of(self.islands.best.plan, self.simulator, self.shown)
         limits: Row = {"time_limit": self.crew.clock.limit, "steps": self.crew.limit, "horizon": self.horizon}
         facts: Row = {"method": "search", "seed": self.crew.seed, **limits, **self.settings.row()}
         return Fit(team, tuple(self.trace), stopped, self.crew.clock.seconds(), facts)
@@ -137,7 +139,7 @@ class Search:
         if self.crew.clock.limit is not None:
             smallest = tiny(sizes_for(self.settings, self.crew.arena.discount, self.horizon, 0.0))
             with self.crew.clock.hold():
-                self.crew.alone(lambda arena: rehearse(arena, smallest))
+                self.crew.alone(lambda arena: rehearse(arena, smallest, self.shown))
 
     def size(self, affordable: float) -> None:
         """How large everything may be, given how many joint steps there are."""
@@ -263,15 +265,6 @@ class Search:
 
     def _heartbeat(self) -> None:
         self.watch(self._describe("working"))
-
-
-def rehearse(arena: Arena, smallest: Sizes) -> None:
-    """Everything once, as small as can be: a memory, a chain, a graft, a trial."""
-    rng = np.random.default_rng(0)
-    for _, work in entries(arena, smallest)[:2]:
-        plan = work(arena, rng)
-    candidate = graft(arena, plan, smallest, rng)
-    trial(arena, plan, candidate, smallest.stages, 0)
 
 
 def _check(simulator: Simulator, time_limit: float | None, steps: int | None, horizon: int | None) -> None:
