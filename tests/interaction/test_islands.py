@@ -1,6 +1,7 @@
 """Whose turn it is: challengers come, are given a chance, and make way."""
 
 import numpy as np
+import pytest
 
 from decpomdp.interaction.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen, real
 from decpomdp.interaction.machine import Machine
@@ -49,13 +50,36 @@ def test_a_single_worker_sees_the_same_order():
     assert [group.turns(1, 0.5)[0] for _ in range(8)] == [0, 0, 0, 1] * 2
 
 
-def test_the_best_comes_first_and_copies_are_left_out():
+def met(accepted, gain):
+    """A group of which the second seems better than the first, and what became of it when they had met."""
     group = young(island(1.0))
+    group.add(island(0.5))
     group.add(island(2.0))
-    group.add(island(2.0, nodes=3))
-    group.rank()
-    assert [each.score for each in group.all] == [2.0, 1.0]
-    assert group.best.score == 2.0
+    group.add(island(2.0, nodes=3))  # a copy
+    assert group.rival is group.all[1]
+    old, new = Tally.of(np.array([1.0, 3.0])), Tally.of(np.array([2.0, 6.0]))
+    group.met(Verdict(accepted, gain, 0.1, old, new))
+    return group
+
+
+def test_a_rival_that_wins_comes_first():
+    group = met(True, 0.3)
+    assert [each.score for each in group.all] == [2.0, 1.0, 0.5]
+    assert [each.tally.mean for each in group.all[:2]] == [4.0, 2.0]
+
+
+@pytest.mark.parametrize(("gain", "score"), [(-0.3, 0.7), (0.05, 1.0)])
+def test_a_rival_that_does_not_win_loses_its_luck(gain, score):
+    group = met(False, gain)
+    assert [each.score for each in group.all] == pytest.approx([1.0, score, 0.5])
+    assert group.rival is None
+
+
+def test_who_is_behind_is_no_rival():
+    group = young(island(1.0))
+    assert group.rival is None
+    group.add(island(0.5))
+    assert group.rival is None
 
 
 def test_gains_are_real_when_they_are_more_than_a_hundredth_of_the_spread():

@@ -8,9 +8,16 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.core import InputError
+from decpomdp.core.fit import unwatched
+from decpomdp.engines.clock import Clock
 from decpomdp.evaluation import exact_value, sampled_value
-from decpomdp.interaction.search import search
+from decpomdp.interaction.crew import Crew
+from decpomdp.interaction.islands import Island
+from decpomdp.interaction.machine import constant
+from decpomdp.interaction.search import Search, search
 from decpomdp.interaction.settings import SearchSettings
+from decpomdp.interaction.trial import Tally
+from decpomdp.rollouts import as_simulator
 
 KEYS = ["seconds", "steps", "phase", "event", "value", "error", "nodes", "hops", "accepted"]
 
@@ -127,3 +134,19 @@ def test_something_is_learned_from_very_few_steps(problem, least):
     model = dp.load(problem)
     values = [exact_value(model, search(model, steps=10_000, seed=seed).team).value for seed in range(3)]
     assert sorted(values)[1] > least
+
+
+def test_a_lucky_score_does_not_cost_the_best_team():
+    """A challenger that only seems better is met in a trial; the team that was polished stays."""
+    model = dp.load("dectiger")
+    crew = Crew(as_simulator(model), Clock(None), 10**8, 0, 1)
+    run = Search(crew, crew.arena.simulator, None, unwatched, SearchSettings())
+    run.size(1e8)
+    listening, opening = constant(model, [0, 0]), constant(model, [1, 1])
+    run.islands.all = [Island(listening, -20.0, Tally()), Island(opening, 5.0, Tally())]
+    run._crown()
+    assert run.islands.best.plan is listening
+    assert run.islands.all[1].score < -20.0
+    run.islands.all = [Island(opening, -400.0, Tally()), Island(listening, -20.0, Tally())]
+    run._crown()
+    assert run.islands.best.plan is listening

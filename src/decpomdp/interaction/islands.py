@@ -4,7 +4,8 @@ The best one is not always the one to improve: a plan that has settled in the op
 need hundreds of hops to get out, while a fresh start that is still on its way passes it by in a few dozen. So there are
 always challengers. While the search is young all islands take turns. Later there is one challenger, with one hop in
 four, and every other one once the best one seems stuck; in the last third only the best one counts. A challenger that
-is behind and has stopped gaining makes way for a fresh start.
+is behind and has stopped gaining makes way for a fresh start. One that seems better, by its score, must beat the best
+one in a trial before it takes its place.
 """
 
 from collections.abc import Iterable
@@ -47,7 +48,10 @@ def real(verdict: Verdict) -> bool:
 
 
 class Islands:
-    """The best one first. `turns` says which one every hop of a round starts from; None stands for a fresh start."""
+    """The best one first, the others by their scores.
+
+    `turns` says which one every hop of a round starts from; None stands for a fresh start.
+    """
 
     def __init__(self, first: Island, count: int, young: float) -> None:
         self.all = [first]
@@ -68,9 +72,19 @@ class Islands:
         if all(fresh.score != island.score for island in self.all):
             self.all.append(fresh)
 
-    def rank(self) -> None:
-        """The best one first."""
-        self.all.sort(key=lambda island: -island.score)
+    @property
+    def rival(self) -> Island | None:
+        """The one that seems better than the best one, by its score."""
+        self.all[1:] = sorted(self.all[1:], key=lambda island: -island.score)
+        return self.all[1] if len(self.all) > 1 and self.all[1].score > self.best.score else None
+
+    def met(self, verdict: Verdict) -> None:
+        """The rival took the place of the best one, or has to do without its luck."""
+        best, rival = self.best._replace(tally=self.best.tally.plus(verdict.old)), self.all[1]
+        if verdict.accepted:
+            self.all[:2] = [rival._replace(tally=rival.tally.plus(verdict.new)), best]
+        else:
+            self.all[:2] = [best, rival._replace(score=best.score + min(0.0, verdict.gain))]
 
     def turns(self, hops: int, progress: float) -> list[int | None]:
         """Whose turn it is, for the hops of a round; those that have to make way do so before."""

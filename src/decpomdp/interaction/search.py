@@ -182,9 +182,19 @@ class Search:
         for number, result in zip(self.turns, results, strict=True):
             if result is not None:
                 self._consider(number, result)
-        self.islands.rank()
         if None in results:
             raise Finished
+        self._crown()
+
+    def _crown(self) -> None:
+        """Whoever seems better than the best plan must beat it: scores are of few episodes, and luck decides them."""
+        rival = self.islands.rival
+        if rival is not None:
+            stages = eager(self.sizes.stages, self.progress)
+            seed = seed_of(np.random.default_rng([self.crew.seed, self.crew.rounds, self.round]))
+            best = self.islands.best
+            verdict = self.crew.alone(lambda arena: trial(arena, best.plan, rival.plan, stages, seed))
+            self.islands.met(verdict)
 
     def _look_around(self) -> None:
         """A round for the neighbours of the best plan."""
