@@ -40,6 +40,29 @@ def test_words_for_people(run, files):
     assert "bootstrap 80 %" in out
     assert "if all rewards are within -10 and 10\n" in out
     assert "effective sample size" in out
+    assert "\n  guaranteed  " in out
+
+
+def test_a_range_from_the_file_guarantees_nothing_by_itself(run, files):
+    code, out, _ = run("evaluate", "team.json", "--episodes", "e.parquet")
+    assert code == 0
+    assert "\n  guaranteed  " not in out
+    rewards = dp.read_episodes("e.parquet").rewards
+    assert (
+        f"guaranteed only if no reward can be outside {rewards.min():g} to {rewards.max():g}, those of the file" in out
+    )
+
+
+def test_no_support_at_all_is_said_first_and_prints_no_number(run, tmp_path):
+    model = dp.load("dectiger")
+    listen, left = (dp.Team.of(model, [dp.Controller.deterministic([a], [[0, 0]], 3)] * 2) for a in (0, 1))
+    dp.write_team(left, tmp_path / "left.json")
+    dp.write_episodes(dp.simulate(model, listen, 50, 2, seed=1), tmp_path / "listen.parquet")
+    code, out, err = run("evaluate", "left.json", "--episodes", "listen.parquet", "--reward-range", -101, 20)
+    assert code == 0
+    assert out.count(" -   bootstrap 95 %: -") == 3
+    assert "0.0000 " not in out
+    assert err.startswith("warning: no episode of the data is possible under the team")
 
 
 def test_warnings_go_beside_the_result(run, files, tmp_path):

@@ -258,7 +258,44 @@ def test_missing_support_after_some_sights_only_is_noticed():
     told = offpolicy_value(logged, Team.uniform(logged))
     ratios, situation = told.warnings
     assert ratios.startswith(f"from step 0 the ratios average {told.mean_ratios[0]:.3g} where 1 is expected")
-    assert "what the data never show in the same situation" in situation
+    assert "what the data never show in the same situation, where the behaviour never does it" in situation
+    low, high = told.reward_range
+    only = f"intervals allow for it only within {low:g} to {high:g}, the rewards of the file; give --reward-range"
+    assert only in ratios
+    assert only in situation
+    given = offpolicy_value(logged, Team.uniform(logged), reward_range=(0, 1))
+    assert [said.endswith("may have earned anything; intervals allow for it") for said in given.warnings] == [True] * 2
+
+
+def one_step(actions, behaviour):
+    """Episodes of one step of one agent with two actions and one sight."""
+    agents, count = (Agent("a", ["l", "r"], ["x"]),), len(actions)
+    zeros, rewards = np.zeros((count, 1), int), np.linspace(0, 1, count)
+    return Episodes(
+        agents, np.arange(count + 1), zeros, np.array(actions)[:, None], np.array(behaviour)[:, None], rewards, 0.9
+    )
+
+
+@pytest.mark.parametrize(
+    ("recorded", "chance", "words"),
+    [
+        (1.0, 1.0, "always does what the data never show in the same situation, where the behaviour never does it"),
+        (0.9999, 1.0, "always does what the data never show in the same situation, where the behaviour does it with"),
+        (1.0, 0.999, "does, perhaps always, what the data never show"),
+        (1.0, 0.5, "does with probability 0.5 or less what the data never show"),
+    ],
+)
+def test_how_often_is_said_as_it_is(recorded, chance, words):
+    logged = one_step([0] * 100, [recorded] * 100)
+    team = Team(logged.agents, (Controller(np.ones(1), np.array([[1 - chance, chance]]), np.ones((1, 2, 1, 1))),), 0.9)
+    told = offpolicy_value(logged, team)
+    assert any(words in said for said in told.warnings), told.warnings
+    possible = chance < 1
+    assert told.warnings[0].startswith("a may take r" if possible else "no episode of the data is possible")
+    assert told.warnings[0 if possible else 1].endswith(
+        "which the data never show: the estimates leave it out; intervals allow for it only within 0 to 1, "
+        "the rewards of the file; give --reward-range (reward_range=)"
+    )
 
 
 def test_a_team_far_from_the_data_is_called_so():
@@ -280,7 +317,10 @@ def test_impossible_episodes_leave_the_trivial_interval():
     told = offpolicy_value(logged, Team.of(model, [left, left]), reward_range=(-101, 20))
     assert told.guaranteed == pytest.approx((-101 * 1.9, 20 * 1.9))
     assert told.sample_size == 0
-    assert any("no episode of the data is possible" in said for said in told.warnings)
+    assert told.warnings[0] == "no episode of the data is possible under the team: the estimates mean nothing"
+    assert not any("falls to" in said for said in told.warnings)
+    for one in (told.ordinary, told.per_decision, told.self_normalised):
+        assert (one.low, one.high) == pytest.approx(told.guaranteed)
 
 
 def test_own_data_need_no_warning_and_agree_with_the_mean():
@@ -524,12 +564,12 @@ def test_what_the_data_cannot_show_is_counted():
     ratios = chances / logged.behaviour
     mass = np.where(logged.observations[:, 0] == 1, 0.3, 0.0)
     by_hand = mass.mean() + 1.64 * mass.std() / np.sqrt(500)
-    assert unsupported(logged, chances, ratios) == pytest.approx([by_hand], rel=1e-6)
+    assert unsupported(logged, chances, ratios).share == pytest.approx([by_hand], rel=1e-6)
     common = seen_then_done([[0.4, 0.3, 0.3], [0.4, 0.3, 0.3]], 500, 1)
     chances = acts[common.observations[:, 0], common.actions[:, 0]][:, None]
-    assert unsupported(common, chances, chances / common.behaviour) == 0
+    assert unsupported(common, chances, chances / common.behaviour).share == 0
     few = part_of(common, 0, 3)  # where nearly nothing was tried, other actions are no rarer than those that were
-    assert unsupported(few, chances[:3], chances[:3] / few.behaviour) == 0
+    assert unsupported(few, chances[:3], chances[:3] / few.behaviour).share == 0
 
 
 def test_several_probabilities_of_one_action_are_no_alarm():
@@ -543,4 +583,4 @@ def test_several_probabilities_of_one_action_are_no_alarm():
     recorded = chance[np.arange(400), did][:, None]
     logged = Episodes((agent,), np.arange(401), np.full((400, 1), -1), did[:, None], recorded, np.ones(400), 0.9)
     chances = np.full((400, 1), 1 / 3)
-    assert unsupported(logged, chances, chances / recorded) == 0
+    assert unsupported(logged, chances, chances / recorded).share == 0

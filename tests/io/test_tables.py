@@ -250,6 +250,91 @@ def test_cut_and_corrupt_files_are_refused(tmp_path):
         read_table(tmp_path / "none.csv", 0.9)
 
 
+def spoilt(path, group, name):
+    """A long or an episodes file with one bit of one column of one group of rows turned over; the rows of the group."""
+    with pq.ParquetFile(path) as file:
+        sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+        about = file.metadata.row_group(group)
+        parts = [about.column(c) for c in range(about.num_columns)]
+        part = next(part for part in parts if part.path_in_schema.split(".")[0] == name)
+        last = (part.dictionary_page_offset or part.data_page_offset) + part.total_compressed_size
+    data = bytearray(path.read_bytes())
+    data[last - 1] ^= 4  # in the last page itself, behind its header
+    path.write_bytes(data)
+    return sum(sizes[:group]), sum(sizes[: group + 1]) - 1
+
+
+@pytest.mark.parametrize("name", ["episode", "agent", "observation", "reward", "truncated"])
+@pytest.mark.parametrize("group", [0, 2])
+def test_a_damaged_page_of_a_long_table_is_named(tmp_path, name, group):
+    path = tmp_path / "e.parquet"
+    write_table(episodes(), path)
+    pq.write_table(pq.read_table(path), path, row_group_size=37, write_page_checksum=True)
+    first, last = spoilt(path, group, name)
+    with pytest.raises(FormatError) as caught:
+        read_table(path, 0.9)
+    place = f"rows {first} to {last}, column {name}"
+    assert str(caught.value) == f"{path}: {place}: expected readable values, got a damaged page"
+
+
+@pytest.mark.parametrize("name", ["episode_id", "observation", "action_prob", "reward"])
+@pytest.mark.parametrize("group", [0, 2])
+def test_a_damaged_page_of_an_episodes_file_is_named(tmp_path, name, group):
+    path = tmp_path / "e.parquet"
+    write_episodes(episodes(), path)
+    pq.write_table(pq.read_table(path), path, row_group_size=20, write_page_checksum=True)
+    first, last = spoilt(path, group, name)
+    with pytest.raises(FormatError) as caught:
+        read_episodes(path)
+    place = f"rows {first} to {last}, column {name}"
+    assert str(caught.value) == f"{path}: {place}: expected readable values, got a damaged page"
+
+
+@pytest.mark.parametrize("kept", [4, 100, 0.5, -1, -9])
+def test_a_parquet_file_without_its_end_is_called_so(tmp_path, kept):
+    path = tmp_path / "e.parquet"
+    for write, read in ((write_episodes, read_episodes), (write_table, lambda path: read_table(path, 0.9))):
+        write(episodes(), path)
+        data = path.read_bytes()
+        path.write_bytes(data[: kept if kept != 0.5 else len(data) // 2])
+        with pytest.raises(FormatError) as caught:
+            read(path)
+        size = path.stat().st_size
+        assert f"cut off or damaged at its end ({size} bytes are there), and no row can be read" in str(caught.value)
+
+
+def test_bits_of_a_long_parquet_file_are_named_by_place(tmp_path):
+    """Whatever bit turns over, nothing is said in the words of a library but for what metadata make of it."""
+    path = tmp_path / "e.parquet"
+    write_table(episodes(), path)
+    data = path.read_bytes()
+    rng = np.random.default_rng(1)
+    said = []
+    for place in rng.integers(len(data) // 2, size=60):  # pages; the footer is the last third
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            read_table(path, 0.9)
+        except FormatError as error:
+            said.append(str(error))
+    assert len(said) > 20
+    assert all(f"{path}: rows 0 to " in one and ", column " in one for one in said), said
+
+
+@pytest.mark.parametrize("row", [0, 5, 11])
+def test_a_name_that_occurs_once_is_a_slip(tmp_path, row):
+    lines = [f"{k},{t},{who},,go,0" for k in range(3) for t in range(2) for who in ("ann", "bob")]
+    lines = [line.replace(",,", ",seen,") for line in lines]
+    lines[row] = lines[row].replace("ann", "anm").replace("bob", "bbo")
+    (tmp_path / "log.csv").write_text("\n".join(["episode,t,agent,observation,action,reward", *lines]))
+    with pytest.raises(FormatError) as caught:
+        read_table(tmp_path / "log.csv", 0.9)
+    slip = lines[row].split(",")[2]
+    expected = f"row {row}, column agent: expected a name that occurs at every step (ann, bob), got '{slip}'"
+    assert str(caught.value).removeprefix(f"{tmp_path / 'log.csv'}: ").replace("(bob, ann)", "(ann, bob)") == expected
+
+
 def test_parquet_of_the_wrong_types_is_refused(tmp_path):
     write_table(episodes(), tmp_path / "e.parquet")
     table = pq.read_table(tmp_path / "e.parquet")

@@ -141,18 +141,27 @@ def _lines(told: "OffPolicyValue", logged: Path) -> list[str]:
         ("per-decision", told.per_decision),
         ("ordinary", told.ordinary),
     )
-    low, high = told.reward_range
-    assumed = ", the range of the file's own rewards" if told.range_from_data else ""
+    possible = told.sample_size > 0  # else the estimates mean nothing
     return [
         f"value over {told.horizon} steps from {told.episodes} episodes of {logged} (discount {told.discount:g})",
         *(
-            f"  {name:16} {decimal(row.value)}   bootstrap {percent}: {decimal(row.low)} to {decimal(row.high)}"
+            f"  {name:16} {decimal(row.value) if possible else '-'}   "
+            f"bootstrap {percent}: {decimal(row.low)} to {decimal(row.high)}"
             for name, row in rows
         ),
-        f"  {'guaranteed':16} {decimal(told.guaranteed[0])} to {decimal(told.guaranteed[1])} with {percent}, "
-        f"if all rewards are within {low:g} and {high:g}{assumed}",
+        _guaranteed(told, percent),
         f"  effective sample size {told.sample_size:.1f} of {told.episodes}; by step: {_sizes(told.sample_sizes)}",
     ]
+
+
+def _guaranteed(told: "OffPolicyValue", percent: str) -> str:
+    """The proved interval; it is not called guaranteed where its condition is taken from the data themselves."""
+    low, high = told.reward_range
+    ends = f"{decimal(told.guaranteed[0])} to {decimal(told.guaranteed[1])}"
+    if told.range_from_data:
+        condition = f"guaranteed only if no reward can be outside {low:g} to {high:g}, those of the file"
+        return f"  {'within the range':16} {ends} with {percent}, {condition} (--reward-range)"
+    return f"  {'guaranteed':16} {ends} with {percent}, if all rewards are within {low:g} and {high:g}"
 
 
 def _sizes(sizes: tuple[float, ...], shown: int = 12) -> str:

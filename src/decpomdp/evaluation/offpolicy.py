@@ -56,9 +56,11 @@ class OffPolicyValue:
     Attributes
     ----------
     ordinary, per_decision, self_normalised
-        Three estimates, each with `value`, `low` and `high` (bootstrap interval).
+        Three estimates, each with `value`, `low` and `high` (bootstrap interval). The values mean nothing when
+        `sample_size` is 0: no episode is possible under the team.
     guaranteed
-        Low and high end that hold whatever the ratios, under the conditions in docs/offpolicy.md.
+        Low and high end that hold whatever the ratios, under the conditions in docs/offpolicy.md: above all, that no
+        reward can leave `reward_range`, which is an assumption of its own if `range_from_data`.
     confidence
         Of all intervals.
     sample_sizes
@@ -186,7 +188,9 @@ def offpolicy_value(
         lacking = missing_share(shares.ratios, bool(never))
         unseen = unsupported(episodes, np.exp(chances), shares.ratios)
         low, high = np.outer(span, factor ** np.arange(steps, dtype=np.float64))  # [t]
-        ends = _possible(joined(ends, shares, np.maximum(lacking, unseen), low, high), values, low.sum(), high.sum())
+        ends = _possible(
+            joined(ends, shares, np.maximum(lacking, unseen.share), low, high), values, low.sum(), high.sum()
+        )
     if not (np.all(np.isfinite(ends)) and np.all(np.isfinite(values))):
         raise InputError("value: the rewards are too large to be added up in floating point")
     ratios, sizes = shares.ratios, shares.sample_sizes()
@@ -204,7 +208,7 @@ def offpolicy_value(
         episodes=episodes.count,
         horizon=steps,
         discount=factor,
-        warnings=warnings_of(episodes, never, shares, lacking, unseen, sizes, reward_range is None),
+        warnings=warnings_of(episodes, never, shares, lacking, unseen, sizes, span if reward_range is None else None),
     )
 
 

@@ -19,6 +19,8 @@ their mass, and the split is the one with the least sum. What is missing at a st
 Situations that differ are not compared: where histories hardly ever occur twice, rare actions hide among the others.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,28 +32,40 @@ Whole = NDArray[np.int64]
 
 BEYOND = 2.0  # times the largest ratio of an agent's action in the data: more cannot be drawn from them
 NOTHING = 1e-9  # a sum of probabilities may be this far from 1
+SINGLE = 1e-6  # recorded probabilities are of single precision, and so are their sums
 
 
-def unsupported(episodes: Episodes, chances: Floats, ratios: Floats) -> Floats:
-    """[t]: share of what the team does that the data cannot show, at most.
+class Unseen(NamedTuple):
+    """What the team does that the data cannot show, at every step."""
+
+    share: Floats  # [t] how much of it, at most, with what is missing from earlier steps
+    always: NDArray[np.bool_]  # [t] whether some agent does nothing else there
+    behaviour: Floats  # [t] with which probability the behaviour does it there, at most
+
+
+def unsupported(episodes: Episodes, chances: Floats, ratios: Floats) -> Unseen:
+    """What the data cannot show.
 
     chances[r, n]: probability of the action under the team given the agent's own history; ratios[k, t] of all so far.
     """
     horizon = ratios.shape[1]
     before = np.concatenate([np.ones((len(ratios), 1)), ratios[:, :-1]], axis=1)  # [k, t]
-    found = np.zeros(horizon)
+    found, most = np.zeros(horizon), np.zeros(horizon)
+    always = np.zeros(horizon, bool)
     for n in range(len(episodes.agents)):
         steps = episodes.times() < horizon
         largest = float((chances[steps, n] / episodes.behaviour[steps, n]).max())
-        found += _of_agent(episodes, n, chances[:, n], before, BEYOND * largest)
-    return np.minimum(np.cumsum(found), 1.0)
+        own = _of_agent(episodes, n, chances[:, n], before, BEYOND * largest)
+        found, always, most = found + own.share, always | own.always, np.maximum(most, own.behaviour)
+    return Unseen(np.minimum(np.cumsum(found), 1.0), always, most)
 
 
-def _of_agent(episodes: Episodes, n: int, chances: Floats, before: Floats, limit: float) -> Floats:
-    """[t]: what one agent adds at each step."""
+def _of_agent(episodes: Episodes, n: int, chances: Floats, before: Floats, limit: float) -> Unseen:
+    """What one agent adds at each step."""
     actions, symbols = len(episodes.agents[n].actions), len(episodes.agents[n].observations)
     history = np.zeros(episodes.count, np.int64)  # [k] a number for what the agent has seen and done so far
-    found = np.zeros(before.shape[1])
+    found, most = np.zeros(before.shape[1]), np.zeros(before.shape[1])
+    always = np.zeros(len(found), bool)
     for t in range(len(found)):
         k = np.flatnonzero(episodes.lengths > t)
         rows = episodes.offsets[k] + t
@@ -64,7 +78,8 @@ def _of_agent(episodes: Episodes, n: int, chances: Floats, before: Floats, limit
         beyond = (left > NOTHING) & (left > limit * kept)
         if beyond.any():
             found[t] = _share(left[place], kept[place], before[k, t], beyond[place], len(before))
-    return found
+            always[t], most[t] = left.min() >= 1 - SINGLE, kept[beyond].max()
+    return Unseen(found, always, most)
 
 
 def _least(recorded: NDArray[np.floating], group: Whole) -> Floats:

@@ -26,6 +26,7 @@ from decpomdp.interaction.sbpr_step import StepSettings, improved
 from decpomdp.learners import TeamPosterior
 from decpomdp.learners.posterior import Counts
 
+LAST = 2.0  # times the last iteration: with less time than that the team is tested, and it ends
 SURE = 0.8  # probability of a node's own action at first
 
 
@@ -108,11 +109,15 @@ class CrowdLoop(Loop):
                 if number % chosen.crowd_pause:  # what came after the last test is to count too
                     self._better(state.counts)
                 raise Finished("iterations")
+            left = self.ground.left()
             state, facts = learner.iterate(state, number >= chosen.settling)
             number += 1
             self._record(facts)
-            if number % chosen.crowd_pause == 0:
+            over = self.ground.left() < LAST * (left - self.ground.left())  # no time for an iteration and a test
+            if over or number % chosen.crowd_pause == 0:
                 failures = 0 if self._better(state.counts) else failures + 1
+            if over:
+                raise Finished("time limit")
 
     def _better(self, counts: list[Counts]) -> bool:
         """Test what these counts say; the last row of the trace tells the result."""

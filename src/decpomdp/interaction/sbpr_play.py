@@ -72,6 +72,10 @@ class Ground:
         self.rng.bit_generator.state = json.loads(kept.random)
         self.steps, self.began = kept.steps, monotonic() - kept.seconds
 
+    def left(self) -> float:
+        """Seconds until the time limit."""
+        return float("inf") if self.time_limit is None else self.time_limit - self.seconds()
+
     def check(self, more: int = 0) -> None:
         """Raise Finished when the time is up or `more` steps are too many."""
         if self.limit is not None and self.steps + more > self.limit:

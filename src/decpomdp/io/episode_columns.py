@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent, FormatError
+from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 
 COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
@@ -39,7 +40,7 @@ class Columns(NamedTuple):
         except FormatError:
             raise
         except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-            raise FormatError(source, None, f"cannot be read as Parquet: {words(error)}") from None
+            raise refusal(source, "Parquet", COLUMNS, error) from None
         if not len(table):
             raise FormatError(source, None, "expected at least one row, got none")
         return cls(source, table, metadata)

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import FormatError
+from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
-from decpomdp.io.table_files import load_table
+from decpomdp.io.kinds import is_csv
+from decpomdp.io.table_files import NEEDED, OPTIONAL, load_table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
@@ -46,7 +48,10 @@ class LongColumns(NamedTuple):
         except FormatError:
             raise
         except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-            raise FormatError(source, None, f"cannot be read as a table: {words(error)}") from None
+            if is_csv(source):
+                raise FormatError(source, None, f"cannot be read as a table: {words(error)}") from None
+            wanted = [columns.get(name, name) for name in (*NEEDED, *OPTIONAL)]
+            raise refusal(source, "a table", wanted, error) from None
         if not len(table):
             raise FormatError(source, None, "expected at least one row, got none")
         return cls(source, table, names)

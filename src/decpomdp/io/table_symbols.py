@@ -16,6 +16,7 @@ from decpomdp.core.agent import numbered
 from decpomdp.io.table_columns import Cells, LongColumns
 from decpomdp.io.table_rows import Rows
 
+MANY = 3  # rows of an agent beside which one row of another is a slip: fewer may be a table that was cut
 MOST_LABELS = 2**15  # symbols are kept in 16 bits
 WHOLE = re.compile(r"(0|[1-9][0-9]*)(?:\.0+)?")
 LOOKS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")  # like a number
@@ -24,11 +25,24 @@ LOOKS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*
 def agents_of(found: LongColumns, who: Cells, agents: Sequence[Agent] | None) -> tuple[list[str], NDArray[np.int64]]:
     """Names of the agents, and [row] the number of the row's agent."""
     if agents is None:
+        _refuse_odd_name(found, who)
         return who.labels, who.codes
     names = [agent.name for agent in agents]
     numbers = _places(who.labels, names)
     found.refuse(numbers[who.codes] < 0, "agent", f"one of {', '.join(names)}")
     return names, numbers[who.codes]
+
+
+def _refuse_odd_name(found: LongColumns, who: Cells) -> None:
+    """Raise FormatError for a name on one row alone, where others have many: a slip, not an agent.
+
+    Every agent is there at every step. Without this the complaint would be of rows that the new agent lacks elsewhere.
+    """
+    counts = np.bincount(who.codes, minlength=len(who.labels))
+    if counts.max() >= MANY:
+        others = [who.labels[n] for n in np.flatnonzero(counts > 1)]
+        shown = ", ".join(others[:8]) + (" ..." if len(others) > 8 else "")
+        found.refuse(counts[who.codes] == 1, "agent", f"a name that occurs at every step ({shown})")
 
 
 def _places(labels: Sequence[str], alphabet: Sequence[str]) -> NDArray[np.int64]:

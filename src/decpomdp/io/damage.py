@@ -1,0 +1,69 @@
+"""Where a Parquet file is damaged, in our words: which rows of which column, or that its end is missing.
+
+A Parquet file keeps every column of a group of rows apart, and at its end a footer says where each of them is. Without
+the footer nothing can be found. With it, columns of groups are read one by one until one cannot be: slow, and only done
+once reading the whole has failed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from decpomdp.core import FormatError
+from decpomdp.io.files import words
+
+MARK = b"PAR1"  # how every Parquet file begins and ends
+
+
+def refusal(source: str, what: str, columns: Sequence[str], error: Exception) -> FormatError:
+    """Why the file at `source` cannot be read as `what`; `error` is what the library said.
+
+    `columns` are those that were wanted.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    failures = (pa.ArrowException, OSError, ValueError, MemoryError)
+    try:
+        with pa.OSFile(source, "rb") as file:
+            size, begins = file.size(), file.read(len(MARK)) == MARK
+    except failures:  # no such file, a folder
+        return FormatError(source, None, f"cannot be read as {what}: {words(error)}")
+    try:
+        with pa.OSFile(source, "rb") as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+            said = _place(parquet, columns, failures)
+    except failures:
+        said = f"cannot be read as {what}: {_end(size, begins)}"
+    return FormatError(source, None, said or f"cannot be read as {what}: {words(error)}")
+
+
+def _end(size: int, begins: bool) -> str:
+    """A file whose footer cannot be read."""
+    if not begins:
+        return f"expected a Parquet file, got {f'another kind of {size} bytes' if size else 'an empty one'}"
+    return f"it is cut off or damaged at its end ({size} bytes are there), and no row can be read without that"
+
+
+def _place(parquet: Any, columns: Sequence[str], failures: tuple[type[Exception], ...]) -> str:
+    """The first rows and column that cannot be read; nothing if all can, one by one."""
+    first = 0
+    for group in range(parquet.num_row_groups):
+        count = parquet.metadata.row_group(group).num_rows
+        for name in columns:
+            got = _wrong(parquet, group, name, failures)
+            if got:
+                return f"rows {first} to {first + count - 1}, column {name}: expected readable values, got {got}"
+        first += count
+    return ""
+
+
+def _wrong(parquet: Any, group: int, name: str, failures: tuple[type[Exception], ...]) -> str:
+    """What is wrong with one column of one group; nothing if it can be read."""
+    try:
+        part = parquet.read_row_group(group, columns=[name])
+    except failures:
+        return "a damaged page"
+    try:
+        part.validate(full=True)
+    except failures as error:
+        return f"others: {words(error)}"
+    return ""
