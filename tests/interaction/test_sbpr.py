@@ -16,6 +16,7 @@ from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import counts_of, last_observation, memories, replays, tree
 from decpomdp.interaction.sbpr_step import StepSettings, advantage, improved, stepped
 from decpomdp.interaction.sbpr_window import Window
+from decpomdp.interaction.search import search
 from decpomdp.io.runs import team_digest
 from decpomdp.learners.behaviour import log_mixture
 from decpomdp.learners.posterior import Counts
@@ -232,8 +233,18 @@ def test_bad_settings_are_refused(broadcast):
         sbpr(broadcast.with_discount(1.0))
 
 
-@pytest.mark.parametrize("learner", [sbpr, mcem])
-def test_rewards_whose_sums_are_no_numbers_are_refused(broadcast, learner):
-    huge = dataclasses.replace(broadcast, reward=broadcast.reward * 1.7e308)
-    with pytest.raises(InputError, match=r"expected a reward from -1e\+250 to 1e\+250, got"):
-        learner(huge, iterations=2, seed=0)
+@pytest.mark.parametrize("size", [1.7e308, 1e300, 1e160])
+@pytest.mark.parametrize("learner", [sbpr, mcem, search])
+def test_rewards_whose_squares_are_no_numbers_are_refused(broadcast, learner, size):
+    huge = dataclasses.replace(broadcast, reward=broadcast.reward * size)
+    with pytest.raises(InputError, match=r"expected rewards from -1e\+100 to 1e\+100 for learning by playing, got"):
+        learner(huge, steps=300_000, seed=0)
+
+
+@pytest.mark.parametrize("learner", [sbpr, mcem, search])
+def test_the_unit_of_rewards_does_not_matter(broadcast, learner):
+    large = dataclasses.replace(broadcast, reward=broadcast.reward * 2.0**330)
+    small = dataclasses.replace(broadcast, reward=broadcast.reward * 2.0**-330)
+    teams = [learner(problem, steps=300_000, seed=0).team for problem in (broadcast, large, small)]
+    assert teams[0] == teams[1]
+    assert teams[0] == teams[2]

@@ -104,8 +104,7 @@ def test_the_replay_follows_its_buttons(visit, paths):
 
 
 def test_the_replay_follows_the_keyboard_and_plays(visit, paths):
-    page = visit(paths["boxpushing"])
-    page.locator("#player").focus()
+    page = visit(paths["boxpushing"])  # and nothing is clicked
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     assert page.locator("#step").input_value() == "2"
@@ -124,6 +123,53 @@ def test_the_replay_follows_the_keyboard_and_plays(visit, paths):
     paused = page.locator("#step").input_value()
     page.wait_for_timeout(900)
     assert page.locator("#step").input_value() == paused
+
+
+def test_keys_are_left_to_what_has_a_use_for_them(visit, paths):
+    page = visit(paths["tiger"])
+    step, shape = page.locator("#step"), page.locator("[data-go=play] path")
+    still = shape.get_attribute("d")
+    page.locator("[data-go=on]").focus()
+    page.keyboard.press(" ")  # presses the button, and does not play as well
+    assert (step.input_value(), shape.get_attribute("d")) == ("1", still)
+    page.keyboard.press("ArrowRight")
+    assert step.input_value() == "2"
+    page.locator("[data-go=play]").focus()
+    page.keyboard.press(" ")
+    assert shape.get_attribute("d") != still  # plays: played once, not played and paused
+    page.keyboard.press(" ")
+    assert shape.get_attribute("d") == still
+    page.keyboard.press("Home")
+    for taken in ("#episode", ".controller .view"):
+        page.locator(taken).first.focus()
+        for key in ("ArrowRight", "End", " "):
+            page.keyboard.press(key)
+            assert (step.input_value(), shape.get_attribute("d")) == ("0", still)
+        page.keyboard.press("Escape")
+    dark = page.locator("html").get_attribute("data-theme")
+    page.locator("#theme").focus()
+    page.keyboard.press(" ")
+    assert page.locator("html").get_attribute("data-theme") != dark
+    assert shape.get_attribute("d") == still
+    step.focus()
+    page.keyboard.press("ArrowRight")
+    assert step.input_value() == "1"  # one step, though the slider knows the key too
+    page.locator("#theme").focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Shift+ArrowRight")
+    assert step.input_value() == "1"
+    assert page.said == []
+
+
+def test_a_page_without_a_replay_leaves_all_keys_alone(visit, paths):
+    page = visit(paths["both"], 390)
+    page.keyboard.press("End")
+    for _ in range(30):
+        page.wait_for_timeout(50)
+        if page.evaluate("scrollY") > 0:
+            break
+    assert page.evaluate("scrollY") > 0
+    assert page.said == []
 
 
 def test_a_drawing_follows_the_state(visit, paths):

@@ -11,14 +11,25 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Simulator
+from decpomdp.core import InputError, Simulator
 from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.machine import Plan
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Soft, Window
 
 PIECE = 4000  # episodes between two looks at the clock
+LARGEST_REWARD = 1e100  # of a step: returns are squared, added up and divided by one another
 BATCH = 1000  # episodes that are recorded at a time, or that a simulator plays side by side
+
+
+def check_rewards(name: str, rewards: NDArray[np.float64]) -> None:
+    """Refuse rewards that are no numbers, or so large that the squares of returns are none."""
+    if not np.all(np.isfinite(rewards)):
+        raise InputError(f"simulator {name}: expected finite rewards, got others")
+    largest = float(np.abs(rewards).max(initial=0.0))
+    if largest > LARGEST_REWARD:
+        limits = f"{-LARGEST_REWARD:g} to {LARGEST_REWARD:g}"
+        raise InputError(f"problem {name}: expected rewards from {limits} for learning by playing, got {largest:g}")
 
 
 def unexplored(agents: int) -> Window:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, InputError, Simulator
+from decpomdp.core import NO_OBSERVATION, Simulator
 from decpomdp.core.agent import check_symbols
 from decpomdp.engines.clock import Clock
-from decpomdp.interaction.arena import BATCH, Arena, unexplored
+from decpomdp.interaction.arena import BATCH, Arena, check_rewards, unexplored
 from decpomdp.interaction.machine import Plan, pack
 from decpomdp.interaction.played import best, join, room, take
 from decpomdp.kernels import machines as kernels
@@ -93,8 +93,7 @@ class BatchArena(Arena):
             if not running.any():
                 break
             seen = self._checked(step.observations, running)
-        if not np.all(np.isfinite(played.rewards)):
-            raise InputError(f"simulator {self.name}: expected finite rewards, got others")
+        check_rewards(self.name, played.rewards)
         return played
 
     def _checked(self, shown: NDArray[np.integer], running: NDArray[np.bool_]) -> NDArray[np.int16]:

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.arena import Arena, unexplored
+from decpomdp.engines.clock import Clock
+from decpomdp.interaction.arena import Arena, check_rewards, unexplored
 from decpomdp.interaction.machine import Plan, pack
 from decpomdp.interaction.played import best, room
 from decpomdp.kernels import machine_play as kernels
@@ -17,6 +18,10 @@ class DenseArena(Arena):
 
     concurrent = True
     simulator: DenseSimulator
+
+    def __init__(self, simulator: DenseSimulator, clock: Clock, limit: float = np.inf) -> None:
+        super().__init__(simulator, clock, limit)
+        check_rewards(self.name, simulator.model.reward)
 
     def _returns(
         self, plan: Plan, window: Window, horizon: int, seed: int, first: int, out: NDArray[np.float64]

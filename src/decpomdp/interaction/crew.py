@@ -78,4 +78,4 @@ class Crew:
 
 def arena_of(simulator: Simulator, clock: Clock) -> Arena:
     """The fast door to a model, the general one to anything else."""
-    return (DenseArena if isinstance(simulator, DenseSimulator) else BatchArena)(simulator, clock)
+    return DenseArena(simulator, clock) if isinstance(simulator, DenseSimulator) else BatchArena(simulator, clock)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
-from decpomdp.learners.weighing import check_size
+from decpomdp.interaction.arena import check_rewards
 from decpomdp.rollouts import as_simulator, simulate
 
 PIECE = 2000  # episodes played between two looks at the clock
@@ -88,7 +88,7 @@ class Ground:
         self.check(episodes * horizon)
         played = simulate(self.simulator, team, episodes, horizon, self.seed() if seed is None else seed, self.threads)
         self.steps += played.steps
-        check_size(played)
+        check_rewards(self.simulator.name, played.rewards)
         return played
 
     def play_some(self, team: Team, episodes: int, horizon: int, share: float) -> Episodes:

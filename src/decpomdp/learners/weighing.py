@@ -60,7 +60,7 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     An episode that ended by itself earns 0 for ever after; above the floor that is -floor a step, which is added to
     its last step (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
     """
-    check_size(episodes)
+    _check_size(episodes)
     times = episodes.times()
     discounts = episodes.discount ** times.astype(np.float64)
     ended = np.zeros(episodes.count, bool) if episodes.terminated is None else episodes.terminated
@@ -195,7 +195,7 @@ def _warn_of_cuts(episodes: Episodes, ended: NDArray[np.bool_], base: float) -> 
         )
 
 
-def check_size(episodes: Episodes) -> None:
+def _check_size(episodes: Episodes) -> None:
     """Refuse rewards whose sums are no numbers."""
     size = np.abs(episodes.rewards)
     if size.max(initial=0.0) > LARGEST_REWARD:

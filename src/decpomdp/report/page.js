@@ -115,7 +115,7 @@
   const stored = one("#replay-data");
   if (!stored) return;
   const told = JSON.parse(stored.textContent);
-  const player = one("#player"), slider = one("#step"), choice = one("#episode"), now = one("#now");
+  const slider = one("#step"), choice = one("#episode"), now = one("#now");
   let episode = 0, step = 0, timer = null;
 
   const sum = (rewards, last) => rewards.slice(0, last + 1).reduce((total, r, t) => total + r * told.discount ** t, 0);
@@ -248,12 +248,14 @@
   for (const button of all("[data-go]")) button.addEventListener("click", () => moves[button.dataset.go]());
   slider.addEventListener("input", () => go(Number(slider.value)));
   choice.addEventListener("change", () => { episode = Number(choice.value); begin(); });
-  player.addEventListener("keydown", (event) => {
+  // keys work wherever one is on the page (it has one replay), but for what has a use of its own for them
+  document.addEventListener("keydown", (event) => {
     const key = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" }[event.key];
-    const typing = event.target === choice || event.target === whose || (event.key === " " && event.target.tagName === "BUTTON");
-    if (!key || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const own = "input, select, textarea, .view" + (event.key === " " ? ", button, a, summary" : "");
+    const taken = event.target !== slider && event.target instanceof Element && event.target.closest(own);
+    if (!key || taken || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
-    moves[key]();
+    if (key !== "play" || !event.repeat) moves[key]();
   });
   begin();
 })();
