@@ -3,12 +3,19 @@
     python docs/reference/make_licences.py
 
 What is needed is read from pyproject.toml and, from there on, from the metadata of the installed packages: at run time,
-for each extra, and for development (what is not needed otherwise). Licences are those that the packages state.
+for each extra, and for development (what is not needed otherwise). Then comes what the locks hold beside these. Licences
+are those that the packages state, in their metadata or else with the text of the licence. A package that is not installed
+(it is for another system) is fetched to look at its metadata.
 """
 
 import re
+import subprocess
+import sys
+import tempfile
 import tomllib
+import zipfile
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -21,11 +28,14 @@ NAMED = re.compile(r"License :: (?:OSI Approved :: )?(.+)")
 HEAD = """# Licences
 
 decpomdp is under the MIT licence. What it needs, with the licence that each package states; written by
-`python docs/reference/make_licences.py` from the packages as they are installed. Nothing of them is part of decpomdp:
-whoever installs it gets them from their authors.
+`python docs/reference/make_licences.py` from the packages as they are installed, and for what is only installed elsewhere
+as it is published. Nothing of them is part of decpomdp: whoever installs it gets them from their authors.
 """
 LONG = 60  # characters of a licence: more is its text, not its name
-
+TEXTS = {"Apache License Version 2.0": "Apache-2.0", "MIT License": "MIT"}  # how a text begins: what it is
+LOCKED = re.compile(r"^([a-z0-9-]+)==([^ ;]+)", re.M)
+LOCKS = tuple(sorted((ROOT / "requirements").glob("*.lock"), key=lambda path: path.name != "dev.lock"))
+TOOLS = [str(path) for path in (ROOT / ".venv-tools").glob("lib/python*/site-packages")]  # with what locks are made
 
 OWN = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -42,6 +52,7 @@ def page() -> str:
     for extra, title in (("dev", "For development"), ("bench", "To compare speeds with")):
         parts.append(section(title, needed("decpomdp", extra) - users))
         users |= needed("decpomdp", extra)
+    parts.append(section("In the locks beside these: to build, to lock, on other systems", set(locked()) - users))
     return "\n".join(parts)
 
 
@@ -49,7 +60,7 @@ def section(title: str, names: set[str]) -> str:
     """A heading and a table."""
     lines = [f"## {title}", "", "| package | version | licence |", "|---|---|---|"]
     for name in sorted(names):
-        found = installed(name)
+        found = installed(name) or fetched(name)
         lines.append(f"| {name} | {found.version if found else 'not installed'} | {licence(found) if found else ''} |")
     return "\n".join(lines if names else [f"## {title}", "", "Nothing more."]) + "\n"
 
@@ -82,21 +93,64 @@ def asked(name: str, extra: str) -> list[str]:
     return (found.requires or []) if found else []
 
 
+def locked() -> dict[str, str]:
+    """Every package of the locks with its version, the newest lock first."""
+    found = [pair for lock in LOCKS for pair in LOCKED.findall(lock.read_text())]
+    return dict(reversed(found))
+
+
 def installed(name: str) -> Distribution | None:
     """What is known of an installed package."""
     try:
         return distribution(name)
     except PackageNotFoundError:
-        return None
+        return next(iter(Distribution.discover(name=name, path=TOOLS)), None)
+
+
+@cache
+def fetched(name: str) -> Distribution | None:
+    """What a locked package that is not installed says of itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+        done = subprocess.run([*fetch, "--dest", folder, f"{name}=={locked()[name]}"], check=False)
+        if done.returncode:
+            return None
+        wheel = zipfile.ZipFile(next(Path(folder).glob("*.whl")))
+        found = next(each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
+        wheel.extract(found, folder)
+        return Stated(Path(folder, found).read_text(encoding="utf-8"))
+
+
+class Stated(Distribution):
+    """The metadata alone."""
+
+    def __init__(self, metadata: str) -> None:
+        self.told = metadata
+
+    def read_text(self, filename: str) -> str | None:
+        return self.told if filename == "METADATA" else None
+
+    def locate_file(self, path: object) -> Path:
+        raise FileNotFoundError(path)
 
 
 def licence(found: Distribution) -> str:
-    """What the metadata say: the expression, the classifiers, or a short text."""
+    """What the metadata say: the expression, the classifiers, or a short text; else what the licence's text begins with."""
     told = found.metadata
     named = [match[1] for line in told.get_all("Classifier") or [] if (match := NAMED.match(line))]
     short = (told.get("License") or "").strip().splitlines()
     text = short[0] if short and len(short[0]) <= LONG else ""
-    return told.get("License-Expression") or ", ".join(named) or text or "see the package"
+    return told.get("License-Expression") or ", ".join(named) or text or text_of(found)
+
+
+def text_of(found: Distribution) -> str:
+    """Which licence the file is that comes with a package."""
+    for name in found.metadata.get_all("License-File") or []:
+        words = " ".join((found.read_text(f"licenses/{name}") or found.read_text(name) or "").split())
+        for begin, licence in TEXTS.items():
+            if words.startswith(begin):
+                return licence
+    return "see the package"
 
 
 if __name__ == "__main__":

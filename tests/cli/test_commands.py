@@ -276,3 +276,9 @@ def test_other_ways_to_learn_by_playing(run, as_json, tmp_path, method):
     assert dp.read_team(tmp_path / "r/team.json").problem == "broadcast"
     code, _, err = run("learn", "broadcast", "--iterations", 3, "--out", "s")
     assert (code, "--iterations does not belong to the method search" in err) == (2, True)
+
+
+def test_learning_by_playing_needs_a_discount_below_one(run, tmp_path):
+    code, _, said = run("learn", "dectiger", "--discount", 1, "--steps", 100, "--out", tmp_path / "run")
+    assert (code, said) == (2, "error: discount: expected less than 1 (in Python: 1 with a horizon), got 1\n")
+    assert not (tmp_path / "run").exists()

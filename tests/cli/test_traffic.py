@@ -15,6 +15,7 @@ def test_it_is_listed_and_described(run, as_json):
     assert (told["name"], told["states"], len(told["agents"]), told["model"]) == ("traffic:3", 10**6, 9, False)
     words = run("info", "traffic")[1]
     assert "100 agents, 1e+20 states" in words
+    assert "a reconstruction" in words
     assert len(words.splitlines()) < 10
 
 
@@ -46,6 +47,7 @@ def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
     assert told["value"]["standard_error"] > 0
     assert "fresh episodes" in told["value"]["method"]
     assert told["problem"] == "traffic:3"
+    assert " ± " in run("learn", "traffic:2", "--method", "search", "--steps", 50_000, "--out", "other", "--quiet")[1]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "r1c1" in page
     (tmp_path / "run" / "report.html").unlink()

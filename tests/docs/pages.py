@@ -9,12 +9,15 @@
 | `text` | a drawing, and in DRAWINGS |
 
 There is no other fence: any other language, a fence without one, a fence inside a list or a quotation, a block of
-code made by indenting, and HTML's `<pre>` are refused. So every block of code is run, but for the files in RECIPES.
+code made by indenting (in a list or a quotation too), HTML's `<pre>` and its like, and `<code>` or `<samp>` over
+several lines are refused. So every block of code is run, but for the files in RECIPES.
 
     python tests/docs/pages.py     lists every fence with what is done with it
 """
 
+import ast
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +25,14 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OPENED = re.compile(r"^(`{3,}|~{3,})([\w+-]*)(?: title=\"([^\"]+)\")?$")
-ODD = re.compile(r"`{3}|~{3}|<pre\b|^ {4}|^ *\t")  # outside of fences: code that would not be seen
+ODD = re.compile(  # outside of fences: code that would not be seen
+    r"""`{3} | ~{3} | <(?:pre|xmp|listing|plaintext|textarea)\b
+      | <(code|samp|kbd|tt)\b (?! .* </\1\s*> )                      # does not end on its line
+      | ^(?: \ {0,3} (?: > \ ?+ | (?: [-*+] | \d{1,9}[.)] ) \  ) )* \ {4}  # four more than what the line is inside of
+      | ^[\s>*+\-\d.)]*\t
+    """,
+    re.I | re.X,
+)
 
 RECIPES = {  # files that need what no test has: where they are tried as far as can be
     "job.yaml": "needs Kubernetes: tests/docs/test_kubernetes.py reads it strictly and runs its command",
@@ -86,8 +96,14 @@ def commands(fence: Fence) -> list[Command]:
     if fence.language == "console":
         assert fence.text.startswith("$ "), f"line {fence.line}: a console begins with $"
         return [Command(*found) for found in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", fence.text, re.M)]
-    lines = (line.partition("  #")[0].strip() for line in fence.text.splitlines())
-    return [Command(line, "") for line in lines if line and not line.startswith("#")]
+    lines = (uncommented(line).strip() for line in fence.text.splitlines())
+    return [Command(line, "") for line in lines if line]
+
+
+def uncommented(line: str) -> str:
+    """A line of a shell without its comment: a # that begins a word outside of quotes, and what follows it."""
+    pieces = re.finditer(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|(?:(?<=[\s;&|()])|^)(#)|.", line)
+    return line[: next((piece.start() for piece in pieces if piece[1]), len(line))]
 
 
 def all_fences() -> Iterator[tuple[Path, Fence]]:
@@ -100,9 +116,24 @@ def all_fences() -> Iterator[tuple[Path, Fence]]:
 def unused(text: str) -> list[str]:
     """Files of a page that nothing that is run there uses, and that are no recipes."""
     found = list(fences(text))
-    run = [fence.text for fence in found if treatment(fence) in ("code", "commands")]
+    words = [word for fence in found for word in words_of(fence)]
     files = [fence.title for fence in found if fence.title and fence.title not in RECIPES]
-    return [title for title in files if not any(title in one for one in run)]
+    return [
+        title for title in files if not any(re.search(rf"(?<![\w.-]){re.escape(title)}(?![\w-])", w) for w in words)
+    ]
+
+
+def words_of(fence: Fence) -> list[str]:
+    """What is run of a fence, in words: those of its commands, or the texts in its code. Comments are none."""
+    kind = treatment(fence)
+    if kind == "commands":
+        return [word for command in commands(fence) for word in shlex.split(command.line, comments=True)]
+    if kind != "code":
+        return []
+    nodes = list(ast.walk(ast.parse(fence.text)))
+    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings, which do nothing
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in said]
+    return [text for text in texts if isinstance(text, str)]
 
 
 def told(page: Path, fence: Fence) -> str:

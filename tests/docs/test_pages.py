@@ -19,7 +19,20 @@ import pytest
 from engines.processes import Processes
 from packaging.requirements import Requirement
 
-from docs.pages import DRAWINGS, PAGES, RECIPES, ROOT, SLOW, Command, all_fences, commands, fences, treatment, unused
+from docs.pages import (
+    DRAWINGS,
+    PAGES,
+    RECIPES,
+    ROOT,
+    SLOW,
+    Command,
+    all_fences,
+    commands,
+    fences,
+    treatment,
+    uncommented,
+    unused,
+)
 
 NUMBER = re.compile(r"(-?\d+\.\d+)")
 ADDRESS = re.compile(r"tcp://node\d:8786")  # of the reader's scheduler
@@ -132,11 +145,52 @@ def test_what_is_not_printed_is_noticed():
         ("words\n\n    decpomdp problems\n", "a block that nobody runs"),
         ("words\n\n\tdecpomdp problems\n", "a block that nobody runs"),
         ("<pre>decpomdp problems</pre>\n", "a block that nobody runs"),
+        ("<PRE class='x'>\ndecpomdp problems\n</PRE>\n", "a block that nobody runs"),
+        ("<code>\ndecpomdp problems\n</code>\n", "a block that nobody runs"),
+        ("<p><Code>a</Code> <code>decpomdp problems<br>\ndecpomdp list</code>\n", "a block that nobody runs"),
+        ("<samp>decpomdp\nproblems</samp>\n", "a block that nobody runs"),
+        ("words\n\n>     decpomdp problems\n", "a block that nobody runs"),
+        ("words\n\n> >     decpomdp problems\n", "a block that nobody runs"),
+        ("words\n\n-     decpomdp problems\n", "a block that nobody runs"),
+        ("words\n\n12.     decpomdp problems\n", "a block that nobody runs"),
+        ("words\n\n- >     decpomdp problems\n", "a block that nobody runs"),
+        (">\t\tdecpomdp problems\n", "a block that nobody runs"),
+        ("-\t\tdecpomdp problems\n", "a block that nobody runs"),
+        ("```sh\nprintf '  # %s' && false\n```\n", "false"),
     ],
 )
 def test_what_nobody_runs_is_noticed(text, words, tmp_path):
     with pytest.raises(AssertionError, match=words):
         go_through(text, tmp_path, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "words\n\n- one\n-   two\n\n   three\n1. four\n",
+        "> said\n>    more\n",
+        "press <kbd>x</kbd>, <code>a</code> and <CODE>b</CODE>\n",
+        "--- and ** and 4. 5\n",
+    ],
+)
+def test_what_is_no_code_is_let_be(text):
+    assert list(fences(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("ls  # all", "ls  "),
+        ("# all", ""),
+        ("ls # all 'of them'", "ls "),
+        ("echo 'a  # b'  # c", "echo 'a  # b'  "),
+        ('echo "a \\"  # b"  # c', 'echo "a \\"  # b"  '),
+        ("echo a#b \\# c", "echo a#b \\# c"),
+        ("true;# c", "true;"),
+    ],
+)
+def test_comments_end_a_line_outside_of_quotes(line, kept):
+    assert uncommented(line) == kept
 
 
 def test_code_that_fails_is_noticed(tmp_path):
@@ -151,6 +205,17 @@ def test_files_are_used():
     one = '```text title="log.csv"\n0\n```\n'
     assert unused(one) == ["log.csv"]
     assert unused(one + "```console\n$ decpomdp data info log.csv\n```\n") == []
+    assert unused(one + "```sh\ncat ./log.csv | head\n```\n") == []
+    assert unused(one + "```python\nopen('log.csv').close()\n```\n") == []
+    for comment in (
+        "```sh\ntrue  # reads log.csv\n```\n",
+        "```console\n$ true # log.csv\n```\n",
+        "```console\n$ echo one\nlog.csv\n```\n",
+        "```console\n$ cat other-log.csv\n```\n",
+        "```python\nx = 1  # log.csv\n```\n",
+        '```python\n"""Reads log.csv."""\n```\n',
+    ):
+        assert unused(one + comment) == ["log.csv"], comment
 
 
 def test_exceptions_are_few_and_none_is_out_of_date():

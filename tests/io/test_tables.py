@@ -335,6 +335,27 @@ def test_a_name_that_occurs_once_is_a_slip(tmp_path, row):
     assert str(caught.value).removeprefix(f"{tmp_path / 'log.csv'}: ").replace("(bob, ann)", "(ann, bob)") == expected
 
 
+def test_nan_is_an_unknown_probability_and_no_reward(path):
+    write_table(episodes(), path)
+    read = pl.read_csv if path.suffix == ".csv" else pl.read_parquet
+    write = pl.DataFrame.write_csv if path.suffix == ".csv" else pl.DataFrame.write_parquet
+    table = read(path)
+    write(table.with_columns(pl.col("action_prob").fill_null(float("nan"))), path)
+    assert same(read_table(path, 0.9, AGENTS), episodes())
+    write(table.with_columns(reward=pl.lit(float("nan"))), path)
+    with pytest.raises(FormatError, match=r"row 0, column reward: expected a finite number, got"):
+        read_table(path, 0.9)
+
+
+def test_an_episode_that_ended_and_was_cut_off_ended(path):
+    held = replace(episodes(), terminated=np.ones(20, bool))
+    write_table(held, path)
+    read = pl.read_csv if path.suffix == ".csv" else pl.read_parquet
+    write = pl.DataFrame.write_csv if path.suffix == ".csv" else pl.DataFrame.write_parquet
+    write(read(path).with_columns(truncated=pl.col("terminated")), path)
+    assert read_table(path, 0.9, AGENTS).terminated.all()
+
+
 def test_parquet_of_the_wrong_types_is_refused(tmp_path):
     write_table(episodes(), tmp_path / "e.parquet")
     table = pq.read_table(tmp_path / "e.parquet")

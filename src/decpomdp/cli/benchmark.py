@@ -78,25 +78,23 @@ def benchmark(
 
 
 def learned(settings: Mapping[str, Any]) -> None:
-    """One `decpomdp learn`: the work of a cell of the table, done in a process of its own; one cut off goes on."""
-    import shutil
+    """One `decpomdp learn`: the work of a cell of the table, done in a process of its own; one cut off goes on.
 
+    What can be continued is never thrown away, whatever keeps it from going on now (a full disk, other versions).
+    """
     from decpomdp.core import InputError
-    from decpomdp.io.run_folder import BEGUN, BUSY
+    from decpomdp.io.run_folder import can_go_on, empty
 
     out = Path(settings["out"])
-    if (out / BEGUN).is_file():
-        wrong = _said(["learn", "--resume", str(out), "--json", "--quiet"])
-        if wrong is None:
-            return
-        if wrong.endswith(BUSY):
-            raise InputError(wrong)
-    if out.exists():
-        shutil.rmtree(out)  # it cannot go on: killed before it had begun, or begun with other versions
-    arguments = ["learn", settings["problem"], "--json", "--quiet"]
-    for name in ("method", "seed", "out", "time_limit", "steps", "threads"):
-        if settings[name] is not None:
-            arguments += [f"--{name.replace('_', '-')}", str(settings[name])]
+    if can_go_on(out):
+        arguments = ["learn", "--resume", str(out), "--json", "--quiet"]
+    else:
+        if out.is_dir():
+            empty(out)  # killed before there was a state to go on from
+        arguments = ["learn", settings["problem"], "--json", "--quiet"]
+        for name in ("method", "seed", "out", "time_limit", "steps", "threads"):
+            if settings[name] is not None:
+                arguments += [f"--{name.replace('_', '-')}", str(settings[name])]
     wrong = _said(arguments)
     if wrong is not None:
         raise InputError(wrong)

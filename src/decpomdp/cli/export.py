@@ -26,7 +26,7 @@ def export(
     from decpomdp.report.export import exported, place_of
 
     team = read_team(team_file)
-    text = exported(team, agent, form)
+    text = harmless(exported(team, agent, form), form)
     place = place_of(team, agent)
     name, nodes = team.agents[place].name, team.nodes[place]
     if out is None and not as_json:
@@ -37,3 +37,17 @@ def export(
     result = {"agent": name, "nodes": nodes, "format": form, "out": None if out is None else str(out)}
     told = result if out is not None else {**result, "text": text}
     words.tell(told, as_json, [f"{name} ({nodes} node{'s' if nodes > 1 else ''}) as {form}, written to {out}"])
+
+
+def harmless(text: str, form: str) -> str:
+    r"""The same to whoever reads the format, without characters in its labels that a terminal obeys or that hide text.
+
+    Graphviz and XML read a character by its number; the programs hold no such character.
+
+    >>> harmless('n0 [label="\u202etfel"];\n', "dot"), harmless('["\u202etfel"]\n', "json")
+    ('n0 [label="&#8238;tfel"];\n', '["\\u202etfel"]\n')
+    """
+    from decpomdp.core.plain import CONTROL
+
+    written = "\\u{:04x}" if form == "json" else "&#{};"
+    return CONTROL.sub(lambda found: found[0] if found[0] == "\n" else written.format(ord(found[0])), text)

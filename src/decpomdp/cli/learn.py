@@ -206,12 +206,15 @@ def _from_episodes(
 def _by_playing(
     source: str, place: runs.Place, discount: float | None, options: dict[str, Any], quiet: bool
 ) -> dict[str, Any]:
+    from decpomdp.core import InputError
     from decpomdp.domains.load import load
     from decpomdp.interaction.front import learn as learn_front
     from decpomdp.interaction.front import method_for
     from decpomdp.rollouts.policies import team_for
 
     model = load(source, discount)
+    if model.discount >= 1:
+        raise InputError(f"discount: expected less than 1 (in Python: 1 with a horizon), got {model.discount:g}")
     options = {**options, "method": options.get("method") or method_for(model)}
     _refuse_other_methods(options["method"], options.get("iterations"), options.get("behaviour"))
     if "behaviour" in options:

@@ -34,7 +34,7 @@ def info(
 
     model = load(problem, discount)
     if not isinstance(model, DecPOMDP):
-        _play_only(model, as_json)
+        _play_only(model, domains.note(problem), as_json)
         return
     result: dict[str, Any] = {
         "name": model.name,
@@ -54,7 +54,7 @@ def info(
     words.tell(result, as_json, _lines(result))
 
 
-def _play_only(simulator: "Simulator", as_json: bool) -> None:
+def _play_only(simulator: "Simulator", note: str | None, as_json: bool) -> None:
     """What can be said about a problem that can only be played."""
     agents = simulator.agents
     alike = all((agent.actions, agent.observations) == (agents[0].actions, agents[0].observations) for agent in agents)
@@ -64,6 +64,7 @@ def _play_only(simulator: "Simulator", as_json: bool) -> None:
     ]
     states = getattr(simulator, "states", None)
     result = {"name": simulator.name, "discount": simulator.discount, "states": None, "agents": told, "model": False}
+    result["note"] = note
     if isinstance(states, int):
         result["states"] = states
     many = "" if result["states"] is None else f", {states:.3g} states"
@@ -77,7 +78,7 @@ def _play_only(simulator: "Simulator", as_json: bool) -> None:
             f"  actions      {' '.join(agent.actions)}",
             f"  observations {' '.join(agent.observations)}",
         ]
-    words.tell(result, as_json, lines)
+    words.tell(result, as_json, lines if note is None else [*lines, f"note: {note}"])
 
 
 def _lines(result: dict[str, Any]) -> list[str]:

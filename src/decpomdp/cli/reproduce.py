@@ -55,6 +55,7 @@ def reproduce(
     try:
         here = engine.jobs_here(jobs, scheduler)
         with ExitStack() as stack, Shower() as tell, engine.opened(engine_name, scheduler, here) as cluster:
+            run_folder.tidy(out)
             reproduction.open_folder(out)
             stack.enter_context(run_folder.locked(out))
             if resumed is None:

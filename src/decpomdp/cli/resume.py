@@ -16,6 +16,7 @@ from decpomdp.cli.engine import NAMES as ELSEWHERE
 CELLS = "cells"  # folder of what `reproduce` has finished
 OPTION = "--resume"
 ENGINE, SCHEDULER = ELSEWHERE
+JOBS = "--jobs"  # so many at a time on this machine: the workers of a cluster decide for themselves
 BESIDE = {  # what may be given anew, by command
     "learn": ("--quiet", "--json", *ELSEWHERE),
     "plan": ("--quiet", "--json"),
@@ -72,7 +73,8 @@ def recorded(arguments: Sequence[str]) -> list[str]:
 
 def _replaced(beside: Sequence[str]) -> Sequence[str]:
     """Options of the run that do not count any more: another scheduler leaves the engine as it was."""
-    return ELSEWHERE if ENGINE in beside else (SCHEDULER,) if SCHEDULER in beside else ()
+    replaced = ELSEWHERE if ENGINE in beside else ()
+    return (*replaced, SCHEDULER, JOBS) if SCHEDULER in beside else replaced
 
 
 def _without(arguments: Sequence[str], names: Sequence[str]) -> list[str]:

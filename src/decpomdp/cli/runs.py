@@ -155,9 +155,10 @@ def sizes(nodes: "Sequence[int]") -> str:
 
 def lines(result: dict[str, Any], more: list[str]) -> list[str]:
     """The result in words, with what the command has to say beside."""
-    nodes = sizes(result["nodes"])
+    nodes, value = sizes(result["nodes"]), result["value"]
+    error = f" ± {value['standard_error']:.2g}" if "standard_error" in value else ""
     first = (
-        f"value {result['value']['value']:.6g} ({result['value']['method']}), nodes {nodes}, "
+        f"value {value['value']:.6g}{error} ({value['method']}), nodes {nodes}, "
         f"{result['seconds']:.1f} s, stopped: {result['stopped']}"
     )
     return [first, *more, f"written to {result['out']}"]

@@ -29,6 +29,7 @@ _NOTES = {
     "recycling": "labels are those of the published file, which do not match its numbers: searchbig recharges, "
     "searchlittle searches for a small can, waitandrecharge searches for a big can; observation 0 is a high battery, "
     "1 a low one",
+    "traffic": "a reconstruction from the paper's description; rules and numbers are ours",
 }
 
 _SIMULATORS = {
@@ -67,7 +68,7 @@ def note(name: str) -> str | None:
     >>> note("dectiger") is None, note("recycling")[:30]
     (True, 'labels are those of the publis')
     """
-    return _NOTES.get(name)
+    return _NOTES.get(name.partition(":")[0])
 
 
 def simulators() -> tuple[str, ...]:

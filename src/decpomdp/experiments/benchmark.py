@@ -1,23 +1,25 @@
 """Problems x methods x seeds: every cell a run of `decpomdp learn` in a folder of its own.
 
-A cell whose folder holds a finished run is not run again, so an interrupted table is continued by the same command.
+A cell whose folder holds a finished run is not run again, so an interrupted table is continued by the same command. Runs
+of another content of the problem's file or of other versions are refused.
 The value is the exact one that the run computed from the model after learning.
 """
 
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.domains.load import ENDINGS
-from decpomdp.experiments.cells import Cell, content_of, result_of
+from decpomdp.domains.load import ENDINGS, load
+from decpomdp.experiments.cells import Cell, content_of, finished, result_of
 from decpomdp.experiments.crew import Jobs, Progress, run_cells
 from decpomdp.io.files import in_words, write_bytes
-from decpomdp.io.run_folder import check_all_links, locked
-from decpomdp.io.runs import RUN
+from decpomdp.io.run_folder import can_go_on, check_all_links, check_same, locked, read_begun, tidy
+from decpomdp.io.runs import RUN, source_digest, versions
 
 PLAN = "benchmark.json"
 
@@ -83,6 +85,7 @@ def open_table(folder: Path, plan: Plan) -> None:
             )
         check_all_links(folder)
         return
+    tidy(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: expected a new, empty or unfinished benchmark folder, got another")
     with in_words(folder):
@@ -103,7 +106,43 @@ def run_table(folder: Path, plan: Plan, jobs: Jobs, work: str, tell: Callable[[s
     """Run every cell that is not finished, here or on a cluster; `work` learns one team and leaves its run folder."""
     open_table(folder, plan)
     with locked(folder):
+        check_kept(folder, cells(folder, plan, work))
         _run_table(folder, plan, jobs, work, tell)
+
+
+def check_kept(folder: Path, wanted: Sequence[Cell]) -> None:
+    """Refuse runs of other contents of the problem or of other versions: one line must not mix what differs."""
+    now = cache(_facts)
+    for cell in wanted:
+        run = (folder / cell.place).parent
+        if finished(folder, cell):
+            before = _told(content_of(folder / cell.place))
+            for name, here in now(cell.settings["problem"]).items():
+                if before.get(name) != here:
+                    words = f"expected a run with {name} {_short(here)}, as now, got {_short(before.get(name))}"
+                    raise InputError(f"{folder / cell.place}: {words}; choose another --out")
+        elif can_go_on(run) and (begun := read_begun(run)) is not None:
+            try:
+                check_same(begun)
+            except InputError as error:
+                raise InputError(f"{run}: {error}; choose another --out") from None
+
+
+def _facts(problem: str) -> dict[str, Any]:
+    """What a result depends on, beside the plan."""
+    model = load(problem)
+    return {"digest of the problem": source_digest(model), "discount": model.discount, **versions()}
+
+
+def _short(fact: Any) -> str:
+    return "none" if fact is None else str(fact)[:24]  # as much of a digest as tells two apart
+
+
+def _told(run: dict[str, Any]) -> dict[str, Any]:
+    """The same of a finished run."""
+    before = run.get("versions")
+    facts = {"digest of the problem": run.get("digest"), "discount": run.get("discount")}
+    return {**facts, **before} if isinstance(before, dict) else facts
 
 
 def _run_table(folder: Path, plan: Plan, jobs: Jobs, work: str, tell: Callable[[str], None]) -> None:

@@ -2,7 +2,8 @@
 
 A worker gives a cell to a process of its own, as `crew` does on this machine, so that cells do not meet in one process.
 What a cell writes into a folder, it writes into a temporary one there; the files come back and are written here, the
-one that says that the cell is finished last. Workers need not see our disk, unless a problem is a file.
+one that says that the cell is finished last. What a run on this machine had begun there is over with that. Workers need
+not see our disk, unless a problem is a file.
 """
 
 import tempfile
@@ -18,6 +19,7 @@ from decpomdp.engines.connection import EngineError
 from decpomdp.experiments.cells import LIMIT, Cell
 from decpomdp.experiments.crew import Crew
 from decpomdp.io.files import in_words, read_bytes, write_bytes
+from decpomdp.io.run_folder import finish, locked
 
 OUT = "out"  # the setting that names the folder of a cell that writes its own files
 
@@ -28,7 +30,8 @@ def work_elsewhere(
     """Cells with their results, as they come."""
     try:
         for number, (result, files) in cluster.as_they_come(worked, [(cell,) for cell in cells], at_once):
-            keep_files(folder / cells[number].place, files)
+            if cells[number].own_file:
+                keep_files(folder / cells[number].place, files)
             yield cells[number], result
     finally:
         if cells:
@@ -48,12 +51,16 @@ def worked(cell: Cell) -> tuple[Any, Mapping[str, bytes]]:
 
 
 def keep_files(last: Path, files: Mapping[str, bytes]) -> None:
-    """Write files beside `last`, and that one at the end."""
-    for name in sorted(files, key=lambda name: name == last.name):
-        path = last.parent / name
-        with in_words(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, files[name])
+    """Write files beside `last`, and that one at the end; then nothing is left to go on with, if there was."""
+    with in_words(last):
+        last.parent.mkdir(parents=True, exist_ok=True)
+    with locked(last.parent):
+        for name in sorted(files, key=lambda name: name == last.name):
+            path = last.parent / name
+            with in_words(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, files[name])
+        finish(last.parent)
 
 
 @cache

@@ -79,6 +79,6 @@ def _long(path: FilePath, names: Mapping[str, str]) -> list[Check]:
         lambda: columns.numbers("reward"),
     ]
     if columns.has("action_prob"):
-        checks.append(lambda: columns.numbers("action_prob"))
+        checks.append(lambda: columns.numbers("action_prob", unknown=True))
     checks += [partial(columns.flags, name) for name in ("terminated", "truncated") if columns.has(name)]
     return checks

@@ -4,7 +4,7 @@
     t int32                     0, 1, 2, ... within the episode
     observation list<int16>[N]  what the agents saw before they acted; null: nothing was seen (only at t = 0)
     action list<int16>[N]
-    action_prob list<float32>[N]  probability with which the behaviour took that action; null: unknown
+    action_prob list<float32>[N]  probability with which the behaviour took that action; null or NaN: unknown
     reward float64
     terminated, truncated bool  on the last row of an episode: it ended by itself, or it was cut off
 

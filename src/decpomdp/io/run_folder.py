@@ -8,6 +8,7 @@ does is to remove them. A lock keeps other processes out; the operating system l
 import hashlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -88,6 +89,24 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(number)
 
 
+def empty(folder: Path) -> None:
+    """Remove everything in a folder that nobody else writes to."""
+    with locked(folder), in_words(folder):
+        for place in folder.iterdir():
+            if place.is_dir() and not place.is_symlink():
+                shutil.rmtree(place)
+            elif place.name != LOCK:
+                place.unlink()
+
+
+def tidy(folder: Path) -> None:
+    """Remove what a process left that was killed before it had written anything; nothing if there is more."""
+    with in_words(folder):
+        found = list(folder.iterdir()) if folder.is_dir() else []
+    if found and all(map(_left, found)):
+        empty(folder)
+
+
 def check_links(folder: Path) -> None:
     """Refuse a folder with links that lead out of it, where files of the run should be: they would be overwritten."""
     home = os.path.realpath(folder)
@@ -127,6 +146,18 @@ def read_begun(folder: Path) -> Begun | None:
     if over:
         return None
     raise InputError(f"{folder}: expected the folder of a run, got {'another' if folder.is_dir() else 'none'}")
+
+
+def can_go_on(folder: Path) -> bool:
+    """Whether an unfinished run has left a state that it can be continued from; InputError if that cannot be read."""
+    if not any((folder / name).exists() for name in NAMES) or not (folder / BEGUN).is_file():
+        return False
+    data = read_bytes(folder / BEGUN, LIMIT)
+    try:
+        from_json(data, Begun, str(folder / BEGUN), FORMAT)
+    except FormatError:  # nobody knows what was to be done
+        return False
+    return True
 
 
 def check_same(begun: Begun) -> None:

@@ -80,8 +80,8 @@ class LongColumns(NamedTuple):
             self.refuse(np.isin(codes, odd), name, "a label without control characters")
         return Cells(found, codes)
 
-    def numbers(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """[row] finite numbers, and [row] which cells are empty."""
+    def numbers(self, name: str, unknown: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """[row] finite numbers, and [row] which cells are empty; NaN is refused or, if `unknown`, counts as empty."""
         import pyarrow as pa
 
         column = self._column(name)
@@ -89,6 +89,9 @@ class LongColumns(NamedTuple):
             self.refuse_type(name, "numbers", column.type)
         missing = _nulls(column)
         values = self._cast(column, pa.float64(), name, "a number").fill_null(0.0).to_numpy(zero_copy_only=False)
+        if unknown:
+            missing = missing | np.isnan(values)
+            values = np.where(missing, 0.0, values)
         self.refuse(~np.isfinite(values), name, "a finite number")
         return values, missing
 

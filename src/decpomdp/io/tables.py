@@ -4,9 +4,10 @@
     observation, action   labels or whole numbers; the observation is what the agent saw before it acted and may be
                           empty (or -1) at t = 0: nothing was seen
     reward                the team's; the same on all rows of a step, or empty on all but one
-    action_prob           optional: probability with which the behaviour took the action; empty: unknown
-    terminated, truncated optional: true on the last step: the episode ended by itself, or was cut off. With one of
-                          these columns the other is its opposite; without both, all episodes count as cut off
+    action_prob           optional: probability with which the behaviour took the action; empty or NaN: unknown
+    terminated, truncated optional: true on the last step: the episode ended by itself, or was cut off; both: it ended
+                          by itself. With one of these columns the other is its opposite; without both, all episodes
+                          count as cut off
 
 Tables are CSV (comma, header, UTF-8) or Parquet. They do not say which labels exist beyond those that occur, nor the
 discount: whoever reads a table says so, or the alphabets are those that occur. Numbers stand for 0 to the largest that
@@ -185,7 +186,7 @@ def _made(names: Sequence[str], actions: list[tuple[str, ...]], seen: list[tuple
 def _behaviour(found: LongColumns, rows: int) -> NDArray[np.float32]:
     if not found.has("action_prob"):
         return np.full(rows, np.nan, np.float32)
-    values, missing = found.numbers("action_prob")
+    values, missing = found.numbers("action_prob", unknown=True)
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
     found.refuse(~missing & ~((single > 0) & (single <= 1)), "action_prob", "a probability above 0 and up to 1")
