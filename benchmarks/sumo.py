@@ -13,6 +13,7 @@ Needs decpomdp[sumo].
 """
 
 import csv
+import json
 import sys
 import time
 from dataclasses import asdict, fields, replace
@@ -31,6 +32,7 @@ from decpomdp.experiments.sumo import (
     transferred,
 )
 from decpomdp.experiments.sumo_learning import SharedSettings
+from decpomdp.io.runs import team_digest
 from decpomdp.io.team import read_team, write_team
 from decpomdp.rollouts.tables import players_of
 from decpomdp.sumo.grid import RATE, SumoGrid
@@ -60,13 +62,14 @@ def compare(path, side="4", seeds=str(SEEDS), decisions=str(DECISIONS), rate=str
     grid = SumoGrid(int(side), rate=float(rate))
     teams = {**grid.policies(), "learned": transferred(read_team(path), grid)}
     numbers = [TEST_SEED + k for k in range(int(seeds))]
-    found = [] if out is None else kept(out)
+    played = {**settings_of(side, decisions, rate), "team": team_digest(read_team(path))}
+    found, played = ([], played) if out is None else kept(out, played)
 
     def watch(score):
         print(score, flush=True)
         found.append(score)
         if out is not None:
-            keep(out, found)
+            keep(out, found, played)
 
     for name in (*PROGRAMS, *teams):
         left = [seed for seed in numbers if (name, seed) not in {(one.policy, one.seed) for one in found}]
@@ -76,17 +79,26 @@ def compare(path, side="4", seeds=str(SEEDS), decisions=str(DECISIONS), rate=str
     report(found, side, decisions, rate)
 
 
-def kept(path):
-    """The scores of a file; none if there is no file."""
+def settings_of(side, decisions, rate):
+    return {"side": int(side), "decisions": int(decisions), "rate": float(rate)}
+
+
+def kept(path, wanted):
+    """The scores of a file and how they were played, which must be as wanted; none if there is no file."""
     if not Path(path).exists():
-        return []
+        return [], wanted
     kinds = {field.name: field.type for field in fields(Score)}
     with open(path, newline="") as file:
-        return [Score(**{key: kinds[key](cell) for key, cell in row.items()}) for row in csv.DictReader(file)]
+        played = json.loads(file.readline().removeprefix("# "))
+        if any(played.get(key, value) != value for key, value in wanted.items()):
+            sys.exit(f"error: {path}: expected scores of {wanted}, got those of {played}; take another file")
+        rows = [Score(**{key: kinds[key](cell) for key, cell in row.items()}) for row in csv.DictReader(file)]
+    return rows, {**played, **wanted}
 
 
-def keep(path, found):
+def keep(path, found, played):
     with open(path, "w", newline="") as file:
+        file.write(f"# {json.dumps(played)}\n")
         writer = csv.DictWriter(file, [field.name for field in fields(Score)])
         writer.writeheader()
         writer.writerows(asdict(score) for score in found)
@@ -109,13 +121,14 @@ def course(path, side="10", seeds=str(SEEDS), decisions=str(DECISIONS)):
 
 def late(out, side="10", seeds=str(SEEDS), decisions=str(DECISIONS), rate=str(RATE)):
     """Into the file of a comparison: the actuated program, were it as late as lights that decide every ten seconds."""
-    grid, found = SumoGrid(int(side), rate=float(rate)), kept(out)
+    grid = SumoGrid(int(side), rate=float(rate))
+    found, played = kept(out, settings_of(side, decisions, rate))
     numbers = [TEST_SEED + k for k in range(int(seeds))]
     for name in ("actuated", LATER):
         left = [seed for seed in numbers if (name, seed) not in {(one.policy, one.seed) for one in found}]
         for few in (left[begin : begin + grid.workers] for begin in range(0, len(left), grid.workers)):
             found += scores(grid, {}, few, int(decisions), (name,), lambda score: print(score, flush=True))
-            keep(out, found)
+            keep(out, found, played)
     report(found, side, decisions, rate)
 
 

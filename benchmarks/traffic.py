@@ -174,6 +174,9 @@ def figure(seeds="5", iterations="60", path="traffic.csv"):
                 points += known
                 keep(path, points)
             last = known[-1]
+            if last.iteration != effort.iterations:
+                told = f"curves of {effort.iterations} iterations, got one of {last.iteration}"
+                raise SystemExit(f"error: {path}: expected {told}; take another file")
             print(f"seed {seed} {method:<18} {last.value:7.2f} {last.nodes:.2f} {last.seconds:6.1f} s", flush=True)
     summary(points)
 

@@ -3,9 +3,9 @@
     python docs/reference/make_licences.py
 
 What is needed is read from pyproject.toml and, from there on, from the metadata of the installed packages: at run time,
-for each extra, and for development (what is not needed otherwise). Then comes what the locks hold beside these. Licences
-are those that the packages state, in their metadata or else with the text of the licence. A package that is not installed
-(it is for another system) is fetched to look at its metadata.
+for each extra, and for development (what is not needed otherwise). Then comes what the locks hold beside these.
+Licences are those that the packages state, in their metadata or else by the text of the licence. A package that is not
+installed (it is for another system) is fetched to look at its metadata.
 """
 
 import re
@@ -28,8 +28,8 @@ NAMED = re.compile(r"License :: (?:OSI Approved :: )?(.+)")
 HEAD = """# Licences
 
 decpomdp is under the MIT licence. What it needs, with the licence that each package states; written by
-`python docs/reference/make_licences.py` from the packages as they are installed, and for what is only installed elsewhere
-as it is published. Nothing of them is part of decpomdp: whoever installs it gets them from their authors.
+`python docs/reference/make_licences.py` from the packages as they are installed, or as they are published for other
+systems. Nothing of them is part of decpomdp: whoever installs it gets them from their authors.
 """
 LONG = 60  # characters of a licence: more is its text, not its name
 TEXTS = {"Apache License Version 2.0": "Apache-2.0", "MIT License": "MIT"}  # how a text begins: what it is
@@ -110,9 +110,12 @@ def installed(name: str) -> Distribution | None:
 @cache
 def fetched(name: str) -> Distribution | None:
     """What a locked package that is not installed says of itself."""
+    if name not in locked():
+        return None
     with tempfile.TemporaryDirectory() as folder:
         fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-        done = subprocess.run([*fetch, "--dest", folder, f"{name}=={locked()[name]}"], check=False)
+        wanted = f"{name}=={locked()[name]}"
+        done = subprocess.run([*fetch, "--dest", folder, wanted], check=False)  # noqa: S603 our own locks
         if done.returncode:
             return None
         wheel = zipfile.ZipFile(next(Path(folder).glob("*.whl")))
@@ -135,7 +138,7 @@ class Stated(Distribution):
 
 
 def licence(found: Distribution) -> str:
-    """What the metadata say: the expression, the classifiers, or a short text; else what the licence's text begins with."""
+    """What the metadata say: the expression, the classifiers, or a short text; else the text that comes along."""
     told = found.metadata
     named = [match[1] for line in told.get_all("Classifier") or [] if (match := NAMED.match(line))]
     short = (told.get("License") or "").strip().splitlines()

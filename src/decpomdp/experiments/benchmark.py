@@ -1,7 +1,7 @@
 """Problems x methods x seeds: every cell a run of `decpomdp learn` in a folder of its own.
 
-A cell whose folder holds a finished run is not run again, so an interrupted table is continued by the same command. Runs
-of another content of the problem's file or of other versions are refused.
+A cell whose folder holds a finished run is not run again, so an interrupted table is continued by the same command. A
+folder with runs of a problem that has changed since, or of other versions, is refused.
 The value is the exact one that the run computed from the model after learning.
 """
 
