@@ -51,7 +51,7 @@ def main() -> None:
     print(f"behaviour in the log    {before:.2f} over {STEPS} steps")
     best = told.self_normalised
     print(f"learned, from the log   {best.value:.2f}, 95 % bootstrap interval {best.low:.2f} to {best.high:.2f}")
-    print(f"guaranteed              {told.guaranteed[0]:.2f} to {told.guaranteed[1]:.2f}")
+    print(f"if rewards are as here  {told.guaranteed[0]:.2f} to {told.guaranteed[1]:.2f}")
     print(f"effective episodes      {told.sample_size:.0f} of {told.episodes}; nodes {team.nodes}")
     for warning in told.warnings:
         print(f"warning: {warning}")

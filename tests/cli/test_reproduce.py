@@ -53,6 +53,22 @@ def test_a_bad_folder_is_one_line(said, tmp_path):
         assert len(err.splitlines()) == 1
 
 
+def test_killed_while_the_mark_was_written(said, tmp_path, monkeypatch):
+    from decpomdp.core import InputError
+    from decpomdp.io import run_folder
+
+    def begin(*_):
+        raise InputError("far enough")
+
+    monkeypatch.setattr(run_folder, "begin", begin)
+    (tmp_path / ".decpomdp-0123456789abcdef.part").write_text("half")
+    (tmp_path / "below").mkdir()  # a folder of somebody else: nothing is touched
+    assert "got another" in said("reproduce", "complexity", "--quick", "--out", tmp_path)[2]
+    assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / "below").rmdir()
+    assert said("reproduce", "complexity", "--quick", "--out", tmp_path) == (2, "", "error: far enough\n")
+
+
 def test_progress_is_told():
     cell = Cell("x:y", {"problem": "broadcast", "method": "mcem", "seed": 1})
     assert told(Progress(12, 80, 30, 95.2, 430.4, cell)) == (

@@ -277,6 +277,28 @@ def test_another_scheduler_alone_leaves_the_engine(tmp_path, monkeypatch, beside
     assert found == where
 
 
+@pytest.mark.parametrize(
+    ("beside", "jobs"),
+    [
+        (["--scheduler", "tcp://b"], False),
+        (["--engine", "dask", "--scheduler=tcp://b"], False),
+        (["--engine", "threads"], True),
+        ([], True),
+    ],
+)
+@pytest.mark.parametrize("given", [["--jobs", "2"], ["--jobs=2"]])
+def test_jobs_of_this_machine_do_not_go_to_a_scheduler(tmp_path, monkeypatch, given, beside, jobs):
+    from decpomdp.cli import resume
+    from decpomdp.io import run_folder
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    run_folder.begin(tmp_path / "out", ["reproduce", "table2", *given, "--engine", "dask", "--out", "out"])
+    again = resume.recorded(["reproduce", "--resume", "out", *beside])
+    assert (given[0] in again, again[:2]) == (jobs, ["reproduce", "table2"])
+    assert jobs or "2" not in again
+
+
 def test_what_stands_behind_two_dashes_stays_there(tmp_path, monkeypatch):
     from decpomdp.cli import resume
     from decpomdp.io import run_folder

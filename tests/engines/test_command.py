@@ -12,7 +12,9 @@ from engines.processes import Processes
 
 import decpomdp as dp
 from decpomdp.cli.main import code_of
+from decpomdp.experiments.benchmark import Plan, open_table
 from decpomdp.io.checkpoints import NAMES
+from decpomdp.io.run_folder import begin
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 LEARN = ("--truncation", "4", "--sweeps", "14", "--quiet")
@@ -116,6 +118,11 @@ def test_a_table_on_a_cluster(tmp_path, capsys):
     """Run folders come back from the workers; values, teams and traces are the same."""
     given = ["benchmark", "--problems", "broadcast", "--seeds", "2", "--steps", "20000", "--threads", "1", "--out"]
     assert code_of([*given, str(tmp_path / "here")]) == 0
+    plan = Plan(("broadcast",), ("search",), 2, None, 20_000, 1)
+    open_table(tmp_path / "there", plan)
+    cut = tmp_path / "there/broadcast-search-1"  # it was begun on threads
+    cut.mkdir()
+    begin(cut, ["learn", "broadcast", "--steps", "20000", "--seed", "1", "--threads", "1", "--out", str(cut)])
     assert code_of([*given, str(tmp_path / "there"), "--engine", "dask", "--jobs", "2"]) == 0
     for seed in (0, 1):
         here, there = (tmp_path / where / f"broadcast-search-{seed}" for where in ("here", "there"))

@@ -116,12 +116,128 @@ def test_a_run_that_was_killed_goes_on_from_its_checkpoint(tmp_path, cell, monke
     asked = []
     monkeypatch.setattr(benchmark, "_said", lambda arguments: asked.append(arguments[:3]))
     run_folder.begin(out, ["learn", "broadcast"])
+    (out / "checkpoint-1.bin").write_bytes(b"a state")
     benchmark.learned(cell.settings)
     assert asked == [["learn", "--resume", str(out)]]
     monkeypatch.setattr(benchmark, "_said", lambda arguments: f"{out}: another process is writing to this run")
     with pytest.raises(InputError, match="another process"):
         benchmark.learned(cell.settings)
     assert (out / "begun.json").exists()
+
+
+def full_disk(*_, **__):
+    raise InputError("cannot write checkpoint-1.bin: No space left on device")
+
+
+def no_memory(*_, **__):
+    raise MemoryError
+
+
+@pytest.mark.parametrize(
+    ("failing", "words"), [(full_disk, "No space left on device"), (no_memory, "not enough memory")]
+)
+def test_what_can_be_continued_is_never_removed(tmp_path, cell, monkeypatch, failing, words):
+    from decpomdp.cli import benchmark
+    from decpomdp.io import run_folder
+
+    out = tmp_path / "broadcast-search-0"
+    run_folder.begin(out, ["learn", "broadcast", "--steps", "30000", "--threads", "1", "--out", str(out)])
+    (out / "checkpoint-1.bin").write_bytes(b"a state")
+    monkeypatch.setattr("decpomdp.interaction.front.learn", failing)
+    with pytest.raises(InputError, match=words):
+        benchmark.learned(cell.settings)
+    assert (out / "checkpoint-1.bin").read_bytes() == b"a state"
+    assert (out / "begun.json").exists()
+
+
+@pytest.mark.parametrize("left", [{}, {"begun.json": "{"}, {"begun.json": "{", "checkpoint-0.bin": "a state"}])
+def test_what_cannot_be_continued_begins_again(tmp_path, cell, left):
+    from decpomdp.cli import benchmark
+
+    out = tmp_path / "broadcast-search-0"
+    for name, content in {"team.json": "half", **left}.items():
+        (out / name).write_text(content)
+    benchmark.learned(cell.settings)
+    assert finished(tmp_path, cell)
+    assert dp.read_run(out).record.stopped == "steps"
+
+
+def test_one_that_another_process_has_just_begun_is_left_alone(tmp_path, cell):
+    from decpomdp.cli import benchmark
+    from decpomdp.io.run_folder import begin, locked
+
+    out = tmp_path / "broadcast-search-0"
+    begin(out, ["learn", "broadcast"])
+    with locked(out), pytest.raises(InputError, match="another process is writing to this run"):
+        benchmark.learned(cell.settings)
+    assert (out / "begun.json").exists()
+
+
+def test_a_run_that_was_cut_off_here_is_finished_elsewhere(tmp_path, cell):
+    """The files of a worker take the place of what was begun on this machine."""
+    from decpomdp.experiments.elsewhere import dismiss, keep_files, worked
+    from decpomdp.io.run_folder import begin
+
+    out = tmp_path / "broadcast-search-0"
+    begin(out, ["learn", "broadcast"])
+    for name in ("run.json", "checkpoint-0.bin", ".decpomdp-0123456789abcdef.part"):
+        (out / name).write_text("half")
+    _, files = worked(cell)
+    dismiss()
+    keep_files(tmp_path / cell.place, files)
+    assert finished(tmp_path, cell)
+    assert sorted(path.name for path in out.iterdir()) == sorted(files)
+    assert [line.seeds for line in lines_of(tmp_path, PLAN)] == [1]
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """A finished table of one run, of a problem in a file."""
+    monkeypatch.chdir(tmp_path)
+    dp.write_dpomdp(dp.load("broadcast"), "own.dpomdp")
+    plan = Plan(("own.dpomdp",), ("search",), 1, None, 3000, 1)
+
+    def again():
+        run_table(Path("t"), plan, 1, "decpomdp.cli.benchmark:learned", lambda line: None)
+
+    again()
+    again()  # nothing has changed: nothing is done
+    return again
+
+
+def test_runs_of_a_problem_that_has_changed_are_refused(table):
+    dp.write_dpomdp(dp.load("dectiger"), "own.dpomdp")
+    with pytest.raises(InputError, match=r"own-search-0/run\.json: expected a run with digest .*choose another --out"):
+        table()
+    dp.write_dpomdp(dp.load("broadcast", 0.5), "own.dpomdp")
+    with pytest.raises(InputError, match=r"expected a run with discount 0\.5, as now, got 0\.9; choose another --out"):
+        table()
+
+
+@pytest.mark.parametrize(("versions", "got"), [({"decpomdp": "0.0.1"}, r"0\.0\.1"), ({"numba": None}, "none")])
+def test_runs_of_other_versions_are_refused(table, versions, got):
+    place = Path("t/own-search-0/run.json")
+    told = json.loads(place.read_text())
+    place.write_text(json.dumps({**told, "versions": {**told["versions"], **versions}}))
+    with pytest.raises(InputError, match=f"with {next(iter(versions))} .*, as now, got {got}; choose another --out"):
+        table()
+
+
+def test_a_run_that_was_cut_off_with_another_problem_is_refused(table):
+    from decpomdp.io.run_folder import begin
+
+    begin(Path("t/own-search-0"), ["learn", "own.dpomdp"])
+    Path("t/own-search-0/checkpoint-0.bin").write_bytes(b"a state")
+    dp.write_dpomdp(dp.load("dectiger"), "own.dpomdp")
+    with pytest.raises(InputError, match=r"the file has changed since the run began.*choose another --out"):
+        table()
+    assert Path("t/own-search-0/checkpoint-0.bin").exists()
+
+
+def test_killed_while_the_plan_was_written(tmp_path):
+    (tmp_path / ".decpomdp-0123456789abcdef.part").write_text("half")
+    open_table(tmp_path, PLAN)
+    assert [path.name for path in tmp_path.iterdir()] == ["benchmark.json"]
 
 
 def test_files_of_the_same_name_are_refused(tmp_path):

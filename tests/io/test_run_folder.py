@@ -10,7 +10,19 @@ import pytest
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io import run_folder
-from decpomdp.io.run_folder import BEGUN, LOCK, begin, check_same, finish, locked, new_run, read_begun, work_of
+from decpomdp.io.run_folder import (
+    BEGUN,
+    LOCK,
+    begin,
+    can_go_on,
+    check_same,
+    finish,
+    locked,
+    new_run,
+    read_begun,
+    tidy,
+    work_of,
+)
 
 HOLD = """
 import sys, time
@@ -58,6 +70,34 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path):
     (tmp_path / LOCK).touch()
     with new_run(tmp_path) as folder:
         assert os.listdir(folder) == [LOCK]
+
+
+def test_only_what_a_kill_left_is_tidied(tmp_path):
+    part = tmp_path / ".decpomdp-0123.part"
+    part.write_bytes(b"half")
+    (tmp_path / "mine.txt").write_text("x")
+    tidy(tmp_path)
+    assert part.exists()
+    (tmp_path / "mine.txt").unlink()
+    with locked(tmp_path):
+        part.write_bytes(b"half")  # somebody is at work
+        with pytest.raises(InputError, match="another process"):
+            tidy(tmp_path)
+    tidy(tmp_path)
+    tidy(tmp_path / "nowhere")
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_can_go_on(tmp_path):
+    (tmp_path / "checkpoint-0.bin").write_bytes(b"a state")
+    assert not can_go_on(tmp_path)
+    begin(tmp_path, ["learn"])
+    assert can_go_on(tmp_path)
+    (tmp_path / BEGUN).write_text("{")
+    assert not can_go_on(tmp_path)
+    begin(tmp_path, ["learn"])
+    (tmp_path / "checkpoint-0.bin").unlink()
+    assert not can_go_on(tmp_path)
 
 
 def test_a_folder_with_contents_is_refused(tmp_path):

@@ -87,14 +87,16 @@ def learned(settings: Mapping[str, Any]) -> None:
 
     out = Path(settings["out"])
     if can_go_on(out):
-        arguments = ["learn", "--resume", str(out), "--json", "--quiet"]
-    else:
-        if out.is_dir():
-            empty(out)  # killed before there was a state to go on from
-        arguments = ["learn", settings["problem"], "--json", "--quiet"]
-        for name in ("method", "seed", "out", "time_limit", "steps", "threads"):
-            if settings[name] is not None:
-                arguments += [f"--{name.replace('_', '-')}", str(settings[name])]
+        wrong = _said(["learn", "--resume", str(out), "--json", "--quiet"])
+        if wrong is not None:
+            raise InputError(f"{out} cannot go on: {wrong}")
+        return
+    if out.is_dir():
+        empty(out)  # killed before there was a state to go on from
+    arguments = ["learn", settings["problem"], "--json", "--quiet"]
+    for name in ("method", "seed", "out", "time_limit", "steps", "threads"):
+        if settings[name] is not None:
+            arguments += [f"--{name.replace('_', '-')}", str(settings[name])]
     wrong = _said(arguments)
     if wrong is not None:
         raise InputError(wrong)
