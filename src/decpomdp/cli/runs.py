@@ -115,7 +115,7 @@ def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
 
     def left() -> list[str]:
         """Of a run that is stopped wherever it is."""
-        team = [f"the team is in {folder}"] if (folder / "team.json").exists() else []
+        team = [f"the team is in {folder / 'team.json'}"] if (folder / "team.json").exists() else []
         return [*team, f"to {'go on' if kept() else 'begin again'}: {command}"] if (folder / BEGUN).exists() else []
 
     try:

@@ -40,7 +40,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         grid.add_column(title, overflow="fold")
     for row in rows:
         grid.add_row(*map(plain, row))
-    Console(highlight=False, markup=False).print(grid)
+    Console(highlight=False, markup=False, emoji=False).print(grid)
 
 
 def decimal(value: float, digits: int = 4) -> str:
