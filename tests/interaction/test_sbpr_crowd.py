@@ -1,5 +1,7 @@
 """Learning with many agents: own ratios, reach, and whole runs on small grids."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from oracles import making
@@ -189,3 +191,13 @@ def test_what_was_learned_last_is_tested_too(iterations):
     assert len(fit.trace) == iterations
     assert np.isfinite(fit.trace[-1]["value"])
     assert fit.team != Team.uniform(Traffic(3))
+
+
+def test_when_the_time_runs_out_what_was_learned_is_tested():
+    """Iterations that are long beside the time limit: fewer than lie between two tests, and yet a value is known."""
+    sbpr(Traffic(3), iterations=1, seed=0, settings=BRIEF)  # everything is compiled
+    slow = dataclasses.replace(BRIEF, crowd_batch=20_000, crowd_pause=1000)
+    fit = sbpr(Traffic(3), time_limit=4.0, seed=0, settings=slow)
+    assert fit.stopped == "time limit"
+    assert len(fit.trace) < 1000
+    assert np.isfinite(fit.trace[-1]["value"])
