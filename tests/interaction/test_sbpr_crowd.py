@@ -196,8 +196,8 @@ def test_what_was_learned_last_is_tested_too(iterations):
 def test_when_the_time_runs_out_what_was_learned_is_tested():
     """Iterations that are long beside the time limit: fewer than lie between two tests, and yet a value is known."""
     sbpr(Traffic(3), iterations=1, seed=0, settings=BRIEF)  # everything is compiled
-    slow = dataclasses.replace(BRIEF, crowd_batch=20_000, crowd_pause=1000)
-    fit = sbpr(Traffic(3), time_limit=4.0, seed=0, settings=slow)
+    slow = dataclasses.replace(BRIEF, crowd_batch=4000, crowd_pause=1000)
+    fit = sbpr(Traffic(3), time_limit=1.0, seed=0, settings=slow)
     assert fit.stopped == "time limit"
     assert len(fit.trace) < 1000
     assert np.isfinite(fit.trace[-1]["value"])

@@ -114,10 +114,12 @@ class CrowdLoop(Loop):
             number += 1
             self._record(facts)
             over = self.ground.left() < LAST * (left - self.ground.left())  # no time for an iteration and a test
-            if over or number % chosen.crowd_pause == 0:
-                failures = 0 if self._better(state.counts) else failures + 1
             if over:
+                self.ground.time_limit = None  # late or not: without a test all was for nothing
+                self._better(state.counts)
                 raise Finished("time limit")
+            if number % chosen.crowd_pause == 0:
+                failures = 0 if self._better(state.counts) else failures + 1
 
     def _better(self, counts: list[Counts]) -> bool:
         """Test what these counts say; the last row of the trace tells the result."""
