@@ -34,7 +34,7 @@ PARTS = ("whole", "filter", "count", "weigh", "bound")
 NEAR = 0.35  # exponents closer than this are of one order: small sizes have overheads that do not grow
 ABOUT = (
     "Processor seconds of one iteration (expect, filter, weigh, count, update, bound) on one thread, the least of "
-    "several repeats, with nothing else running. Exponents are slopes of straight lines on logarithmic axes. Our "
+    "several repeats, with no other cell running. Exponents are slopes of straight lines on logarithmic axes. Our "
     "backward pass sums the rewards of all later steps on its way, so that it is linear in T whatever the rewards; "
     "the paper's is quadratic when there is a reward at every step. Constant overheads and wide matrix products make "
     "slopes flatter than the orders."

@@ -18,7 +18,8 @@ import numpy as np
 
 RULE = (
     "A published value agrees when it lies in our 95 % interval: the mean over seeds plus or minus Student's t times "
-    "its standard error, widened by the error of a mean of 100 test episodes, which the published values are. "
+    "its standard error, widened by the error of a mean of 100 test episodes, which the published values "
+    "of learners are (those of planners have their digits only). "
     "Otherwise ours is higher or lower. A published size agrees when it lies between the smallest and the largest of "
     "ours. Times are of different machines and are not judged. Two means of ours are level when the 95 % interval of "
     "their difference holds 0, else one is above. With few seeds only large differences stand out."
