@@ -122,6 +122,7 @@ def test_the_second_ends_it_wherever_it_is(tmp_path, kind, number, code):
         [sys.executable, "-c", HEARING, kind], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         process.stdout.readline()
+        time.sleep(0.5)  # what comes after the line has begun
         process.send_signal(number)
         time.sleep(1)
         assert process.poll() is None  # once is not enough for this one
