@@ -25,6 +25,7 @@ from decpomdp.io.tables import read_table
 from decpomdp.io.team import controller_to_json
 from decpomdp.io.team_json import controller_from_json
 from decpomdp.report.facts import LOG_BYTES, log
+from fuzz.targets import checkpoint
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -127,3 +128,7 @@ def test_the_mean_of_huge_returns_is_finite():
     value, error = mean_return([np.array([1e300, -1e300, 3e300])])
     assert (value, error) == pytest.approx((1e300, 2e300 / np.sqrt(3)))
     assert mean_return([np.array([1.0, 2.0])]) == (1.5, 0.5)
+
+
+def test_an_array_whose_shape_is_no_list_is_a_damaged_checkpoint():
+    assert not checkpoint((CORPUS / "checkpoint" / "found-shape").read_bytes())  # refused in words, not by a KeyError

@@ -48,7 +48,9 @@ def _rich(kind: Any, value: Any) -> Any:
     if (get_origin(kind) or kind) is not np.ndarray:
         raise TypeError(f"a state cannot hold a {kind}")
     name, shape, data, *more = value
-    order = list(more[0] if more else range(len(shape)))
+    order = more[0] if more else list(range(len(shape)))
+    if not isinstance(shape, list) or not isinstance(order, list):
+        raise TypeError(f"expected shape and order of an array as lists, got {shape!r} and {order!r}")
     dtype = np.dtype(name)
     if dtype.kind not in KINDS:
         raise TypeError(f"expected an array of numbers, got {name}")
