@@ -193,6 +193,16 @@ def test_help_is_quick_and_the_program_is_installed():
     assert min(times) < 0.5  # processor time: other work on the machine does not count
 
 
+def test_help_needs_neither_numpy_nor_the_compiler():
+    """What `--help` waits for: numpy alone is a third of its time."""
+    code = (
+        "import sys; from decpomdp.cli.main import code_of; code_of(['learn', '--help']); "
+        "print(sorted(m for m in ('numpy', 'numba', 'pyarrow') if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_importing_is_light():
     code = "import sys, decpomdp; print(sorted(m for m in ('numba', 'scipy', 'pyarrow', 'typer') if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

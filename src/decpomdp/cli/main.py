@@ -104,10 +104,15 @@ def _prepared(arguments: list[str] | None) -> int:
     return code_of(arguments)
 
 
-def code_of(arguments: list[str] | None = None) -> int:
-    """Run the command and say how it went: 0 well, 2 a user's mistake, 130 interrupted, 143 killed politely."""
+def _mistake() -> type[ValueError]:
+    """Looked up when something was raised, and not before: its room loads numpy, for which `--help` need not wait."""
     from decpomdp.core.errors import InputError
 
+    return InputError
+
+
+def code_of(arguments: list[str] | None = None) -> int:
+    """Run the command and say how it went: 0 well, 2 a user's mistake, 130 interrupted, 143 killed politely."""
     given = sys.argv[1:] if arguments is None else arguments
     warnings.showwarning = _warn
     try:
@@ -123,7 +128,7 @@ def code_of(arguments: list[str] | None = None) -> int:
         command = context.command_path if context else "decpomdp"
         words.fail(f"{error.format_message()} (see `{command} --help`)")
         return 2
-    except InputError as error:
+    except _mistake() as error:
         words.fail(str(error))
         return 2
     except OSError as error:  # files of ours are spoken of as InputError: this is the output itself, or no path at all

@@ -8,8 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.core.plain import plain
-
 PROBLEM = "A built-in problem (see `decpomdp list`) or the path of a .dpomdp file."
 
 HUGE = 1e15  # a number from here on is told with its exponent
@@ -26,6 +24,8 @@ def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None
 
         sys.stdout.write(json.dumps(finite(dict(result)), allow_nan=False) + "\n")
     else:
+        from decpomdp.core.plain import plain
+
         for line in lines:
             sys.stdout.write(plain(line) + "\n")
 
@@ -34,6 +34,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table for people."""
     from rich.console import Console
     from rich.table import Table
+
+    from decpomdp.core.plain import plain
 
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for title in header:
@@ -59,6 +61,8 @@ def fail(message: str) -> None:
 
 def note(message: str) -> None:
     """A line beside the result."""
+    from decpomdp.core.plain import plain
+
     aside(plain(" ".join(message.split())) + "\n")
 
 
