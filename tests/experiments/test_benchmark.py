@@ -1,6 +1,8 @@
 """A table of runs: complete, resumable, summarised as it says."""
 
 import json
+import runpy
+import statistics
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
 from decpomdp.experiments.benchmark import Plan, cell_of, lines_of, open_table, run_table
 from decpomdp.experiments.cells import finished
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
@@ -41,9 +45,37 @@ def test_a_table_is_run_continued_and_summarised(told, tmp_path):
     ]
     assert (line["worst"], line["best"]) == (min(values), max(values))
     assert line["median"] == pytest.approx(sum(values) / 2)
+    _check_documents(tmp_path, values)
     code, _, err = told(*base[:3], "--steps", 5, *base[5:])
     assert code == 2
     assert "steps = 300000" in err
+
+
+def _check_documents(folder, values):
+    """The table is put into the documents with the value of every seed."""
+    maker = runpy.run_path(str(DOCS / "make_benchmark.py"))
+    (folder / "benchmark.md").write_text(f"# Title\n\n{maker['BEGIN']}\nold\n{maker['END']}\n\nby hand\n")
+    page, data = maker["put"]([folder / "t"], folder)
+    text = page.read_text()
+    assert text.startswith("# Title\n")
+    assert text.endswith("by hand\n")
+    assert "old" not in text
+    assert "`decpomdp benchmark --problems broadcast --methods search --seeds 2 --steps 300000`" in text
+    assert ", ".join(f"{value:.4f}" for value in values) in text
+    assert json.loads(data.read_text())[0]["lines"][0]["values"] == values
+
+
+def test_the_page_of_the_benchmark_says_what_its_data_say():
+    maker = runpy.run_path(str(DOCS / "make_benchmark.py"))
+    page = (DOCS / "benchmark.md").read_text(encoding="utf-8")
+    tables = json.loads((DOCS / "benchmark.json").read_text(encoding="utf-8"))
+    assert tables
+    for table in tables:
+        assert maker["text_of"](table) in page
+        for line in table["lines"]:
+            assert len(line["values"]) == line["seeds"]
+            assert line["median"] == statistics.median(line["values"])
+            assert (line["worst"], line["best"]) == (min(line["values"]), max(line["values"]))
 
 
 PLAN = Plan(("broadcast",), ("search",), 1, None, 30_000, 1)

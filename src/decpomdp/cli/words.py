@@ -10,6 +10,7 @@ import typer
 
 PROBLEM = "A built-in problem (see `decpomdp list`) or the path of a .dpomdp file."
 
+WIDE = 400  # columns of a table that goes to a file or another program: nothing is folded there
 HUGE = 1e15  # a number from here on is told with its exponent
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -42,7 +43,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         grid.add_column(title, overflow="fold")
     for row in rows:
         grid.add_row(*map(plain, row))
-    Console(highlight=False, markup=False, emoji=False).print(grid)
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = WIDE
+    console.print(grid)
 
 
 def decimal(value: float, digits: int = 4) -> str:

@@ -1,0 +1,77 @@
+"""Put benchmark tables into the documents: python docs/make_benchmark.py FOLDER...
+
+Every FOLDER is what `decpomdp benchmark` wrote. Its table, with the value of every seed, goes between the two marks of
+`benchmark.md`, and all of them as data to `benchmark.json` beside it. What is outside the marks is written by hand.
+"""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from decpomdp.experiments.benchmark import PLAN, Line, Plan, cell_of, learned, lines_of
+
+DOCS = Path(__file__).parent
+BEGIN, END = "<!-- made by docs/make_benchmark.py: begin -->", "<!-- made by docs/make_benchmark.py: end -->"
+HEADER = ("problem", "method", "median", "worst", "best", "nodes", "largest", "seconds", "million steps", "every seed")
+
+
+def plan_of(folder: Path) -> Plan:
+    """What the folder was made with; as many seeds as it holds."""
+    told = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    told.update(problems=tuple(told["problems"]), methods=tuple(told["methods"]))
+    seeds = {int(found.parent.name.rpartition("-")[2]) for found in folder.glob("*/run.json")}
+    return Plan(**told, seeds=max(seeds, default=0) + 1)
+
+
+def command_of(plan: Plan) -> str:
+    """What was typed."""
+    words = [f"--problems {','.join(plan.problems)}", f"--methods {','.join(plan.methods)}", f"--seeds {plan.seeds}"]
+    limits = {"time-limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
+    return " ".join(["decpomdp benchmark", *words, *(f"--{k} {v:.15g}" for k, v in limits.items() if v is not None)])
+
+
+def table_of(folder: Path) -> dict[str, Any]:
+    """The table as data."""
+    plan = plan_of(folder)
+    return {"command": command_of(plan), "lines": [_whole(folder, plan, line) for line in lines_of(folder, plan)]}
+
+
+def _whole(folder: Path, plan: Plan, line: Line) -> dict[str, Any]:
+    cells = [cell_of(folder, plan, line.problem, line.method, seed) for seed in range(plan.seeds)]
+    found = [told for cell in cells if (told := learned(folder, cell)) is not None]
+    return {**asdict(line), "values": [told["value"]["value"] for told in found]}
+
+
+def text_of(table: dict[str, Any]) -> str:
+    """The same for people."""
+    rows = [HEADER, ("---",) * len(HEADER), *map(_row, table["lines"])]
+    return "\n".join([f"`{table['command']}`", "", *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _row(line: dict[str, Any]) -> tuple[str, ...]:
+    values = [f"{line[name]:.4f}" for name in ("median", "worst", "best")]
+    cost = (line["nodes"], str(line["largest"]), f"{line['seconds']:.0f}", f"{line['steps'] / 1e6:.3g}")
+    return (line["problem"], line["method"], *values, *cost, ", ".join(f"{value:.4f}" for value in line["values"]))
+
+
+def put(folders: list[Path], docs: Path = DOCS) -> list[Path]:
+    """Write the page and the data; says which files those are."""
+    page, data = docs / "benchmark.md", docs / "benchmark.json"
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        sys.exit(f"{page}: expected the marks {BEGIN} and {END}")
+    tables = [table_of(folder) for folder in folders]
+    told = "\n\n".join(map(text_of, tables))
+    page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{END}{after}", encoding="utf-8")
+    data.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
+    return [page, data]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: python docs/make_benchmark.py FOLDER...")
+    for path in put([Path(name) for name in sys.argv[1:]]):
+        print(path)
