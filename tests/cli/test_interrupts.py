@@ -20,7 +20,7 @@ def learning(tmp_path):
     """A process that has begun to learn."""
     with subprocess.Popen(LEARN, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stderr.readline()  # the first line of progress
-        time.sleep(2)
+        time.sleep(0.5)
         yield process
         process.kill()
 
@@ -145,3 +145,49 @@ def test_even_the_first_waits_while_the_result_is_written():
     with pytest.raises(KeyboardInterrupt):
         work()
     assert done == ["saved"]
+
+
+IMPORTS = """
+import importlib.abc, sys
+class Stopping(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "numpy.exceptions":
+            sys.meta_path.remove(self)
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Stopping())
+from decpomdp.cli.main import code_of
+sys.exit(code_of(["info", "dectiger"]))
+"""
+
+
+def test_an_interrupt_within_an_import_is_one_line(tmp_path):
+    """Half of numpy cannot be imported again: what is said and done then must not need it."""
+    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
+
+
+def test_the_compiler_is_not_interrupted():
+    """It calls Python back; an exception in there kills the process."""
+    asked, ready = Interrupts(), []
+    code = compile("def call(back):\n    return back()\n", "compiler.py", "exec")
+    inside = {"__name__": "llvmlite.binding.executionengine"}
+    exec(code, inside)  # a module with the compiler's name
+    before = signal.getsignal(signal.SIGALRM)
+
+    def back():
+        asked._asked(signal.SIGINT, sys._getframe())
+        time.sleep(0.1)  # asked again and again meanwhile
+        ready.append(asked.times)
+
+    def work():
+        inside["call"](back)
+        time.sleep(5)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert ready == [0]
+    assert (asked.times, asked.code) == (1, 130)

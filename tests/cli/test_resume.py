@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,8 +20,16 @@ from decpomdp.io.run_folder import BEGUN
 COMMAND = [sys.executable, "-m", "decpomdp.cli.start"]
 OFTEN = ["--checkpoint-every", "0.05", "--quiet"]
 SEARCH = ["learn", "dectiger", "--steps", "8000000", "--seed", "1"]
+
+
+@cache
+def searched():
+    """What several tests compare with, computed once."""
+    return dp.learn("dectiger", steps=8_000_000, seed=1)
+
+
 RUNS = {
-    "search": (SEARCH, lambda _: dp.learn("dectiger", steps=8_000_000, seed=1)),
+    "search": (SEARCH, lambda _: searched()),
     "episodes": (
         ["learn", "e.parquet", "--truncation", "12", "--sweeps", "40", "--cap", "10"],
         lambda folder: dp.learn(folder / "e.parquet", settings=dp.LearnSettings(truncation=12, sweeps=40, cap=10.0)),
@@ -201,6 +210,32 @@ def test_without_a_checkpoint_it_begins_again(run, tmp_path):
     begin(tmp_path / "cut", ["plan", "dectiger", "--method", "pbvi", "--out", "cut"])
     code, _, err = run("plan", "--resume", "cut", "--quiet")
     assert (code, err) == (0, f"{tmp_path}/cut: there is no checkpoint, so the run begins again\n")
+
+
+@pytest.mark.parametrize("method", ["search", "sbpr"])
+def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, monkeypatch, method):
+    """A run without a checkpoint begins again: interrupted at once, it has less than it had before."""
+
+    def interrupted_after(rows):
+        def shown(self, row):
+            self.rows = getattr(self, "rows", 0) + 1
+            if self.rows == rows:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr("decpomdp.cli.progress.Progress.__call__", shown)
+
+    interrupted_after(6)
+    run("learn", "broadcast", "--method", method, "--out", "r", "--quiet", "--checkpoint-every", 1000)
+    told = {name: (tmp_path / "r" / name).read_bytes() for name in ("team.json", "run.json", "trace.parquet")}
+    interrupted_after(2)
+    code, _, err = run("learn", "--resume", "r", "--quiet")
+    assert code == 130
+    assert "keeps the team that it had" in err
+    assert f"to begin again: decpomdp learn --resume {tmp_path}/r" in err
+    assert {name: (tmp_path / "r" / name).read_bytes() for name in told} == told
+    interrupted_after(9)
+    assert "keeps the team" not in run("learn", "--resume", "r", "--quiet")[2]
+    assert (tmp_path / "r/trace.parquet").read_bytes() != told["trace.parquet"]
 
 
 @pytest.fixture

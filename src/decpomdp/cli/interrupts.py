@@ -22,6 +22,7 @@ from decpomdp.cli import words
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE = 0.5  # seconds from the second interrupt to the end
+LATER = 0.01  # seconds after which the compiler is asked again whether it is ready
 WORDS = 0.1  # seconds for the last words: nobody may read them
 
 
@@ -93,6 +94,10 @@ class Interrupts:
 
     def _asked(self, number: int, frame: FrameType | None) -> None:
         """On the main thread, when it comes to it."""
+        if _compiling(frame) and hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, lambda _, frame: self._asked(number, frame))
+            signal.setitimer(signal.ITIMER_REAL, LATER)
+            return
         self.times, self.last = self.times + 1, signal.Signals(number)
         if not (self.saving or (self.unsaved and self.times > 1)):
             raise KeyboardInterrupt
@@ -129,6 +134,15 @@ class Interrupts:
         drop_parts()
         for line in ("stopped at once", *self.left()):
             words.note(line)
+
+
+def _compiling(frame: FrameType | None) -> bool:
+    """Whether the compiler is at work: it calls Python back, and crashes when that raises."""
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith("llvmlite."):
+            return True
+        frame = frame.f_back
+    return False
 
 
 interrupts = Interrupts()  # signals belong to the whole process

@@ -128,6 +128,10 @@ def code_of(arguments: list[str] | None = None) -> int:
         command = context.command_path if context else "decpomdp"
         words.fail(f"{error.format_message()} (see `{command} --help`)")
         return 2
+    except (typer.Abort, KeyboardInterrupt):  # before anything is imported: it may have come within an import
+        result = STOPPED
+    except typer.Exit as error:
+        result = error.exit_code
     except _mistake() as error:
         words.fail(str(error))
         return 2
@@ -139,12 +143,8 @@ def code_of(arguments: list[str] | None = None) -> int:
     except MemoryError:
         words.fail("not enough memory for this problem")
         return 1
-    except typer.Exit as error:
-        result = error.exit_code
-    except (typer.Abort, KeyboardInterrupt):
-        result = STOPPED
     if result == STOPPED:  # the command-line library may have turned the interrupt into this number
-        words.fail("interrupted")
+        words.aside("error: interrupted\n")  # with nothing imported: an import may be what was interrupted
         return interrupts.code
     return result if isinstance(result, int) else 0
 

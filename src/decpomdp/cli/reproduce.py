@@ -60,6 +60,8 @@ def reproduce(
             stack.enter_context(run_folder.locked(out))
             if resumed is None:
                 run_folder.begin(out, resume.given.get())
+            if (line := reproduction.reused(out, names, efforts)) is not None:
+                words.note(line)
             if cluster is not None:  # what it has finished is not computed again
                 run_cells(out, reproduction.cells_of(names, efforts), cluster, tell)
             shown = reproduction.reproduce(names, efforts, out, jobs or default_threads(), tell)

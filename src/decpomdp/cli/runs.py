@@ -62,16 +62,20 @@ def kept(
     columns, quiet = shown
     prepare()
     with _opened(place) as (folder, keeper), RunLog(sys.argv[1:], folder / LOG) as log:
-        fit = None
+        fit, better = None, False
         with _saying_what_is_missing(folder), interrupts.until_saved():
             try:
                 with Progress(columns, quiet) as progress:
                     fit = work(log.watching(progress, columns), keeper)
             finally:
-                if fit is not None:
+                better = fit is not None and not _got_as_far_before(place, fit)
+                if fit is not None and better:
                     with interrupts.save():
                         keep_fit(folder, fit, known)
                         log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
+        if not better:
+            words.note(f"{folder} keeps the team that it had: this time the run did not come further")
+            raise KeyboardInterrupt
         if fit.stopped == "interrupted" and not quiet:
             words.note(f"the team is in {folder}; its value and its page follow (Ctrl-C once more: without them)")
         with _saying_what_is_missing(folder):
@@ -81,6 +85,20 @@ def kept(
         if fit.stopped != "interrupted":
             finish(folder)
     return told(facts, judged, folder)
+
+
+def _got_as_far_before(place: Place, fit: "Fit") -> bool:
+    """Whether a run that went on, and was interrupted again, had come as far before: what it had is as good then."""
+    from decpomdp.core import FormatError
+    from decpomdp.io.runs import read_run
+
+    if place.resume is None or fit.stopped != "interrupted" or not (place.resume / "team.json").exists():
+        return False
+    try:
+        before = read_run(place.resume).trace
+    except (FormatError, OSError):
+        return False  # nothing that could be kept
+    return max(map(len, before.values()), default=0) >= len(fit.trace)
 
 
 @contextmanager
@@ -110,20 +128,21 @@ def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
 
     command = f"decpomdp {' '.join(resume.given.get()[:1])} --resume {folder}"
 
-    def kept() -> bool:
-        return any((folder / name).exists() for name in (*NAMES, "team.json"))
+    def again() -> str:
+        kept = any((folder / name).exists() for name in NAMES)
+        return f"to {'go on' if kept else 'begin again'}: {command}"
 
     def left() -> list[str]:
         """Of a run that is stopped wherever it is."""
         team = [f"the team is in {folder / 'team.json'}"] if (folder / "team.json").exists() else []
-        return [*team, f"to {'go on' if kept() else 'begin again'}: {command}"] if (folder / BEGUN).exists() else []
+        return [*team, again()] if (folder / BEGUN).exists() else []
 
     try:
         with interrupts.leaving(left):
             yield
     finally:
-        if kept() and (folder / BEGUN).exists():
-            words.note(f"to go on: {command}")
+        if (folder / BEGUN).exists() and any((folder / name).exists() for name in (*NAMES, "team.json")):
+            words.note(again())
 
 
 @contextmanager
