@@ -94,6 +94,22 @@ def test_a_run_that_was_cut_off_is_run_again(told, tmp_path):
     assert dp.read_team(tmp_path / "broadcast-search-0/team.json").agents
 
 
+def test_a_table_says_where_nothing_was_learned(told, tmp_path):
+    base = ["benchmark", "--problems", " broadcast ,", "--methods", "sbpr, mcem", "--seeds", 1, "--steps", 10]
+    code, out, err = told(*base, "--out", tmp_path / "t", "--json")
+    assert code == 0
+    lines = json.loads(out)["lines"]
+    assert [(line["problem"], line["method"], line["untaught"]) for line in lines] == [
+        ("broadcast", "sbpr", 1),
+        ("broadcast", "mcem", 1),
+    ]
+    assert "broadcast sbpr: in 1 of 1 runs nothing was learned" in err
+    assert json.loads((tmp_path / "t/broadcast-sbpr-0/run.json").read_text())["learned"] is False
+    code, _, err = told("benchmark", "--methods", ",", "--out", tmp_path / "u")
+    assert (code, err) == (2, "error: methods: expected names among search, sbpr, mcem, got none\n")
+    assert not (tmp_path / "u").exists()
+
+
 def test_a_run_that_fails_says_why(tmp_path):
     plan = Plan(("broadcast",), ("magic",), 1, None, 100, 1)
     with pytest.raises(InputError, match="broadcast magic seed 0: method: expected one of"):

@@ -98,5 +98,70 @@ def test_wrong_observations_and_rewards_are_named(corridor):
         InputError, match="corridor: episode 0, agent agent0: expected an observation from 0 to 3, got 4"
     ):
         arena_of(Wrong(), Clock(None)).record(constant(Wrong()), 5, 5, 1)
-    with pytest.raises(InputError, match="corridor: expected finite rewards"):
+    with pytest.raises(InputError, match=r"simulator rewards\[k=0\] is inf"):
         arena_of(Infinite(), Clock(None)).record(constant(Infinite()), 5, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("part", "changed", "words"),
+    [
+        ("rewards", lambda rewards: rewards[:, None], "simulator rewards"),
+        ("rewards", lambda rewards: rewards[:-1], "simulator rewards"),
+        ("rewards", lambda rewards: 1.0, "simulator rewards"),
+        ("rewards", lambda rewards: ["much"] * len(rewards), "simulator rewards"),
+        ("ended", lambda ended: np.zeros((len(ended), 2), bool), "simulator ended"),
+        ("ended", lambda ended: False, "simulator ended"),
+        ("ended", lambda ended: None, "simulator ended"),
+        ("observations", lambda seen: seen[:, 0], "simulator observations"),
+        ("observations", lambda seen: seen + 0.7, "whole numbers"),
+        ("observations", lambda seen: np.full(seen.shape, np.nan), "simulator observations"),
+        ("observations", lambda seen: None, "simulator observations"),
+    ],
+)
+def test_what_a_simulator_gives_is_looked_at(corridor, part, changed, words):
+    class Odd(corridor):
+        def step(self, actions):
+            step = super().step(actions)
+            return step._replace(**{part: changed(getattr(step, part))})
+
+    with pytest.raises(InputError, match=words):
+        arena_of(Odd(), Clock(None)).record(constant(Odd()), 5, 5, 1)
+
+
+@pytest.mark.parametrize("given", [None, (1, 2, 3, 4)])
+def test_a_step_has_three_parts(corridor, given):
+    class Odd(corridor):
+        def step(self, actions):
+            return given
+
+    with pytest.raises(InputError, match=r"expected \(observations, rewards, ended\) from step, got"):
+        arena_of(Odd(), Clock(None)).record(constant(Odd()), 5, 5, 1)
+
+
+def test_a_first_look_is_one_row_per_episode(corridor):
+    class Odd(corridor):
+        def reset(self, episodes, seed):
+            super().reset(episodes, seed)
+            return [0, 0]
+
+    with pytest.raises(InputError, match="simulator observations"):
+        arena_of(Odd(), Clock(None)).record(constant(Odd()), 5, 5, 1)
+
+
+def test_what_is_over_may_pay_anything(corridor):
+    """Rows of finished episodes are ignored, whatever is in them."""
+
+    class Over(corridor):
+        def reset(self, episodes, seed):
+            self.over = np.zeros(episodes, bool)
+            return super().reset(episodes, seed)
+
+        def step(self, actions):
+            step = super().step(actions)
+            rewards = np.where(self.over, np.nan, step.rewards)
+            self.over |= np.arange(len(actions)) % 2 == 0
+            return step._replace(rewards=rewards, ended=step.ended | self.over)
+
+    played = arena_of(Over(), Clock(None)).record(constant(Over()), 4, 3, 1)
+    assert played.lengths.tolist() == [1, 3, 1, 3]
+    assert np.isfinite(played.rewards).all()

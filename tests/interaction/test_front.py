@@ -23,6 +23,20 @@ def test_unknown_options_and_contradictions_are_refused():
         dp.learn("broadcast", settings=dp.LearnSettings())
 
 
+@pytest.mark.parametrize("method", ["search", "mcem"])
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+def test_a_simulator_without_discount_says_how_long_its_episodes_are(corridor, method):
+    class Short(corridor):
+        discount = 1.0
+
+    with pytest.raises(dp.InputError, match="horizon: expected a number of steps, because the discount is 1"):
+        dp.learn(Short(), method, steps=2000)
+    Short.horizon = 7
+    fit = dp.learn(Short(), method, steps=2000)
+    assert fit.settings["horizon"] == 7
+    assert dp.learn(Short(), method, steps=2000, horizon=3).settings["horizon"] == 3
+
+
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_another_discount_for_episodes():
     episodes = dp.simulate("broadcast", episodes=20, horizon=3)

@@ -41,8 +41,9 @@ def benchmark(
     from decpomdp.experiments.benchmark import Plan, lines_of, run_table
     from decpomdp.interaction.front import METHODS
 
-    chosen = tuple(name for name in problems.split(",") if name) or domains.names()
-    wanted = tuple(name for name in methods.split(",") if name)
+    chosen, wanted = _names(problems) or domains.names(), _names(methods)
+    if not wanted:
+        raise InputError(f"methods: expected names among {', '.join(METHODS)}, got none")
     for method in wanted:
         if method not in METHODS:
             raise InputError(f"methods: expected names among {', '.join(METHODS)}, got {method!r}")
@@ -52,8 +53,15 @@ def benchmark(
     plan = Plan(chosen, wanted, seeds, limit, steps, threads)
     with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
         where = cluster or jobs or 1
-        run_table(out, plan, where, f"{__name__}:learned", words.note)
+        try:
+            run_table(out, plan, where, f"{__name__}:learned", words.note)
+        except KeyboardInterrupt:
+            words.note(f"what is finished stays in {out}; to go on: the same command")
+            raise
     lines = list(lines_of(out, plan))
+    for line in lines:
+        if line.untaught:
+            words.note(f"{line.problem} {line.method}: in {line.untaught} of {line.seeds} runs nothing was learned")
     if as_json:
         words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())
         return
@@ -75,6 +83,10 @@ def benchmark(
             for line in lines
         ],
     )
+
+
+def _names(given: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in given.split(",") if name.strip())
 
 
 def learned(settings: Mapping[str, Any]) -> None:

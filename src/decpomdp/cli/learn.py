@@ -27,6 +27,7 @@ PLAYING = {
     "hops": "hops {}",
     "accepted": "accepted {}",
     "steps": "steps {:.3g}",
+    "steps_per_second": "{:.2g} steps/s",
 }
 DATA, PLAY = "Learning from episodes", "Learning by playing"
 
@@ -237,16 +238,18 @@ def _judged(
     from dataclasses import replace
 
     from decpomdp.core import InputError
+    from decpomdp.interaction.front import taught
     from decpomdp.interaction.readout import read_out
     from decpomdp.learners import BayesFit
 
-    if len(model.agents) <= runs.MANY:  # the joint ratios of more agents would leave nothing to read
+    if len(model.agents) <= runs.MANY and taught(fit):  # the joint ratios of more agents would leave nothing to read
         with suppress(InputError):  # rewards that never vary leave nothing to be sure of
             fit = read_out(model, fit, seed=seed, threads=threads)
     elif isinstance(fit, BayesFit):
         fit = replace(fit, posterior=None)  # to draw from so many posteriors takes longer than learning them
     facts: dict[str, Any] = {
         "steps": fit.trace[-1]["steps"] if fit.trace else 0,
+        "learned": taught(fit),
         **_worth(model, fit.team, seed, quiet),
     }
     if isinstance(fit, BayesFit) and fit.posterior is not None:

@@ -29,6 +29,7 @@ COLUMNS = {
     "sample_size": "sample size {:.1f}",
     "nodes": "nodes {}",
     "steps": "steps {:.3g}",
+    "steps_per_second": "{:.2g} steps/s",
     "seconds": "{:.0f} s",
 }
 LIVE, LOGGED = 0.2, 5.0  # seconds between what is shown: where it replaces the last, and where it adds to it
@@ -122,7 +123,16 @@ def in_words(row: Row, columns: Mapping[str, str] = COLUMNS) -> str:
     >>> in_words({"phase": "compiling", "value": float("nan"), "error": None, "steps": 2000})
     'compiling  steps 2e+03'
     """
-    return "  ".join(_told(text, row[key]) for key, text in columns.items() if _is_known(row.get(key)))
+    known = {"steps_per_second": _speed(row), **row}
+    return "  ".join(_told(text, known[key]) for key, text in columns.items() if _is_known(known.get(key)))
+
+
+def _speed(row: Row) -> float | None:
+    """Joint steps a second so far, where both are counted."""
+    steps, seconds = row.get("steps"), row.get("seconds")
+    if isinstance(steps, int | float) and isinstance(seconds, int | float) and seconds > 0:
+        return steps / seconds
+    return None
 
 
 def _is_known(cell: Cell) -> bool:

@@ -50,6 +50,7 @@ class Line:
     largest: int  # controller of any run
     seconds: float  # median
     steps: float  # median
+    untaught: int  # runs that played nothing they could learn from before their limit
 
 
 def cell_of(folder: Path, plan: Plan, problem: str, method: str, seed: int, work: str = "") -> Cell:
@@ -201,4 +202,5 @@ def _line(problem: str, method: str, results: Sequence[dict[str, Any]]) -> Line:
         largest=max(max(result["nodes"]) for result in results),
         seconds=median(result["seconds"] for result in results),
         steps=median(result["steps"] for result in results),
+        untaught=sum(not result.get("learned", True) for result in results),
     )

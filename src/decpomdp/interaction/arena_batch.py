@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, Simulator
-from decpomdp.core.agent import check_symbols
+from decpomdp.core import Simulator
 from decpomdp.engines.clock import Clock
 from decpomdp.interaction.arena import BATCH, Arena, check_rewards, unexplored
 from decpomdp.interaction.machine import Plan, pack
@@ -17,6 +16,7 @@ from decpomdp.interaction.played import best, join, room, take
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Soft, Window
 from decpomdp.kernels.room import key_of
+from decpomdp.rollouts.batch import begun, stepped
 
 Batch = NDArray[np.int16]  # [k, n]
 Choose = Callable[
@@ -80,27 +80,18 @@ class BatchArena(Arena):
         played = room(episodes, horizon, len(self.agents))
         played.rewards[:] = 0.0
         running, nodes = np.ones(episodes, bool), np.zeros((episodes, len(self.agents)), np.int16)
-        shown = self.simulator.reset(episodes, batch_seed(seed, first))
-        seen = np.full(nodes.shape, NO_OBSERVATION, np.int16) if shown is None else self._checked(shown, running)
+        seen = begun(self.simulator, episodes, batch_seed(seed, first))
         for t in range(horizon):
             self.spend(int(running.sum()))
             choose(first, t, seen, nodes, played.actions[:, t])
             played.observations[:, t], played.nodes[:, t] = seen, nodes
-            step = self.simulator.step(played.actions[:, t].astype(np.int64))
-            played.rewards[running, t] = np.asarray(step.rewards, np.float64)[running]
+            seen, played.rewards[:, t], ended = stepped(self.simulator, played.actions[:, t], running)
             played.lengths[running] = t + 1
-            running &= ~np.asarray(step.ended, bool)
+            running &= ~ended
             if not running.any():
                 break
-            seen = self._checked(step.observations, running)
         check_rewards(self.name, played.rewards)
         return played
-
-    def _checked(self, shown: NDArray[np.integer], running: NDArray[np.bool_]) -> NDArray[np.int16]:
-        """Observations within the alphabets; finished episodes see symbol 0, which nobody uses."""
-        seen = np.where(running[:, None], np.asarray(shown, np.int64), 0)
-        check_symbols(f"simulator {self.name}", "observation", seen, self.agents)
-        return seen.astype(np.int16)
 
 
 def batch_seed(seed: int, first: int) -> int:

@@ -82,12 +82,13 @@ def learn(
     """
     given = _opened(source, discount)
     worker = _worker(given, method)
+    options = {**_own_horizon(given), **options}
     _check_options(worker, options)
     limit = None if time_limit is None else checks.number("time_limit", time_limit, 0.0, 1e9)
     shared = {"seed": checks.whole("seed", seed, 0, 2**63 - 1), "time_limit": limit, "threads": checks.threads(threads)}
     with watching(checks.truth("progress", progress), checks.callback("watch", watch)) as watched:
         fit = worker(given, **shared, watch=watched, keeper=keeper, **options)
-    if not any(_is_number(row.get("value")) for row in fit.trace):
+    if not taught(fit):
         warnings.warn(
             "nothing was learned before the limits were reached: the team is the one it began with; "
             "allow more time or steps",
@@ -95,6 +96,19 @@ def learn(
             stacklevel=2,
         )
     return fit
+
+
+def _own_horizon(given: DecPOMDP | Simulator | Episodes | Sequence[Episodes]) -> dict[str, int]:
+    """Without a discount something else must end an episode: a simulator may say how long its own are."""
+    if isinstance(given, DecPOMDP | Episodes | Sequence) or given.discount < 1:
+        return {}
+    own = getattr(given, "horizon", None)
+    return {} if own is None else {"horizon": own}
+
+
+def taught(fit: Fit) -> bool:
+    """Whether anything was learned before the limits were reached: whether any value was measured."""
+    return any(_is_number(row.get("value")) for row in fit.trace)
 
 
 def _is_number(cell: object) -> bool:
