@@ -5,6 +5,7 @@ python benchmarks/sumo.py learn [TEAM.json [ITERATIONS [SEED [SIDE [START.json]]
 python benchmarks/sumo.py compare TEAM.json [SIDE [SEEDS [DECISIONS [RATE [FILE.csv]]]]]
 python benchmarks/sumo.py course TEAM.json [SIDE [SEEDS [DECISIONS]]]   how many wait, by the time of the episode
 python benchmarks/sumo.py late FILE.csv [SIDE [SEEDS [DECISIONS [RATE]]]]   what greens that end 5 s late cost actuated
+python benchmarks/sumo.py seeds FILE.csv [POLICY [RIVAL]]       a comparison seed by seed, the busiest seed first
 python benchmarks/sumo.py speed                                 decisions a second
 
 What FILE.csv has already is not played again: a comparison that was cut off goes on.
@@ -132,6 +133,18 @@ def late(out, side="10", seeds=str(SEEDS), decisions=str(DECISIONS), rate=str(RA
     report(found, side, decisions, rate)
 
 
+def seeds(path, policy="learned", rival="actuated"):
+    """The policy less the rival, in per cent of the rival."""
+    found, played = kept(path, {})
+    scored = {(score.policy, score.seed): score for score in found}
+    both = [seed for name, seed in scored if name == policy and (rival, seed) in scored]
+    print(f"{policy} less {rival}, {played['side']} x {played['side']} lights, {played['decisions']} decisions")
+    for seed in sorted(both, key=lambda seed: -scored[rival, seed].vehicles):
+        mine, theirs = scored[policy, seed], scored[rival, seed]
+        cells = [f"{m} {100 * (getattr(mine, m) / getattr(theirs, m) - 1):+.1f} %" for m in MEASURES]
+        print(f"seed {seed}  {theirs.vehicles} vehicles  " + "  ".join(cells))
+
+
 def report(found, side, decisions, rate):
     known = {score.policy for score in found}
     names = [name for name in (*PROGRAMS, LATER, "random", "longest-queue", "learned") if name in known]
@@ -175,4 +188,4 @@ def speed():
 
 if __name__ == "__main__":
     commands = {"table": table, "learn": learn, "compare": compare, "course": course, "late": late, "speed": speed}
-    commands[sys.argv[1]](*sys.argv[2:])
+    {**commands, "seeds": seeds}[sys.argv[1]](*sys.argv[2:])

@@ -224,7 +224,8 @@ def summary(points):
 
 def spread(points, key):
     values, digits = [getattr(point, key) for point in points], 1 if key == "value" else 2
-    return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
+    mean = f"{np.mean(values):.{digits}f}"
+    return mean if len(values) < 2 else f"{mean} ± {np.std(values, ddof=1):.{digits}f}"
 
 
 def draw(path, folder):

@@ -1,10 +1,14 @@
-"""Compiled kernels are cached per version of their sources: a cache that outlives a change would test old code."""
+"""Compiled kernels are cached per version of their sources: a cache that outlives a change would test old code.
+
+What runs whole programs comes first: a long test that is begun last would leave the other workers idle.
+"""
 
 import hashlib
 import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LONG = ("tests/docs/", "tests/engines/", "tests/cli/")
 
 
 def _digest() -> str:
@@ -15,3 +19,7 @@ def _digest() -> str:
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _digest()))
+
+
+def pytest_collection_modifyitems(items: list) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))  # stable: the rest keeps its order

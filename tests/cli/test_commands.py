@@ -117,7 +117,7 @@ def test_an_interrupt_keeps_the_best_so_far(run, tmp_path, source):
     command += ["--tolerance", "0", "--sweeps", "100000"] if source.endswith("parquet") else ["--time-limit", "100"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     process.stderr.readline()  # the first line of progress: learning has begun
-    time.sleep(3)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0

@@ -50,7 +50,7 @@ def test_the_same_again(as_json, tmp_path):
 
 @pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi"])
 def test_other_methods(as_json, tmp_path, method):
-    told = as_json("plan", "broadcast", "--method", method, "--time-limit", 4, "--out", "r", "--quiet")
+    told = as_json("plan", "broadcast", "--method", method, "--time-limit", 1, "--out", "r", "--quiet")
     team = dp.read_team(tmp_path / "r/team.json")
     assert told["value"]["value"] == dp.exact_value(dp.load("broadcast"), team).value
     assert told["value"]["value"] > 8

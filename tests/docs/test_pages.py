@@ -2,8 +2,11 @@
 
 A page is gone through from top to bottom in one new folder, as a reader would. One thing is put in the place of
 another: the addresses of a scheduler that a page makes up (node7, node8) are those of one that was started here.
+Everything on README.md, and on the slow pages, is run in a shell. On the others a plain call of `decpomdp` is made in
+this process, which has loaded everything already; whatever needs a shell has one there, too.
 """
 
+import io
 import math
 import os
 import re
@@ -12,6 +15,8 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 
@@ -36,6 +41,7 @@ from docs.pages import (
 
 NUMBER = re.compile(r"(-?\d+\.\d+)")
 ADDRESS = re.compile(r"tcp://node\d:8786")  # of the reader's scheduler
+PLAIN = re.compile(r"decpomdp [^|&;<>*?$`(){}~#\\]+")  # nothing that a shell would do anything with
 SHOWING = [
     pytest.param(page, id=str(page.relative_to(ROOT)), marks=pytest.mark.slow if page.name in SLOW else ())
     for page in sorted({page for page, _ in all_fences()})
@@ -62,11 +68,11 @@ def scheduler(tmp_path_factory):
 def test_fences_of_page_run(page, tmp_path, monkeypatch, scheduler):
     """All of a page, in order, in one new folder."""
     monkeypatch.chdir(tmp_path)
-    go_through(page.read_text(), tmp_path, scheduler)
+    go_through(page.read_text(), tmp_path, scheduler, in_shell if page.name in ("README.md", *SLOW) else quickest)
 
 
-def go_through(text, folder, scheduler):
-    """Everything that a page shows."""
+def go_through(text, folder, scheduler, way=None):
+    """Everything that a page shows; `way` runs a command."""
     for number, fence in enumerate(fences(text)):
         kind = treatment(fence)
         if kind == "file":
@@ -77,20 +83,54 @@ def go_through(text, folder, scheduler):
             runpy.run_path(str(path))
         elif kind == "commands":
             for command in commands(fence):
-                run(command, folder, scheduler)
+                run(command, folder, scheduler, way or in_shell)
 
 
-def run(command, folder, scheduler):
+def run(command, folder, scheduler, way):
     """As a reader would; what is shown as an error is one."""
     line = ADDRESS.sub(lambda _: scheduler(), command.line) if ADDRESS.search(command.line) else command.line
+    code, out, err = way(line, folder)
+    fails = command.shown.startswith("error: ")
+    assert code == (2 if fails else 0), f"{line}\n{err}"
+    printed = err if fails else out
+    assert prints(command.shown, printed), f"{line}\nshown:\n{command.shown}\nprinted:\n{printed}"
+
+
+def in_shell(line, folder):
+    """Exit code, standard output, standard error."""
     here = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}  # `decpomdp`, ours
     done = subprocess.run(
         line, shell=True, cwd=folder, env=here, capture_output=True, text=True, check=False, timeout=300
     )
-    fails = command.shown.startswith("error: ")
-    assert done.returncode == (2 if fails else 0), f"{line}\n{done.stderr}"
-    printed = done.stderr if fails else done.stdout
-    assert prints(command.shown, printed), f"{line}\nshown:\n{command.shown}\nprinted:\n{printed}"
+    return done.returncode, done.stdout, done.stderr
+
+
+def quickest(line, folder):
+    """The same; in this process, whose folder it is, if no shell is needed."""
+    line = uncommented(line)
+    if not PLAIN.fullmatch(line):
+        return in_shell(line, folder)
+    from decpomdp.cli.main import code_of
+
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), warnings.catch_warnings():
+        warnings.simplefilter("default")  # as in a process of its own
+        code = code_of(shlex.split(line)[1:])
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "decpomdp info dectiger  # all about it",
+        "decpomdp info 'no such'",
+        "decpomdp list | head -n 1",
+        "echo $((1 + 1)) > two; cat two; false",
+    ],
+)
+def test_both_ways_to_run_a_command_are_the_same(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert quickest(line, tmp_path) == in_shell(line, tmp_path)
 
 
 def prints(shown, printed):

@@ -100,7 +100,7 @@ def many():
     span = (float(model.reward.min()), float(model.reward.max()))
     logged = dp.simulate(model, behaviour, 200 * 150, 3, seed=4)
     sets = [part_of(logged, 150 * i, 150 * (i + 1)) for i in range(200)]
-    told = [offpolicy_value(part, team, reward_range=span, confidence=0.9, resamples=400) for part in sets]
+    told = [offpolicy_value(part, team, reward_range=span, confidence=0.9, resamples=200) for part in sets]
     return told, exact_value(model, team, 3).value
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from decpomdp import __version__
 from decpomdp.core import FormatError, InputError
 from decpomdp.experiments.cells import Cell, content_of, finished, keep, result_of, results_of
 from decpomdp.experiments.crew import run_cells
+from decpomdp.experiments.origin import UNKNOWN, code_digest, codes_of, digest_of, made_words, reused_words
 
 ECHO = "json:dumps"  # a pure function of settings that every Python has
 
@@ -27,10 +29,43 @@ def test_a_result_is_kept_and_read_back(tmp_path):
     cell = Cell(ECHO, {"seed": 1})
     assert not finished(tmp_path, cell)
     assert result_of(tmp_path, cell) is None
-    keep(tmp_path, cell, {"value": 1.5, "lost": float("nan")})
+    keep(tmp_path, cell, {"value": 1.5, "lost": float("nan")}, "0123456789ab")
     assert result_of(tmp_path, cell) == {"value": 1.5, "lost": None}
     assert results_of(tmp_path, [cell, Cell(ECHO, {"seed": 2})]) is None
     assert results_of(tmp_path, [cell]) == [(cell, {"value": 1.5, "lost": None})]
+
+
+def test_the_code_that_made_a_cell_is_kept_with_it(tmp_path):
+    cells = [Cell(ECHO, {"seed": seed}) for seed in range(4)]
+    for cell, code in zip(cells, ("a" * 12, "a" * 12, code_digest()), strict=False):
+        keep(tmp_path, cell, seed_of(cell), code)
+    assert json.loads((tmp_path / cells[0].place).read_bytes())["version"] == __version__
+    assert codes_of(tmp_path, cells) == {"a" * 12: 2, code_digest(): 1}  # the fourth is not finished
+    old = tmp_path / cells[0].place
+    old.write_text(json.dumps({key: value for key, value in json.loads(old.read_text()).items() if key != "code"}))
+    codes = codes_of(tmp_path, [*cells, cells[0]])
+    assert codes == {UNKNOWN: 1, "a" * 12: 1, code_digest(): 1}
+    assert f"1 {UNKNOWN}, 1 with {'a' * 12}; delete" in reused_words(codes)
+    assert reused_words({code_digest(): 3}) is None
+    assert made_words(codes).startswith("cells made with different code: ")
+
+
+def seed_of(cell: Cell) -> int:
+    return cell.settings["seed"]
+
+
+def test_the_digest_of_the_code_is_that_of_its_files(tmp_path):
+    for name in ("core/a.py", "cli/b.py", "report/c.css", "core/__pycache__/a.pyc", "__pycache__/d.pyc"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n")
+    before = digest_of(tmp_path)
+    for name in ("cli/b.py", "report/c.css", "core/__pycache__/a.pyc", "__pycache__/d.pyc"):  # these move no result
+        (tmp_path / name).write_text("x = 2\n")
+    assert digest_of(tmp_path) == before
+    (tmp_path / "core/a.py").write_text("x = 2\n")
+    changed = digest_of(tmp_path)
+    (tmp_path / "core/a.py").rename(tmp_path / "core/z.py")
+    assert len({before, changed, digest_of(tmp_path)}) == 3
 
 
 def test_what_is_no_cell_is_refused(tmp_path):
@@ -45,6 +80,7 @@ def test_cells_are_run_once(tmp_path):
     run_cells(tmp_path, [*cells, cells[0]], 2, told.append)
     assert [json.loads(result_of(tmp_path, cell)) for cell in cells] == [cell.settings for cell in cells]
     assert [(p.done, p.todo, p.kept) for p in told] == [(n, 4, 0) for n in range(5)]
+    assert codes_of(tmp_path, cells) == {code_digest(): 4}
     assert told[-1].last == cells[2]  # what wants to be alone comes last
     assert told[0].left is None
     assert told[-1].left == 0

@@ -3,6 +3,7 @@
 import pytest
 
 from decpomdp.domains.traffic import Traffic
+from decpomdp.experiments.figure2_claims import POLICIES
 from decpomdp.experiments.traffic import METHODS, Effort, curve, curves, fixed
 
 EFFORT = Effort(iterations=4, episodes=60, every=2, tests=60)
@@ -45,5 +46,6 @@ def test_all_curves_are_watched():
 
 def test_fixed_policies():
     values = fixed(side=4, tests=200)
-    assert set(values) == set(Traffic(4).policies())
+    assert set(values) == {*Traffic(4).policies(), "clock"} == set(POLICIES)
+    assert values["clock"][0] > values["heuristic"][0]
     assert values["heuristic"][0] > values["random"][0] > values["all-row"][0]

@@ -23,8 +23,8 @@ import numpy as np
 from oracles import dpomdp_text as oracle
 
 import decpomdp as dp
-from decpomdp.cli.words import plain
 from decpomdp.core import FormatError, InputError
+from decpomdp.core.plain import plain
 from decpomdp.io.checkpoints import FORMAT, NAMES, Checkpoints, Envelope
 from decpomdp.io.complaints import checked
 from decpomdp.io.dpomdp import Limits, format_dpomdp, parse_dpomdp, read_dpomdp

@@ -13,8 +13,8 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.cli.main import code_of
-from decpomdp.cli.words import plain
 from decpomdp.core import FormatError, InputError
+from decpomdp.core.plain import plain
 from decpomdp.evaluation.sampled import mean_return
 from decpomdp.interaction.mcem import McemSettings
 from decpomdp.interaction.sbpr_settings import SbprSettings
@@ -59,7 +59,7 @@ def test_a_small_file_takes_little_memory_whatever_its_limit(tmp_path):
 def test_deeply_nested_metadata_is_one_complaint():
     found, complaints = checked(CORPUS / "episodes" / "found-deep", kind="episodes")
     assert found is None
-    assert complaints[0].endswith("metadata: expected a few levels of nesting, got too many to read")
+    assert complaints[0].endswith("metadata: expected at most 32 levels of nesting, got more")
 
 
 def test_whole_numbers_as_half_floats_are_read_without_a_warning():
@@ -132,3 +132,16 @@ def test_the_mean_of_huge_returns_is_finite():
 
 def test_an_array_whose_shape_is_no_list_is_a_damaged_checkpoint():
     assert not checkpoint((CORPUS / "checkpoint" / "found-shape").read_bytes())  # refused in words, not by a KeyError
+
+
+def test_what_is_said_of_nested_metadata_does_not_depend_on_the_stack():
+    path = CORPUS / "episodes" / "found-levels"  # as many levels as a parser can take, or one too many
+    with pytest.raises(FormatError) as error:
+        dp.read_episodes(path)
+    _, complaints = checked(path, kind="episodes")
+    assert complaints[0] == str(error.value)
+    assert [words.partition("column ")[2].partition(":")[0] for words in complaints] == ["", "reward", "truncated"]
+
+
+def test_the_type_of_an_array_is_no_program():
+    assert not checkpoint((CORPUS / "checkpoint" / "found-type").read_bytes())  # numpy made a SyntaxError of it

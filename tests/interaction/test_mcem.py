@@ -90,7 +90,7 @@ def test_rows_limits_and_reproducibility(broadcast):
     two = mcem(broadcast, iterations=30, seed=2, threads=2, settings=BRIEF)
     assert one.team == two.team
     assert one.stopped == "iterations"
-    assert [row["iteration"] for row in rows] == list(range(1, 31))
+    assert [row["iteration"] for row in rows if "phase" not in row] == list(range(1, 31))
     assert len({tuple(row) for row in rows}) == 1
     assert mcem(broadcast, settings=BRIEF).stopped == "converged"
     assert mcem(broadcast, time_limit=0, settings=BRIEF).stopped == "time limit"
@@ -154,7 +154,7 @@ def test_only_what_is_slow_is_played_less():
     settings, grid = McemSettings(), dp.load("traffic:3")
     model = Ground(dp.load("broadcast"), None, 100, 0, None)
     assert scaled(settings, model, None, None) is settings
-    assert scaled(settings, Ground(grid, 5.0, None, 0, None), None, None) is settings  # it is quick
+    assert scaled(settings, Ground(grid, 1000.0, None, 0, None), None, None) is settings
     assert scaled(settings, Ground(grid, None, 10**8, 0, None), None, None) is settings
     least = scaled(settings, Ground(grid, None, 10, 0, None), None, None)
     assert (least.updates, least.episodes, least.elites, least.tests) == (2, 2, 1, 2)

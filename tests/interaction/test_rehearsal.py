@@ -57,6 +57,6 @@ def test_nothing_happens_on_the_stage():
 
 
 def test_a_search_by_the_clock_still_learns():
-    fit = search(Counted(), time_limit=2.0, seed=0)
+    fit = search(Counted(), time_limit=1.0, seed=0)
     assert fit.stopped == "time limit"
     assert fit.trace[-1]["steps"] > 0

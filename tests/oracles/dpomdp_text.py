@@ -44,7 +44,7 @@ def meaning(text):
 
 def number(word, low, high):
     """The number that a word is, within limits."""
-    if not NUMBER.fullmatch(word.strip()) or not low <= float(word) <= high:
+    if not NUMBER.fullmatch(word.strip(" \t")) or not low <= float(word) <= high:
         raise Refused(f"{word!r} is not a number from {low} to {high}")
     return float(word)
 

@@ -1,6 +1,7 @@
 """Brute force, numpy only: values by enumerating every path, action probabilities by enumerating node paths."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -11,6 +12,8 @@ def value_of_paths(start, transition, observation, reward, discount, controllers
     `controllers`: (initial, action, transition) per agent.
     """
     agents = len(controllers)
+    chances = [[table.tolist() for table in controller] for controller in controllers]  # lists are read faster
+    start, transition, observation, reward = (np.asarray(t).tolist() for t in (start, transition, observation, reward))
     actions = list(itertools.product(*(range(c[1].shape[1]) for c in controllers)))
     seen = list(itertools.product(*(range(c[2].shape[2]) for c in controllers)))
     nodes = list(itertools.product(*(range(len(c[0])) for c in controllers)))
@@ -18,23 +21,23 @@ def value_of_paths(start, transition, observation, reward, discount, controllers
     def onward(state, node, t):
         total = 0.0
         for u, action in enumerate(actions):
-            chosen = np.prod([controllers[n][1][node[n], action[n]] for n in range(agents)])
+            chosen = math.prod(chances[n][1][node[n]][action[n]] for n in range(agents))
             if chosen == 0:
                 continue
             ahead = 0.0
             if t + 1 < horizon:
                 for s1, y, node1 in itertools.product(range(len(start)), range(len(seen)), nodes):
-                    p = transition[u, state, s1] * observation[u, s1, y]
+                    p = transition[u][state][s1] * observation[u][s1][y]
                     for n in range(agents):
-                        p *= controllers[n][2][node[n], action[n], seen[y][n], node1[n]]
+                        p *= chances[n][2][node[n]][action[n]][seen[y][n]][node1[n]]
                     if p > 0:
                         ahead += p * onward(s1, node1, t + 1)
-            total += chosen * (reward[u, state] + discount * ahead)
+            total += chosen * (reward[u][state] + discount * ahead)
         return total
 
     total = 0.0
     for state, node in itertools.product(range(len(start)), nodes):
-        p = start[state] * np.prod([controllers[n][0][node[n]] for n in range(agents)])
+        p = start[state] * math.prod(chances[n][0][node[n]] for n in range(agents))
         if p > 0:
             total += p * onward(state, node, 0)
     return total

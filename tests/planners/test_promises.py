@@ -116,7 +116,7 @@ def test_the_heart_beats(method):
 def test_three_agents():
     model = making.model(np.random.default_rng(7), 4, (2, 3, 2), (2, 2, 3), 0.85)
     for method in METHODS:
-        fit = plan(model, method, time_limit=1.5)
+        fit = plan(model, method, time_limit=0.5)
         assert fit.trace[-1]["lower"] == value_of(model, fit)
         assert fit.trace[-1]["lower"] > dp.exact_value(model, dp.Team.uniform(model)).value
 

@@ -94,6 +94,25 @@ def test_a_killed_worker_changes_nothing_step_by_step(alone):
     assert alone.starts == 2
 
 
+def test_a_worker_that_hangs_changes_nothing(alone, monkeypatch):
+    """Stopped in the middle of an episode, it says nothing more; another plays the episode again and goes on."""
+    expected = [alone.reset(5), alone.step(np.zeros(16, np.int16))]
+    alone.reset(5)
+    start = alone._start
+
+    def patient():
+        alone.silence = 600.0
+        start()
+
+    monkeypatch.setattr(alone, "_start", patient)
+    alone.silence = 0.5
+    os.kill(alone.pid, signal.SIGSTOP)
+    with pytest.warns(RuntimeWarning, match="sumo: a worker process was ended"):
+        found = alone.step(np.zeros(16, np.int16))
+    assert alone.starts == 2
+    assert all(np.array_equal(one, other) for one, other in zip(expected[1], found, strict=True))
+
+
 def test_a_worker_that_always_dies_is_given_up_in_words(alone, monkeypatch):
     monkeypatch.setattr("decpomdp.sumo.process.COMMAND", ("/bin/sh", "-c", "echo no memory >&2; exit 3"))
     with pytest.raises(InputError, match=rf"ended {ATTEMPTS} times \(exit code 3: no memory\)"):

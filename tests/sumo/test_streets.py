@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import sys
 from xml.etree import ElementTree
 
@@ -10,11 +11,13 @@ import pytest
 
 from decpomdp.core import InputError
 from decpomdp.domains import simulator
+from decpomdp.io.runs import source_digest
 from decpomdp.sumo import network
 from decpomdp.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
 from decpomdp.sumo.frames import packed, receive, send, unpacked
 from decpomdp.sumo.grid import SumoGrid
 from decpomdp.sumo.playing import episode_seed
+from decpomdp.sumo.process import ATTEMPTS, SimulationProcess
 from decpomdp.sumo.programs import actuated
 from decpomdp.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
 from decpomdp.sumo.simulation import KEEP, SWITCH, Shown, Simulation
@@ -150,18 +153,62 @@ def test_names():
     for text, words in (
         ("sumo:7", "expected a grid of 4 or 10 lights a side, got 7"),
         ("sumo:x", "expected a grid of 4 or 10 lights a side, got 'x'"),
-        ("sumo:", "expected sumo:4, sumo:10 or sumo:SIDE:READING, got 'sumo:'"),
+        ("sumo:", "expected sumo:4, sumo:10 or sumo:SIDE:READING:RATE, got 'sumo:'"),
+        ("sumo:4:queues:400:1", "expected sumo:4, sumo:10 or sumo:SIDE:READING:RATE, got"),
+        ("sumo:4:queues:x", "rate: expected vehicles an hour above 0 and up to 3600, got 'x'"),
+        ("sumo:4:mine", "got 'mine'; one of your own cannot be opened by its name"),
         ("sumo:4:none", "reading: expected one of queues, signs"),
     ):
         with pytest.raises(InputError, match=words):
             simulator(text)
 
 
+def test_another_demand_is_another_problem():
+    """By its name and so by the digest of what a run was made from; the name opens the same problem again."""
+    usual, light, odd = SumoGrid(4), SumoGrid(4.0, rate=400), SumoGrid(4, reading="signs", rate=400.5)
+    assert [grid.name for grid in (usual, light, odd)] == ["sumo:4", "sumo:4:queues:400", "sumo:4:signs:400.5"]
+    assert len({source_digest(grid) for grid in (usual, light, odd)}) == 3
+    for grid in (usual, light, odd):
+        again = simulator(grid.name)
+        assert (again.name, again.rate, again.reading) == (grid.name, grid.rate, grid.reading)
+    assert light.facts["vehicles_an_hour_and_gate"] == "400"
+
+
+def test_a_worker_that_never_answers_is_ended_and_given_up_in_words(monkeypatch):
+    """A real process that hangs: it is killed, others are tried, and then it is an error."""
+    started = []
+    monkeypatch.setattr("decpomdp.sumo.process.COMMAND", ("/bin/sh", "-c", "exec sleep 1000"))
+    alone = SimulationProcess(4, 100.0, silence=0.3)
+    start = alone._start
+    monkeypatch.setattr(alone, "_start", lambda: (start(), started.append(alone.pid)))
+    with (
+        pytest.warns(RuntimeWarning, match=r"sumo: a worker process was ended \(no answer for 0.3 s\)") as told,
+        pytest.raises(InputError, match=rf"got one that ended {ATTEMPTS} times \(no answer for 0.3 s\)"),
+    ):
+        alone.reset(0)
+    assert len(told) == len(started) == ATTEMPTS
+    for pid in started:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
 def test_mistakes_are_named():
     with pytest.raises(InputError, match="rate: expected vehicles an hour above 0"):
         Demand(4, 0.0, 1)
-    with pytest.raises(InputError, match="workers"):
-        SumoGrid(4, workers=-1)
+    for rate, got in ((-1, "-1"), (float("nan"), "nan"), (0, "0"), ("x", "'x'"), (3601, "3601"), (None, "None")):
+        with pytest.raises(InputError, match=f"^rate: expected vehicles an hour above 0 and up to 3600, got {got}$"):
+            SumoGrid(4, rate=rate)
+    for side in ("4", 5, [4], None, True, np.array([4, 10])):
+        with pytest.raises(InputError, match=r"^sumo: expected a grid of 4 or 10 lights a side, got"):
+            SumoGrid(side)
+    for reading in (["signs"], None, 3):
+        with pytest.raises(InputError, match=r"^reading: expected one of queues, signs, or a Reading, got"):
+            SumoGrid(4, reading=reading)
+    with pytest.raises(InputError, match=r"^discount: expected a number from 0 to 1, got 2"):
+        SumoGrid(4, 2)
+    for workers in (-1, "two", 1.5):
+        with pytest.raises(InputError, match=r"^workers: expected a whole number from 0 to 1000, got"):
+            SumoGrid(4, workers=workers)
     with pytest.raises(
         InputError, match="at most 16 side by side in SUMO, which is one simulation per process, got 17"
     ):

@@ -2,7 +2,8 @@
 
 The work is a function, named by where it lives, of settings that JSON can hold. It is pure: the same settings give the
 same result, but for what is called `seconds`. The result is written at once or not at all, under a digest of the work,
-its settings and our version: a finished cell is never computed again, and two tables share the cells they share.
+its settings and our version: a finished cell is never computed again, and two tables share the cells they share. What
+code made it (`origin`) is written beside it.
 """
 
 import hashlib
@@ -57,12 +58,15 @@ def finished(folder: Path, cell: Cell) -> bool:
     return path.exists() and not (cell.own_file and (path.parent / BEGUN).exists())
 
 
-def keep(folder: Path, cell: Cell, result: Any) -> None:
-    """Write the result, complete or not at all."""
+def keep(folder: Path, cell: Cell, result: Any, code: str) -> None:
+    """Write the result and the digest of the code that made it, complete or not at all."""
+    from decpomdp import __version__
+
     path = folder / cell.place
     with in_words(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    told = {"work": cell.work, "settings": cell.settings, "result": finite(result)}
+    made = {"version": __version__, "code": code}
+    told = {"work": cell.work, "settings": cell.settings, "result": finite(result), **made}
     write_bytes(path, json.dumps(told, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n")
 
 

@@ -21,6 +21,7 @@ from typing import Any
 from decpomdp.core import InputError
 from decpomdp.engines.cluster import Cluster
 from decpomdp.experiments.cells import Cell, finished, keep
+from decpomdp.experiments.origin import code_digest
 
 SERIAL = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -56,18 +57,20 @@ def run_cells(folder: Path, cells: Sequence[Cell], jobs: Jobs, tell: Tell) -> No
     together, alone = [c for c in todo if not c.alone], [c for c in todo if c.alone]
     number = 0
     with Crew() as crew:
-        for cell, result in _results(folder, crew, together, alone, jobs):
+        for cell, result, code in _results(folder, crew, together, alone, jobs):
             if not cell.own_file:
-                keep(folder, cell, result)
+                keep(folder, cell, result, code)
             number, done = number + 1, done + cell.cost
             tell(told(number, cell))
 
 
 def _results(
     folder: Path, crew: "Crew", together: Sequence[Cell], alone: Sequence[Cell], jobs: Jobs
-) -> Iterator[tuple[Cell, Any]]:
+) -> Iterator[tuple[Cell, Any, str]]:
+    """Cells with their results and the code that made them, as they come."""
     if isinstance(jobs, int):
-        return chain(crew.work(together, jobs), crew.work(alone, 1))
+        code = code_digest()  # before the processes load it
+        return ((*found, code) for found in chain(crew.work(together, jobs), crew.work(alone, 1)))
     from decpomdp.experiments.elsewhere import work_elsewhere
 
     return chain(work_elsewhere(jobs, folder, together), work_elsewhere(jobs, folder, alone, 1))

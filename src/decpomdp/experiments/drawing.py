@@ -11,7 +11,13 @@ from decpomdp.io.files import replacing
 COLOURS = ("#1b7f79", "#d1642e", "#5b5ea6", "#b8902a", "#7a7a7a", "#a6365b")  # told apart with any kind of colour sight
 WIDE, HIGH = 3.6, 2.7  # inches of a panel
 DOTS = 110  # an inch
+LETTERS, MARK = 15, 8  # letters an inch of a legend; letters' worth of room that the mark beside a name takes
 DECADE = 12.0  # least ratio of the ends of a logarithmic axis
+LOOKS: dict[str, dict[str, Any]] = {
+    "line": {"linestyle": "-"},
+    "wide": {"linestyle": "-", "linewidth": 5, "alpha": 0.45, "solid_capstyle": "butt"},
+    "dotted": {"linestyle": ":"},
+}
 FEW = 8  # points whose errors are drawn as bars; those of more make a band
 
 
@@ -49,7 +55,8 @@ def _legend(figure: Any, picture: Picture) -> None:
         for axes in figure.axes:
             axes.legend(fontsize=6.5, frameon=False)
     else:
-        columns = min(len(known), 3 * len(picture.panels[0]))
+        room = LETTERS * WIDE * max(len(row) for row in picture.panels) / (max(map(len, known)) + MARK)
+        columns = max(1, min(len(known), int(room)))
         figure.legend(known.values(), known, loc="outside lower center", ncols=columns, frameon=False, fontsize=7.5)
 
 
@@ -82,8 +89,12 @@ def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None
     axes.set_ylabel(panel.up)
     axes.grid(alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
+    if panel.event is not None:
+        axes.axvline(panel.event, color="#444444", linewidth=0.8, linestyle=(0, (4, 3)))
     if panel.from_zero:
         axes.set_ylim(bottom=0)
+    if panel.span is not None:
+        axes.set_ylim(*panel.span)
     if panel.logarithmic or panel.across_logarithmic:
         _logarithmic(axes, panel)
 
@@ -105,8 +116,8 @@ def _draw_curve(axes: Any, curve: Curve, colour: str) -> None:
     if curve.style == "level":
         axes.plot(curve.x, curve.y, color=colour, linestyle="--", linewidth=1.2, label=curve.name)
     else:
-        line = ":" if curve.style == "dotted" else "-"
-        axes.plot(curve.x, curve.y, color=colour, linestyle=line, marker=_mark(curve), markersize=3, label=curve.name)
+        look = LOOKS[curve.style]
+        axes.plot(curve.x, curve.y, color=colour, marker=_mark(curve), markersize=3, label=curve.name, **look)
     if curve.error is None:
         return
     if curve.style == "level" or len(curve.x) > FEW:

@@ -18,6 +18,7 @@ from decpomdp.engines.cluster import Cluster
 from decpomdp.engines.connection import EngineError
 from decpomdp.experiments.cells import LIMIT, Cell
 from decpomdp.experiments.crew import Crew
+from decpomdp.experiments.origin import code_digest
 from decpomdp.io.files import in_words, read_bytes, write_bytes
 from decpomdp.io.run_folder import finish, locked
 
@@ -26,13 +27,13 @@ OUT = "out"  # the setting that names the folder of a cell that writes its own f
 
 def work_elsewhere(
     cluster: Cluster, folder: Path, cells: Sequence[Cell], at_once: int | None = None
-) -> Iterator[tuple[Cell, Any]]:
-    """Cells with their results, as they come."""
+) -> Iterator[tuple[Cell, Any, str]]:
+    """Cells with their results and the code that made them, which is the workers', as they come."""
     try:
-        for number, (result, files) in cluster.as_they_come(worked, [(cell,) for cell in cells], at_once):
+        for number, (code, result, files) in cluster.as_they_come(_worked, [(cell,) for cell in cells], at_once):
             if cells[number].own_file:
                 keep_files(folder / cells[number].place, files)
-            yield cells[number], result
+            yield cells[number], result, code
     finally:
         if cells:
             with suppress(EngineError):  # if there is no cluster any more, its processes have ended too
@@ -48,6 +49,11 @@ def worked(cell: Cell) -> tuple[Any, Mapping[str, bytes]]:
         result = _crew().one(replace(cell, settings={**cell.settings, OUT: str(out)}))
         files = (path for path in sorted(out.rglob("*")) if path.is_file())
         return result, {str(path.relative_to(out)): read_bytes(path, LIMIT) for path in files}
+
+
+def _worked(cell: Cell) -> tuple[str, Any, Mapping[str, bytes]]:
+    """On a worker: what code it has, and what that made of the cell."""
+    return code_digest(), *worked(cell)
 
 
 def keep_files(last: Path, files: Mapping[str, bytes]) -> None:

@@ -34,7 +34,13 @@ class Claim:
 
     says: str
     seen: str  # "yes", "partly" or "no"
-    evidence: str
+    told: str  # the numbers
+    rule: str  # by which they are judged: what "yes" and "partly" take, and how vague words are read
+
+    @property
+    def evidence(self) -> str:
+        """The numbers with the rule by which they were judged."""
+        return f"{self.told} Rule: {self.rule}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float, ...]
     error: tuple[float, ...] | None = None
-    style: str = "line"  # "line", "dotted", "level" (dashed, without points) or "points"
+    style: str = "line"  # "line", "wide" (others are seen on it), "dotted" or "level" (dashed, without points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,8 @@ class Panel:
     logarithmic: bool = False  # both axes
     across_logarithmic: bool = False  # that one alone
     from_zero: bool = False  # the upright axis
+    span: tuple[float, float] | None = None  # of the upright axis, where panels are to be compared
+    event: float | None = None  # a thin upright line, which the caption explains
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from decpomdp.experiments.experiment import (
     distinct,
 )
 from decpomdp.experiments.figure1_claims import FORMS, claims
+from decpomdp.experiments.figure1_times import limit_words
 from decpomdp.experiments.judging import mean_of
 from decpomdp.experiments.published import FOLLOW, TRUNCATION, C, D
 
@@ -101,7 +102,13 @@ def rows(results: Results) -> list[Row]:
     """One row per fit."""
     keys = ("problem", "episodes", "steps", "follow", "form", "method", "seed")
     return [
-        {**{key: cell.settings[key] for key in keys}, "preset": cell.settings.get("nodes"), **result}
+        {
+            **{key: cell.settings[key] for key in keys},
+            "preset": cell.settings.get("nodes"),
+            "truncation": cell.settings.get("truncation"),
+            "limit": cell.settings["sweeps"],
+            **result,
+        }
         for cell, result in results
     ]
 
@@ -117,15 +124,17 @@ def tables(rows: Rows) -> list[Table]:
     header = ("K", "PBVI", "method", "|Z|", "value", "sd", "best", "likeliest choices", "sample size", "sweeps", "s")
     note = (
         "PBVI: probability with which it is followed. Sizes of EM are given, those of Dec-SBPR and DP are inferred "
-        "(mean over agents and seeds)."
+        "(mean over agents and seeds). "
     )
     found = []
     for form in distinct(rows, "form"):
-        lines = []
+        lines, ended = [], limit_words(chosen(rows, form=form), NAMES)
         for some in data_sets(chosen(rows, form=form)):
             keys = ((method, size) for method in NAMES for size in _presets(some, method))
             lines += [_line(chosen(some, method=method, preset=size)) for method, size in keys]
-        found.append(Table(f"Sizes given and inferred, {FORMS[form]}", header, tuple(lines), note))
+        found.append(
+            Table(f"Sizes given and inferred, {FORMS[form]}", header, tuple(lines), f"{note}Convergence: {ended}")
+        )
     return found
 
 
@@ -149,8 +158,9 @@ def pictures(rows: Rows) -> list[Picture]:
     caption = (
         "Mars rovers from semi-random episodes: value (as printed, and with normalised ratios) and time of EM with a "
         "given number of nodes, of Dec-SBPR and of DP, whose sizes are inferred. Last column: the other reading of "
-        "0.3. Error bars and bands: one standard deviation over seeds."
+        "0.3. Error bars and bands: one standard deviation over seeds. Sizes and times are on logarithmic axes. "
     )
+    caption += f"Convergence, as printed: {limit_words(chosen(rows, form='printed'), NAMES)}"
     return [Picture("figure1", caption, tuple(lines))]
 
 
@@ -172,7 +182,7 @@ def _panel(some: Rows, key: str, up: str) -> Panel:
         m = mean_of(column(chosen(some, method=method), key))
         curves.append(Curve(NAMES[method], (x[0], x[-1]), (m.value,) * 2, (m.spread,) * 2, "level"))
     title = f"K = {some[0]['episodes']}, PBVI {some[0]['follow']:g}" if key == "value" else ""
-    return Panel(title, "|Z| of EM", up, tuple(curves), from_zero=key != "value")
+    return Panel(title, "|Z| of EM", up, tuple(curves), logarithmic=key != "value", across_logarithmic=True)
 
 
 EXPERIMENT = Experiment(

@@ -1,6 +1,6 @@
 """Every table and figure of the paper: cells, data, figures, and what there is to say about them.
 
-OUT/cells/     one file per finished cell; never computed again
+OUT/cells/     one file per finished cell, with the code that made it; never computed again
 OUT/data/      NAME.parquet: the rows of every experiment
 OUT/figures/   PNG and SVG
 OUT/index.html the page, index.md the same as Markdown (made by the room `report`)
@@ -8,6 +8,7 @@ OUT/index.html the page, index.md the same as Markdown (made by the room `report
 
 import importlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from decpomdp.experiments.cells import Cell, content_of, results_of
 from decpomdp.experiments.crew import Tell, run_cells
 from decpomdp.experiments.drawing import draw, pyplot
 from decpomdp.experiments.experiment import Claim, Experiment, Picture, Table
+from decpomdp.experiments.origin import codes_of, made_words, reused_words
 from decpomdp.io.files import in_words, write_bytes
 from decpomdp.io.run_folder import check_all_links
 from decpomdp.io.runs import write_trace
@@ -38,6 +40,7 @@ class Shown:
     tables: list[Table]
     pictures: list[Picture]
     claims: list[Claim]
+    codes: Mapping[str, int]  # how many cells were made by which code
 
 
 def names_of(name: str) -> tuple[str, ...]:
@@ -103,4 +106,18 @@ def shown(folder: Path, name: str, effort: Any) -> Shown | None:
     for picture in pictures:
         draw(picture, folder / "figures")
     tables, claims = experiment.tables(rows), experiment.claims(rows)
-    return Shown(experiment, effort.seeds, len(results), tables, pictures, claims)
+    codes = codes_of(folder, [cell for cell, _ in results])
+    return Shown(experiment, effort.seeds, len(results), tables, pictures, claims, codes)
+
+
+def reused(folder: Path, names: Sequence[str], efforts: Efforts) -> str | None:
+    """One line when finished cells are about to be used that other code made; None if there are none."""
+    return reused_words(codes_of(folder, cells_of(names, efforts)))
+
+
+def made_with(shown: Sequence[Shown]) -> str:
+    """One line: with which code the cells of a page were made."""
+    codes: Counter[str] = Counter()
+    for each in shown:
+        codes.update(each.codes)
+    return made_words(dict(codes.most_common()))

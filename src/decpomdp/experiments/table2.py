@@ -12,7 +12,7 @@ from typing import Any
 from decpomdp.core.fit import Row
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import Experiment, Picture, Results, Rows, Table, chosen, column, distinct
-from decpomdp.experiments.judging import mean_of, size_verdict, verdict
+from decpomdp.experiments.judging import ROUNDED, mean_of, size_verdict, verdict
 from decpomdp.experiments.published import METHODS, PROBLEMS, TABLE2
 from decpomdp.experiments.table2_claims import claims, summary
 
@@ -29,7 +29,6 @@ ABOUT = (
     "run with one seed."
 )
 PLANNERS = ("periem", "fb-hsvi")
-ROUNDED = 0.0051  # published values have two digits
 
 
 @dataclass(frozen=True, slots=True)

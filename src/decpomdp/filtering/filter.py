@@ -43,10 +43,9 @@ def tables_of(team: Team, n: int) -> Tables:
     initial = np.tile(controller.initial, (1 + symbols, 1))
     if controller.initial_given is not None:
         initial[1:] = controller.initial_given
-    move = np.ascontiguousarray(controller.transition.transpose(1, 2, 0, 3).reshape(-1, z, z))
-    return Tables(
-        initial, np.ascontiguousarray(controller.action.T), move, np.ascontiguousarray(move.transpose(0, 2, 1))
-    )
+    # copies, also of what is in order already: kernels are compiled once for arrays that may be written to
+    move = np.array(controller.transition.transpose(1, 2, 0, 3).reshape(-1, z, z), order="C")
+    return Tables(initial, np.array(controller.action.T, order="C"), move, np.array(move.transpose(0, 2, 1), order="C"))
 
 
 Filtered = tuple[NDArray[np.floating], NDArray[np.floating]]  # alpha [slot, i], 1 / p [slot]

@@ -34,13 +34,16 @@ from decpomdp.core.minimal import minimised
 from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range
 from decpomdp.interaction.mcem_state import Climb, McemState, go_on, state_of
 from decpomdp.interaction.sbpr_crowd_scale import affordable
-from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
+from decpomdp.interaction.sbpr_play import TIME, Finished, Ground, Tested, contested, tested
 from decpomdp.interaction.sbpr_starts import replays
 from decpomdp.rollouts import DenseSimulator
 
 Floats = NDArray[np.float64]
 
 FEWEST = 2  # episodes, updates and tests on a simulator that is too slow for more
+LAST = 2.0  # times the last iteration: with less time than that what was learned is tested
+REPLAYING = 1 / 3  # of the time, after which no more replays are tested
+JUDGED = 3  # teams in the test of what was learned: the best so far, its likeliest choices, the team itself
 TESTED = 10  # teams that are tested by the end of the first start: chance, the best replays, what was learned
 
 LIMITS: dict[str, tuple[float, float]] = {
@@ -114,14 +117,15 @@ def scaled(settings: McemSettings, ground: Ground, iterations: int | None, horiz
     """Smaller numbers, and shorter tests, where a simulator is too slow to finish one start (see `sbpr_crowd_scale`).
 
     A third each goes to the updates, to the replays and to the tests, so that even little time leads to a team that
-    was learned, and to a word about it. A model is played as the settings have it.
+    was learned, and to a word about it. A model whose steps are not counted is played as the settings have it.
     """
-    if isinstance(ground.simulator, DenseSimulator):
+    if isinstance(ground.simulator, DenseSimulator) and ground.limit is None:
         return settings
     length = ground.horizon(horizon, settings.learning_tail, settings.longest)
     chains = 2 * max(1, settings.nodes - 1)  # replays of one elite
     parts = settings.updates * settings.episodes, settings.elites * chains * settings.episodes, TESTED * settings.tests
-    episodes = affordable(ground, iterations, settings.episodes, length) / length
+    spent = affordable(ground, iterations, settings.episodes, length)
+    episodes = (1 - settings.random_share) * spent / length  # the rest is for random episodes, to begin with
     ratios = [episodes / len(parts) / part for part in parts]
     if min(ratios) >= 1:
         return settings
@@ -129,7 +133,7 @@ def scaled(settings: McemSettings, ground: Ground, iterations: int | None, horiz
     def fewer(number: int, ratio: float, least: int = FEWEST) -> int:
         return min(number, max(least, int(ratio * number)))
 
-    root = min(1.0, ratios[0]) ** 0.5  # fewer updates with fewer episodes each
+    root = min(1.0, max(1e-9, ratios[0])) ** 0.5  # fewer updates with fewer episodes each
     return replace(
         settings,
         episodes=fewer(settings.episodes, root),
@@ -162,6 +166,7 @@ class Mcem:
         self.trace: list[Row] = []
         self.iteration = self.start = self.failures = 0
         self.replayed: list[Team] = []
+        ground.heartbeat = self._show
 
     def run(self) -> str:
         """Start after start; says why it ended."""
@@ -182,6 +187,7 @@ class Mcem:
             self._judge(self._learnt(under_way))
         starts = self.starts()
         while self.failures < self.settings.patience:
+            self.ground.check()
             tables = next(starts)
             self.start += 1
             self._judge(self._learnt(Climb(0, tables, [np.zeros(table.move.shape) for table in tables])))
@@ -207,8 +213,11 @@ class Mcem:
         episodes = self.ground.play_some(uniform, chosen.random_episodes, chosen.nodes, chosen.random_share)
         seed = self.ground.seed()
         lengths = range(min(2, chosen.nodes), chosen.nodes + 1)
-        teams = [team for length in lengths for team in replays(episodes, length, chosen.elites)]
-        played = [tested(self.ground, team, chosen.episodes, self.testing, seed) for team in teams]
+        played: list[Tested] = []
+        for team in (team for length in lengths for team in replays(episodes, length, chosen.elites)):
+            played.append(tested(self.ground, team, chosen.episodes, self.testing, seed))
+            if self.ground.share() > REPLAYING:  # to make a team of thousands takes longer than to test it
+                break
         ordered = sorted(played, key=lambda one: -one.value)
         self._consider(*(one.team for one in ordered[:4]))
         return [one.team for one in ordered[: chosen.patience]]
@@ -234,8 +243,23 @@ class Mcem:
             self.keeper.offer(partial(state_of, self, Climb(number, tables, visits)))
             if self.iterations is not None and self.iteration >= self.iterations:
                 raise Finished("iterations")
-            tables = self.updated(tables, visits, number)
+            if number > 0 and not self._affords_update():
+                break
+            begin = self.ground.seconds()
+            try:
+                tables = self.updated(tables, visits, number)
+            except Finished as reason:
+                if str(reason) == TIME and number > 0:  # late or not: else it was for nothing
+                    self._judge(self.team(tables))
+                raise
+            if self.ground.left() < LAST * (self.ground.seconds() - begin):
+                break
         return self.team(tables)
+
+    def _affords_update(self) -> bool:
+        """Whether the steps are enough for an iteration and for the test without which it would be for nothing."""
+        more = self.settings.episodes * self.learning + JUDGED * self.settings.tests * self.testing
+        return self.ground.limit is None or self.ground.steps + more <= self.ground.limit
 
     def updated(self, tables: list[Tables], visits: list[Floats], number: int) -> list[Tables]:
         """One iteration, the number-th from this start: simulate, count, maximise. `visits` is added to."""
@@ -272,6 +296,7 @@ class Mcem:
         )
 
     def _maximised(self, n: int, tables: Tables, played: Lived) -> Tables:
+        self.ground.check()
         values = counted(played, n, tables, self.ground.discount, self.range)
         stride, least = self.settings.stride, self.settings.least
         return Tables._make(normalised(old, value, stride, least) for old, value in zip(tables, values, strict=True))
@@ -284,14 +309,17 @@ class Mcem:
 
     def _consider(self, *teams: Team) -> bool:
         """Test `teams` beside the best so far."""
-        seed = self.ground.seed()
-        best, *others = (
-            tested(self.ground, team, self.settings.tests, self.testing, seed) for team in (self.best.team, *teams)
-        )
+        known, tests, seed = self.best.team, self.settings.tests, self.ground.seed()
+        best, *others = contested(self.ground, [known, *teams], tests, self.testing, seed)
         winner = max(others, key=lambda one: one.value)
         better = winner.value > best.value
         self.best = winner if better else best
         return better
+
+    def _show(self) -> None:
+        """For whoever looks on, while something takes long."""
+        now: Row = {"phase": "working", "seconds": round(self.ground.seconds(), 3), "steps": self.ground.steps}
+        self.watch({"iteration": self.iteration, **now, "value": self.best.value, "error": self.best.error})
 
     def _record(self, rate: float) -> None:
         row: Row = {
@@ -305,4 +333,5 @@ class Mcem:
             "error": self.best.error,
         }
         self.trace.append(row)
+        self.ground.told()
         self.watch(row)

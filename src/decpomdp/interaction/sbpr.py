@@ -23,13 +23,16 @@ from decpomdp.core.fit import Row, Watch, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.minimal import minimised
 from decpomdp.engines.threads import serial_products
+from decpomdp.interaction.sbpr_crowd_scale import affordable
 from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
 from decpomdp.interaction.sbpr_round import Learner, Start
+from decpomdp.interaction.sbpr_scale import TEAMS, scaled
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import memories, replays
 from decpomdp.interaction.sbpr_state import KeptRound, SbprState, begun, go_on, state_of
 from decpomdp.io.runs import team_digest
 from decpomdp.learners import BayesFit, Prior, StickBreaking, TeamPosterior
+from decpomdp.rollouts import DenseSimulator
 
 
 def sbpr(
@@ -111,7 +114,10 @@ class Loop:
 
     def _afforded(self, settings: SbprSettings, learning: int) -> SbprSettings:
         """The settings to go by; `learning`: steps of an episode. Those given, unless they ask for too much."""
-        return settings
+        if isinstance(self.ground.simulator, DenseSimulator) and self.ground.limit is None:
+            return settings
+        steps = affordable(self.ground, self.iterations, settings.batch, learning)
+        return scaled(settings, steps, learning, self.testing)
 
     def run(self) -> str:
         """Learn; says why it ended."""
@@ -189,6 +195,8 @@ class Loop:
             self.keeper.offer(partial(state_of, self, number, 0, state))
             if self.iterations is not None and self.done >= self.iterations:
                 raise Finished("iterations")
+            if number > first and not self._affords_iteration():
+                break
             left = max(0.0, 1 - number / (chosen.sobering * iterations))
             optimism = chosen.quantile * left if start.optimistic else 0.0
             state, facts = self.learner.iterate(state, optimism, number >= chosen.settling)
@@ -197,6 +205,11 @@ class Loop:
         mean = posterior.mean()
         # DEPARTS: the paper's result is the posterior mean; here whichever of the two tests better
         return self._consider([mean.decided(), mean], posterior)
+
+    def _affords_iteration(self) -> bool:
+        """Whether the steps are enough for one more and for the test without which all would be for nothing."""
+        more = self.settings.batch * self.learner.horizon + TEAMS * self.settings.tests * self.testing
+        return self.ground.limit is None or self.ground.steps + more <= self.ground.limit
 
     def _belief(self, team: Team) -> TeamPosterior:
         """The posterior that a team alone would make."""

@@ -14,6 +14,7 @@ counts reach^d, because what happens much later is mostly the others' doing (gen
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ from decpomdp.learners.posterior import Counts
 from decpomdp.learners.rows import Floats
 
 ROOM = 40_000_000  # agent-steps of a window, at most: larger crowds keep fewer batches
+BLOCK = 64  # agents that are learned from between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,12 @@ class Learnt:
 
 
 class CrowdWindow:
-    """The last batches, oldest first."""
+    """The last batches, oldest first; `look` is called now and then while it learns, and may raise."""
 
-    def __init__(self, size: int, cap: float, reach: float, threads: int | None) -> None:
-        self.size, self.cap, self.reach, self.threads = size, cap, reach, threads
+    def __init__(
+        self, size: int, cap: float, reach: float, threads: int | None, look: Callable[[], None] = lambda: None
+    ) -> None:
+        self.size, self.cap, self.reach, self.threads, self.look = size, cap, reach, threads, look
         self.batches: deque[Episodes] = deque()
         self.known: deque[Floats] = deque()
 
@@ -72,7 +76,11 @@ class CrowdWindow:
         def agent(n: int) -> tuple[Counts, Counts, Floats]:
             return counted(batches, seen, judged.gains, tables_of(behaviour, n), n, self.cap, self.reach)
 
-        found = engine.run(agent, len(behaviour.agents), self.threads)
+        found: list[tuple[Counts, Counts, Floats]] = []
+        for first in range(0, len(behaviour.agents), BLOCK):
+            self.look()
+            count = min(BLOCK, len(behaviour.agents) - first)
+            found += engine.run(lambda k, first=first: agent(first + k), count, self.threads)  # type: ignore[misc]
         visits, gains, sizes = (list(part) for part in zip(*found, strict=True))
         smallest = float(np.min(np.array(sizes)))
         count = sum(batch.count for batch in batches)

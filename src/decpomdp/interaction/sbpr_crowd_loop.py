@@ -16,8 +16,8 @@ from decpomdp.interaction.explore import Exploration
 from decpomdp.interaction.sbpr import Loop
 from decpomdp.interaction.sbpr_crowd import CrowdRound, CrowdWindow, Learnt
 from decpomdp.interaction.sbpr_crowd_alike import learn_own, play_own, shares
-from decpomdp.interaction.sbpr_crowd_scale import affordable, scaled
-from decpomdp.interaction.sbpr_play import Finished, Ground
+from decpomdp.interaction.sbpr_crowd_scale import Spent, affordable, afforded_batch, scaled
+from decpomdp.interaction.sbpr_play import TIME, Finished, Ground, contested
 from decpomdp.interaction.sbpr_round import Learner, Start
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import by_action, counts_of
@@ -36,31 +36,39 @@ class CrowdLearner:
     def __init__(self, learner: Learner) -> None:
         self.learner, self.ground, self.settings = learner, learner.ground, learner.settings
         self.alike = False
+        self.batch = self.settings.crowd_batch
+        self.spent = Spent(self.batch, 0.0, 0.0)  # of the last iteration
 
     def begin(self, start: Start) -> CrowdRound:
         """The counts of a start. Larger batches show a node more often: exploration is to last as many of them."""
         chosen = self.settings
         self.alike = shares(self.ground, start.team)
         counts = counts_of(start.team, start.softness, chosen.strength, self.ground.shown)
-        lasting = chosen.exploration * chosen.crowd_batch * (len(counts) if self.alike else 1) / chosen.batch
+        lasting = chosen.exploration * self.batch * (len(counts) if self.alike else 1) / chosen.batch
         exploration = Exploration.begin(lasting, [c.nodes for c in counts], start.rate)
-        window = CrowdWindow(chosen.crowd_window, chosen.cap, chosen.crowd_reach, self.ground.threads)
+        look = self.ground.check
+        window = CrowdWindow(chosen.crowd_window, chosen.cap, chosen.crowd_reach, self.ground.threads, look)
         return CrowdRound(counts, exploration, window)
 
     def iterate(self, state: CrowdRound, drop: bool) -> tuple[CrowdRound, Row]:
         """Collect a batch, learn from it; `drop` empty nodes."""
+        begin = self.ground.seconds()
         posterior = self.learner.posterior(state.counts)
+        self.ground.beat()
         behaviour = state.exploration.behaviour(self.learner.whole(posterior))
+        ready = self.ground.seconds()
         play = play_own if self.alike else Ground.play
-        episodes = play(self.ground, behaviour, self.settings.crowd_batch, self.learner.horizon)
+        episodes = play(self.ground, behaviour, self.batch, self.learner.horizon)
         state.window.add(episodes)
         learnt = learn_own(state.window, behaviour) if self.alike else state.window.learn(behaviour)
+        on_batch = self.ground.seconds() - ready
         counts = self._stepped(state.counts, learnt)
         new_visits = [visited.visits.sum(axis=1) * episodes.count / learnt.episodes for visited in learnt.visits]
-        facts = _facts(posterior, learnt, state.exploration.mean_rate(new_visits), self.settings.crowd_batch)
+        facts = _facts(posterior, learnt, state.exploration.mean_rate(new_visits), self.batch)
         exploration = state.exploration.after(new_visits)
         if drop:
             counts, exploration = self.learner.dropped(counts, exploration)
+        self.spent = Spent(self.batch, on_batch, self.ground.seconds() - begin - on_batch)
         return CrowdRound(counts, exploration, state.window), facts
 
     def _stepped(self, counts: list[Counts], learnt: Learnt) -> list[Counts]:
@@ -74,10 +82,14 @@ class CrowdLoop(Loop):
     """Rounds from the start and then from the best team, until several were no better."""
 
     def _afforded(self, settings: SbprSettings, learning: int) -> SbprSettings:
+        if self.ground.time_limit is not None:
+            self.watch({"phase": "preparing", "iteration": 0, "seconds": 0.0, "steps": 0})  # thousands take seconds
         steps = affordable(self.ground, self.iterations, settings.crowd_batch, learning)
         return scaled(settings, steps, learning, self.testing)
 
     def _starts(self) -> list[Start]:
+        self.ground.heartbeat = self._show
+        self.crowd = CrowdLearner(self.learner)
         return self.starts()
 
     def starts(self) -> list[Start]:
@@ -101,7 +113,7 @@ class CrowdLoop(Loop):
 
     def _crowd_round(self, start: Start) -> None:
         """Iterations with a test now and then, until several tests in a row have found nothing better."""
-        chosen, learner = self.settings, CrowdLearner(self.learner)
+        chosen, learner = self.settings, self.crowd
         state, number, failures = begun(self, learner.begin, start)
         while failures < chosen.crowd_patience:
             self.keeper.offer(partial(state_of, self, number, failures, state))
@@ -109,25 +121,49 @@ class CrowdLoop(Loop):
                 if number % chosen.crowd_pause:  # what came after the last test is to count too
                     self._better(state.counts)
                 raise Finished("iterations")
-            left = self.ground.left()
-            state, facts = learner.iterate(state, number >= chosen.settling)
+            begin = self.ground.seconds()
+            try:
+                state, facts = learner.iterate(state, number >= chosen.settling)
+            except Finished as reason:
+                if str(reason) == TIME and number % chosen.crowd_pause:  # late or not: else it was for nothing
+                    self._better(state.counts)
+                raise
             number += 1
             self._record(facts)
-            over = self.ground.left() < LAST * (left - self.ground.left())  # no time for an iteration and a test
-            if over:
-                self.ground.time_limit = None  # late or not: without a test all was for nothing
+            self.ground.told()
+            if self.ground.left() < LAST * (self.ground.seconds() - begin):  # no time for an iteration and a test
                 self._better(state.counts)
-                raise Finished("time limit")
+                raise Finished(TIME)
+            self._resize(learner)
             if number % chosen.crowd_pause == 0:
                 failures = 0 if self._better(state.counts) else failures + 1
 
+    def _resize(self, learner: CrowdLearner) -> None:
+        """The next batch, where time is the only limit: then alone results may depend on the clock."""
+        limit, counted = self.ground.time_limit, (self.ground.limit, self.iterations)
+        if limit is not None and counted == (None, None):
+            learner.batch = afforded_batch(self.settings, learner.spent, limit)
+
     def _better(self, counts: list[Counts]) -> bool:
-        """Test what these counts say; the last row of the trace tells the result."""
-        before, posterior = self.wins, self.learner.posterior(counts)
+        """Test what these counts say beside the best so far; the last row of the trace tells the result."""
+        posterior = self.learner.posterior(counts)
+        self.ground.beat()
         mean: Team = posterior.mean()
-        self._consider([mean.decided(), mean], posterior)
+        teams = [self.best.team, mean.decided(), mean]
+        self.ground.beat()
+        best, *others = contested(self.ground, teams, self.settings.tests, self.testing, self.ground.seed())
+        winner = max(others, key=lambda one: one.value)
+        better = winner.value > best.value
+        self.best = winner if better else best
+        if better:
+            self.posterior, self.wins = posterior, self.wins + 1
         self.trace[-1] = {**self.trace[-1], "value": self.best.value, "error": self.best.error}
-        return self.wins > before
+        return better
+
+    def _show(self) -> None:
+        """For whoever looks on, while an iteration takes long."""
+        now: Row = {"phase": "working", "seconds": round(self.ground.seconds(), 3), "steps": self.ground.steps}
+        self.watch({"iteration": self.done, **now, "value": self.best.value, "error": self.best.error})
 
 
 def _facts(posterior: TeamPosterior, learnt: Learnt, rate: float, episodes: int) -> Row:

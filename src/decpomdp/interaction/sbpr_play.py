@@ -1,20 +1,30 @@
 """Playing against limits: every episode that the loop or MCEM plays is asked for here, counted and seeded.
 
 The time, the joint steps or the iterations may run out; `Finished` then ends the learning. Steps are checked before
-they are played, so what is done with them is a function of the seed alone.
+they are played, so what is done with them is a function of the seed alone. Time is looked at between the pieces of a
+batch and of a test too: a piece of thousands of agents is a few episodes. A test that runs out of time is decided by
+the pieces that were played; a batch that does is dropped.
 """
 
 import json
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
 from decpomdp.interaction.arena import check_rewards
-from decpomdp.rollouts import as_simulator, simulate
+from decpomdp.rollouts import as_simulator, stream
+
+Floats = NDArray[np.float64]
 
 PIECE = 2000  # episodes played between two looks at the clock
+TIME = "time limit"  # why it ended
+TESTING = 1 / 8  # of the time limit, that one test may take ...
+GRACE = 0.05  # ... and at the end of it even if it is over
+PAUSE = 3.0  # seconds without news after which the heartbeat is called
 
 
 class Finished(Exception):  # noqa: N818 - it is no error
@@ -49,6 +59,8 @@ class Ground:
         self.rng = np.random.default_rng(seed)
         self.steps = 0
         self.shown = self.simulator.reset(1, seed) is not None
+        self.heartbeat: Callable[[], None] = lambda: None  # for whoever looks on
+        self._beaten = monotonic()
 
     @property
     def discount(self) -> float:
@@ -76,20 +88,49 @@ class Ground:
         """Seconds until the time limit."""
         return float("inf") if self.time_limit is None else self.time_limit - self.seconds()
 
+    def share(self) -> float:
+        """Part of the time that is used up; 0 when it is not limited."""
+        return 0.0 if not self.time_limit else self.seconds() / self.time_limit
+
     def check(self, more: int = 0) -> None:
-        """Raise Finished when the time is up or `more` steps are too many."""
+        """Raise Finished when the time is up or `more` steps are too many; let the heart beat."""
+        self.check_steps(more)
+        if self.time_limit is not None and self.seconds() >= self.time_limit:
+            raise Finished(TIME)
+        self.beat()
+
+    def check_steps(self, more: int) -> None:
+        """Raise Finished when `more` steps are too many."""
         if self.limit is not None and self.steps + more > self.limit:
             raise Finished("steps")
-        if self.time_limit is not None and self.seconds() >= self.time_limit:
-            raise Finished("time limit")
+
+    def beat(self) -> None:
+        """Tell whoever looks on that the work goes on, if it was a while ago."""
+        if monotonic() - self._beaten > PAUSE:
+            self.told()
+            self.heartbeat()
+
+    def told(self) -> None:
+        """There was news just now."""
+        self._beaten = monotonic()
 
     def play(self, team: Team, episodes: int, horizon: int, seed: int | None = None) -> Episodes:
         """Episodes of `team`, within the limits."""
         self.check(episodes * horizon)
-        played = simulate(self.simulator, team, episodes, horizon, self.seed() if seed is None else seed, self.threads)
-        self.steps += played.steps
-        check_rewards(self.simulator.name, played.rewards)
-        return played
+        key = self.seed() if seed is None else seed
+        parts, count = list[Episodes](), 0
+        for part in stream(self.simulator, team, episodes, horizon, key, self.threads):
+            parts.append(part)
+            self.counted(part)
+            count += part.count
+            if count < episodes:
+                self.check()
+        return concatenate(parts)
+
+    def counted(self, part: Episodes) -> None:
+        """Count the steps of episodes that were played, and look at their rewards."""
+        self.steps += part.steps
+        check_rewards(self.simulator.name, part.rewards)
 
     def play_some(self, team: Team, episodes: int, horizon: int, share: float) -> Episodes:
         """Up to `episodes` episodes, fewer when they would use up more than `share` of the limits; at least a piece."""
@@ -127,5 +168,30 @@ class Tested:
 
 def tested(ground: Ground, team: Team, episodes: int, horizon: int, seed: int) -> Tested:
     """Play `team`; the same seed gives repeatable simulators the same chance for every team."""
-    returns = ground.play(team, episodes, horizon, seed).returns()
+    return _told(team, [ground.play(team, episodes, horizon, seed).returns()])
+
+
+def contested(ground: Ground, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
+    """Test `teams` on the same episodes, a piece of each by turns.
+
+    When time is limited, a test takes no more than a share of it: the pieces that all have played then decide. At least
+    one piece is played, and some time may be used beyond the limit: without a test all would be for nothing.
+    """
+    ground.check_steps(len(teams) * episodes * horizon)
+    limit = np.inf if ground.time_limit is None else ground.time_limit
+    until = ground.seconds() + max(GRACE * limit, min(ground.left(), TESTING * limit))
+    returns: list[list[Floats]] = [[] for _ in teams]
+    playing = [stream(ground.simulator, team, episodes, horizon, seed, ground.threads) for team in teams]
+    for parts in zip(*playing, strict=True):
+        for own, part in zip(returns, parts, strict=True):
+            ground.counted(part)
+            own.append(part.returns())
+        if ground.seconds() >= until:
+            break
+        ground.beat()
+    return [_told(team, own) for team, own in zip(teams, returns, strict=True)]
+
+
+def _told(team: Team, parts: list[Floats]) -> Tested:
+    returns = np.concatenate(parts)
     return Tested(team, float(returns.mean()), float(returns.std() / np.sqrt(len(returns))))

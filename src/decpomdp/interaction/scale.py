@@ -25,7 +25,7 @@ SHARE = 1 / 120  # of all steps, for one full core step
 CONTEST = 1 / 2000  # of all steps, for one heat of a contest between neighbours
 FEW_NODES = 12  # per agent: controllers are to be read by people
 MANY_NODES = 24  # for who waits long enough that the last thousandth of the value matters
-LONG = 3e9  # steps from which on that is so: some minutes of a compiled model
+LONG = 6e9  # steps from which on that is so: some minutes of a compiled model, whatever the machine
 YOUNG = 1 / 3  # of a long search, in which hops keep to few nodes: large machines are hard to improve
 LOOKS = 2  # more looks of a test in a long search ...
 FINER = 4.0  # ... which can then see gains so many times smaller
@@ -104,7 +104,7 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
     hop_episodes = max(round(EPISODES * fewer), round(settings.hop_episodes * ratio ** (2 / 3)))
     first = max(round(50 * fewer), round(settings.first_test * ratio**0.5))
     long = steps >= LONG
-    bolder = min(BOLDER, steps / LONG) if long else 1.0
+    bolder = min(BOLDER, 2 * steps / LONG) if long else 1.0
     looks, smallest = (LOOKS, settings.smallest_gain / FINER) if long else (0, settings.smallest_gain)
     affordable_looks = 1 + np.log(max(1.0, steps * LAST / (first * testing))) / np.log(4)
     return Sizes(
@@ -127,7 +127,7 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
         fold_episodes=max(round(200 * poor), 10, round(4000 * ratio)),
         race_episodes=max(round(20 * fewer), round(200 * ratio**0.5)),
         mutants=max(4, round(64 * fewer)),
-        contest=steps * CONTEST,
+        contest=steps * CONTEST if long else 0.0,
         stages=Stages(first, int(min(settings.stages + looks, affordable_looks)), testing, settings.certain, smallest),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from decpomdp.core import FormatError
 from decpomdp.io.files import words
+from decpomdp.io.opening import parquet
 
 MARK = b"PAR1"  # how every Parquet file begins and ends
 
@@ -20,7 +21,6 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
     `columns` are those that were wanted.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     failures = (pa.ArrowException, OSError, ValueError, MemoryError)
     try:
@@ -29,8 +29,8 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
     except failures:  # no such file, a folder
         return FormatError(source, None, f"cannot be read as {what}: {words(error)}")
     try:
-        with pa.OSFile(source, "rb") as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
-            said = _place(parquet, columns, failures)
+        with parquet(source) as found:
+            said = _place(found, columns, failures)
     except failures:
         said = f"cannot be read as {what}: {_end(size, begins)}"
     return FormatError(source, None, said or f"cannot be read as {what}: {words(error)}")
@@ -43,23 +43,23 @@ def _end(size: int, begins: bool) -> str:
     return f"it is cut off or damaged at its end ({size} bytes are there), and no row can be read without that"
 
 
-def _place(parquet: Any, columns: Sequence[str], failures: tuple[type[Exception], ...]) -> str:
+def _place(found: Any, columns: Sequence[str], failures: tuple[type[Exception], ...]) -> str:
     """The first rows and column that cannot be read; nothing if all can, one by one."""
     first = 0
-    for group in range(parquet.num_row_groups):
-        count = parquet.metadata.row_group(group).num_rows
+    for group in range(found.num_row_groups):
+        count = found.metadata.row_group(group).num_rows
         for name in columns:
-            got = _wrong(parquet, group, name, failures)
+            got = _wrong(found, group, name, failures)
             if got:
                 return f"rows {first} to {first + count - 1}, column {name}: expected readable values, got {got}"
         first += count
     return ""
 
 
-def _wrong(parquet: Any, group: int, name: str, failures: tuple[type[Exception], ...]) -> str:
+def _wrong(found: Any, group: int, name: str, failures: tuple[type[Exception], ...]) -> str:
     """What is wrong with one column of one group; nothing if it can be read."""
     try:
-        part = parquet.read_row_group(group, columns=[name])
+        part = found.read_row_group(group, columns=[name])
     except failures:
         return "a damaged page"
     try:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from decpomdp.core.errors import FormatError
+from decpomdp.io.opening import opened
 
 PIECE = 1 << 20  # bytes read, unpacked and decoded at a time
 GZIP = b"\x1f\x8b"
@@ -90,7 +91,7 @@ def lines_of_file(path: str | os.PathLike[str], limits: Limits) -> Lines:
     """The lines of a file, gzipped or not. Its content is held, so that pipes can be read too."""
     source = os.fsdecode(path)
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             unpacked = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file
             content = _read(unpacked, source, limits)
     except FormatError:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from decpomdp.core import NO_OBSERVATION, Agent, FormatError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
+from decpomdp.io.opening import check_rows, parquet
 
 COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
+MOST_LABELS = 2**15  # symbols are kept in 16 bits
 
 
 class Columns(NamedTuple):
@@ -28,13 +30,13 @@ class Columns(NamedTuple):
     def load(cls, path: FilePath) -> "Columns":
         """The table in the file at `path`, not yet checked beyond the names of its columns."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         source = path_of(path)
         try:
-            with pa.OSFile(source, "rb") as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
-                _check_names(parquet.schema_arrow.names, source)
-                table = parquet.read(columns=list(COLUMNS))
+            with parquet(source) as found:
+                _check_names(found.schema_arrow.names, source)
+                check_rows(found, COLUMNS, source)
+                table = found.read(columns=list(COLUMNS))
             table.validate(full=True)
             metadata = {key.decode(): value for key, value in (table.schema.metadata or {}).items()}
         except FormatError:
@@ -65,9 +67,9 @@ class Columns(NamedTuple):
         first = np.zeros(len(values), bool)
         first[offsets[:-1]] = True
         for n, agent in enumerate(agents):
-            unseen = values[:, n] == NO_OBSERVATION
-            wrong = (unseen & ~first) | (values[:, n] < NO_OBSERVATION) | (values[:, n] >= len(agent.observations))
-            expected = f"a number from 0 to {len(agent.observations) - 1} (null only at t = 0)"
+            unseen, most = values[:, n] == NO_OBSERVATION, min(len(agent.observations), MOST_LABELS) - 1
+            wrong = (unseen & ~first) | (values[:, n] < NO_OBSERVATION) | (values[:, n] > most)
+            expected = f"a number from 0 to {most} (null only at t = 0)"
             self._refuse(wrong, f"observation, agent {agent.name}", expected, values[:, n], missing[:, n])
         return values.astype(np.int16)
 
@@ -75,8 +77,9 @@ class Columns(NamedTuple):
         """[r, n]"""
         values, missing = self._lists("action", len(agents))
         for n, agent in enumerate(agents):
-            wrong = missing[:, n] | (values[:, n] < 0) | (values[:, n] >= len(agent.actions))
-            expected = f"a number from 0 to {len(agent.actions) - 1}"
+            most = min(len(agent.actions), MOST_LABELS) - 1
+            wrong = missing[:, n] | (values[:, n] < 0) | (values[:, n] > most)
+            expected = f"a number from 0 to {most}"
             self._refuse(wrong, f"action, agent {agent.name}", expected, values[:, n], missing[:, n])
         return values.astype(np.int16)
 

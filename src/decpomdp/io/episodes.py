@@ -25,33 +25,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputError, checks
+from decpomdp.core import NO_OBSERVATION, Agent, Episodes, InputError, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
-from decpomdp.io.episode_columns import COLUMNS, Columns
-from decpomdp.io.episode_digest import DIGEST_KEY, Digest, digest_of
-from decpomdp.io.files import FilePath, from_json, in_words, path_of, replacing
-from decpomdp.io.kinds import KEY, conversion
+from decpomdp.io.episode_columns import COLUMNS
+from decpomdp.io.episode_digest import DIGEST_KEY, Digest
+from decpomdp.io.episode_stages import EPISODES_FORMAT, About, AgentLabels, stages_of_episodes
+from decpomdp.io.files import FilePath, in_words, path_of, replacing
+from decpomdp.io.kinds import KEY
+from decpomdp.io.stages import made
 
-EPISODES_FORMAT = "decpomdp-episodes/1"
 GROUP = 2**17  # rows that are compressed and written together: what a writer holds in memory
 PARTS = 256  # tables that wait for a full group before they are joined: many small ones take more than their rows
-
-
-class _AgentLabels(msgspec.Struct, forbid_unknown_fields=True):
-    name: str
-    actions: tuple[str, ...]
-    observations: tuple[str, ...]
-
-
-class _About(msgspec.Struct, forbid_unknown_fields=True):
-    format: str
-    agents: list[_AgentLabels]
-    discount: float
-    name: str
-    facts: dict[str, str]
-    software: str
 
 
 def write_episodes(episodes: Episodes, path: FilePath) -> None:
@@ -122,9 +108,9 @@ class EpisodeWriter:
         self.agents = team_of_agents(agents)
         self.discount = checked_discount(discount)
         self.count = 0  # episodes so far
-        labels = [_AgentLabels(agent.name, agent.actions, agent.observations) for agent in self.agents]
+        labels = [AgentLabels(agent.name, agent.actions, agent.observations) for agent in self.agents]
         told = dict(checked_facts({} if facts is None else facts))
-        self._about = _About(EPISODES_FORMAT, labels, self.discount, checks.line("name", name), told, _software())
+        self._about = About(EPISODES_FORMAT, labels, self.discount, checks.line("name", name), told, _software())
         self._stack = ExitStack()
         self._writer: Any = None
         self._waiting: list[Any] = []  # tables not yet written
@@ -218,58 +204,7 @@ def read_episodes(path: FilePath) -> Episodes:
     ...     dp.read_episodes(f"{folder}/episodes.parquet").count
     10
     """
-    source = path_of(path)
-    other = conversion(source)
-    if other is not None:
-        raise FormatError(source, None, f"expected an episodes file, {other}")
-    columns = Columns.load(source)
-    about = _read_about(columns.metadata.get(KEY), source)
-    episodes = _episodes(columns, about)
-    _check_digest(columns, episodes)
-    return episodes
-
-
-def _episodes(columns: Columns, about: _About) -> Episodes:
-    try:
-        agents = team_of_agents(Agent(agent.name, agent.actions, agent.observations) for agent in about.agents)
-        offsets = columns.offsets()
-        return Episodes(
-            agents=agents,
-            offsets=offsets,
-            observations=columns.observations(agents, offsets),
-            actions=columns.actions(agents),
-            behaviour=columns.behaviour(agents),
-            rewards=columns.rewards(),
-            discount=about.discount,
-            terminated=columns.terminated(offsets),
-            name=about.name,
-            facts=about.facts,
-        )
-    except InputError as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(columns.source, None, f"metadata: {error}") from None
-
-
-def _check_digest(columns: Columns, episodes: Episodes) -> None:
-    """Refuse what was changed since it was written; files of other tools and of earlier versions have no digest."""
-    told = columns.metadata.get(DIGEST_KEY)
-    if told is not None and told.decode(errors="replace") != digest_of(episodes, columns.metadata[KEY]):
-        raise FormatError(
-            columns.source,
-            None,
-            "expected the rows and metadata that were written, got others: the file was changed or damaged "
-            f'(if the change is meant, leave the metadata "{DIGEST_KEY}" out)',
-        )
-
-
-def _read_about(data: bytes | None, source: str) -> _About:
-    if data is None:
-        raise FormatError(source, None, f'metadata: expected agents, labels and discount under "{KEY}", got nothing')
-    try:
-        return from_json(data, _About, source, EPISODES_FORMAT)
-    except FormatError as error:
-        raise FormatError(source, None, f"metadata: {error.message}") from None
+    return made(stages_of_episodes(path))
 
 
 def _software() -> str:
@@ -279,7 +214,7 @@ def _software() -> str:
         return "decpomdp"
 
 
-def _schema(agents: int, about: _About) -> Any:
+def _schema(agents: int, about: About) -> Any:
     import pyarrow as pa
 
     types = (

@@ -9,19 +9,26 @@ what cannot be read.
 import json
 import math
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
 from decpomdp.core.checks import kind_of
 from decpomdp.core.errors import FormatError, InputError
+from decpomdp.io.opening import opened
 
 Document = TypeVar("Document")
 FilePath = str | os.PathLike[str]
 PIECE = 1 << 20  # bytes read at a time
+NESTING = 32  # levels of lists and objects in JSON: our files have seven
+ESCAPED, QUOTED = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"?')
+NO_SIGNS = bytes(set(range(256)) - set(b'[]{}"'))  # what neither opens nor closes anything
+OPENING = ord("[")
 _parts: set[Path] = set()  # temporary files that are being written
 
 
@@ -93,7 +100,7 @@ def read_bytes(path: FilePath, limit: int) -> bytes:
     """The whole content of the file at `path`; a file of more than `limit` bytes is refused."""
     source = path_of(path)
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             data = bytearray()
             while len(data) <= limit and (piece := file.read(PIECE)):  # asked for all at once, it would take the limit
                 data += piece
@@ -129,6 +136,8 @@ def from_json(data: bytes, kind: type[Document], source: str, known: str) -> Doc
 
 
 def _parse(data: bytes, source: str) -> Any:
+    if _too_deep(data):
+        raise FormatError(source, None, f"expected at most {NESTING} levels of nesting, got more")
     try:
         # parse_int: every number of our files is a float, and a whole number may have any number of digits
         return json.loads(
@@ -138,10 +147,21 @@ def _parse(data: bytes, source: str) -> Any:
         raise FormatError(source, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from None
     except UnicodeDecodeError as error:
         raise FormatError(source, None, f"expected UTF-8 text, got another byte at position {error.start}") from None
-    except RecursionError:
-        raise FormatError(source, None, "expected a few levels of nesting, got too many to read") from None
     except _RefusedError as error:
         raise FormatError(source, None, str(error)) from None
+
+
+def _too_deep(data: bytes) -> bool:
+    """Whether a text of JSON has more levels of lists and objects than any of ours.
+
+    Counted before it is parsed: how many levels a parser can take depends on how deep its caller is, and so would what
+    is said of the file.
+    """
+    plain = ESCAPED.sub(b"", data) if b"\\" in data else data
+    signs = plain.translate(None, delete=NO_SIGNS)  # quickly: most of a large file are numbers
+    steps = QUOTED.sub(b"", signs).translate(bytes.maketrans(b"{}", b"[]"))
+    levels = accumulate(1 if sign == OPENING else -1 for sign in steps)
+    return any(level > NESTING for level in levels)
 
 
 class _RefusedError(Exception):

@@ -8,6 +8,7 @@ minari    the folder of a Minari dataset
 from pathlib import Path
 
 from decpomdp.io.files import FilePath, path_of
+from decpomdp.io.opening import parquet
 
 KINDS = ("episodes", "long", "minari")
 KEY = "decpomdp"  # of the metadata of an episodes file
@@ -70,11 +71,10 @@ def _is_folder(source: str) -> bool:
 def _has_column(source: str, column: str) -> bool:
     """Whether a Parquet file has this column and is not ours; a file that cannot be read has not."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with pa.OSFile(source, "rb") as file, pq.ParquetFile(file) as parquet:
-            schema = parquet.schema_arrow
+        with parquet(source) as found:
+            schema = found.schema_arrow
             return column in schema.names and KEY.encode() not in (schema.metadata or {})
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError):  # a FormatError too: it is a pipe
         return False

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError
-from decpomdp.io.files import FilePath, path_of, words
+from decpomdp.io.files import FilePath, path_of, read_bytes, words
 from decpomdp.io.minari_spaces import labels_of, symbols_of
 
+LIMIT = 2**24  # bytes of a metadata.json
 FORMATS = ("hdf5", "arrow", "parquet")
 
 
@@ -101,8 +102,10 @@ def _about(source: str) -> tuple[Path, dict[str, Any]]:
     if folder is None:
         raise FormatError(source, None, "expected the folder of a Minari dataset (with metadata.json), got another")
     try:
-        about = json.loads((folder / "metadata.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        about = json.loads(read_bytes(folder / "metadata.json", LIMIT).decode())
+    except FormatError as error:
+        raise FormatError(source, None, f"metadata.json: {error.message}") from None
+    except (ValueError, RecursionError) as error:
         raise FormatError(source, None, f"metadata.json: {words(error)}") from None
     if not isinstance(about, dict) or about.get("data_format") not in FORMATS:
         raise FormatError(source, None, f"metadata.json: expected data_format to be one of {', '.join(FORMATS)}")

@@ -113,6 +113,8 @@ def check_links(folder: Path) -> None:
     for place in (folder / name for name in OWN):
         if place.is_symlink() and os.path.dirname(os.path.realpath(place)) != home:
             raise InputError(f"{place}: expected a file of the run, got a link that leads out of its folder")
+        if place.exists() and not place.is_file():  # a pipe would be waited for
+            raise InputError(f"{place}: expected a file of the run, got a folder, a pipe or a device")
 
 
 def check_all_links(folder: Path) -> None:

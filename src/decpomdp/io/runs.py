@@ -23,6 +23,7 @@ import msgspec
 from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
 from decpomdp.io.episode_digest import digest_of as episode_digest
 from decpomdp.io.files import finite, from_json, path_of, read_bytes, replacing, words, write_bytes
+from decpomdp.io.opening import check_rows, parquet
 from decpomdp.io.team import read_team, team_to_json, write_team
 
 RUN_FORMAT = "decpomdp-run/1"
@@ -209,11 +210,13 @@ def read_record(path: Path) -> RunRecord:
 def read_trace(path: Path) -> dict[str, list[Any]]:
     """A trace by columns."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with open(path, "rb") as file:  # a name alone may look like an address to pyarrow, with a colon in it
-            columns: dict[str, list[Any]] = pq.read_table(file).to_pydict()
+        with parquet(os.fspath(path)) as found:
+            check_rows(found, found.schema_arrow.names, os.fspath(path))
+            columns: dict[str, list[Any]] = found.read().to_pydict()
+    except FormatError:
+        raise
     except (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
         raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
     return columns

@@ -16,6 +16,7 @@ from decpomdp.core import FormatError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.kinds import is_csv
+from decpomdp.io.opening import check_bytes
 from decpomdp.io.table_files import NEEDED, OPTIONAL, load_table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
@@ -146,7 +147,19 @@ class LongColumns(NamedTuple):
         column = self.table[self.names[name]].combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # what some versions make of no chunks, or of very long texts
             column = pa.concat_arrays(column.chunks)
-        return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        return self._written_out(column, name) if pa.types.is_dictionary(column.type) else column
+
+    def _written_out(self, column: Any, name: str) -> Any:
+        """A column of numbered labels as labels, if memory can hold them all."""
+        import pyarrow as pa
+
+        if not _is_text(column.type.value_type):
+            return column.dictionary_decode()
+        labels = column.dictionary.cast(pa.large_string())
+        lengths = np.append(np.diff(_ends(labels)), 0)
+        codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        check_bytes(int(lengths[codes].sum()), self.source, f"a column {self.names[name]}")
+        return labels.take(column.indices)
 
     def _whole(self, column: Any, name: str) -> Any:
         import pyarrow as pa
@@ -177,6 +190,13 @@ def _first_bad(column: Any, kind: Any) -> int:
         except pa.ArrowInvalid:
             high = middle
     return low
+
+
+def _ends(labels: Any) -> NDArray[np.int64]:
+    """[label + 1]: where labels end, in bytes."""
+    import pyarrow.compute as pc
+
+    return np.cumsum(np.append(0, pc.binary_length(labels).fill_null(0).to_numpy(zero_copy_only=False)))
 
 
 def _is_text(kind: Any) -> bool:

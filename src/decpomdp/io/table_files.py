@@ -6,6 +6,7 @@ from typing import Any
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.kinds import is_csv
+from decpomdp.io.opening import CHANGED, check_file, check_rows, parquet
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
@@ -47,6 +48,7 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
+    check_file(source)
     header = _header(source)
     names = _present(source, wanted, header)
 
@@ -113,9 +115,15 @@ def _refuse_no_rows(source: str) -> None:
 
 
 def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from pyarrow import types
 
-    with pa.OSFile(source, "rb") as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
-        names = _present(source, wanted, parquet.schema_arrow.names)
-        return parquet.read(columns=list(names.values())), names
+    with parquet(source) as found:
+        schema, before = found.schema_arrow, found.metadata
+        names = _present(source, wanted, schema.names)
+        check_rows(found, list(names.values()), source)
+    kinds = {name: schema.field(name).type for name in names.values()}
+    texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
+    with parquet(source, texts) as found:  # a text that stands in every row is held once
+        if not found.metadata.equals(before):
+            raise FormatError(source, None, CHANGED)
+        return found.read(columns=list(names.values())), names

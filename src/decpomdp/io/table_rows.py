@@ -1,11 +1,11 @@
 """The rows of a long table in the order of episode, step and agent, whatever their order in the file."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.io.table_columns import LongColumns
+from decpomdp.io.table_columns import Cells, LongColumns
+
+Owners = tuple[list[str], NDArray[np.int64]]  # names of the agents, and [row] the number of the row's agent
 
 
 class Rows:
@@ -17,9 +17,9 @@ class Rows:
         self.size = size  # agents
 
     @classmethod
-    def sort(cls, found: LongColumns, names: Sequence[str], own: NDArray[np.int64]) -> "Rows":
+    def sort(cls, found: LongColumns, owners: Owners, episode: Cells, times: NDArray[np.int64]) -> "Rows":
         """The order of a table whose rows belong to the agents own[row]; every agent has to be there at every step."""
-        episode, times = found.labels("episode"), found.times("t")
+        names, own = owners
         order = np.lexsort((own, times, episode.codes))
         k, t, n = episode.codes[order], times[order], own[order]
         starts = np.flatnonzero(np.concatenate([[True], np.diff(k) != 0]))

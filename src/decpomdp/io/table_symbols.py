@@ -7,22 +7,23 @@ be meant either way, as could numbers among labels: it is refused with its row, 
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent
 from decpomdp.core.agent import numbered
+from decpomdp.io.episode_columns import MOST_LABELS
 from decpomdp.io.table_columns import Cells, LongColumns
-from decpomdp.io.table_rows import Rows
+from decpomdp.io.table_rows import Owners, Rows
 
 MANY = 3  # rows of an agent beside which one row of another is a slip: fewer may be a table that was cut
-MOST_LABELS = 2**15  # symbols are kept in 16 bits
 WHOLE = re.compile(r"(0|[1-9][0-9]*)(?:\.0+)?")
 LOOKS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")  # like a number
 
 
-def agents_of(found: LongColumns, who: Cells, agents: Sequence[Agent] | None) -> tuple[list[str], NDArray[np.int64]]:
+def agents_of(found: LongColumns, who: Cells, agents: Sequence[Agent] | None) -> Owners:
     """Names of the agents, and [row] the number of the row's agent."""
     if agents is None:
         _refuse_odd_name(found, who)
@@ -62,16 +63,18 @@ def _number(label: str) -> int | None:
     return None if found is None else int(found[1][:9])
 
 
+class Symbols(NamedTuple):
+    """A column as symbols."""
+
+    symbols: NDArray[np.int64]  # [row]
+    alphabets: list[tuple[str, ...]]  # [n]
+
+
 def symbols_of(
-    found: LongColumns,
-    what: str,
-    rows: Rows,
-    own: NDArray[np.int64],
-    names: Sequence[str],
-    agents: Sequence[Agent] | None,
-) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
-    """[row] the symbol of every cell of one column, and the alphabet of every agent."""
-    cells = found.labels(what, empty=what == "observation")
+    what: str, agents: Sequence[Agent] | None, found: LongColumns, rows: Rows, owners: Owners, cells: Cells
+) -> Symbols:
+    """The symbol of every cell of one column, and the alphabet of every agent."""
+    names, own = owners
     if what == "observation":
         cells = _without_minus_one(cells, agents)
     symbols, alphabets = np.full(len(own), NO_OBSERVATION), []
@@ -91,7 +94,7 @@ def symbols_of(
     unseen[rows.offsets[:-1]] = False
     if unseen.any():
         found.refuse_row(rows.first_row(unseen), what, f"an {what} (empty only at t = 0)")
-    return symbols, alphabets
+    return Symbols(symbols, alphabets)
 
 
 def _refuse_ambiguous(found: LongColumns, what: str, cells: Cells, mine: NDArray[np.bool_], used: list[str]) -> None:

@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from decpomdp import domains
 from decpomdp.io.files import write_bytes
 from decpomdp.io.run_folder import check_links
 from decpomdp.io.runs import REPORT
@@ -76,7 +77,8 @@ def _under(runs: Sequence[Shown]) -> str:
     record = runs[0].run.record
     agents = len(runs[0].run.team.agents)
     way = f"method {record.method}" if record.method else f"learned from {record.source}"
-    return f"{agents} agent{'s' if agents > 1 else ''}, {way}; run {runs[0].run.name}"
+    told = domains.note(record.source)  # of a built-in problem: what its labels do not say
+    return f"{agents} agent{'s' if agents > 1 else ''}, {way}; run {runs[0].run.name}" + (f"; {told}" if told else "")
 
 
 def _section(key: str, title: str, *content: object) -> Markup:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from decpomdp.experiments.experiment import Claim, Picture, Table
 from decpomdp.experiments.judging import RULE
-from decpomdp.experiments.reproduction import Shown
+from decpomdp.experiments.reproduction import Shown, made_with
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import versions
 
@@ -35,9 +35,9 @@ def whole_text(shown: Sequence[Shown], effort: str) -> str:
 
 
 def run_words(shown: Sequence[Shown], effort: str) -> str:
-    """Which run this is: quick or full, how many cells, computed with what."""
+    """Which run this is: quick or full, how many cells, made by which code, shown with what."""
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
-    return f"{effort} run, {sum(each.cells for each in shown)} cells; {used}"
+    return f"{effort} run, {sum(each.cells for each in shown)} cells; {used}; {made_with(shown)}"
 
 
 def ordered_claims(shown: Sequence[Shown]) -> list[tuple[str, Claim]]:

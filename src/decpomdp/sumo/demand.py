@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.core.checks import whole
+from decpomdp.core.checks import kind_of, number, whole
 from decpomdp.core.errors import InputError
 from decpomdp.sumo.network import checked_side
 
@@ -31,13 +31,22 @@ class Trip(NamedTuple):
     turn: int
 
 
+def checked_rate(rate: object) -> float:
+    """Vehicles an hour at every gate, on average."""
+    try:
+        value = number("rate", rate, 0.0, MOST_RATE)
+    except InputError:
+        value = 0.0
+    if value == 0.0:
+        raise InputError(f"rate: expected vehicles an hour above 0 and up to {MOST_RATE:g}, got {kind_of(rate)}")
+    return value
+
+
 class Demand:
     """The vehicles of one seed, a block of seconds at a time."""
 
     def __init__(self, side: int, rate: float, seed: int) -> None:
-        if not 0 < rate <= MOST_RATE:
-            raise InputError(f"rate: expected vehicles an hour above 0 and up to {MOST_RATE:g}, got {rate}")
-        self.side = checked_side(side)
+        rate, self.side = checked_rate(rate), checked_side(side)
         self._random = np.random.default_rng([whole("seed", seed, 0, 2**64 - 1), 1])
         self._rates = rate / 3600 * self._random.uniform(LIGHTEST, HEAVIEST, 4 * side)  # [gate] a second
         self._moment = self._random.uniform(0, PERIOD)

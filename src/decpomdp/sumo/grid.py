@@ -26,6 +26,7 @@ from decpomdp.engines import threads as engine
 from decpomdp.kernels.rollout import Paths, Players
 from decpomdp.kernels.room import empty_paths
 from decpomdp.sumo import drawing, network
+from decpomdp.sumo.demand import checked_rate
 from decpomdp.sumo.playing import Played, Player, episode_seed, play_episode
 from decpomdp.sumo.pooling import pooled
 from decpomdp.sumo.process import SimulationProcess
@@ -61,7 +62,7 @@ class SumoGrid:
     reading
         How a light sees: the name of a built-in reading, or a `Reading`.
     rate
-        Vehicles an hour at every gate, on average.
+        Vehicles an hour at every gate, on average: above 0 and up to 3600.
     workers
         Processes that play, at most: all cores by default. 0: play in this process, where only one simulation fits.
     """
@@ -79,10 +80,10 @@ class SumoGrid:
         workers: int | None = None,
     ) -> None:
         self.side, self.discount = network.checked_side(side), checked_discount(discount)
-        self.reading, self.rate = reading_of(reading), float(rate)
+        self.reading, self.rate = reading_of(reading), checked_rate(rate)
         self.workers = engine.default_threads() if workers is None else whole("workers", workers, 0, 1000)
-        self.name = f"{NAME}:{side}" + ("" if self.reading is QUEUES else f":{self.reading.name}")
-        self.lights = network.lights(side)
+        self.name = name_of(self.side, self.reading, self.rate)
+        self.lights = network.lights(self.side)
         self.agents = tuple(Agent(light, ACTIONS, self.reading.symbols) for light in self.lights)
         self._idle: list[Player] = []
         self._batch: list[Player] = []
@@ -224,6 +225,17 @@ class SumoGrid:
 
     def _seen(self) -> NDArray[np.int16]:
         return np.stack([self.reading.all(self.lights, shown.views) for shown in self._shown])
+
+
+def name_of(side: int, reading: Reading, rate: float) -> str:
+    """What is not as usual belongs to the name, so that two problems are never taken for one.
+
+    >>> name_of(4, QUEUES, RATE), name_of(4, QUEUES, 400.0)
+    ('sumo:4', 'sumo:4:queues:400')
+    """
+    if rate != RATE:
+        return f"{NAME}:{side}:{reading.name}:{int(rate) if rate.is_integer() else rate}"
+    return f"{NAME}:{side}" + ("" if reading is QUEUES else f":{reading.name}")
 
 
 def _run(work: Callable[[int], Result], pieces: int, count: int, players: Sequence[Player]) -> list[Result]:

@@ -3,14 +3,20 @@
 What was asked for since the last reset is remembered. When the process is gone (killed, out of memory, a crash inside
 SUMO), a new one is started and plays the same episode again from its seed up to where it was: SUMO repeats itself, so
 the answer is the one that would have come. Only a process that dies several times over the same request is given up.
+One that gives no answer for SILENCE seconds hangs: it is ended, and is one that died. The longest answer is that to a
+reset, the 300 s before the first decision: some ten seconds on 10 x 10 lights.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+import warnings
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import IO, Any
 
 import numpy as np
@@ -22,19 +28,21 @@ from decpomdp.sumo.simulation import Measures, Shown
 
 ATTEMPTS = 3  # processes that may die over one request
 PATIENCE = 5.0  # seconds that a process is given to end by itself
+SILENCE = 600.0  # seconds without an answer after which a process is taken to hang
 COMMAND = (sys.executable, "-m", "decpomdp.sumo.worker")
 
 
 class SimulationProcess:
     """The same methods as `Simulation`, somewhere else."""
 
-    def __init__(self, side: int, rate: float) -> None:
+    def __init__(self, side: int, rate: float, silence: float = SILENCE) -> None:
         self._opening: list[Any] = ["open", side, rate]
         self._episode: list[list[Any]] = []  # requests since the last reset
         self._running: tuple[subprocess.Popen[bytes], IO[bytes]] | None = None
         self._end: Any = None
         self.starts = 0  # processes that there have been
         self._abandoned = False
+        self.silence, self._hung = silence, False
 
     @property
     def pid(self) -> int | None:
@@ -75,6 +83,9 @@ class SimulationProcess:
                 break
             words = self._last_words()
             self._finish()
+            if self._hung:
+                words = f" (no answer for {self.silence:g} s)"
+                warnings.warn(f"sumo: a worker process was ended{words}", RuntimeWarning, stacklevel=2)
         if answer is None:
             raise InputError(f"sumo: expected a worker process that runs, got one that ended {ATTEMPTS} times{words}")
         if answer[0] == "refused":
@@ -93,8 +104,9 @@ class SimulationProcess:
         answer: list[Any] | None = None
         try:
             for request in requests:
-                send(process.stdin, request)  # type: ignore[arg-type]
-                answer = receive(process.stdout)  # type: ignore[arg-type]
+                with self._limited(process):
+                    send(process.stdin, request)  # type: ignore[arg-type]
+                    answer = receive(process.stdout)  # type: ignore[arg-type]
                 if answer is None or answer[0] == "refused":
                     return answer
         except OSError:  # a broken pipe
@@ -104,6 +116,22 @@ class SimulationProcess:
             self._finish()
             raise
         return answer
+
+    @contextmanager
+    def _limited(self, process: "subprocess.Popen[bytes]") -> Iterator[None]:
+        """Within this, a process that says nothing for too long is killed: whoever waits for it then sees it end."""
+
+        def end() -> None:
+            self._hung = True
+            process.kill()
+
+        self._hung, timer = False, Timer(self.silence, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _start(self) -> None:
         source = str(Path(__file__).parents[2])  # whoever found this package here finds it there

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import InputError
 from decpomdp.core.agent import labels
-from decpomdp.core.checks import text, whole
+from decpomdp.core.checks import kind_of, text, whole
 
 MOST = 2**15 - 1  # symbols that episodes can record
 
@@ -106,6 +106,9 @@ def reading_of(given: str | Reading) -> Reading:
         if given.name in READINGS and given is not READINGS[given.name]:
             raise InputError(f"reading: expected a name of its own, got {given.name!r}, which is a built-in reading")
         return given
-    if given not in READINGS:
-        raise InputError(f"reading: expected one of {', '.join(READINGS)}, or a Reading, got {given!r}")
+    if not isinstance(given, str) or given not in READINGS:
+        raise InputError(
+            f"reading: expected one of {', '.join(READINGS)}, or a Reading, got {kind_of(given)}; one of your own "
+            "cannot be opened by its name: give SumoGrid(reading=Reading(...)) itself"
+        )
     return READINGS[given]

@@ -1,0 +1,98 @@
+"""Opening what a user names, without waiting for ever and without more memory than there is.
+
+A name may be that of a folder, a device or a pipe. Text is read from pipes too, as shells like to give them
+(`<(zcat ...)`); a pipe that nobody writes to is refused instead of waited for. Parquet and CSV need a real file. A
+Parquet file of a few bytes can stand for billions of rows: what its footer announces has to fit into memory.
+"""
+
+import os
+import select
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedReader
+from typing import Any
+
+from decpomdp.core.errors import FormatError
+
+WAIT = 5.0  # seconds until somebody has to write to a pipe
+CHANGED = "expected a file that stays as it is, got one that changed meanwhile"
+WIDTH = 8  # bytes of the widest number in a column
+
+
+def opened(path: str | os.PathLike[str]) -> BufferedReader:
+    """The file or pipe at `path`, open for reading; OSError if it cannot be, or if nobody writes to the pipe."""
+    if not hasattr(os, "O_NONBLOCK"):  # a system without named pipes among its files
+        return open(path, "rb")
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if stat.S_ISFIFO(os.fstat(number).st_mode):
+            _await_writer(number)
+        os.set_blocking(number, True)
+        return open(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def _await_writer(number: int) -> None:
+    """A slow writer is waited for, as long as there is one."""
+    if select.select([number], [], [], WAIT)[0]:
+        return
+    try:
+        nobody = not os.read(number, 1)
+    except BlockingIOError:  # somebody has it open and has not yet written
+        return
+    raise OSError(0, "it is a pipe that nobody writes to" if nobody else "it is a pipe that was slow; try again")
+
+
+def check_file(source: str) -> None:
+    """Raise FormatError for what is there and is neither a file nor a folder."""
+    try:
+        mode = os.stat(source).st_mode
+    except (OSError, ValueError):  # whoever opens it says so
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise FormatError(source, None, "cannot be read: it is a pipe or a device, not a file")
+
+
+@contextmanager
+def parquet(source: str, texts: Sequence[str] = ()) -> Iterator[Any]:
+    """The Parquet file at `source`; the columns `texts` come as numbered labels, each text once."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_file(source)
+    options = {"page_checksum_verification": True, "read_dictionary": list(texts)}
+    with pa.OSFile(source, "rb") as file:
+        try:
+            found = pq.ParquetFile(file, **options)
+        except KeyError:  # one of the `texts`, which were there when the file was looked at before
+            raise FormatError(source, None, CHANGED) from None
+        with found:
+            yield found
+
+
+def check_rows(found: Any, columns: Sequence[str], source: str) -> None:
+    """Raise FormatError if these columns of a Parquet file need more memory than there is."""
+    kinds = [field.type for field in found.schema_arrow if field.name in columns]
+    widths = [getattr(kind, "list_size", 1) for kind in kinds]  # of lists, where the file says it
+    needed = found.metadata.num_rows * sum(widths) * WIDTH
+    for place in range(found.num_row_groups):  # no column is asked here: a hostile footer would abort the process
+        needed += found.metadata.row_group(place).total_byte_size
+    check_bytes(needed, source, f"{found.metadata.num_rows} rows")
+
+
+def check_bytes(needed: int, source: str, got: str) -> None:
+    """Raise FormatError for what would not fit into half of the memory: the other half is for what is made of it."""
+    most = _memory() // 2
+    if needed > most:
+        raise FormatError(source, None, f"expected what fits into memory ({most} bytes), got {got} of {needed} bytes")
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine; a terabyte where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 1 << 40
