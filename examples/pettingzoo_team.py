@@ -46,7 +46,7 @@ def make_simulator() -> dp.PettingZooSimulator:
 
 def learned(simulator: dp.PettingZooSimulator, seed: int) -> dp.Team:
     """A slow environment (some thousand steps a second) can afford one memory, not a portfolio of them at a time."""
-    return dp.learn(simulator, steps=16_000, horizon=CYCLES, seed=seed).team
+    return dp.learn(simulator, steps=30_000, horizon=CYCLES, seed=seed).team
 
 
 def main() -> None:

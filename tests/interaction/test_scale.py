@@ -60,3 +60,13 @@ def test_a_long_search_begins_with_few_nodes_and_looks_closer():
     assert long.full == usual.full
     boundless = sizes_for(SETTINGS, 0.9, None, np.inf)
     assert boundless.bold.episodes == 4 * usual.bold.episodes
+
+
+def test_neighbours_are_looked_at_in_long_searches_only():
+    """In a short one the hops that it would cost bring more."""
+    assert [sizes_for(SETTINGS, 0.9, None, steps).contest > 0 for steps in (1e6, 2.9e9, 5e9, 1e10)] == [
+        False,
+        False,
+        False,
+        True,
+    ]

@@ -19,7 +19,9 @@ from decpomdp.interaction.trial import Stages
 
 PROBE = 0.02  # share of the time after which the speed is not measured any further
 UPDATES, EPISODES = 25, 20  # of the smallest core step that is worth its while ...
-EIGHT = 8  # ... when so many can be afforded
+EIGHT = 8  # ... when so many can be afforded: with less, everything beside it is smaller ...
+THREE = 3  # ... and it itself when not even so many can: half of a step teaches more than many tenths
+SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
 LAST = 1 / 50  # of all steps, for the last look of a test
 SHARE = 1 / 120  # of all steps, for one full core step
 CONTEST = 1 / 2000  # of all steps, for one heat of a contest between neighbours
@@ -95,14 +97,18 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
     learning, testing = horizons(settings, discount, horizon)
     full = settings.updates * settings.episodes * learning
     ratio = float(np.clip(steps * SHARE / full, 1e-4, 1.0))
-    poor = float(np.clip(steps / (EIGHT * UPDATES * EPISODES * learning), 0.003, 1.0)) if steps > 0 else 1.0
+    least = UPDATES * EPISODES * learning
+    poor = float(np.clip(steps / (EIGHT * least), 0.003, 1.0)) if steps > 0 else 1.0
     fewer = poor**0.5
-    updates = max(round(UPDATES * fewer), round(settings.updates * ratio ** (1 / 3)))
+    first = max(round(50 * fewer), round(settings.first_test * ratio**0.5))
+    fold = max(round(200 * poor), 10, round(4000 * ratio))
+    beside = (2 * SCORING * first + fold) * testing  # of one core step: two plans are scored
+    smaller = float(np.clip(min(steps / THREE, steps - beside) / least, poor, 1.0)) ** 0.5
+    updates = max(round(UPDATES * smaller), round(settings.updates * ratio ** (1 / 3)))
     hop_updates = max(round(10 * fewer), round(settings.hop_updates * ratio ** (1 / 3)))
-    episodes = max(round(EPISODES * fewer), round(ratio * full / (updates * learning)))
+    episodes = max(round(EPISODES * smaller), round(ratio * full / (updates * learning)))
     bold_updates = max(round(15 * fewer), round(settings.bold_updates * ratio ** (1 / 3)))
     hop_episodes = max(round(EPISODES * fewer), round(settings.hop_episodes * ratio ** (2 / 3)))
-    first = max(round(50 * fewer), round(settings.first_test * ratio**0.5))
     long = steps >= LONG
     bolder = min(BOLDER, 2 * steps / LONG) if long else 1.0
     looks, smallest = (LOOKS, settings.smallest_gain / FINER) if long else (0, settings.smallest_gain)
@@ -124,7 +130,7 @@ def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, st
         short=Effort(hop_updates, hop_episodes, learning, settings.hop_exploration, settings.confidence),
         chain_episodes=max(round(200 * fewer), round(settings.chain_episodes * ratio)),
         window_episodes=max(round(200 * fewer), round(settings.window_episodes * ratio)),
-        fold_episodes=max(round(200 * poor), 10, round(4000 * ratio)),
+        fold_episodes=fold,
         race_episodes=max(round(20 * fewer), round(200 * ratio**0.5)),
         mutants=max(4, round(64 * fewer)),
         contest=steps * CONTEST if long else 0.0,

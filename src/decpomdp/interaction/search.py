@@ -27,13 +27,12 @@ from decpomdp.interaction.machine import Plan, constant, sizes, team_of
 from decpomdp.interaction.neighbours import polish, refine
 from decpomdp.interaction.portfolio import entries
 from decpomdp.interaction.rehearsal import rehearse
-from decpomdp.interaction.scale import affordable, sizes_for, tiny
+from decpomdp.interaction.scale import SCORING, affordable, sizes_for, tiny
 from decpomdp.interaction.search_state import SearchState, go_on, state_of
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.interaction.trial import PATIENT, Tally, Verdict, eager, trial
 from decpomdp.rollouts import as_simulator
 
-SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
 POLISHING = 0.5  # of all steps, at most, for looking at the neighbours of the best plan
 REFINING = 3  # every so many times it is those of a plan with more memory
 SECONDS = 60.0  # when no limit is given at all
