@@ -152,8 +152,9 @@ def test_what_a_slow_simulator_can_play_is_enough_for_a_start():
 
 def test_only_what_is_slow_is_played_less():
     settings, grid = McemSettings(), dp.load("traffic:3")
-    model = Ground(dp.load("broadcast"), None, 100, 0, None)
-    assert scaled(settings, model, None, None) is settings
+    model = dp.load("broadcast")
+    assert scaled(settings, Ground(model, 1.0, None, 0, None), None, None) is settings
+    assert scaled(settings, Ground(model, None, 10_000, 0, None), None, None).tests < settings.tests  # steps count
     assert scaled(settings, Ground(grid, 1000.0, None, 0, None), None, None) is settings
     assert scaled(settings, Ground(grid, None, 10**8, 0, None), None, None) is settings
     least = scaled(settings, Ground(grid, None, 10, 0, None), None, None)

@@ -15,7 +15,7 @@ from decpomdp.interaction.scale import sizes_for
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.rollouts import DenseSimulator
 
-SIZES = sizes_for(SearchSettings(max_nodes=6), 0.9, None, 2e9)
+SIZES = replace(sizes_for(SearchSettings(max_nodes=6), 0.9, None, 2e9), contest=1e6)  # short searches have none
 
 
 def setting(seed=3):

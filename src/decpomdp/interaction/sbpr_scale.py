@@ -25,7 +25,7 @@ def scaled(settings: SbprSettings, steps: float, learning: int, testing: int) ->
     True
     >>> few = scaled(SbprSettings(), 60_000, 29, 66)
     >>> few.elites, few.batch, few.tests
-    (1, 5, 13)
+    (1, 8, 28)
     """
     share, smaller = 1.0, settings
     while share > SMALLEST and not _fits(smaller, steps, learning, testing):

@@ -63,7 +63,8 @@ def read_table(
     Examples
     --------
     >>> import os, tempfile
-    >>>     >>> import decpomdp as dp
+    >>> from pathlib import Path
+    >>> import decpomdp as dp
     >>> log = ["episode,t,agent,observation,action,reward", "0,0,ann,,wait,0", "0,1,ann,dark,go,1"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     size = Path(folder, "log.csv").write_text(os.linesep.join(log))
@@ -93,7 +94,8 @@ def write_table(episodes: Episodes, path: FilePath) -> None:
     Examples
     --------
     >>> import tempfile
-    >>>     >>> import decpomdp as dp
+    >>> from pathlib import Path
+    >>> import decpomdp as dp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     dp.write_table(dp.simulate("dectiger", episodes=1, horizon=1), f"{folder}/log.csv")
     ...     print(Path(folder, "log.csv").read_text().splitlines()[0])
