@@ -212,8 +212,7 @@ def test_without_a_checkpoint_it_begins_again(run, tmp_path):
     assert (code, err) == (0, f"{tmp_path}/cut: there is no checkpoint, so the run begins again\n")
 
 
-@pytest.mark.parametrize("method", ["search", "sbpr"])
-def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, monkeypatch, method):
+def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, monkeypatch):
     """A run without a checkpoint begins again: interrupted at once, it has less than it had before."""
 
     def interrupted_after(rows):
@@ -225,7 +224,7 @@ def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, monkeyp
         monkeypatch.setattr("decpomdp.cli.progress.Progress.__call__", shown)
 
     interrupted_after(6)
-    run("learn", "broadcast", "--method", method, "--out", "r", "--quiet", "--checkpoint-every", 1000)
+    run("learn", "broadcast", "--out", "r", "--quiet", "--checkpoint-every", 1000)
     told = {name: (tmp_path / "r" / name).read_bytes() for name in ("team.json", "run.json", "trace.parquet")}
     interrupted_after(2)
     code, _, err = run("learn", "--resume", "r", "--quiet")
