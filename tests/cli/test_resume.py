@@ -212,6 +212,19 @@ def test_without_a_checkpoint_it_begins_again(run, tmp_path):
     assert (code, err) == (0, f"{tmp_path}/cut: there is no checkpoint, so the run begins again\n")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX's")
+def test_a_run_that_began_with_a_pipe_cannot_go_on(run, tmp_path):
+    """What came through it cannot be compared with what would come now."""
+    from decpomdp.io.run_folder import begin
+
+    os.mkfifo(tmp_path / "x.dpomdp")
+    (tmp_path / "cut").mkdir()
+    begin(tmp_path / "cut", ["plan", "x.dpomdp", "--method", "pbvi", "--out", "cut"])
+    code, _, err = run("plan", "--resume", "cut", "--quiet")
+    assert code == 2
+    assert "x.dpomdp: the run began with a pipe, which cannot be compared" in err
+
+
 def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, monkeypatch):
     """A run without a checkpoint begins again: interrupted at once, it has less than it had before."""
 

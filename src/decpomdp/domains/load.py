@@ -95,7 +95,8 @@ def _with_model(found: DecPOMDP | Simulator) -> DecPOMDP:
 
 
 def _is_file(text: str) -> bool:
+    """Whether there is something to read: a file, or a pipe as shells give them (`<(zcat ...)`)."""
     try:
-        return Path(text).is_file()
+        return Path(text).is_file() or Path(text).is_fifo()
     except (OSError, ValueError):  # too long, or with a null byte: no path at all
         return False

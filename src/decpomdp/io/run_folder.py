@@ -29,6 +29,7 @@ OWN = (TEAM, "team-decided.json", TRACE, RUN, LOG, REPORT, BEGUN, LOCK, *NAMES) 
 FORMAT = "decpomdp-begun/1"
 BUSY = "another process is writing to this run"
 LIMIT = 2**20  # bytes of a begun.json
+PIPE = "a pipe"  # instead of a digest
 
 
 class Begun(msgspec.Struct):
@@ -170,6 +171,8 @@ def check_same(begun: Begun) -> None:
             raise InputError(f"the run began with {name} {before}, this is {now}: its result would be another one")
     for name, digest in begun.files.items():
         place = Path(begun.folder, name)
+        if digest == PIPE:
+            raise InputError(f"{place}: the run began with a pipe, which cannot be compared; begin anew, with a file")
         if not place.is_file():
             raise InputError(f"{place}: the run needs this file, and it is gone")
         if _digest(place) != digest:
@@ -210,10 +213,13 @@ def _remove_if_alone(folder: Path, names: Sequence[str]) -> None:
 
 def _files(arguments: Sequence[str]) -> list[str]:
     values = [argument.partition("=")[2] if argument.startswith("--") else argument for argument in arguments]
-    return [value for value in values if value and is_there(value) and Path(value).is_file()]
+    return [value for value in values if value and is_there(value) and not Path(value).is_dir()]
 
 
 def _digest(path: FilePath) -> str:
+    """Of a file's content; a pipe has none that could be read twice."""
+    if not Path(path).is_file():
+        return PIPE
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import FormatError
+from decpomdp.core import FormatError, InputError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.kinds import is_csv
@@ -46,7 +46,7 @@ class LongColumns(NamedTuple):
         try:
             table, names = load_table(source, columns)
             table.validate(full=True)
-        except FormatError:
+        except InputError:
             raise
         except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
             if is_csv(source):

@@ -10,6 +10,9 @@ from decpomdp.io.opening import CHANGED, check_file, check_rows, parquet
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
+LONGEST = 1 << 24  # bytes of a row of CSV
+UNKNOWN = "Not yet implemented"  # how Arrow says that it cannot do something
+TOO_LONG = f"expected at most {LONGEST // 2} letters, got more (a quotation mark that is not closed?)"
 
 
 def load_table(source: str, columns: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
@@ -21,7 +24,13 @@ def _wanted(columns: Mapping[str, str]) -> dict[str, str]:
     for name in columns:
         if name not in (*NEEDED, *OPTIONAL):
             raise InputError(f"columns: expected names among {', '.join((*NEEDED, *OPTIONAL))}, got {name!r}")
-    return {name: columns.get(name, name) for name in (*NEEDED, *OPTIONAL)}
+    wanted = {name: columns.get(name, name) for name in (*NEEDED, *OPTIONAL)}
+    owners: dict[str, str] = {}
+    for name, called in wanted.items():
+        other = owners.setdefault(called, name)
+        if other != name:
+            raise InputError(f"columns: expected a column of its own for each, got {called!r} for {other} and {name}")
+    return wanted
 
 
 def _present(source: str, wanted: dict[str, str], found: list[str]) -> dict[str, str]:
@@ -59,7 +68,7 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
         return "error"
 
     options = {
-        "read_options": arrow.ReadOptions(use_threads=False),  # only then are bad rows numbered
+        "read_options": arrow.ReadOptions(use_threads=False, block_size=LONGEST),  # only then are bad rows numbered
         "parse_options": arrow.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
         "convert_options": arrow.ConvertOptions(
             column_types=dict.fromkeys(names.values(), pa.large_string()),
@@ -73,7 +82,7 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
     except pa.ArrowInvalid:
         if not bad:
             _refuse_other_encoding(source)
-            _refuse_no_rows(source)
+            _refuse_odd_rows(source)
             raise
         row = bad[0]
         got = f"expected {row.expected_columns} cells, one per column, got {row.actual_columns}"
@@ -105,16 +114,27 @@ def _refuse_other_encoding(source: str) -> None:
                 raise FormatError(source, number, f"expected UTF-8 text, got {got}") from None
 
 
-def _refuse_no_rows(source: str) -> None:
-    """Raise FormatError if a header is all there is."""
-    with open(source, newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file)
-        next(rows)
-        if not any(any(row) for row in rows):
-            raise FormatError(source, None, "expected at least one row, got none")
+def _refuse_odd_rows(source: str) -> None:
+    """Raise FormatError if a header is all there is, or for the first row that is too long for any reader."""
+    before, place, some = csv.field_size_limit(LONGEST), 0, False
+    try:
+        with open(source, newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file)
+            next(rows)
+            for place, row in enumerate(rows):
+                some = some or any(row)
+                if sum(map(len, row)) > LONGEST // 2:
+                    raise FormatError(source, None, f"row {place}: {TOO_LONG}")
+    except csv.Error:
+        raise FormatError(source, None, f"row {place + some}: {TOO_LONG}") from None
+    finally:
+        csv.field_size_limit(before)
+    if not some:
+        raise FormatError(source, None, "expected at least one row, got none")
 
 
 def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
+    import pyarrow as pa
     from pyarrow import types
 
     with parquet(source) as found:
@@ -126,4 +146,11 @@ def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
     with parquet(source, texts) as found:  # a text that stands in every row is held once
         if not found.metadata.equals(before):
             raise FormatError(source, None, CHANGED)
+        try:
+            return found.read(columns=list(names.values())), names
+        except (pa.ArrowNotImplementedError, OSError) as error:
+            if UNKNOWN not in str(error):
+                raise
+    # an encoding whose texts cannot be numbered while they are read
+    with parquet(source) as found:
         return found.read(columns=list(names.values())), names
