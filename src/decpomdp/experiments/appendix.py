@@ -16,8 +16,9 @@ from decpomdp.experiments.experiment import (
     chosen,
     column,
     distinct,
+    judged,
 )
-from decpomdp.experiments.judging import above, mean_of
+from decpomdp.experiments.judging import compare, mean_of
 from decpomdp.experiments.published import PROBLEMS, TABLE2
 from decpomdp.interaction.sbpr_settings import SbprSettings
 
@@ -145,8 +146,8 @@ def claims(rows: Rows) -> list[Claim]:
         value, rate = (
             [mean_of(column(chosen(some, iteration=i), key)) for i in ends] for key in ("value", "exploration")
         )
-        rising += above(value[1], value[0]) == "above"
-        falling += above(rate[1], rate[0]) == "below"
+        rising += _last_against_first(some, "value") == "above"
+        falling += _last_against_first(some, "exploration") == "below"
         told.append(
             f"{PROBLEMS[problem]} {value[0].value:.2f} to {value[1].value:.2f}, exploring {rate[0].value:.2f} to "
             f"{rate[1].value:.2f}"
@@ -155,9 +156,16 @@ def claims(rows: Rows) -> list[Claim]:
     seen = "yes" if rising == falling == count else "no" if 0 in (rising, falling) else "partly"
     evidence = f"{'; '.join(told)}. Values rise on {rising}, the rate falls on {falling} of {count} problems."
     rule = (
-        "the last iteration against the first, outside the interval; yes: both on every problem; partly: each on some."
+        "the last iteration against the first, by interval or ranks; yes: both on every problem; partly: each on some."
     )
-    return [Claim("Over the iterations values rise while the exploration rate falls.", seen, evidence, rule)]
+    says = "Over the iterations values rise while the exploration rate falls."
+    return judged([Claim(says, seen, evidence, rule)], rows)
+
+
+def _last_against_first(some: Rows, key: str) -> str:
+    points = column(some, "iteration")
+    last, first = (column(chosen(some, iteration=i), key) for i in (max(points), min(points)))
+    return compare(last, first).side
 
 
 EXPERIMENT = Experiment(

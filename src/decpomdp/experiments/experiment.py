@@ -8,14 +8,16 @@ Rows are flat, one line per point, and are what is written as Parquet. Everythin
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from decpomdp.core.fit import Row
 from decpomdp.experiments.cells import Cell
+from decpomdp.experiments.judging import LEAST_SEEDS
 
 Results = Sequence[tuple[Cell, Any]]
 Rows = Sequence[Row]
+NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Claim:
     """Something the paper says, and what we see of it."""
 
     says: str
-    seen: str  # "yes", "partly" or "no"
+    seen: str  # "yes", "partly", "no" or "not judged"
     told: str  # the numbers
     rule: str  # by which they are judged: what "yes" and "partly" take, and how vague words are read
 
@@ -91,6 +93,15 @@ class Experiment:
     tables: Callable[[Rows], list[Table]]
     pictures: Callable[[Rows], list[Picture]]
     claims: Callable[[Rows], list[Claim]]
+
+
+def judged(claims: Sequence[Claim], rows: Rows) -> list[Claim]:
+    """The claims as they are, or not judged where there are too few seeds to compare."""
+    seeds = len(distinct(rows, "seed"))
+    if seeds >= LEAST_SEEDS:
+        return list(claims)
+    few = f"Not judged: that takes at least three seeds, here {seeds}. "
+    return [replace(claim, seen=NOT_JUDGED, told=few + claim.told) for claim in claims]
 
 
 def chosen(rows: Rows, **wanted: Any) -> list[Row]:

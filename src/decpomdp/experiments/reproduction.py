@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from decpomdp.core import InputError
+from decpomdp.core import FormatError, InputError
 from decpomdp.experiments.cells import Cell, content_of, results_of
 from decpomdp.experiments.crew import Tell, run_cells
 from decpomdp.experiments.drawing import draw, pyplot
-from decpomdp.experiments.experiment import Claim, Experiment, Picture, Table
+from decpomdp.experiments.experiment import NOT_JUDGED, Claim, Experiment, Picture, Results, Table
 from decpomdp.experiments.origin import codes_of, made_words, reused_words
 from decpomdp.io.files import in_words, write_bytes
 from decpomdp.io.run_folder import check_all_links
@@ -97,6 +97,7 @@ def shown(folder: Path, name: str, effort: Any) -> Shown | None:
     results = results_of(folder, experiment.cells(effort))
     if results is None:
         return None
+    _check_results(folder, results)
     rows = experiment.rows(results)
     for place in (folder / "data", folder / "figures"):
         with in_words(place):
@@ -105,9 +106,43 @@ def shown(folder: Path, name: str, effort: Any) -> Shown | None:
     pictures = experiment.pictures(rows)
     for picture in pictures:
         draw(picture, folder / "figures")
-    tables, claims = experiment.tables(rows), experiment.claims(rows)
+    told = experiment.claims(rows)
+    claims = [claim for claim in told if claim.seen != NOT_JUDGED]
+    tables = [*_not_judged([claim for claim in told if claim.seen == NOT_JUDGED]), *experiment.tables(rows)]
     codes = codes_of(folder, [cell for cell, _ in results])
     return Shown(experiment, effort.seeds, len(results), tables, pictures, claims, codes)
+
+
+def _not_judged(claims: Sequence[Claim]) -> list[Table]:
+    """The claims that too few seeds leave open, as a table of their experiment."""
+    lines = tuple((claim.says, claim.seen, claim.evidence) for claim in claims)
+    return [Table("Claims that are not judged", ("the paper", "seen", "evidence"), lines)] if lines else []
+
+
+def _check_results(folder: Path, results: Results) -> None:
+    """Every cell says what the others of its work say; a file that someone emptied does not."""
+    usual = {work: _usual([result for cell, result in results if cell.work == work]) for work, _ in _works(results)}
+    for cell, result in results:
+        if not (keys := _keys(result)) or not keys >= usual[cell.work]:
+            words = "expected the result of a finished cell, got one without its numbers; delete it"
+            raise FormatError(str(folder / cell.place), None, words)
+
+
+def _works(results: Results) -> list[tuple[str, int]]:
+    return Counter(cell.work for cell, _ in results).most_common()
+
+
+def _usual(results: Sequence[Any]) -> frozenset[str]:
+    """What most of these results say."""
+    return Counter(_keys(result) for result in results).most_common(1)[0][0]
+
+
+def _keys(result: Any) -> frozenset[str]:
+    """What a result, or every point of one, says."""
+    points = result if isinstance(result, list) else [result]
+    if not points or not all(isinstance(point, dict) for point in points):
+        return frozenset()
+    return frozenset.intersection(*(frozenset(point) for point in points))
 
 
 def reused(folder: Path, names: Sequence[str], efforts: Efforts) -> str | None:
