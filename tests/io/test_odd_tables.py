@@ -1,6 +1,7 @@
 """Tables that other programs write, and rows that no reader can hold."""
 
 import gzip
+import shlex
 import subprocess
 import sys
 
@@ -82,7 +83,7 @@ def test_a_large_column_beside_is_not_counted(tmp_path, monkeypatch):
 def test_a_problem_through_a_pipe(tmp_path):
     dp.write_dpomdp(dp.load("dectiger"), tmp_path / "tiger.dpomdp")
     (tmp_path / "tiger.gz").write_bytes(gzip.compress((tmp_path / "tiger.dpomdp").read_bytes()))
-    command = f"{sys.executable} -m decpomdp info --json <(gzip -dc tiger.gz)"
+    command = f"{shlex.quote(sys.executable)} -m decpomdp info --json <(gzip -dc tiger.gz)"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert '"states": ["tiger-left", "tiger-right"]' in done.stdout
