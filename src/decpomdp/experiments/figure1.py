@@ -70,7 +70,7 @@ class Effort:
     other_follow: float = 1 - FOLLOW  # the other reading, with the largest number of episodes
 
 
-QUICK = Effort(seeds=3, episodes=(30, 300), sizes=(1, 3, 5, 12), sweeps=40, tolerance=1e-4)
+QUICK = Effort(seeds=3, episodes=(30, 300), sizes=(1, 3, 5, 12), sweeps=30, tolerance=1e-4)
 FULL = Effort()
 
 

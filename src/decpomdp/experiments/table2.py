@@ -51,10 +51,10 @@ class Effort:
 
 QUICK = Effort(
     seeds=3,
-    iterations=150,
-    mcem_iterations=450,
+    iterations=80,
+    mcem_iterations=240,
     time_share=0.25,
-    longest=4.0,
+    longest=3.0,
     rounds=2,
     restarts=4,
     planning=4.0,
