@@ -1,5 +1,6 @@
 """What the page says of the paper's claims follows from the rows, by stated rules."""
 
+import numpy as np
 import pytest
 
 from decpomdp.experiments import appendix, complexity, figure1_claims, figure1_times, figure2, robustness, table2
@@ -367,3 +368,15 @@ def test_fewer_than_three_seeds_are_not_judged(seeds):
     for claim in claims:
         assert (claim.seen == "not judged") == (seeds < 3)
         assert (f"at least three seeds, here {seeds}" in claim.told) == (seeds < 3)
+
+
+@pytest.mark.parametrize("same_data", [False, True])
+@pytest.mark.parametrize("seeds", [3, 6])
+def test_equal_methods_are_seldom_told_apart(seeds, same_data):
+    """The rate that the page names, 6 of 100, with room for 800 trials; and different ones are told apart."""
+    rng = np.random.default_rng(seeds)
+    pairs = rng.standard_normal((800, 2, seeds))
+    wrong = sum(compare(list(one), list(other), same_data).side != "level" for one, other in pairs)
+    right = sum(compare(list(one + 6), list(other), same_data).side == "above" for one, other in pairs)
+    assert wrong <= 0.08 * len(pairs)
+    assert right >= 0.6 * len(pairs)

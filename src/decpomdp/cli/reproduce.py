@@ -24,7 +24,7 @@ def reproduce(
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer seeds, smaller sizes: minutes instead of hours.")
+        bool, typer.Option("--quick", help="Fewer seeds, smaller sizes: ten minutes instead of an hour.")
     ] = False,
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, max=1000, help="Runs of everything; default: each its own number.")
@@ -72,7 +72,7 @@ def reproduce(
         raise
     claims = [claim for each in shown if each.experiment.name in names for claim in each.claims]
     told = [{"says": claim.says, "seen": claim.seen, "evidence": claim.evidence} for claim in claims]
-    lines = [f"{claim.seen:<6} {claim.says}" for claim in claims]
+    lines = [f"{claim.seen:<10} {claim.says}" for claim in claims]
     words.tell({"page": str(page), "claims": told}, as_json, [*lines, f"written to {page}"])
 
 

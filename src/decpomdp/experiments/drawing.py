@@ -1,6 +1,8 @@
 """Figures as PNG and SVG, by matplotlib. The same numbers give the same files."""
 
 import os
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "wide": {"linestyle": "-", "linewidth": 5, "alpha": 0.45, "solid_capstyle": "butt"},
     "dotted": {"linestyle": ":"},
 }
+ASIDE = 0.5  # of the way to the next place, for all curves together
 FEW = 8  # points whose errors are drawn as bars; those of more make a band
 
 
@@ -82,7 +85,7 @@ def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None
     if panel is None:
         axes.set_axis_off()
         return
-    for curve in panel.curves:
+    for curve in _aside(panel.curves) if panel.beside else panel.curves:
         _draw_curve(axes, curve, colours[curve.name.partition(":")[0]])
     axes.set_title(panel.title, fontsize=9)
     axes.set_xlabel(panel.across)
@@ -97,6 +100,14 @@ def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None
         axes.set_ylim(*panel.span)
     if panel.logarithmic or panel.across_logarithmic:
         _logarithmic(axes, panel)
+
+
+def _aside(curves: tuple[Curve, ...]) -> list[Curve]:
+    """Each curve a little to the right of the one before, so that bars do not hide each other."""
+    places = sorted({x for curve in curves for x in curve.x})
+    step = min(high / low for low, high in pairwise(places)) ** (ASIDE / len(curves)) if len(places) > 1 else 1.0
+    shifts = (step ** (place - (len(curves) - 1) / 2) for place in range(len(curves)))
+    return [replace(c, x=tuple(x * shift for x in c.x)) for c, shift in zip(curves, shifts, strict=True)]
 
 
 def _logarithmic(axes: Any, panel: Panel) -> None:

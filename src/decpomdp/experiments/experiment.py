@@ -68,6 +68,7 @@ class Panel:
     across_logarithmic: bool = False  # that one alone
     from_zero: bool = False  # the upright axis
     span: tuple[float, float] | None = None  # of the upright axis, where panels are to be compared
+    beside: bool = False  # points of the same place are drawn side by side; a logarithmic axis
     event: float | None = None  # a thin upright line, which the caption explains
 
 

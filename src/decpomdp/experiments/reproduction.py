@@ -18,7 +18,7 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.experiments.cells import Cell, content_of, results_of
 from decpomdp.experiments.crew import Tell, run_cells
 from decpomdp.experiments.drawing import draw, pyplot
-from decpomdp.experiments.experiment import NOT_JUDGED, Claim, Experiment, Picture, Results, Table
+from decpomdp.experiments.experiment import Claim, Experiment, Picture, Results, Table
 from decpomdp.experiments.origin import codes_of, made_words, reused_words
 from decpomdp.io.files import in_words, write_bytes
 from decpomdp.io.run_folder import check_all_links
@@ -106,17 +106,9 @@ def shown(folder: Path, name: str, effort: Any) -> Shown | None:
     pictures = experiment.pictures(rows)
     for picture in pictures:
         draw(picture, folder / "figures")
-    told = experiment.claims(rows)
-    claims = [claim for claim in told if claim.seen != NOT_JUDGED]
-    tables = [*_not_judged([claim for claim in told if claim.seen == NOT_JUDGED]), *experiment.tables(rows)]
     codes = codes_of(folder, [cell for cell, _ in results])
+    tables, claims = experiment.tables(rows), experiment.claims(rows)
     return Shown(experiment, effort.seeds, len(results), tables, pictures, claims, codes)
-
-
-def _not_judged(claims: Sequence[Claim]) -> list[Table]:
-    """The claims that too few seeds leave open, as a table of their experiment."""
-    lines = tuple((claim.says, claim.seen, claim.evidence) for claim in claims)
-    return [Table("Claims that are not judged", ("the paper", "seen", "evidence"), lines)] if lines else []
 
 
 def _check_results(folder: Path, results: Results) -> None:

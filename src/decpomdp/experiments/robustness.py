@@ -37,7 +37,7 @@ ABOUT = (
     "Dec-SBPR from recorded episodes of the semi-random behaviour (as in figure 1), begun from the best episodes, for "
     "every c and d. Importance ratios are cut, so that more than one or two episodes have a say; without that the data "
     "say too little for a prior to matter. Values are exact, of the posterior mean; sizes are nodes occupied per "
-    "agent. Box pushing was not run: nothing is said of it."
+    "agent."
 )
 
 
@@ -45,8 +45,8 @@ ABOUT = (
 class Effort:
     """The grid."""
 
-    seeds: int = 3
-    problems: tuple[str, ...] = ("dectiger", "broadcast", "recycling", "marsrovers")
+    seeds: int = 5
+    problems: tuple[str, ...] = tuple(PROBLEMS)
     c: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0)
     d: tuple[float, ...] = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
     episodes: int = 1000
@@ -58,7 +58,7 @@ class Effort:
 
 
 QUICK = Effort(
-    seeds=2,
+    seeds=3,
     problems=("dectiger", "broadcast", "recycling"),
     c=(0.01, 0.1, 1.0),
     d=(1e-6, 1e-3, 1.0),
@@ -136,7 +136,7 @@ def pictures(rows: Rows) -> list[Picture]:
     ]
     caption = (
         "Value and inferred size over c and d, for both readings of d; panels of one problem have the same upright "
-        "axis. Bars: one standard deviation over seeds."
+        "axis. Bars: one standard deviation over seeds. Points of the same d are drawn side by side."
     )
     return [Picture("robustness", caption, tuple(lines))]
 
@@ -144,7 +144,7 @@ def pictures(rows: Rows) -> list[Picture]:
 def _panel(some: Rows, reading: str, key: str) -> Panel:
     curves = tuple(_curve(chosen(some, reading=reading, c=c), key) for c in distinct(some, "c"))
     title = f"{PROBLEMS[str(some[0]['problem'])]}, d is a {reading}"
-    return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key))
+    return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key), beside=True)
 
 
 def _curve(line: Rows, key: str) -> Curve:

@@ -65,7 +65,7 @@ def _claims(shown: Sequence[Shown]) -> Markup:
 
 
 def _claim(claim: Claim, where: str) -> Markup:
-    seen = tag("td", claim.seen, class_=claim.seen)
+    seen = tag("td", claim.seen, class_=claim.seen.replace(" ", "-"))
     return tag("tr", tag("td", claim.says), seen, tag("td", claim.evidence), tag("td", where))
 
 

@@ -15,7 +15,7 @@ from decpomdp.io.runs import versions
 
 TEXT = "index.md"
 TITLE = "Stick-breaking policy learning in Dec-POMDPs, reproduced"
-SEEN = {"no": 0, "partly": 1, "yes": 2}  # what we do not see comes first
+SEEN = {"no": 0, "not judged": 1, "partly": 2, "yes": 3}  # what we do not see comes first
 SPECIAL = re.compile(r"([\\|*<>`\[\]])")
 
 
