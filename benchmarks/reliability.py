@@ -41,6 +41,7 @@ RUNS = {
     "learn, search": ["learn", "dectiger", "--steps", "60000000", "--seed", "1"],
     "learn, sbpr": ["learn", "dectiger", "--method", "sbpr", "--iterations", "60", "--seed", "1"],
     "learn, mcem": ["learn", "dectiger", "--method", "mcem", "--iterations", "300", "--seed", "1"],
+    "learn, 100 agents": ["learn", "traffic", "--iterations", "4", "--seed", "1"],
     "learn, from episodes": ["learn", "e.parquet", "--truncation", "20", "--sweeps", "60", "--cap", "10"],
     "plan, fb-hsvi": ["plan", "dectiger", "--horizon", "5"],
     "plan, pbvi": ["plan", "gridsmall", "--method", "pbvi", "--epsilon", "0.3"],
@@ -52,7 +53,6 @@ RUNS = {
     ],
     "reproduce": ["reproduce", "robustness", "--quick", "--seeds", "1", "--jobs", "2"],
 }
-CROWD = "learn, 100 agents"  # is interrupted only
 TABLES = ("benchmark", "reproduce")  # many cells, in processes of their own
 
 
@@ -75,7 +75,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--tries", type=int, default=3, help="interrupts of every command")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="*", choices=[*RUNS, CROWD], default=[*RUNS, CROWD])
+    parser.add_argument("--only", nargs="*", choices=RUNS, default=list(RUNS))
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
@@ -96,9 +96,8 @@ def main() -> int:
 
 def kills(folder: Path, given: argparse.Namespace) -> Iterator[Tally]:
     rng = random.Random(given.seed)
-    chosen = [run for run in given.only if run != CROWD]
-    share = -(-given.kills // max(1, len(chosen)))
-    for run in chosen:
+    share = -(-given.kills // max(1, len(given.only)))
+    for run in given.only:
         yield survived(folder, run, share, rng)
 
 
