@@ -169,8 +169,31 @@ def test_nobody_there(monkeypatch):
     with pytest.raises(EngineError, match=r"such as tcp://node7:8786, got 'tcp://127.0.0.1:9' \(nobody answered"):
         Cluster("tcp://127.0.0.1:9")
     assert time.monotonic() - begin < 30
-    with pytest.raises(EngineError, match="expected the address of a Dask scheduler"):
-        Cluster("nonsense://")
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("nonsense://node7:8786", "expected one of tcp, tls, ws, wss, ucx, got nonsense"),
+        ("http://127.0.0.1:1", "got http"),
+        ("", "expected a host and a port"),
+        ("garbage", "expected a host and a port"),
+        ("tcp://", "expected a host and a port"),
+        ("tcp://:8786", "expected a host and a port"),
+        ("tcp://node7:8786/path", "expected a host and a port"),
+        ("tcp://127.0.0.1:abc", "abc"),
+        ("node7:99999", "Port out of range"),
+        ("tcp://[::1:8786", "Invalid IPv6"),
+    ],
+)
+def test_what_is_no_address_is_refused_before_anybody_is_asked(monkeypatch, address, why):
+    monkeypatch.setattr("distributed.Client", None)
+    with pytest.raises(
+        EngineError, match="expected the address of a Dask scheduler, such as tcp://node7:8786"
+    ) as found:
+        Cluster(address)
+    assert why in str(found.value)
+    assert "\n" not in str(found.value)
 
 
 def test_other_versions_are_refused(processes, monkeypatch):

@@ -14,11 +14,13 @@ from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from platform import python_version
 from typing import Any
+from urllib.parse import urlsplit
 
 ANSWER = 5.0  # seconds in which a scheduler has to answer
 COMING = 60.0  # seconds to wait for the first worker, or for another one when all are gone
 SAME = ("decpomdp", "numpy", "scipy", "numba")  # versions that numbers depend on
 LOCAL = "127.0.0.1"
+SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")  # ways to talk that Dask knows between machines
 SILENT = logging.CRITICAL + 1
 NOT_INSTALLED = "(not installed)"
 
@@ -33,6 +35,8 @@ def connected(stack: ExitStack, scheduler: str | None, workers: int) -> Any:
         raise EngineError("engine dask: expected the package distributed, got none; pip install decpomdp[dask]")
     from distributed import Client
 
+    if scheduler is not None:
+        _check_address(scheduler)
     stack.enter_context(_quiet())
     address = _started(stack, workers) if scheduler is None else scheduler
     try:
@@ -41,11 +45,27 @@ def connected(stack: ExitStack, scheduler: str | None, workers: int) -> Any:
             client = Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
         why = f"nobody answered within {ANSWER:g} s" if isinstance(error, OSError) else " ".join(str(error).split())
-        raise EngineError(
-            f"scheduler: expected the address of a Dask scheduler, such as tcp://node7:8786, got {scheduler!r} ({why})"
-        ) from None
+        raise _no_address(scheduler, why) from None
     stack.callback(_let_go, client)
     return client
+
+
+def _check_address(scheduler: str) -> None:
+    """Before a client is made: one that fails half-way complains once more when it is thrown away."""
+    try:
+        parts = urlsplit(scheduler if "://" in scheduler else f"tcp://{scheduler}")
+        whole = parts.hostname is not None and parts.port is not None and not parts.path.strip("/")
+    except ValueError as error:
+        raise _no_address(scheduler, str(error)) from None
+    if parts.scheme not in SCHEMES:
+        raise _no_address(scheduler, f"expected one of {', '.join(SCHEMES)}, got {parts.scheme}")
+    if not whole:
+        raise _no_address(scheduler, "expected a host and a port")
+
+
+def _no_address(scheduler: str | None, why: str) -> EngineError:
+    example = "the address of a Dask scheduler, such as tcp://node7:8786"
+    return EngineError(f"scheduler: expected {example}, got {scheduler!r} ({why})")
 
 
 def what_workers_tell(client: Any, name: str) -> Mapping[str, dict[str, Any]]:
