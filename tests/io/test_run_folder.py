@@ -47,6 +47,14 @@ def test_two_processes_cannot_write_to_the_same_run(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_run_that_is_at_work_is_not_called_unfinished(tmp_path):
+    begin(tmp_path, ["learn", "broadcast"])
+    with locked(tmp_path), pytest.raises(InputError, match="another process is writing to this run"), new_run(tmp_path):
+        pass
+    with pytest.raises(InputError, match="got an unfinished run"), new_run(tmp_path):
+        pass
+
+
 def test_two_locks_in_one_process(tmp_path):
     with locked(tmp_path), pytest.raises(InputError), locked(tmp_path):
         pass

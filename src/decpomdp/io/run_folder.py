@@ -51,6 +51,8 @@ def new_run(path: FilePath) -> Iterator[Path]:
     folder = Path(path)
     with in_words(folder):
         if folder.exists():
+            if _busy(folder):
+                raise InputError(f"{folder}: {BUSY}")
             _check_empty(folder)  # before anything is written there
         made = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
@@ -189,6 +191,18 @@ def finish(folder: Path) -> None:
     with in_words(folder):
         for name in (BEGUN, *NAMES):  # in this order: without the first the others mean nothing
             (folder / name).unlink(missing_ok=True)
+
+
+def _busy(folder: Path) -> bool:
+    """Whether somebody writes to it at this moment."""
+    try:
+        number = os.open(folder / LOCK, os.O_RDWR)
+    except OSError:  # nobody does, or the answer comes when it is locked
+        return False
+    try:
+        return not _lock(number)
+    finally:
+        os.close(number)
 
 
 def _check_empty(folder: Path) -> None:
