@@ -22,7 +22,7 @@ from decpomdp.io.stages import Stage, all_made, made
 from decpomdp.io.tables import long_table
 
 PIPE = "cannot be read: it is a pipe that nobody writes to"
-NO_FILE = "cannot be read: it is a pipe or a device, not a file"
+NO_FILE = "cannot be read: it is a pipe or a device, not a file; write it to a file first"
 TEXTS = {"team": dp.read_team, "controller": dp.read_controller, "m.dpomdp": dp.read_dpomdp}
 TABLES = {
     "e.parquet": dp.read_episodes,
@@ -122,7 +122,7 @@ def test_rows_that_do_not_fit_into_memory_are_refused_before_they_are_read(tmp_p
     same |= {"observation": lists, "action": lists, "action_prob": lists, "terminated": flags, "truncated": flags}
     parquet_of(tmp_path / "e.parquet", same)
     assert (tmp_path / "e.parquet").stat().st_size < 100_000
-    monkeypatch.setattr(opening, "_memory", lambda: 1 << 26)
+    monkeypatch.setattr(opening, "memory", lambda: 1 << 26)
     expected = r"expected what fits into memory \(33554432 bytes\), got 1000000 rows of \d+ bytes$"
     with pytest.raises(FormatError, match=expected):
         dp.read_episodes(tmp_path / "e.parquet")
@@ -138,7 +138,7 @@ def test_one_text_in_every_row_is_not_written_out_beyond_memory(tmp_path, monkey
     options = {"compression": "zstd", "store_schema": False, "dictionary_pagesize_limit": 1 << 24}
     pq.write_table(bomb, tmp_path / "long.parquet", **options)
     assert (tmp_path / "long.parquet").stat().st_size < 100_000
-    monkeypatch.setattr(opening, "_memory", lambda: 1 << 28)
+    monkeypatch.setattr(opening, "memory", lambda: 1 << 28)
     with pytest.raises(FormatError, match=r"got a column action of 2000000000 bytes$"):
         dp.read_table(tmp_path / "long.parquet", 0.9)
     assert dp.read_table(tmp_path / "good.parquet", 0.9).count == 100

@@ -1,17 +1,25 @@
 """Tables that other programs write, and rows that no reader can hold."""
 
 import gzip
+import re
 import shlex
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
 import decpomdp as dp
 from decpomdp.core import FormatError, InputError
 from decpomdp.io import opening
+from decpomdp.io.complaints import checked
+from decpomdp.io.logged import Given, read_logged, stages_of_logged
+from decpomdp.io.stages import made
+from decpomdp.io.tables import long_table
 
 HEADER = "episode,t,agent,observation,action,reward,note\n"
 
@@ -76,7 +84,7 @@ def test_a_large_column_beside_is_not_counted(tmp_path, monkeypatch):
     found = pq.read_table(tmp_path / "log.parquet")
     frames = pa.array([bytes([k % 256]) * 4000 + str(k).encode() * 3000 for k in range(len(found))])
     pq.write_table(found.append_column("frame", frames), tmp_path / "log.parquet", compression="none")
-    monkeypatch.setattr(opening, "_memory", lambda: 2_000_000)
+    monkeypatch.setattr(opening, "memory", lambda: 2_000_000)
     assert dp.read_table(tmp_path / "log.parquet", discount=0.9).count == 50
 
 
@@ -87,3 +95,104 @@ def test_a_problem_through_a_pipe(tmp_path):
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert '"states": ["tiger-left", "tiger-right"]' in done.stdout
+
+
+def step_by_step(folder, ending, times):
+    """One agent at these times."""
+    path = folder / f"log.{ending}"
+    columns = {"episode": 0, "t": times, "agent": "ann", "observation": "a", "action": "go", "reward": 1.0}
+    columns = {name: one if name == "t" else [one] * len(times) for name, one in columns.items()}
+    (pc.write_csv if ending == "csv" else pq.write_table)(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("times", [[0.0, 1.0, 2.0], ["0.0", "1.0", "2.0"], ["0", "1.", "2.000"], [2.0, 0.0, 1.0]])
+def test_steps_may_be_written_as_whole_floats(tmp_path, ending, times):
+    if isinstance(times[0], float) and ending == "csv":
+        times = [f"{time:.1f}" for time in times]  # as pandas writes them
+    assert dp.read_table(step_by_step(tmp_path, ending, times), discount=0.9).steps == 3
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("odd", ["0.5", "1e0", ".0", "nan", "1.0.0", "one", "99999999999999999999.0", "-1.0", ""])
+def test_steps_that_are_no_whole_numbers_are_named(tmp_path, ending, odd):
+    path = step_by_step(tmp_path, ending, ["0.0", "1.0", odd or None, "2.0"])
+    with pytest.raises(FormatError, match=rf"row 2, column t: expected a whole number.*, got {odd and repr(odd)}"):
+        dp.read_table(path, discount=0.9)
+
+
+@pytest.mark.parametrize("odd", [0.5, float("nan"), float("inf"), 1e300])
+def test_steps_of_a_type_for_fractions_are_whole(tmp_path, odd):
+    path = step_by_step(tmp_path, "parquet", [0.0, 1.0, odd, 2.0])
+    with pytest.raises(FormatError, match=rf"row 2, column t: expected a whole number, got {re.escape(str(odd))}$"):
+        dp.read_table(path, discount=0.9)
+
+
+def emptied(folder, ending, name, steps=2):
+    """A long table whose column `name` has no cells, and so no type."""
+    found = long_table(dp.simulate("dectiger", episodes=3, horizon=steps, seed=1))
+    found = found.set_column(found.schema.get_field_index(name), name, pa.nulls(len(found)))
+    path = folder / f"log.{ending}"
+    (pc.write_csv if ending == "csv" else pq.write_table)(found, path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("episode", "row 0, column episode: expected a label or a whole number"),
+        ("t", "row 0, column t: expected a whole number from 0"),
+        ("agent", "row 0, column agent: expected a label or a whole number"),
+        ("observation", "row 2, column observation: expected an observation (empty only at t = 0)"),
+        ("action", "row 0, column action: expected a label or a whole number"),
+        ("reward", "row 0, column reward: expected a number on one row of the step at least"),
+        ("terminated", "row 0, column terminated: expected true or false"),
+    ],
+)
+def test_an_empty_column_is_named(tmp_path, ending, name, said):
+    path = emptied(tmp_path, ending, name)
+    whole = f"{path}: {said}, got nothing (the whole column is empty)"
+    with pytest.raises(FormatError) as error:
+        dp.read_table(path, discount=0.9)
+    assert str(error.value) == whole
+    assert checked(path, Given(discount=0.9)) == (None, [whole])
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_may_be_empty_where_its_cells_may(tmp_path, ending):
+    assert np.isnan(dp.read_table(emptied(tmp_path, ending, "action_prob"), discount=0.9).behaviour).all()
+    seen = dp.read_table(emptied(tmp_path, ending, "observation", steps=1), discount=0.9).observations
+    assert (seen == dp.core.NO_OBSERVATION).all()
+
+
+def test_one_empty_cell_is_not_an_empty_column(tmp_path):
+    (tmp_path / "log.csv").write_text(HEADER + "0,0,ann,,go,1,\n1,0,ann,,,1,\n")
+    with pytest.raises(FormatError, match=r"row 1, column action: expected a label or a whole number, got nothing$"):
+        dp.read_table(tmp_path / "log.csv", discount=0.9)
+
+
+@pytest.mark.parametrize("name", ["observation", "action", "reward"])
+def test_an_empty_column_of_an_episodes_file_is_named(tmp_path, name):
+    path = tmp_path / "e.parquet"
+    dp.write_episodes(dp.simulate("dectiger", episodes=3, horizon=2, seed=1), path)
+    found = pq.read_table(path)
+    pq.write_table(found.set_column(found.schema.get_field_index(name), name, pa.nulls(len(found))), path)
+    with pytest.raises(FormatError, match=rf"column {name}: expected .*numbers, got an empty column$") as error:
+        dp.read_episodes(path)
+    assert checked(path) == (None, [str(error.value)])
+
+
+def test_what_is_given_beside_a_file_is_one_thing_for_all_readers(tmp_path):
+    path = step_by_step(tmp_path, "csv", ["0", "1"])
+    given = Given("long", 0.5, name="mine", columns={"action": "action"})
+    found = read_logged(path, given)
+    assert (found.discount, found.name) == (0.5, "mine")
+    assert made(stages_of_logged(path, given)) == found
+    assert checked(path, given) == (found, [])
+    assert checked(path, given, discount=0.25)[0].discount == 0.25
+    with pytest.raises(FrozenInstanceError):
+        given.discount = 0.9
+    with pytest.raises(TypeError, match="discout"):
+        checked(path, given, discout=0.9)

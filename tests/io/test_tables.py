@@ -14,7 +14,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputError
 from decpomdp.io.episodes import read_episodes, write_episodes
-from decpomdp.io.logged import kind_of, read_logged
+from decpomdp.io.logged import Given, kind_of, read_logged
 from decpomdp.io.tables import read_table, write_table
 
 AGENTS = (
@@ -411,14 +411,14 @@ def test_kinds_are_found_out(tmp_path):
     kinds = {name: kind_of(tmp_path / name) for name in ("l.csv", "l.parquet", "e.parquet", ".")}
     assert kinds == {"l.csv": "long", "l.parquet": "long", "e.parquet": "episodes", ".": "minari"}
     assert read_logged(tmp_path / "e.parquet") == held
-    assert same(read_logged(tmp_path / "l.parquet", discount=0.9, agents=AGENTS), held)
+    assert same(read_logged(tmp_path / "l.parquet", Given(discount=0.9, agents=AGENTS)), held)
     with pytest.raises(InputError, match="does not say the discount"):
         read_logged(tmp_path / "l.csv")
     with pytest.raises(InputError, match="says its own discount"):
-        read_logged(tmp_path / "e.parquet", discount=0.5)
+        read_logged(tmp_path / "e.parquet", Given(discount=0.5))
     with pytest.raises(InputError, match="kind of data: expected one of"):
-        read_logged(tmp_path / "e.parquet", "table")
-    write_episodes(read_logged(tmp_path / "l.csv", discount=0.9, agents=AGENTS), tmp_path / "again.parquet")
+        read_logged(tmp_path / "e.parquet", Given("table"))
+    write_episodes(read_logged(tmp_path / "l.csv", Given(discount=0.9, agents=AGENTS)), tmp_path / "again.parquet")
     assert same(read_episodes(tmp_path / "again.parquet"), held)
 
 
@@ -461,7 +461,7 @@ def said(tmp_path, content):
         (HEADER.replace("action,", ""), "column action: expected one, got only 'episode', 't', 'agent', "),
         (HEADER.replace("action", "action,action"), "column action: expected one, got 2 of that name"),
         (HEADER + "0,0,x\n", "row 0: expected 6 cells, one per column, got 3"),
-        (HEADER + "0,0.0,x,,go,1\n", "row 0, column t: expected a whole number, got '0.0'"),
+        (HEADER + "0,0.5,x,,go,1\n", "row 0, column t: expected a whole number, got '0.5'"),
     ],
 )
 def test_files_that_are_no_tables(tmp_path, content, expected):

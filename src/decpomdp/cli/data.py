@@ -9,13 +9,15 @@ from decpomdp.cli import words
 
 if TYPE_CHECKING:
     from decpomdp.core import Agent, Episodes
-
-    Given = tuple[str, float | None, tuple[Agent, ...] | None, str | None, dict[str, str]]
+    from decpomdp.io.logged import Given
 
 app = typer.Typer(help="Look at, check and convert logged episodes.", no_args_is_help=True)
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Episodes (.parquet), a long table (.csv, .parquet) or a Minari folder.")
+    Path,
+    typer.Argument(
+        metavar="FILE", help="Episodes (.parquet), a long table (.csv, .csv.gz, .parquet) or a Minari folder."
+    ),
 ]
 Kind = Annotated[
     str | None, typer.Option("--from", help="What the file is: episodes, long or minari. Default: found out.")
@@ -60,7 +62,7 @@ def validate(
     """Check everything in a file of logged episodes; say OK, or what is wrong in which row and column."""
     from decpomdp.io.complaints import checked
 
-    episodes, problems = checked(file, *_given(file, kind, discount, like, column)[0])
+    episodes, problems = checked(file, _given(file, kind, discount, like, column)[0])
     for problem in problems:
         words.fail(problem)
     if episodes is None:
@@ -86,12 +88,13 @@ def convert(
     """Convert logged episodes: long tables and Minari datasets to episodes, episodes to long tables."""
     from decpomdp.core import InputError
     from decpomdp.io.episodes import write_episodes
+    from decpomdp.io.kinds import is_csv
     from decpomdp.io.tables import write_table
 
     wanted = to or _kind_by_name(target)
     if wanted not in ("episodes", "long"):
         raise InputError(f"--to: expected episodes or long, got {wanted!r}")
-    if wanted == "episodes" and target.suffix.lower() == ".csv":
+    if wanted == "episodes" and is_csv(str(target)):
         raise InputError(f"--to: expected long for {target}; episodes are Parquet files")
     if target.exists() and not overwrite:
         raise InputError(f"{target}: expected a new file, got one that is there; --overwrite replaces it")
@@ -106,11 +109,11 @@ def convert(
 
 def _kind_by_name(target: Path) -> str:
     from decpomdp.core import InputError
+    from decpomdp.io.kinds import is_csv, is_logged
 
-    kinds = {".csv": "long", ".parquet": "episodes"}
-    if target.suffix.lower() not in kinds:
+    if not is_logged(target):
         raise InputError(f"{target}: expected a name that ends in .csv or .parquet (or say --to)")
-    return kinds[target.suffix.lower()]
+    return "long" if is_csv(str(target)) else "episodes"
 
 
 def _read(
@@ -120,7 +123,7 @@ def _read(
     from decpomdp.io.logged import read_logged
 
     given, assumed = _given(file, kind, discount, like, column)
-    return read_logged(file, *given), assumed
+    return read_logged(file, given), assumed
 
 
 def _given(
@@ -128,12 +131,13 @@ def _given(
 ) -> tuple["Given", bool]:
     """What a reader is told beside the file, and whether a discount of 1 is among it that nobody said."""
     from decpomdp.io.kinds import kind_of
+    from decpomdp.io.logged import Given
 
     found = kind or kind_of(file)
     agents, factor, name = (None, None, None) if like is None else _likeness(like)
     said = factor if discount is None else discount
     assumed = said is None and found != "episodes"
-    return (found, 1.0 if assumed else said, agents, name, _columns(column)), assumed
+    return Given(found, 1.0 if assumed else said, agents, name, _columns(column)), assumed
 
 
 def _likeness(like: str) -> tuple[tuple["Agent", ...], float, str]:

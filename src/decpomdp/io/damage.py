@@ -11,6 +11,7 @@ from typing import Any
 from decpomdp.core import FormatError
 from decpomdp.io.files import words
 from decpomdp.io.opening import parquet
+from decpomdp.io.packing import packing
 
 MARK = b"PAR1"  # how every Parquet file begins and ends
 
@@ -25,7 +26,7 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
     failures = (pa.ArrowException, OSError, ValueError, MemoryError)
     try:
         with pa.OSFile(source, "rb") as file:
-            size, begins = file.size(), file.read(len(MARK)) == MARK
+            size, begins = file.size(), file.read(len(MARK))
     except failures:  # no such file, a folder
         return FormatError(source, None, f"cannot be read as {what}: {words(error)}")
     try:
@@ -36,9 +37,12 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
     return FormatError(source, None, said or f"cannot be read as {what}: {words(error)}")
 
 
-def _end(size: int, begins: bool) -> str:
-    """A file whose footer cannot be read."""
-    if not begins:
+def _end(size: int, begins: bytes) -> str:
+    """A file whose footer cannot be read, by its size and its first bytes."""
+    packed = packing(begins)
+    if packed is not None:
+        return f"expected a Parquet file, got a {packed} file; unpack it first, or name it .csv.gz if it is CSV"
+    if begins != MARK:
         return f"expected a Parquet file, got {f'another kind of {size} bytes' if size else 'an empty one'}"
     return f"it is cut off or damaged at its end ({size} bytes are there), and no row can be read without that"
 

@@ -154,7 +154,9 @@ class Columns(NamedTuple):
 
     def _check_type(self, fits: bool, name: str, expected: str) -> None:
         if not fits:
-            raise FormatError(self.source, None, f"column {name}: expected {expected}, got {self.table[name].type}")
+            kind = self.table[name].type
+            got = "an empty column" if str(kind) == "null" else kind
+            raise FormatError(self.source, None, f"column {name}: expected {expected}, got {got}")
 
     def _refuse(
         self,

@@ -9,21 +9,23 @@ from pathlib import Path
 
 from decpomdp.io.files import FilePath, path_of
 from decpomdp.io.opening import parquet
+from decpomdp.io.packing import ENDINGS
 
 KINDS = ("episodes", "long", "minari")
+CSV = (".csv", *(f".csv{ending}" for ending in ENDINGS))
 KEY = "decpomdp"  # of the metadata of an episodes file
 MISSING = "but there is no such file"
 TOLD = {"long": "a long table; convert it first", "minari": "a folder; if it is a Minari dataset, convert it first"}
 
 
 def is_csv(source: str) -> bool:
-    """Whether a file of this name is CSV; every other one is Parquet."""
-    return source.lower().endswith(".csv")
+    """Whether a file of this name is CSV, packed or not; every other one is Parquet."""
+    return source.lower().endswith(CSV)
 
 
 def is_logged(path: FilePath) -> bool:
     """Whether a name is that of logged data, and not of a problem."""
-    return path_of(path).lower().endswith((".parquet", ".csv"))
+    return path_of(path).lower().endswith((".parquet", *CSV))
 
 
 def kind_of(path: FilePath) -> str:
@@ -48,9 +50,15 @@ def conversion(path: FilePath) -> str | None:
         return None
     if not is_there(source):
         return MISSING
-    target = Path(source).name.removesuffix(".csv").removesuffix(".parquet") + "-episodes.parquet"
+    target = f"{_stem(source)}-episodes.parquet"
     command = f"decpomdp data convert {shlex.quote(source)} {shlex.quote(target)} --discount NUMBER"
     return f"got {TOLD[kind]}: {command}"
+
+
+def _stem(source: str) -> str:
+    name = Path(source).name
+    ending = next((ending for ending in (*CSV, ".parquet") if name.lower().endswith(ending)), "")
+    return name[: len(name) - len(ending)]
 
 
 def is_there(source: str) -> bool:

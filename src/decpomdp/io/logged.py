@@ -1,6 +1,7 @@
 """Logged data in any form that can be read: our episodes file, a long table, or a Minari dataset."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from decpomdp.core import Agent, Episodes, InputError
 from decpomdp.io.episode_stages import stages_of_episodes
@@ -11,39 +12,40 @@ from decpomdp.io.stages import Stage, made
 from decpomdp.io.table_stages import stages_of_table
 
 
-def read_logged(
-    path: FilePath,
-    kind: str | None = None,
-    discount: float | None = None,
-    agents: Sequence[Agent] | None = None,
-    name: str | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> Episodes:
-    """The episodes at `path`, whatever its `kind`. What the file itself says (ours does) is not to be said again."""
-    episodes: Episodes = made(stages_of_logged(path, kind, discount, agents, name, columns))
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a reader is told beside the file; None: nothing. What the file itself says is not to be said again."""
+
+    kind: str | None = None  # one of KINDS; None: found out
+    discount: float | None = None
+    agents: Sequence[Agent] | None = None
+    name: str | None = None  # of the problem, for people
+    columns: Mapping[str, str] | None = None  # the file's names by ours, where they differ
+
+
+NOTHING = Given()
+
+
+def read_logged(path: FilePath, given: Given = NOTHING) -> Episodes:
+    """The episodes at `path`, whatever their kind."""
+    episodes: Episodes = made(stages_of_logged(path, given))
     return episodes
 
 
-def stages_of_logged(
-    path: FilePath,
-    kind: str | None = None,
-    discount: float | None = None,
-    agents: Sequence[Agent] | None = None,
-    name: str | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> list[Stage]:
-    """The stages of reading what is at `path`; InputError if what is said beside it does not fit its kind."""
-    found = kind_of(path) if kind is None else kind
-    if found not in KINDS:
-        raise InputError(f"kind of data: expected one of {', '.join(KINDS)}, got {found!r}")
-    if found == "episodes":
-        if discount is not None or agents is not None or columns:
+def stages_of_logged(path: FilePath, given: Given = NOTHING) -> list[Stage]:
+    """The stages of reading what is at `path`; InputError if what is given beside it does not fit its kind."""
+    kind, discount = kind_of(path) if given.kind is None else given.kind, given.discount
+    if kind not in KINDS:
+        raise InputError(f"kind of data: expected one of {', '.join(KINDS)}, got {kind!r}")
+    if kind == "episodes":
+        if discount is not None or given.agents is not None or given.columns:
             raise InputError(f"{path_of(path)} says its own discount, agents and columns; expected none beside it")
         return stages_of_episodes(path)
     if discount is None:
         raise InputError(f"{path_of(path)} does not say the discount; expected it to be given")
-    if found == "long":
-        return stages_of_table(path, discount, agents, "" if name is None else name, columns)
-    if agents is not None or columns:
+    if kind == "long":
+        name = "" if given.name is None else given.name
+        return stages_of_table(path, discount, given.agents, name, given.columns)
+    if given.agents is not None or given.columns:
         raise InputError(f"{path_of(path)} is a Minari dataset and says its own agents; expected none beside it")
-    return [Stage("episodes", (), lambda: read_minari(path, discount, name))]
+    return [Stage("episodes", (), lambda: read_minari(path, discount, given.name))]

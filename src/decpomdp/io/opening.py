@@ -14,7 +14,10 @@ from io import BufferedReader
 from typing import Any
 
 from decpomdp.core.errors import FormatError
+from decpomdp.io.memory import memory
 
+STANDARD_INPUT = "-"  # how commands call it, unless a file has this name
+TO_FILE = "write it to a file first"
 WAIT = 5.0  # seconds until somebody has to write to a pipe
 CHANGED = "expected a file that stays as it is, got one that changed meanwhile"
 LIKELY = 100  # times smaller than its content a file may be
@@ -48,13 +51,15 @@ def _await_writer(number: int) -> None:
 
 
 def check_file(source: str) -> None:
-    """Raise FormatError for what is there and is neither a file nor a folder."""
+    """Raise FormatError for what is neither a file nor a folder: a pipe, a device, standard input."""
     try:
         mode = os.stat(source).st_mode
-    except (OSError, ValueError):  # whoever opens it says so
-        return
+    except (OSError, ValueError):
+        if source == STANDARD_INPUT:
+            raise FormatError(source, None, f"cannot be read: expected a file, got standard input; {TO_FILE}") from None
+        return  # whoever opens it says so
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise FormatError(source, None, "cannot be read: it is a pipe or a device, not a file")
+        raise FormatError(source, None, f"cannot be read: it is a pipe or a device, not a file; {TO_FILE}")
 
 
 @contextmanager
@@ -88,14 +93,6 @@ def check_rows(found: Any, columns: Sequence[str], source: str) -> None:
 
 def check_bytes(needed: int, source: str, got: str) -> None:
     """Raise FormatError for what would not fit into half of the memory: the other half is for what is made of it."""
-    most = _memory() // 2
+    most = memory() // 2
     if needed > most:
         raise FormatError(source, None, f"expected what fits into memory ({most} bytes), got {got} of {needed} bytes")
-
-
-def _memory() -> int:
-    """Bytes of memory of this machine; a terabyte where it does not say."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 1 << 40

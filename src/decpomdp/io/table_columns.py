@@ -68,7 +68,7 @@ class LongColumns(NamedTuple):
 
         column = self._column(name)
         if pa.types.is_floating(column.type):  # what a whole number becomes beside an empty cell in some tools
-            column = self._whole(column, name)
+            column = self._whole(column, name, "a label or a whole number")
         if not (pa.types.is_integer(column.type) or _is_text(column.type)):
             self.refuse_type(name, "labels or whole numbers", column.type)
         coded = pc.dictionary_encode(column.cast(pa.large_string()))
@@ -102,9 +102,11 @@ class LongColumns(NamedTuple):
 
         column = self._column(name)
         if pa.types.is_floating(column.type):
-            column = self._whole(column, name)
+            column = self._whole(column, name, "a whole number")
         if not (pa.types.is_integer(column.type) or _is_text(column.type)):
             self.refuse_type(name, "whole numbers", column.type)
+        if _is_text(column.type):
+            column = _without_zeros(column)
         self.refuse(_nulls(column), name, "a whole number from 0")
         values = self._cast(column, pa.int64(), name, "a whole number").to_numpy(zero_copy_only=False)
         self.refuse(values < 0, name, "a whole number from 0")
@@ -133,8 +135,10 @@ class LongColumns(NamedTuple):
     def refuse_row(self, row: int, name: str, expected: str, got: str | None = None) -> NoReturn:
         """Raise FormatError for this row and column; what was found is looked up unless given."""
         if got is None:
-            cell = self.table[self.names[name]][row].as_py()
-            got = "nothing" if cell is None else repr(cell)[:80]
+            column = self.table[self.names[name]]
+            cell = column[row].as_py()
+            nothing = "nothing (the whole column is empty)" if column.null_count == len(column) else "nothing"
+            got = nothing if cell is None else repr(cell)[:80]
         raise FormatError(self.source, None, f"row {row}, column {self.names[name]}: expected {expected}, got {got}")
 
     def refuse_type(self, name: str, expected: str, kind: Any) -> NoReturn:
@@ -147,7 +151,9 @@ class LongColumns(NamedTuple):
         column = self.table[self.names[name]].combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # what some versions make of no chunks, or of very long texts
             column = pa.concat_arrays(column.chunks)
-        return self._written_out(column, name) if pa.types.is_dictionary(column.type) else column
+        if pa.types.is_dictionary(column.type):
+            column = self._written_out(column, name)
+        return column.cast(pa.large_string()) if pa.types.is_null(column.type) else column  # no cell, so no type
 
     def _written_out(self, column: Any, name: str) -> Any:
         """A column of numbered labels as labels, if memory can hold them all."""
@@ -161,11 +167,11 @@ class LongColumns(NamedTuple):
         check_bytes(int(lengths[codes].sum()), self.source, f"a column {self.names[name]}")
         return labels.take(column.indices)
 
-    def _whole(self, column: Any, name: str) -> Any:
+    def _whole(self, column: Any, name: str, expected: str) -> Any:
         import pyarrow as pa
 
         values = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
-        self.refuse(~(np.abs(values) < 2**53) | (values != np.rint(values)), name, "a label or a whole number")
+        self.refuse(~(np.abs(values) < 2**53) | (values != np.rint(values)), name, expected)
         return pa.array(np.rint(values).astype(np.int64), mask=_nulls(column))
 
     def _cast(self, column: Any, kind: Any, name: str, expected: str) -> Any:
@@ -190,6 +196,17 @@ def _first_bad(column: Any, kind: Any) -> int:
         except pa.ArrowInvalid:
             high = middle
     return low
+
+
+def _without_zeros(column: Any) -> Any:
+    """Texts such as 12.0, what some tools make of 12 beside an empty cell, as 12; others as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.cast(pa.large_string())
+    if not pc.any(pc.match_substring(column, ".")).as_py():
+        return column
+    return pc.replace_substring_regex(column, r"^(-?[0-9]+)\.0*$", r"\1")
 
 
 def _ends(labels: Any) -> NDArray[np.int64]:

@@ -1,12 +1,17 @@
 """Long tables as files: which columns there are, and what is in them, not yet looked at."""
 
 import csv
-from collections.abc import Mapping
+from codecs import getincrementaldecoder
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from io import TextIOWrapper
 from typing import Any
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.kinds import is_csv
 from decpomdp.io.opening import CHANGED, check_file, check_rows, parquet
+from decpomdp.io.packing import PIECE, check_packed, stream_of, unpacked
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
@@ -60,6 +65,7 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
     check_file(source)
     header = _header(source)
     names = _present(source, wanted, header)
+    check_packed(source, len(names))
 
     bad: list[Any] = []
 
@@ -78,7 +84,7 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
         ),
     }
     try:
-        return arrow.read_csv(source, **options), names
+        return arrow.read_csv(stream_of(source), **options), names
     except pa.ArrowInvalid:
         if not bad:
             _refuse_other_encoding(source)
@@ -89,10 +95,17 @@ def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
         raise FormatError(source, None, f"row {row.number - 2}: {got}") from None  # the header is Arrow's row 1
 
 
+@contextmanager
+def _text(source: str) -> Iterator[Iterator[str]]:
+    """The lines of a CSV file; those that no reader could hold come in pieces."""
+    with unpacked(source) as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        yield iter(partial(text.readline, LONGEST), "")
+
+
 def _header(source: str) -> list[str]:
-    with open(source, newline="", encoding="utf-8-sig") as file:
+    with _text(source) as lines:
         try:
-            header = next(csv.reader(file), [])
+            header = next(csv.reader(lines), [])
         except csv.Error as error:
             raise FormatError(source, 1, f"expected the names of columns, got {error}") from None
         except UnicodeDecodeError:
@@ -105,21 +118,25 @@ def _header(source: str) -> list[str]:
 
 def _refuse_other_encoding(source: str) -> None:
     """Raise FormatError for the first line that is not UTF-8, if there is one."""
-    with open(source, "rb") as file:
-        for number, line in enumerate(file, 1):
+    decoder, number, piece = getincrementaldecoder("utf-8")(), 1, None
+    with unpacked(source) as file:
+        while piece != b"":
+            piece = file.read(PIECE)
             try:
-                line.decode()
+                decoder.decode(piece, final=not piece)
             except UnicodeDecodeError as error:
-                got = f"another encoding (byte {line[error.start]:#04x})"
+                number += error.object[: error.start].count(b"\n")
+                got = f"another encoding (byte {error.object[error.start]:#04x})"
                 raise FormatError(source, number, f"expected UTF-8 text, got {got}") from None
+            number += piece.count(b"\n")
 
 
 def _refuse_odd_rows(source: str) -> None:
     """Raise FormatError if a header is all there is, or for the first row that is too long for any reader."""
     before, place, some = csv.field_size_limit(LONGEST), 0, False
     try:
-        with open(source, newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file)
+        with _text(source) as lines:
+            rows = csv.reader(lines)
             next(rows)
             for place, row in enumerate(rows):
                 some = some or any(row)

@@ -9,9 +9,9 @@
                           by itself. With one of these columns the other is its opposite; without both, all episodes
                           count as cut off
 
-Tables are CSV (comma, header, UTF-8) or Parquet. They do not say which labels exist beyond those that occur, nor the
-discount: whoever reads a table says so, or the alphabets are those that occur. Numbers stand for 0 to the largest that
-occurs; labels are sorted.
+Tables are CSV (comma, header, UTF-8; packed or not) or Parquet. They do not say which labels exist beyond those that
+occur, nor the discount: whoever reads a table says so, or the alphabets are those that occur. Numbers stand for 0 to
+the largest that occurs; labels are sorted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from decpomdp.core import NO_OBSERVATION, Agent, Episodes, checks
 from decpomdp.io.files import FilePath, path_of, replacing
 from decpomdp.io.kinds import is_csv
+from decpomdp.io.packing import packed
 from decpomdp.io.stages import made
 from decpomdp.io.table_files import NEEDED, OPTIONAL
 from decpomdp.io.table_stages import stages_of_table
@@ -40,7 +41,7 @@ def read_table(
     Parameters
     ----------
     path
-        CSV if the name ends in `.csv`, else Parquet.
+        CSV if the name ends in `.csv`, `.csv.gz` or `.csv.zst`, else Parquet.
     discount
         Of the rewards: a table does not say it.
     agents
@@ -84,7 +85,8 @@ def write_table(episodes: Episodes, path: FilePath) -> None:
     episodes
         What to write.
     path
-        The new file: CSV if the name ends in `.csv`, else Parquet. It is written completely or not at all.
+        The new file: CSV if the name ends in `.csv`, `.csv.gz` or `.csv.zst`, else Parquet. It is written completely
+        or not at all.
 
     Raises
     ------
@@ -107,7 +109,8 @@ def write_table(episodes: Episodes, path: FilePath) -> None:
     table = long_table(checks.of_kind("episodes", episodes, Episodes))
     with replacing(path) as temporary:
         if is_csv(path_of(path)):
-            csv.write_csv(table, str(temporary))
+            with packed(temporary, path_of(path)) as stream:
+                csv.write_csv(table, stream)
         else:
             pq.write_table(table, str(temporary), compression="zstd", write_page_checksum=True)
 

@@ -1,0 +1,63 @@
+"""Packed text: gzip and zstd files, known by their first bytes whatever their names, and unpacked piece by piece.
+
+A small file can unpack to more than any memory holds. It is unpacked once only to be counted, by the rule for Parquet
+files: its rows have to fit into memory, and so does all of its text where that is more than a hundred times the file.
+"""
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from decpomdp.io.opening import LIKELY, WIDTH, check_bytes
+
+MARKS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}  # how files begin
+ENDINGS = {".gz": "gzip", ".zst": "zstd"}  # how their names end
+PIECE = 1 << 20  # bytes unpacked at a time
+
+
+def packing(beginning: bytes) -> str | None:
+    """How a file that begins so is packed; None if it is not."""
+    return next((name for mark, name in MARKS.items() if beginning.startswith(mark)), None)
+
+
+def stream_of(source: str) -> Any:
+    """An Arrow stream of the bytes of the file at `source`, unpacked if it is packed."""
+    import pyarrow as pa
+
+    with open(source, "rb") as file:
+        kind = packing(file.peek(4))
+    return pa.input_stream(source, compression=kind)
+
+
+@contextmanager
+def unpacked(source: str) -> Iterator[io.BufferedReader]:
+    """The same bytes for Python's readers."""
+    with stream_of(source) as stream, io.BufferedReader(stream, PIECE) as file:
+        yield file
+
+
+@contextmanager
+def packed(path: Path, name: str) -> Iterator[Any]:
+    """A stream into the new file at `path`, packed as the `name` says that it will have."""
+    import pyarrow as pa
+
+    with pa.output_stream(str(path), compression=ENDINGS.get(Path(name).suffix.lower())) as stream:
+        yield stream
+
+
+def check_packed(source: str, columns: int) -> None:
+    """Raise FormatError if a packed file unpacks to more lines of so many columns, or to more text, than fits."""
+    with open(source, "rb") as file:
+        if packing(file.peek(4)) is None:
+            return
+    likely, size, lines = LIKELY * os.path.getsize(source), 0, 0
+    with unpacked(source) as file:
+        for piece in iter(partial(file.read, PIECE), b""):
+            size += len(piece)
+            lines += piece.count(b"\n")
+            needed = lines * columns * WIDTH + (size if size > likely else 0)
+            check_bytes(needed, source, "unpacked rows")
