@@ -5,11 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from decpomdp.cli.main import code_of
-from decpomdp.cli.reproduce import told
+from decpomdp.cli.reproduce import Shower, told
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.crew import Progress
 
@@ -75,6 +76,42 @@ def test_progress_is_told():
         "12/80 cells (30 kept), 95 s, 430 s left: broadcast mcem seed 1"
     )
     assert told(Progress(0, 0, 5, 0.0, None, None)) == "0/0 cells (5 kept)"
+    assert told(Progress(0, 54, 0, 10.0, None, None)) == "0/54 cells (0 kept), 10 s"
+
+
+def lines_until(capsys, count):
+    """What is said on standard error, at least so many lines; those that come in time."""
+    found, deadline = "", time.monotonic() + 20
+    while found.count("\n") < count and time.monotonic() < deadline:
+        time.sleep(0.01)
+        found += capsys.readouterr().err
+    return found.splitlines()
+
+
+def test_lines_come_while_no_cell_ends(capsys):
+    with Shower(every=0.05) as tell:
+        tell(Progress(0, 54, 0, 30.0, None, None))
+        first = lines_until(capsys, 3)
+        assert set(first) <= {f"0/54 cells (0 kept), {second} s" for second in range(30, 51)}
+        assert len(first) >= 3
+        tell(Progress(5, 54, 0, 50.0, 1000.2, None))
+        later = [line for line in lines_until(capsys, 30) if line.startswith("5/54")]  # a second and a half
+        assert later[-1] != later[0]  # the clock goes on
+        assert all("s left" in line for line in later)
+        tell(Progress(53, 54, 0, 90.0, 0.1, None))
+        assert any(line == "53/54 cells (0 kept), 90 s" for line in lines_until(capsys, 5))  # took longer than foretold
+        tell(Progress(54, 54, 0, 91.0, 0.0, None))
+        capsys.readouterr()
+        time.sleep(0.3)
+        assert capsys.readouterr().err == ""  # all are done
+    assert not tell.clock.is_alive()
+
+
+def test_few_lines_where_no_terminal_looks_on(capsys):
+    with Shower() as tell:
+        for done in range(101):
+            tell(Progress(done, 100, 0, done / 100, None, None))
+    assert len(capsys.readouterr().err.splitlines()) == 2  # the first and the last
 
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts are sent as signals")

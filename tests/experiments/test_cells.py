@@ -13,7 +13,7 @@ import pytest
 from decpomdp import __version__
 from decpomdp.core import FormatError, InputError
 from decpomdp.experiments.cells import Cell, content_of, finished, keep, result_of, results_of
-from decpomdp.experiments.crew import run_cells
+from decpomdp.experiments.crew import FEW, Pace, run_cells
 from decpomdp.experiments.origin import UNKNOWN, code_digest, codes_of, digest_of, made_words, reused_words
 
 ECHO = "json:dumps"  # a pure function of settings that every Python has
@@ -89,6 +89,31 @@ def test_cells_are_run_once(tmp_path):
     run_cells(tmp_path, cells, 2, told.append)
     assert [(p.done, p.todo, p.kept) for p in told] == [(0, 0, 4)]
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_the_first_cells_of_all_workers_are_no_pace(workers):
+    """Each waits 56 s for the compiler; from then on they finish one cell a second together."""
+    cells = [Cell(ECHO, {"seed": seed}, cost=2.0) for seed in range(54)]
+    pace = Pace(cells, workers)
+    assert pace.left(50.0) is None
+    for number, cell in enumerate(cells, 1):
+        now = 56.0 + max(number - workers, 0)
+        pace.add(cell, now)
+        if number < workers + FEW:
+            assert pace.left(now) is None
+        else:
+            assert pace.left(now) == pytest.approx(54 - number)
+    assert Pace([], 2).left(1.0) is None
+
+
+def test_what_runs_alone_takes_the_time_of_all_workers():
+    together = [Cell(ECHO, {"seed": seed}) for seed in range(12)]
+    alone = [Cell(ECHO, {"seed": seed}, alone=True) for seed in range(5)]
+    pace = Pace([*together, *alone], 2)
+    for number, cell in enumerate(together):  # two at a time, a second each
+        pace.add(cell, 1.0 + number // 2)
+    assert pace.left(6.0) == pytest.approx(5.0)
 
 
 def test_a_mistake_names_the_cell(tmp_path):

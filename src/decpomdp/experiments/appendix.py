@@ -3,9 +3,18 @@
 from dataclasses import dataclass
 
 from decpomdp.core.fit import Row
+from decpomdp.experiments.appendix_claims import (
+    FORMS,
+    claims,
+    ends,
+    kept_words,
+    last_size,
+    last_value,
+    size_judged,
+    value_judged,
+)
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import (
-    Claim,
     Curve,
     Experiment,
     Panel,
@@ -16,16 +25,18 @@ from decpomdp.experiments.experiment import (
     chosen,
     column,
     distinct,
-    judged,
 )
-from decpomdp.experiments.judging import compare, mean_of
+from decpomdp.experiments.judging import mean_of
 from decpomdp.experiments.published import PROBLEMS, TABLE2
 from decpomdp.interaction.sbpr_settings import SbprSettings
 
 WORK = "decpomdp.experiments.sequence:work"
+SHOWN = {**FORMS, "mean_nodes": "|Z|", "exploration": "exploration"}
 ABOUT = (
     "One unbroken sequence of batches of 50 episodes with u = 100, from the best replayed episode: one round of our "
-    "loop. Values are exact, of the iteration's posterior mean and of its likeliest choices. Table 2 is the whole "
+    "loop. Values are exact, of the iteration's posterior mean and of its likeliest choices. The paper says that its "
+    'curves are "associated with the numbers reported in the first two columns of Table 2": so the last iteration is '
+    "held against value and size of its column of fixed iterations. Our table 2 is more than this sequence, the whole "
     "loop: more starts, and the best team kept. The update of the exploration rate is a reconstruction; "
     "the paper gives none. Ours begins optimistic (returns above a quantile count for more, docs/sbpr.md, which is not "
     f"in the paper); that falls to nothing after {SbprSettings().sobering:.0%} of the iterations, and values "
@@ -59,42 +70,61 @@ def cells(effort: Effort) -> list[Cell]:
 
 
 def rows(results: Results) -> list[Row]:
-    """One row per iteration."""
+    """One row per iteration; the error of a test is known at the last, and not in cells made by older code."""
+    unknown = {f"{form}_error": None for form in FORMS}
     return [
-        {"problem": cell.settings["problem"], "seed": cell.settings["seed"], **row}
+        {"problem": cell.settings["problem"], "seed": cell.settings["seed"], **unknown, **row}
         for cell, result in results
         for row in result
     ]
 
 
 def tables(rows: Rows) -> list[Table]:
-    """First and last iteration, beside the published value and size."""
-    header = (
+    """First and last iteration, and the last beside the published value and size."""
+    problems = distinct(rows, "problem")
+    first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
+    beside = (
         "problem",
         "paper: value, |Z|",
-        "iterations",
-        "value: first",
-        "last",
+        "posterior mean",
+        "posterior mean, beside the paper's",
         "likeliest choices",
-        "|Z|: first",
-        "last ",
-        "exploration: first",
-        "last  ",
+        "likeliest choices, beside the paper's",
+        "|Z|: least .. most",
+        "|Z|, beside the paper's",
     )
-    return [Table("First and last iteration", header, tuple(_line(rows, name) for name in distinct(rows, "problem")))]
+    return [
+        Table("First and last iteration", first, tuple(_course(rows, name) for name in problems), kept_words(rows)),
+        Table(
+            "The last iteration beside table 2 of the paper",
+            beside,
+            tuple(_end(rows, p) for p in problems),
+            _note(rows),
+        ),
+    ]
 
 
-def _line(rows: Rows, problem: str) -> tuple[str, ...]:
+def _course(rows: Rows, problem: str) -> tuple[str, ...]:
     some = chosen(rows, problem=problem)
-    ends = min(column(some, "iteration")), max(column(some, "iteration"))
+    told = (mean_of(column(end, key)).words() for key in SHOWN for end in ends(some))
+    return PROBLEMS[problem], f"{max(column(some, 'iteration')):.0f}", *told
 
-    def told(key: str, place: int) -> str:
-        return mean_of(column(chosen(some, iteration=ends[place]), key)).words()
 
-    entry = TABLE2[problem, "sbpr-iterations"]
-    pairs = [told(key, place) for key in ("mean_nodes", "exploration") for place in (0, 1)]
-    values = (told("value", 0), told("value", 1), told("decided", 1))
-    return PROBLEMS[problem], f"{entry.value:g}, {entry.nodes:g}", f"{ends[1]:.0f}", *values, *pairs
+def _end(rows: Rows, problem: str) -> tuple[str, ...]:
+    some, entry = chosen(rows, problem=problem), TABLE2[problem, "sbpr-iterations"]
+    values = (words for form in FORMS for words in (last_value(some, form).words(), value_judged(some, problem, form)))
+    size = last_size(some)
+    sizes = f"{size.value:.2f}: {size.least:g} .. {size.most:g}", size_judged(some, problem)
+    return PROBLEMS[problem], f"{entry.value:g}, {entry.nodes:g}", *values, *sizes
+
+
+def _note(rows: Rows) -> str:
+    """How the intervals were made."""
+    last = ends(rows)[1]
+    missing = len(last) - len(column(last, "value_error"))
+    wide = "Intervals are widened by the error of a mean of 100 test episodes"
+    wide += f", but {missing} of {len(last)} cells were made by code that did not record it." if missing else "."
+    return f"{wide} Sizes are nodes occupied in the posterior, the same for both kinds of choices."
 
 
 def pictures(rows: Rows) -> list[Picture]:
@@ -102,19 +132,21 @@ def pictures(rows: Rows) -> list[Picture]:
     panels, sober = [], _sober(rows)
     for problem in distinct(rows, "problem"):
         some = chosen(rows, problem=problem)
-        value = (_curve(some, "value", "posterior mean"), _curve(some, "decided", "likeliest choices"))
-        size, rate = _curve(some, "mean_nodes", "occupied"), _curve(some, "exploration", "mean over visits")
+        entry = TABLE2[problem, "sbpr-iterations"]
+        value = (*(_curve(some, form, name) for form, name in FORMS.items()), _published(some, entry.value))
+        size = (_curve(some, "mean_nodes", "occupied"), _published(some, entry.nodes))
+        rate = (_curve(some, "exploration", "mean over visits"),)
         panels.append(
             (
-                Panel(PROBLEMS[problem], "iteration", "value", (*value, _published(some, problem)), event=sober),
-                Panel("", "iteration", "nodes per agent", (size,), from_zero=True, event=sober),
-                Panel("", "iteration", "exploration rate", (rate,), from_zero=True, event=sober),
+                Panel(PROBLEMS[problem], "iteration", "value", value, event=sober),
+                Panel("", "iteration", "nodes per agent", size, from_zero=True, event=sober),
+                Panel("", "iteration", "exploration rate", rate, from_zero=True, event=sober),
             )
         )
     caption = (
         "Sequential batches of 50 episodes, u = 100: value of the iteration's policy, occupied nodes, exploration "
-        "rate. Bands: one standard deviation over seeds. Dashed across: the paper's table 2. Upright line: iteration "
-        f"{sober:.0f}, where our optimism (not in the paper) has fallen to nothing."
+        "rate. Bands: one standard deviation over seeds. Dashed across: value and size in the paper's table 2. Upright "
+        f"line: iteration {sober:.0f}, where our optimism (not in the paper) has fallen to nothing."
     )
     return [Picture("appendix", caption, tuple(panels))]
 
@@ -132,40 +164,9 @@ def _curve(some: Rows, key: str, name: str) -> Curve:
     return Curve(name, tuple(float(i) for i in points), tuple(m.value for m in means), error)
 
 
-def _published(some: Rows, problem: str) -> Curve:
+def _published(some: Rows, level: float) -> Curve:
     points = column(some, "iteration")
-    return Curve("paper", (min(points), max(points)), (TABLE2[problem, "sbpr-iterations"].value,) * 2, None, "level")
-
-
-def claims(rows: Rows) -> list[Claim]:
-    """What the paper's plots are there to show."""
-    told, rising, falling = [], 0, 0
-    for problem in distinct(rows, "problem"):
-        some = chosen(rows, problem=problem)
-        ends = min(column(some, "iteration")), max(column(some, "iteration"))
-        value, rate = (
-            [mean_of(column(chosen(some, iteration=i), key)) for i in ends] for key in ("value", "exploration")
-        )
-        rising += _last_against_first(some, "value") == "above"
-        falling += _last_against_first(some, "exploration") == "below"
-        told.append(
-            f"{PROBLEMS[problem]} {value[0].value:.2f} to {value[1].value:.2f}, exploring {rate[0].value:.2f} to "
-            f"{rate[1].value:.2f}"
-        )
-    count = len(told)
-    seen = "yes" if rising == falling == count else "no" if 0 in (rising, falling) else "partly"
-    evidence = f"{'; '.join(told)}. Values rise on {rising}, the rate falls on {falling} of {count} problems."
-    rule = (
-        "the last iteration against the first, by interval or ranks; yes: both on every problem; partly: each on some."
-    )
-    says = "Over the iterations values rise while the exploration rate falls."
-    return judged([Claim(says, seen, evidence, rule)], rows)
-
-
-def _last_against_first(some: Rows, key: str) -> str:
-    points = column(some, "iteration")
-    last, first = (column(chosen(some, iteration=i), key) for i in (max(points), min(points)))
-    return compare(last, first).side
+    return Curve("paper", (min(points), max(points)), (level,) * 2, None, "level")
 
 
 EXPERIMENT = Experiment(

@@ -4,11 +4,17 @@ The work is a function, named by where it lives, of settings that JSON can hold.
 same result, but for what is called `seconds`. The result is written at once or not at all, under a digest of the work,
 its settings and our version: a finished cell is never computed again, and two tables share the cells they share. What
 code made it (`origin`) is written beside it.
+
+Files can be edited by hand. Before results are shown, all of one work are held against each other (`check_results`):
+every one has the keys that most have, numbers are finite, and a key has the kind of value (number, text, nothing,
+list) that it has in most.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +26,8 @@ from decpomdp.io.run_folder import BEGUN
 Settings = Mapping[str, Any]  # what JSON can hold
 FOLDER = "cells"
 LIMIT = 100_000_000  # bytes of a file that we wrote ourselves
+BY_METHOD = ("inferred", "sample_size")  # nothing for methods that infer or weigh nothing
+LARGEST = 2**63  # what a column of whole numbers can hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +110,53 @@ def results_of(folder: Path, cells: Sequence[Cell]) -> list[tuple[Cell, Any]] | 
     if not all(finished(folder, cell) for cell in cells):
         return None
     return [(cell, result_of(folder, cell)) for cell in cells]
+
+
+def check_results(folder: Path, results: Sequence[tuple[Cell, Any]]) -> None:
+    """Every cell says what the others of its work say; a file that someone emptied or edited does not."""
+    told: dict[str, list[Any]] = {}
+    votes: dict[object, Counter[str]] = {}
+    for cell, result in results:
+        told.setdefault(cell.work, []).append(result)
+        for place, kind in _kinds(cell, result):
+            votes.setdefault(place, Counter())[kind] += 1
+    keys = {work: Counter(map(_keys, some)).most_common(1)[0][0] for work, some in told.items()}
+    kinds = {place: max(found, key=lambda kind: (found[kind], kind == "number")) for place, found in votes.items()}
+    for cell, result in results:
+        whole = (own := _keys(result)) and own >= keys[cell.work]
+        if not whole or any(kind != kinds[place] or "infinite" in kind for place, kind in _kinds(cell, result)):
+            words = "expected the result of a finished cell, got one without its numbers; delete it"
+            raise FormatError(str(folder / cell.place), None, words)
+
+
+def _keys(result: Any) -> frozenset[str]:
+    """What a result, or every point of one, says; the last point may say more."""
+    points = result if isinstance(result, list) else [result]
+    if not points or not all(isinstance(point, dict) for point in points):
+        return frozenset()
+    return frozenset.intersection(*map(frozenset, points)) | {f"{key} at the end" for key in points[-1]}
+
+
+def _kinds(cell: Cell, result: Any) -> Iterator[tuple[object, str]]:
+    """What kind of value is where in a result; where points hold lists, all their keys are of one kind."""
+    for position, point in enumerate(result if isinstance(result, list) else [result]):
+        if not isinstance(point, dict):
+            continue
+        alike = any(isinstance(value, list) for value in point.values())
+        for key, value in point.items():
+            method = cell.settings.get("method") if key in BY_METHOD else None
+            yield (cell.work, position, "" if alike else key, method), _kind(value)
+
+
+def _kind(value: Any) -> str:
+    """What a value is, to be compared.
+
+    >>> [_kind(value) for value in (1, 0.5, math.inf, "1", None, [1.0, math.nan])]
+    ['number', 'number', 'infinite', 'text', 'nothing', 'list of number, infinite']
+    """
+    if isinstance(value, list):  # of lists there are none in ours
+        return "list of " + ", ".join("list" if isinstance(each, list) else _kind(each) for each in value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        bounded = abs(value) < LARGEST if isinstance(value, int) else math.isfinite(value)
+        return "number" if bounded else "infinite"
+    return "text" if isinstance(value, str) else "nothing" if value is None else "other"

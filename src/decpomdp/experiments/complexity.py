@@ -1,13 +1,12 @@
 """Table 1: how the time of one iteration grows with K, N, T, |Z| and |S|, beside the paper's orders."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from decpomdp.core.fit import Row
 from decpomdp.experiments.cells import Cell
+from decpomdp.experiments.complexity_claims import NAMES, claims, order_of, slope
 from decpomdp.experiments.experiment import (
-    Claim,
     Curve,
     Experiment,
     Panel,
@@ -19,32 +18,9 @@ from decpomdp.experiments.experiment import (
     column,
     distinct,
 )
-from decpomdp.experiments.judging import exponent
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
 
 WORK = "decpomdp.experiments.sweep_time:work"
-NAMES = {
-    "K": "episodes K",
-    "N": "agents N",
-    "T": "length T, reward at every step",
-    "T terminal": "length T, reward at the end only",
-    "Z": "nodes |Z|",
-    "S": "states |S|",
-}
-PARTS = ("whole", "filter", "count", "weigh", "bound")
-NEAR = 0.35  # exponents closer than this are of one order: small sizes have overheads that do not grow
-ORDERED = (  # what the paper says of a whole iteration
-    ("An iteration scales linearly with the number of episodes and of agents.", ("K", "N")),
-    ("An iteration takes time that does not depend on the number of states.", ("S",)),
-    ("With a reward at the end only, an iteration is linear in the length of episodes.", ("T terminal",)),
-    ("With a reward at every step, an iteration is quadratic in the length of episodes.", ("T",)),
-    ("An iteration is quadratic in the number of nodes.", ("Z",)),
-)
-SQUARE = 2.0
-BOUNDED = (  # what it says of bounds: of which sizes, and the lower one
-    ("The algorithm is at most square in the problem size.", ("K", "N", "T", "T terminal", "Z", "S"), -math.inf),
-    ("The time dependency on T is between linear and quadratic.", ("T", "T terminal"), 1.0),
-)
 ABOUT = (
     "Processor seconds of one iteration (expect, filter, weigh, count, update, bound) on one thread, the least of "
     "several repeats, with no other cell running. Exponents are slopes of straight lines on logarithmic axes. Our "
@@ -107,28 +83,27 @@ def rows(results: Results) -> list[Row]:
     return [{**{key: cell.settings[key] for key in keys}, **result} for cell, result in results]
 
 
-def slope(rows: Rows, vary: str, part: str) -> float:
-    """The exponent of a part's time; the least over seeds at every size."""
-    some = chosen(rows, vary=vary)
-    sizes = sorted(distinct(some, "size"))
-    return exponent(sizes, [min(column(chosen(some, size=size), f"{part}_seconds")) for size in sizes])
-
-
 def tables(rows: Rows) -> list[Table]:
     """The paper's table, and our exponents."""
     orders = tuple((f"{symbol} ({part})", best, worst) for part, (symbol, best, worst) in COMPLEXITY.items())
     lines = []
     for vary in distinct(rows, "vary"):
-        ours = [f"{slope(rows, vary, part):.2f}" for part in PARTS]
+        parts = [f"{slope(rows, vary, part):.2f} ({order_of(part, vary):g})" for part in COMPLEXITY]
+        whole = f"{ORDERS[vary]:g}", f"{slope(rows, vary, 'whole'):.2f}"
         times = sorted(column(chosen(rows, vary=vary), "whole_seconds"))
         span = (
             f"{min(column(chosen(rows, vary=vary), 'size')):.0f} .. {max(column(chosen(rows, vary=vary), 'size')):.0f}"
         )
-        lines.append((NAMES[vary], span, f"{1e3 * times[0]:.1f} .. {1e3 * times[-1]:.1f}", f"{ORDERS[vary]:g}", *ours))
-    header = ("varied", "from .. to", "ms an iteration", "paper: exponent, at most", "ours", *PARTS[1:])
+        lines.append((NAMES[vary], span, f"{1e3 * times[0]:.1f} .. {1e3 * times[-1]:.1f}", *whole, *parts))
+    parts_too = (f"{part} (paper)" for part in COMPLEXITY)
+    header = ("varied", "from .. to", "ms an iteration", "paper: exponent, at most", "ours", *parts_too)
+    note = (
+        "The last columns are the parts of an iteration; in brackets the paper's exponents: of its worst case (a "
+        "reward at every step) or, with a reward at the end only, of its best."
+    )
     return [
         Table("The paper's orders", ("part", "best case", "worst case"), orders),
-        Table("Exponents", header, tuple(lines), "The last columns are the parts of an iteration."),
+        Table("Exponents", header, tuple(lines), note),
     ]
 
 
@@ -147,56 +122,6 @@ def _panel(rows: Rows, vary: str) -> Panel:
         y = tuple(1e3 * min(column(chosen(some, size=size), f"{part}_seconds")) for size in sizes)
         curves.append(Curve(f"{part}: {slope(rows, vary, part):.2f}", tuple(map(float, sizes)), y))
     return Panel(NAMES[vary], vary.partition(" ")[0], "ms", tuple(curves), logarithmic=True)
-
-
-def steps_between(rows: Rows, vary: str) -> list[float]:
-    """The local exponents of a whole iteration: between each size and the next."""
-    some = chosen(rows, vary=vary)
-    sizes = sorted(distinct(some, "size"))
-    times = [min(column(chosen(some, size=size), "whole_seconds")) for size in sizes]
-    return [exponent(sizes[i : i + 2], times[i : i + 2]) for i in range(len(sizes) - 1)]
-
-
-def claims(rows: Rows) -> list[Claim]:
-    """The orders of the paper's table, then its two sentences that bound them."""
-    found = [_claim(rows, says, wanted) for says, wanted in ORDERED]
-    found += [_bounded(rows, says, wanted, low) for says, wanted, low in BOUNDED]
-    return [claim for claim in found if claim is not None]
-
-
-def _told(rows: Rows, vary: str) -> str:
-    local = ", ".join(f"{found:.2f}" for found in steps_between(rows, vary))
-    return f"{NAMES[vary]}: exponent {slope(rows, vary, 'whole'):.2f}, from each size to the next {local}"
-
-
-def _claim(rows: Rows, says: str, wanted: tuple[str, ...]) -> Claim | None:
-    wanted = tuple(vary for vary in wanted if chosen(rows, vary=vary))
-    if not wanted:
-        return None
-    local = {vary: steps_between(rows, vary) for vary in wanted}
-    near = all(abs(slope(rows, vary, "whole") - ORDERS[vary]) <= NEAR for vary in wanted)
-    late = all(abs(local[vary][-1] - ORDERS[vary]) <= NEAR for vary in wanted)
-    slower = all(max(local[vary]) < ORDERS[vary] - NEAR for vary in wanted)
-    told = "; ".join(_told(rows, vary) for vary in wanted)
-    told += ". Ours grows more slowly than this order at every size." if slower else "."
-    orders = " and ".join(f"{order:g}" for order in dict.fromkeys(ORDERS[vary] for vary in wanted))
-    rule = (
-        f"read as how time grows, not as a bound; yes: the exponents over all sizes and at the largest ones are within "
-        f"{NEAR} of {orders}; partly: only those at the largest."
-    )
-    return Claim(says, "yes" if near and late else "partly" if late else "no", told, rule)
-
-
-def _bounded(rows: Rows, says: str, wanted: tuple[str, ...], low: float) -> Claim | None:
-    """Whether exponents stay between two bounds, at every size."""
-    wanted = tuple(vary for vary in wanted if chosen(rows, vary=vary))
-    if not wanted:
-        return None
-    local = [found for vary in wanted for found in steps_between(rows, vary)]
-    seen = "yes" if all(low - NEAR <= found <= SQUARE + NEAR for found in local) else "no"
-    at_least = "" if low == -math.inf else f"at least {low:g} and "
-    rule = f"yes: from each size to the next, exponents are {at_least}at most {SQUARE:g}, give or take {NEAR}."
-    return Claim(says, seen, "; ".join(_told(rows, vary) for vary in wanted) + ".", rule)
 
 
 EXPERIMENT = Experiment(

@@ -3,6 +3,9 @@
 Processes are started once and given cell after cell, so that compiled code is loaded once. They use one thread each for
 matrix products. Cells whose time is their result are left to the end and run one at a time. An interrupt ends
 the processes; what is finished is kept. On a cluster, every worker has such processes (`elsewhere`).
+
+The time that is left is foretold by the pace of the cells that ended after the first of every worker: a first cell
+loads our code and, where nothing is compiled yet, waits for the compiler.
 """
 
 import json
@@ -23,6 +26,7 @@ from decpomdp.engines.cluster import Cluster
 from decpomdp.experiments.cells import Cell, finished, keep
 from decpomdp.experiments.origin import code_digest
 
+FEW = 3  # cells that a pace is taken from, at least
 SERIAL = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -34,7 +38,7 @@ class Progress:
     todo: int  # cells in this run, the finished ones included
     kept: int  # cells that were finished before
     seconds: float  # since this run began
-    left: float | None  # seconds until the end, about; None before the first cell is finished
+    left: float | None  # seconds until the end, about; None before a few cells are finished
     last: Cell | None  # the cell that was finished last
 
 
@@ -46,22 +50,49 @@ def run_cells(folder: Path, cells: Sequence[Cell], jobs: Jobs, tell: Tell) -> No
     """Run every cell that is not finished."""
     wanted = list({cell.place: cell for cell in cells}.values())
     todo = [cell for cell in wanted if not finished(folder, cell)]
-    begin, total, done = monotonic(), sum(cell.cost for cell in todo), 0.0
-
-    def told(number: int, last: Cell | None) -> Progress:
-        seconds = monotonic() - begin
-        left = (total - done) * seconds / done if done > 0 else None
-        return Progress(number, len(todo), len(wanted) - len(todo), seconds, left, last)
-
-    tell(told(0, None))
     together, alone = [c for c in todo if not c.alone], [c for c in todo if c.alone]
-    number = 0
+    begin, pace = monotonic(), Pace(todo, min(jobs if isinstance(jobs, int) else jobs.places, len(together)))
+
+    def told(last: Cell | None) -> Progress:
+        seconds = monotonic() - begin
+        if last is not None:
+            pace.add(last, seconds)
+        return Progress(pace.ended, len(todo), len(wanted) - len(todo), seconds, pace.left(seconds), last)
+
+    tell(told(None))
     with Crew() as crew:
         for cell, result, code in _results(folder, crew, together, alone, jobs):
             if not cell.own_file:
                 keep(folder, cell, result, code)
-            number, done = number + 1, done + cell.cost
-            tell(told(number, cell))
+            tell(told(cell))
+
+
+class Pace:
+    """How long the rest takes, by what the cells that are finished took."""
+
+    def __init__(self, todo: Sequence[Cell], at_once: int) -> None:
+        self.at_once, self.todo, self.ended = max(at_once, 1), len(todo), 0
+        self.rest, self.done = sum(map(self._cost, todo)), 0.0  # costs; `done` without what is forgotten
+        self.begin = 0.0  # seconds, when the first of every worker were finished
+
+    def add(self, cell: Cell, seconds: float) -> None:
+        """A cell is finished, so many seconds after the beginning."""
+        self.ended, self.rest = self.ended + 1, self.rest - self._cost(cell)
+        if self.ended <= self.at_once:
+            self.begin = seconds
+        else:
+            self.done += self._cost(cell)
+
+    def left(self, seconds: float) -> float | None:
+        """Seconds until all are finished, about; None while nobody knows."""
+        if 0 < self.todo == self.ended:
+            return 0.0
+        if self.ended < self.at_once + FEW or self.done <= 0:
+            return None
+        return max(self.rest, 0.0) * (seconds - self.begin) / self.done
+
+    def _cost(self, cell: Cell) -> float:
+        return cell.cost * self.at_once if cell.alone else cell.cost  # the others wait for it
 
 
 def _results(

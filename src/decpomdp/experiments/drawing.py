@@ -20,6 +20,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "wide": {"linestyle": "-", "linewidth": 5, "alpha": 0.45, "solid_capstyle": "butt"},
     "dotted": {"linestyle": ":"},
 }
+LEVELS = {"level": "--", "flat": "-"}
 ASIDE = 0.5  # of the way to the next place, for all curves together
 FEW = 8  # points whose errors are drawn as bars; those of more make a band
 
@@ -124,14 +125,14 @@ def _logarithmic(axes: Any, panel: Panel) -> None:
 
 
 def _draw_curve(axes: Any, curve: Curve, colour: str) -> None:
-    if curve.style == "level":
-        axes.plot(curve.x, curve.y, color=colour, linestyle="--", linewidth=1.2, label=curve.name)
+    if curve.style in LEVELS:
+        axes.plot(curve.x, curve.y, color=colour, linestyle=LEVELS[curve.style], linewidth=1.2, label=curve.name)
     else:
         look = LOOKS[curve.style]
         axes.plot(curve.x, curve.y, color=colour, marker=_mark(curve), markersize=3, label=curve.name, **look)
     if curve.error is None:
         return
-    if curve.style == "level" or len(curve.x) > FEW:
+    if curve.style in LEVELS or len(curve.x) > FEW:
         low = [y - e for y, e in zip(curve.y, curve.error, strict=True)]
         high = [y + e for y, e in zip(curve.y, curve.error, strict=True)]
         axes.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)

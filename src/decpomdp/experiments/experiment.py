@@ -53,7 +53,7 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float, ...]
     error: tuple[float, ...] | None = None
-    style: str = "line"  # "line", "wide" (others are seen on it), "dotted" or "level" (dashed, without points)
+    style: str = "line"  # also "wide" (others are seen on it), "dotted"; without points "level" (dashed), "flat"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,9 @@ ABOUT = (
     "none; only the order of the curves can be compared. Every point is the team of that iteration, as it is or with "
     "its likeliest choices, whichever tests better; nothing is kept from the best iteration. Departures: the paper's "
     "MCEM is given trajectories of the heuristic, ours begins with its best replayed episode, and on 10 x 10 lights it "
-    "is still rising when it stops; Dec-SBPR's settings were found on this grid with seed 0, which is one of the seeds "
-    "here. The clock among the policies that need no learning gives way to rows and columns in turn, all lights at the "
-    "same time, whatever they see: one controller of two nodes for all (docs/traffic.md)."
+    "is still rising when it stops; Dec-SBPR's settings were found on 10 x 10 lights with seed 0, which is one of the "
+    "seeds here. The clock among the policies that need no learning gives way to rows and columns in turn, all lights "
+    "at the same time, whatever they see: one controller of two nodes for all (docs/traffic.md)."
 )
 
 

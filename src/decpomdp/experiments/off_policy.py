@@ -5,6 +5,7 @@ with some probability and is random otherwise. Dec-SBPR begins with the best epi
 controllers of a fixed size, or (em-best) with the best episodes too.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from time import process_time
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Team
+from decpomdp.core.fit import Row
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
@@ -21,17 +23,19 @@ from decpomdp.planners.pbvi import AlphaPolicy, pbvi
 from decpomdp.planners.semi_random import semi_random
 from decpomdp.rollouts import simulate
 
+RISE = 1e-3  # of the bound: where the paper stops
+ROUNDING = 1e-8  # of the bound: a smaller fall is none
 BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used here
 SIZED = ("em", "em-best")  # their sizes are given
 
 
 def work(settings: Settings) -> dict[str, Any]:
     """One fit: problem, episodes, steps, follow, seed (of the data and the start), method, and what the prior takes."""
-    model = load_model(settings["problem"], DISCOUNT)
+    model = _model(settings["problem"])
     counts = {"episodes": settings["episodes"], "steps": settings["steps"], "seed": settings["seed"]}
     data = semi_random(model, _expert(settings["problem"]), settings["follow"], threads=1, **counts)
     fixed = settings["method"] in SIZED
-    keys = ("sweeps", "tolerance", "cap", "normalise", *(() if fixed else ("truncation",)))
+    keys = ("sweeps", "tolerance", "cap", "normalise", "evidence", *(() if fixed else ("truncation",)))
     options = {key: settings[key] for key in keys}
     begin = "random" if settings["method"] == "em" else "best"
     _warm()
@@ -54,7 +58,18 @@ def work(settings: Settings) -> dict[str, Any]:
         "sweeps": len(fit.trace) - 1,
         "stopped": fit.stopped,
         "seconds": seconds,
+        **_papers_stop(fit.trace, seconds),
     }
+
+
+def _papers_stop(trace: Sequence[Row], seconds: float) -> dict[str, Any]:
+    """When the paper would have stopped: the bound rises by less than 1e-3 of itself; and how often it fell."""
+    bounds, times = (np.array([row[key] for row in trace], np.float64) for key in ("bound", "seconds"))
+    rises = np.diff(bounds) / np.maximum(np.abs(bounds[:-1]), 1e-300)
+    small = np.flatnonzero(rises <= RISE)
+    last = int(small[0]) + 1 if len(small) else len(bounds) - 1
+    share = times[last] / times[-1] if times[-1] > 0 else 1.0
+    return {"falls": int((rises < -ROUNDING).sum()), "paper_sweeps": last, "paper_seconds": float(seconds * share)}
 
 
 def _prior(settings: Settings) -> Prior:
@@ -65,10 +80,15 @@ def _prior(settings: Settings) -> Prior:
 
 
 @cache
+def _model(problem: str) -> DecPOMDP:
+    """Made once per process; cells are many and short."""
+    return load_model(problem, DISCOUNT)
+
+
+@cache
 def _expert(problem: str) -> AlphaPolicy:
     """The policy that is half-heartedly followed; the same for all cells of a process."""
-    model: DecPOMDP = load_model(problem, DISCOUNT)
-    return pbvi(model, beliefs=BELIEFS, threads=1).policy
+    return pbvi(_model(problem), beliefs=BELIEFS, threads=1).policy
 
 
 @cache

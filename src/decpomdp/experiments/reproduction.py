@@ -4,6 +4,9 @@ OUT/cells/     one file per finished cell, with the code that made it; never com
 OUT/data/      NAME.parquet: the rows of every experiment
 OUT/figures/   PNG and SVG
 OUT/index.html the page, index.md the same as Markdown (made by the room `report`)
+OUT/reproduce.json  whose folder this is, and with which effort every experiment was last shown
+
+A command names experiments and an effort for them. The others stay on the page as they were last shown.
 """
 
 import importlib
@@ -12,22 +15,40 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from decpomdp.core import FormatError, InputError
-from decpomdp.experiments.cells import Cell, content_of, results_of
+import msgspec
+
+from decpomdp.core import InputError
+from decpomdp.experiments.cells import Cell, check_results, results_of
 from decpomdp.experiments.crew import Tell, run_cells
 from decpomdp.experiments.drawing import draw, pyplot
-from decpomdp.experiments.experiment import Claim, Experiment, Picture, Results, Table
+from decpomdp.experiments.experiment import Claim, Experiment, Picture, Table
 from decpomdp.experiments.origin import codes_of, made_words, reused_words
-from decpomdp.io.files import in_words, write_bytes
+from decpomdp.io.files import from_json, in_words, read_bytes, write_bytes
 from decpomdp.io.run_folder import check_all_links
 from decpomdp.io.runs import write_trace
 
 NAMES = ("table2", "figure1", "figure2", "appendix", "complexity", "robustness")
 MARK, FORMAT = "reproduce.json", "decpomdp-reproduce/1"
 MOST_SEEDS = 1000
+LIMIT = 2**20  # bytes of a mark
+Kind = Literal["quick", "full"]
 Efforts = Mapping[str, Any]  # name -> effort
+
+
+class Record(msgspec.Struct, frozen=True):
+    """With which effort an experiment was last shown."""
+
+    kind: Kind
+    seeds: Annotated[float, msgspec.Meta(ge=1, le=MOST_SEEDS, multiple_of=1)]  # `from_json` makes all numbers floats
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """What reproduce.json says; folders that are older than the records have none."""
+
+    format: str
+    shown: dict[str, Record] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +56,7 @@ class Shown:
     """One finished experiment."""
 
     experiment: Experiment
+    kind: Kind
     seeds: int
     cells: int
     tables: list[Table]
@@ -56,7 +78,7 @@ def experiment_named(name: str) -> Experiment:
     return found
 
 
-def efforts_of(kind: str, seeds: int | None = None) -> dict[str, Any]:
+def efforts_of(kind: Kind, seeds: int | None = None) -> dict[str, Any]:
     """How much is run: "quick" or "full", with the given number of seeds or each experiment's own."""
     if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
         raise InputError(f"seeds: expected a whole number from 1 to {MOST_SEEDS}, got {seeds}")
@@ -71,33 +93,72 @@ def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
 
 def open_folder(folder: Path) -> None:
     """Make the folder, or go on in one of ours."""
-    mark = content_of(folder / MARK)
-    if mark is not None and mark.get("format") == FORMAT:
+    if (folder / MARK).exists():
+        read_mark(folder)
         check_all_links(folder)
         return
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: expected a new, empty or unfinished folder of `decpomdp reproduce`, got another")
     with in_words(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    write_bytes(folder / MARK, json.dumps({"format": FORMAT}).encode() + b"\n")
+    _write_mark(folder, {})
 
 
-def reproduce(names: Sequence[str], efforts: Efforts, folder: Path, jobs: int, tell: Tell) -> list[Shown]:
-    """Compute what is missing, write data and figures; everything finished that belongs to these efforts."""
+def read_mark(folder: Path) -> Mark:
+    """What the mark of a folder of ours says; FormatError if it is no mark."""
+    return from_json(read_bytes(folder / MARK, LIMIT), Mark, str(folder / MARK), FORMAT)
+
+
+def _write_mark(folder: Path, records: Mapping[str, Record]) -> None:
+    told = {name: {"kind": record.kind, "seeds": int(record.seeds)} for name, record in records.items()}
+    write_bytes(folder / MARK, json.dumps({"format": FORMAT, "shown": told}, indent=1).encode() + b"\n")
+
+
+def reproduce(
+    names: Sequence[str], efforts: Efforts, folder: Path, jobs: int, tell: Tell, kind: Kind = "full"
+) -> list[Shown]:
+    """Compute what is missing of these experiments, write data and figures; all finished ones, the others as before.
+
+    `kind` is what the efforts are, and those of experiments of which no record says how they were last shown.
+    """
     pyplot()  # better missed now than after the work
     open_folder(folder)
     run_cells(folder, cells_of(names, efforts), jobs, tell)
-    found = [shown(folder, name, efforts[name]) for name in NAMES if name in efforts]
-    return [each for each in found if each is not None]
+    records = read_mark(folder).shown
+    found = [
+        shown(folder, name, efforts[name], kind) if name in names else _as_before(folder, name, records.get(name), kind)
+        for name in NAMES
+    ]
+    finished = [each for each in found if each is not None]
+    now = {each.experiment.name: Record(each.kind, each.seeds) for each in finished}
+    _write_mark(folder, {**records, **now})
+    return finished
 
 
-def shown(folder: Path, name: str, effort: Any) -> Shown | None:
+def lost(folder: Path, shown: Sequence[Shown]) -> list[str]:
+    """One line for every experiment that was once shown and is not among these."""
+    there = {each.experiment.name for each in shown}
+    return [
+        f"{name} is not on the page any more: cells of its {record.kind} run ({record.seeds:g} seeds) are missing"
+        for name, record in read_mark(folder).shown.items()
+        if name not in there
+    ]
+
+
+def _as_before(folder: Path, name: str, record: Record | None, kind: Kind) -> Shown | None:
+    """An experiment that nobody named."""
+    if record is None:
+        return shown(folder, name, efforts_of(kind)[name], kind)
+    return shown(folder, name, efforts_of(record.kind, int(record.seeds))[name], record.kind)
+
+
+def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Shown | None:
     """Write an experiment's data and figures; None while cells are missing."""
     experiment = experiment_named(name)
     results = results_of(folder, experiment.cells(effort))
     if results is None:
         return None
-    _check_results(folder, results)
+    check_results(folder, results)
     rows = experiment.rows(results)
     for place in (folder / "data", folder / "figures"):
         with in_words(place):
@@ -108,33 +169,7 @@ def shown(folder: Path, name: str, effort: Any) -> Shown | None:
         draw(picture, folder / "figures")
     codes = codes_of(folder, [cell for cell, _ in results])
     tables, claims = experiment.tables(rows), experiment.claims(rows)
-    return Shown(experiment, effort.seeds, len(results), tables, pictures, claims, codes)
-
-
-def _check_results(folder: Path, results: Results) -> None:
-    """Every cell says what the others of its work say; a file that someone emptied does not."""
-    usual = {work: _usual([result for cell, result in results if cell.work == work]) for work, _ in _works(results)}
-    for cell, result in results:
-        if not (keys := _keys(result)) or not keys >= usual[cell.work]:
-            words = "expected the result of a finished cell, got one without its numbers; delete it"
-            raise FormatError(str(folder / cell.place), None, words)
-
-
-def _works(results: Results) -> list[tuple[str, int]]:
-    return Counter(cell.work for cell, _ in results).most_common()
-
-
-def _usual(results: Sequence[Any]) -> frozenset[str]:
-    """What most of these results say."""
-    return Counter(_keys(result) for result in results).most_common(1)[0][0]
-
-
-def _keys(result: Any) -> frozenset[str]:
-    """What a result, or every point of one, says."""
-    points = result if isinstance(result, list) else [result]
-    if not points or not all(isinstance(point, dict) for point in points):
-        return frozenset()
-    return frozenset.intersection(*(frozenset(point) for point in points))
+    return Shown(experiment, kind, effort.seeds, len(results), tables, pictures, claims, codes)
 
 
 def reused(folder: Path, names: Sequence[str], efforts: Efforts) -> str | None:

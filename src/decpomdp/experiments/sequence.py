@@ -3,24 +3,26 @@
     best replayed episode -> [behaviour with exploration -> 50 episodes -> posterior]  again and again
 
 It is one round of the paper's loop as `interaction.sbpr` plays it, without its later rounds and without keeping the
-best team: what is valued is the policy of the iteration.
+best team: what is valued is the policy of the iteration. The last one is tested as table 2 tests its teams, for the
+error that a published mean of 100 test episodes has.
 """
 
 from typing import Any
 
-from decpomdp.core import Team
+from decpomdp.core import DecPOMDP, Team
 from decpomdp.domains.load import load_model
 from decpomdp.engines.threads import serial_products
-from decpomdp.evaluation import exact_value
+from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
-from decpomdp.experiments.published import DISCOUNT
+from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
 from decpomdp.interaction.sbpr_play import Ground, tested
-from decpomdp.interaction.sbpr_round import Learner, Start
+from decpomdp.interaction.sbpr_round import Learner, Round, Start
 from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import replays
 from decpomdp.learners import StickBreaking
 
 ROUGH, WELL = 50, 500  # test episodes of a replay: many roughly, the better ones well
+TESTING = 1_000_000  # added to the seed, as in table 2: tests have chances of their own
 
 
 def work(settings: Settings) -> list[dict[str, Any]]:
@@ -36,12 +38,25 @@ def work(settings: Settings) -> list[dict[str, Any]]:
             state, facts = learner.iterate(state, optimism, number >= chosen.settling)
         row = {key: facts[key] for key in ("exploration", "mean_nodes", "sample_size")}
         values: dict[str, float | None] = {"value": None, "decided": None}
-        if number == 0 or (number + 1) % settings["every"] == 0:
-            mean = learner.posterior(state.counts).mean()
-            teams = {"value": mean, "decided": mean.decided()}
-            values = {name: exact_value(model, team).value for name, team in teams.items()}
+        if number in (0, count - 1) or (number + 1) % settings["every"] == 0:
+            values = {name: exact_value(model, team).value for name, team in _teams(learner, state).items()}
         found.append({"iteration": number + 1, **row, **values})
+    found[-1] |= _errors(model, _teams(learner, state), settings["seed"])
     return found
+
+
+def _teams(learner: Learner, state: Round) -> dict[str, Team]:
+    """What is valued of a posterior."""
+    mean = learner.posterior(state.counts).mean()
+    return {"value": mean, "decided": mean.decided()}
+
+
+def _errors(model: DecPOMDP, teams: dict[str, Team], seed: int) -> dict[str, float]:
+    """The standard error of a mean of test episodes, as many and as long as the paper's."""
+    return {
+        f"{name}_error": sampled_value(model, team, TEST_EPISODES, TEST_STEPS, seed + TESTING, threads=1).standard_error
+        for name, team in teams.items()
+    }
 
 
 def _best_replay(ground: Ground, chosen: SbprSettings) -> Team:

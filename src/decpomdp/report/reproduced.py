@@ -26,15 +26,15 @@ td.partly { font-weight: 600; } h3 { margin: 22px 0 4px; }
 """
 
 
-def write_reproduced(shown: Sequence[Shown], folder: Path, effort: str) -> Path:
+def write_reproduced(shown: Sequence[Shown], folder: Path) -> Path:
     """Write the page beside the data and the figures it shows, and its words as Markdown."""
-    write_text(shown, folder, effort)
+    write_text(shown, folder)
     target = folder / PAGE
-    write_bytes(target, page(shown, folder, effort).encode())
+    write_bytes(target, page(shown, folder).encode())
     return target
 
 
-def page(shown: Sequence[Shown], folder: Path, effort: str) -> str:
+def page(shown: Sequence[Shown], folder: Path) -> str:
     """The whole file."""
     style = files("decpomdp.report").joinpath("page.css").read_text(encoding="utf-8") + STYLE
     head = tag(
@@ -46,7 +46,7 @@ def page(shown: Sequence[Shown], folder: Path, effort: str) -> str:
         tag("title", f"{TITLE} \u2013 decpomdp"),
         tag("style", trusted(style)),
     )
-    top = tag("header", tag("h1", TITLE), tag("p", run_words(shown, effort)))
+    top = tag("header", tag("h1", TITLE), tag("p", run_words(shown)))
     body = [_section("claims", "What the paper claims, and what we see", _claims(shown))]
     body += [_shown(each, folder) for each in shown]
     return "<!doctype html>\n" + tag("html", head, tag("body", tag("main", top, *body)), lang="en") + "\n"

@@ -19,25 +19,35 @@ SEEN = {"no": 0, "not judged": 1, "partly": 2, "yes": 3}  # what we do not see c
 SPECIAL = re.compile(r"([\\|*<>`\[\]])")
 
 
-def write_text(shown: Sequence[Shown], folder: Path, effort: str) -> Path:
+def write_text(shown: Sequence[Shown], folder: Path) -> Path:
     """Write the Markdown beside the data and the figures it shows."""
     target = folder / TEXT
-    write_bytes(target, whole_text(shown, effort).encode())
+    write_bytes(target, whole_text(shown).encode())
     return target
 
 
-def whole_text(shown: Sequence[Shown], effort: str) -> str:
+def whole_text(shown: Sequence[Shown]) -> str:
     """The whole file."""
-    parts = [f"# {TITLE}", run_words(shown, effort), "## What the paper claims, and what we see", *_claims(shown)]
+    parts = [f"# {TITLE}", run_words(shown), "## What the paper claims, and what we see", *_claims(shown)]
     for each in shown:
         parts += _shown(each)
     return "\n\n".join(parts) + "\n"
 
 
-def run_words(shown: Sequence[Shown], effort: str) -> str:
-    """Which run this is: quick or full, how many cells, made by which code, shown with what."""
+def run_words(shown: Sequence[Shown]) -> str:
+    """Which run this is: quick or full (of what, if both), how many cells, made by which code, shown with what."""
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
-    return f"{effort} run, {sum(each.cells for each in shown)} cells; {used}; {made_with(shown)}"
+    return f"{_kinds(shown)}, {sum(each.cells for each in shown)} cells; {used}; {made_with(shown)}"
+
+
+def _kinds(shown: Sequence[Shown]) -> str:
+    """full run, or: full run of table2 and figure1, quick run of robustness"""
+    named: dict[str, list[str]] = {}
+    for each in shown:
+        named.setdefault(each.kind, []).append(each.experiment.name)
+    if len(named) < 2:
+        return f"{''.join(named)} run"
+    return ", ".join(f"{kind} run of {' and '.join(names)}" for kind, names in named.items())
 
 
 def ordered_claims(shown: Sequence[Shown]) -> list[tuple[str, Claim]]:
@@ -66,7 +76,7 @@ def _shown(each: Shown) -> list[str]:
 def seeds_words(each: Shown) -> str:
     """How much was run of one experiment, and where its rows are."""
     seeds = "seed 0" if each.seeds == 1 else f"seeds 0 to {each.seeds - 1}"
-    return f"{each.cells} cells, {seeds}; data/{each.experiment.name}.parquet"
+    return f"{each.kind} run, {each.cells} cells, {seeds}; data/{each.experiment.name}.parquet"
 
 
 def _picture(picture: Picture) -> list[str]:
