@@ -28,6 +28,7 @@ from decpomdp.core.plain import plain
 from decpomdp.io.checkpoints import FORMAT, NAMES, Checkpoints, Envelope
 from decpomdp.io.complaints import checked
 from decpomdp.io.dpomdp import Limits, format_dpomdp, parse_dpomdp, read_dpomdp
+from decpomdp.io.logged import Given
 from decpomdp.io.run_folder import BEGUN, read_begun
 from decpomdp.io.runs import RUN, TEAM, TRACE, read_run, read_trace
 from decpomdp.io.tables import read_table, write_table
@@ -164,7 +165,7 @@ def episodes(data):
     try:
         found = dp.read_episodes(path)
     except FormatError as error:
-        return all_in_words(error, *checked(path, kind="episodes"))
+        return all_in_words(error, *checked(path, Given("episodes")))
     valid_episodes(found)
     dp.write_episodes(found, folder() / "again.parquet")
     assert dp.read_episodes(folder() / "again.parquet") == found
@@ -195,7 +196,7 @@ def _table(path, name):
     try:
         found = read_table(path, 0.9)
     except FormatError as error:
-        return all_in_words(error, *checked(path, kind="long", discount=0.9))
+        return all_in_words(error, *checked(path, Given("long", 0.9)))
     valid_episodes(found)
     write_table(found, folder() / name)
     again = read_table(folder() / name, 0.9, found.agents)

@@ -21,6 +21,7 @@ from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.settings import SearchSettings
 from decpomdp.io.complaints import checked
 from decpomdp.io.files import read_bytes
+from decpomdp.io.logged import Given
 from decpomdp.io.tables import read_table
 from decpomdp.io.team import controller_to_json
 from decpomdp.io.team_json import controller_from_json
@@ -57,7 +58,7 @@ def test_a_small_file_takes_little_memory_whatever_its_limit(tmp_path):
 
 
 def test_deeply_nested_metadata_is_one_complaint():
-    found, complaints = checked(CORPUS / "episodes" / "found-deep", kind="episodes")
+    found, complaints = checked(CORPUS / "episodes" / "found-deep", Given("episodes"))
     assert found is None
     assert complaints[0].endswith("metadata: expected at most 32 levels of nesting, got more")
 
@@ -138,7 +139,7 @@ def test_what_is_said_of_nested_metadata_does_not_depend_on_the_stack():
     path = CORPUS / "episodes" / "found-levels"  # as many levels as a parser can take, or one too many
     with pytest.raises(FormatError) as error:
         dp.read_episodes(path)
-    _, complaints = checked(path, kind="episodes")
+    _, complaints = checked(path, Given("episodes"))
     assert complaints[0] == str(error.value)
     assert [words.partition("column ")[2].partition(":")[0] for words in complaints] == ["", "reward", "truncated"]
 

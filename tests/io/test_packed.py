@@ -113,7 +113,7 @@ def test_bombs_are_refused_with_little_memory(tmp_path, monkeypatch, name, bomb)
     path = packed(tmp_path / name, BOMBS[bomb])
     assert path.stat().st_size < 400_000
     monkeypatch.setattr(opening, "memory", lambda: 80 << 20)
-    monkeypatch.setattr("decpomdp.io.table_files.LONGEST", 4 << 20)
+    monkeypatch.setattr("decpomdp.io.table_csv.LONGEST", 4 << 20)
     arrow, _ = pa.total_allocated_bytes(), tracemalloc.start()
     try:
         said = refusal(path)

@@ -87,7 +87,8 @@ def words(error: Exception) -> str:
     """What the operating system or a library says, on one line."""
     number = error.errno if isinstance(error, OSError) else None
     said = os.strerror(number) if number else getattr(error, "strerror", None) or str(error)
-    return " ".join(said.split())[:300]
+    nothing = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
+    return " ".join(said.split())[:300] or nothing
 
 
 def write_bytes(path: FilePath, data: bytes) -> None:

@@ -51,7 +51,9 @@ def _await_writer(number: int) -> None:
 
 
 def check_file(source: str) -> None:
-    """Raise FormatError for what is neither a file nor a folder: a pipe, a device, standard input."""
+    """Raise FormatError for what is neither a file nor a folder: a pipe, a device, standard input, no path at all."""
+    if "\0" in source:
+        raise FormatError(repr(source), None, "cannot be read: a path cannot hold a null byte")
     try:
         mode = os.stat(source).st_mode
     except (OSError, ValueError):

@@ -17,17 +17,11 @@ from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.kinds import is_csv
 from decpomdp.io.opening import check_bytes
+from decpomdp.io.table_cells import Cells, ends, first_bad, is_text, nulls, without_zeros
 from decpomdp.io.table_files import NEEDED, OPTIONAL, load_table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
-
-
-class Cells(NamedTuple):
-    """A column of labels: the distinct ones in the order of their first appearance, and which of them each row has."""
-
-    labels: list[str]
-    codes: NDArray[np.int64]  # [row] -1: empty
 
 
 class LongColumns(NamedTuple):
@@ -69,7 +63,7 @@ class LongColumns(NamedTuple):
         column = self._column(name)
         if pa.types.is_floating(column.type):  # what a whole number becomes beside an empty cell in some tools
             column = self._whole(column, name, "a label or a whole number")
-        if not (pa.types.is_integer(column.type) or _is_text(column.type)):
+        if not (pa.types.is_integer(column.type) or is_text(column.type)):
             self.refuse_type(name, "labels or whole numbers", column.type)
         coded = pc.dictionary_encode(column.cast(pa.large_string()))
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -86,9 +80,9 @@ class LongColumns(NamedTuple):
         import pyarrow as pa
 
         column = self._column(name)
-        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _is_text(column.type)):
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or is_text(column.type)):
             self.refuse_type(name, "numbers", column.type)
-        missing = _nulls(column)
+        missing = nulls(column)
         values = self._cast(column, pa.float64(), name, "a number").fill_null(0.0).to_numpy(zero_copy_only=False)
         if unknown:
             missing = missing | np.isnan(values)
@@ -103,11 +97,11 @@ class LongColumns(NamedTuple):
         column = self._column(name)
         if pa.types.is_floating(column.type):
             column = self._whole(column, name, "a whole number")
-        if not (pa.types.is_integer(column.type) or _is_text(column.type)):
+        if not (pa.types.is_integer(column.type) or is_text(column.type)):
             self.refuse_type(name, "whole numbers", column.type)
-        if _is_text(column.type):
-            column = _without_zeros(column)
-        self.refuse(_nulls(column), name, "a whole number from 0")
+        if is_text(column.type):
+            column = without_zeros(column)
+        self.refuse(nulls(column), name, "a whole number from 0")
         values = self._cast(column, pa.int64(), name, "a whole number").to_numpy(zero_copy_only=False)
         self.refuse(values < 0, name, "a whole number from 0")
         return values
@@ -118,7 +112,7 @@ class LongColumns(NamedTuple):
         import pyarrow.compute as pc
 
         column = self._column(name)
-        if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or _is_text(column.type)):
+        if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or is_text(column.type)):
             self.refuse_type(name, "truth values", column.type)
         coded = pc.dictionary_encode(pc.utf8_lower(column.cast(pa.large_string())))
         known = np.array([TRUTHS.get(text) is not None for text in coded.dictionary.to_pylist()] + [False])
@@ -159,10 +153,10 @@ class LongColumns(NamedTuple):
         """A column of numbered labels as labels, if memory can hold them all."""
         import pyarrow as pa
 
-        if not _is_text(column.type.value_type):
+        if not is_text(column.type.value_type):
             return column.dictionary_decode()
         labels = column.dictionary.cast(pa.large_string())
-        lengths = np.append(np.diff(_ends(labels)), 0)
+        lengths = np.append(np.diff(ends(labels)), 0)
         codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         check_bytes(int(lengths[codes].sum()), self.source, f"a column {self.names[name]}")
         return labels.take(column.indices)
@@ -172,7 +166,7 @@ class LongColumns(NamedTuple):
 
         values = column.fill_null(0.0).to_numpy(zero_copy_only=False).astype(np.float64)
         self.refuse(~(np.abs(values) < 2**53) | (values != np.rint(values)), name, expected)
-        return pa.array(np.rint(values).astype(np.int64), mask=_nulls(column))
+        return pa.array(np.rint(values).astype(np.int64), mask=nulls(column))
 
     def _cast(self, column: Any, kind: Any, name: str, expected: str) -> Any:
         import pyarrow as pa
@@ -180,47 +174,4 @@ class LongColumns(NamedTuple):
         try:
             return column.cast(kind)
         except pa.ArrowInvalid:
-            self.refuse_row(_first_bad(column, kind), name, expected)
-
-
-def _first_bad(column: Any, kind: Any) -> int:
-    """The first row whose cell cannot become a `kind`, by halving."""
-    import pyarrow as pa
-
-    low, high = 0, len(column)
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            column.slice(low, middle - low).cast(kind)
-            low = middle
-        except pa.ArrowInvalid:
-            high = middle
-    return low
-
-
-def _without_zeros(column: Any) -> Any:
-    """Texts such as 12.0, what some tools make of 12 beside an empty cell, as 12; others as they are."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = column.cast(pa.large_string())
-    if not pc.any(pc.match_substring(column, ".")).as_py():
-        return column
-    return pc.replace_substring_regex(column, r"^(-?[0-9]+)\.0*$", r"\1")
-
-
-def _ends(labels: Any) -> NDArray[np.int64]:
-    """[label + 1]: where labels end, in bytes."""
-    import pyarrow.compute as pc
-
-    return np.cumsum(np.append(0, pc.binary_length(labels).fill_null(0).to_numpy(zero_copy_only=False)))
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
-
-
-def _nulls(column: Any) -> NDArray[np.bool_]:
-    return column.is_null().to_numpy(zero_copy_only=False)
+            self.refuse_row(first_bad(column, kind), name, expected)

@@ -1,23 +1,17 @@
 """Long tables as files: which columns there are, and what is in them, not yet looked at."""
 
-import csv
-from codecs import getincrementaldecoder
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
-from io import TextIOWrapper
+from collections.abc import Mapping
 from typing import Any
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.kinds import is_csv
 from decpomdp.io.opening import CHANGED, check_file, check_rows, parquet
-from decpomdp.io.packing import PIECE, check_packed, stream_of, unpacked
+from decpomdp.io.packing import check_packed
+from decpomdp.io.table_csv import header_of, texts_of
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
-LONGEST = 1 << 24  # bytes of a row of CSV
 UNKNOWN = "Not yet implemented"  # how Arrow says that it cannot do something
-TOO_LONG = f"expected at most {LONGEST // 2} letters, got more (a quotation mark that is not closed?)"
 
 
 def load_table(source: str, columns: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
@@ -59,95 +53,10 @@ def _hint(name: str, called: str, found: list[str]) -> str:
 
 
 def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
     check_file(source)
-    header = _header(source)
-    names = _present(source, wanted, header)
+    names = _present(source, wanted, header_of(source))
     check_packed(source, len(names))
-
-    bad: list[Any] = []
-
-    def refuse(row: Any) -> str:  # Arrow cannot carry an exception of ours
-        bad.append(row)
-        return "error"
-
-    options = {
-        "read_options": arrow.ReadOptions(use_threads=False, block_size=LONGEST),  # only then are bad rows numbered
-        "parse_options": arrow.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
-        "convert_options": arrow.ConvertOptions(
-            column_types=dict.fromkeys(names.values(), pa.large_string()),
-            include_columns=list(names.values()),
-            strings_can_be_null=True,
-            null_values=[""],
-        ),
-    }
-    try:
-        return arrow.read_csv(stream_of(source), **options), names
-    except pa.ArrowInvalid:
-        if not bad:
-            _refuse_other_encoding(source)
-            _refuse_odd_rows(source)
-            raise
-        row = bad[0]
-        got = f"expected {row.expected_columns} cells, one per column, got {row.actual_columns}"
-        raise FormatError(source, None, f"row {row.number - 2}: {got}") from None  # the header is Arrow's row 1
-
-
-@contextmanager
-def _text(source: str) -> Iterator[Iterator[str]]:
-    """The lines of a CSV file; those that no reader could hold come in pieces."""
-    with unpacked(source) as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        yield iter(partial(text.readline, LONGEST), "")
-
-
-def _header(source: str) -> list[str]:
-    with _text(source) as lines:
-        try:
-            header = next(csv.reader(lines), [])
-        except csv.Error as error:
-            raise FormatError(source, 1, f"expected the names of columns, got {error}") from None
-        except UnicodeDecodeError:
-            _refuse_other_encoding(source)
-            raise
-    if not any(header):
-        raise FormatError(source, 1, "expected the names of columns in the first line, got none")
-    return header
-
-
-def _refuse_other_encoding(source: str) -> None:
-    """Raise FormatError for the first line that is not UTF-8, if there is one."""
-    decoder, number, piece = getincrementaldecoder("utf-8")(), 1, None
-    with unpacked(source) as file:
-        while piece != b"":
-            piece = file.read(PIECE)
-            try:
-                decoder.decode(piece, final=not piece)
-            except UnicodeDecodeError as error:
-                number += error.object[: error.start].count(b"\n")
-                got = f"another encoding (byte {error.object[error.start]:#04x})"
-                raise FormatError(source, number, f"expected UTF-8 text, got {got}") from None
-            number += piece.count(b"\n")
-
-
-def _refuse_odd_rows(source: str) -> None:
-    """Raise FormatError if a header is all there is, or for the first row that is too long for any reader."""
-    before, place, some = csv.field_size_limit(LONGEST), 0, False
-    try:
-        with _text(source) as lines:
-            rows = csv.reader(lines)
-            next(rows)
-            for place, row in enumerate(rows):
-                some = some or any(row)
-                if sum(map(len, row)) > LONGEST // 2:
-                    raise FormatError(source, None, f"row {place}: {TOO_LONG}")
-    except csv.Error:
-        raise FormatError(source, None, f"row {place + some}: {TOO_LONG}") from None
-    finally:
-        csv.field_size_limit(before)
-    if not some:
-        raise FormatError(source, None, "expected at least one row, got none")
+    return texts_of(source, list(names.values())), names
 
 
 def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:

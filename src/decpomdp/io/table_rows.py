@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.io.table_columns import Cells, LongColumns
+from decpomdp.io.table_cells import Cells
+from decpomdp.io.table_columns import LongColumns
 
 Owners = tuple[list[str], NDArray[np.int64]]  # names of the agents, and [row] the number of the row's agent
 

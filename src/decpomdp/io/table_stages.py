@@ -16,8 +16,9 @@ from decpomdp.core.agent import team_of_agents
 from decpomdp.io.files import FilePath, path_of
 from decpomdp.io.stages import Stage
 from decpomdp.io.table_columns import LongColumns
+from decpomdp.io.table_owners import agents_of
 from decpomdp.io.table_rows import Owners, Rows
-from decpomdp.io.table_symbols import Symbols, agents_of, symbols_of
+from decpomdp.io.table_symbols import Symbols, symbols_of
 
 Numbers = tuple[NDArray[np.float64], NDArray[np.bool_]]  # [row] values, and where there is none
 FLAGS = ("terminated", "truncated")

@@ -3,6 +3,10 @@
 Without known alphabets the cells of one agent in one column are all whole numbers (0, 1, 12; also 12.0, which is what
 some tools make of 12 beside an empty cell) or all labels. Whatever else looks like a number (007, +3, 1e3, 0.5) could
 be meant either way, as could numbers among labels: it is refused with its row, and alphabets have to be said.
+
+Numbers stand for 0 to the largest that occurs, so one cell can stand for thousands of labels. Those of all agents
+together may be a million (ENOUGH), or as many as the table has rows. Work is done once per pair of an agent and a label
+that it has, or in one go over the rows; equal alphabets are held once.
 """
 
 import re
@@ -12,55 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, Agent
+from decpomdp.core import NO_OBSERVATION, Agent, FormatError
 from decpomdp.core.agent import numbered
 from decpomdp.io.episode_columns import MOST_LABELS
-from decpomdp.io.table_columns import Cells, LongColumns
+from decpomdp.io.table_cells import Cells
+from decpomdp.io.table_columns import LongColumns
+from decpomdp.io.table_owners import number_of, place_of, shown
+from decpomdp.io.table_pairs import Pairs
 from decpomdp.io.table_rows import Owners, Rows
 
-MANY = 3  # rows of an agent beside which one row of another is a slip: fewer may be a table that was cut
-WHOLE = re.compile(r"(0|[1-9][0-9]*)(?:\.0+)?")
+ENOUGH = 1_000_000  # labels of all agents in one column
 LOOKS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")  # like a number
-
-
-def agents_of(found: LongColumns, who: Cells, agents: Sequence[Agent] | None) -> Owners:
-    """Names of the agents, and [row] the number of the row's agent."""
-    if agents is None:
-        _refuse_odd_name(found, who)
-        return who.labels, who.codes
-    names = [agent.name for agent in agents]
-    numbers = _places(who.labels, names)
-    found.refuse(numbers[who.codes] < 0, "agent", f"one of {', '.join(names)}")
-    return names, numbers[who.codes]
-
-
-def _refuse_odd_name(found: LongColumns, who: Cells) -> None:
-    """Raise FormatError for a name on one row alone, where others have many: a slip, not an agent.
-
-    Every agent is there at every step. Without this the complaint would be of rows that the new agent lacks elsewhere.
-    """
-    counts = np.bincount(who.codes, minlength=len(who.labels))
-    if counts.max() >= MANY:
-        others = [who.labels[n] for n in np.flatnonzero(counts > 1)]
-        shown = ", ".join(others[:8]) + (" ..." if len(others) > 8 else "")
-        found.refuse(counts[who.codes] == 1, "agent", f"a name that occurs at every step ({shown})")
-
-
-def _places(labels: Sequence[str], alphabet: Sequence[str]) -> NDArray[np.int64]:
-    """[label]: its place in an alphabet: by its name, or else by its number; -1 if it has none. One more -1 ends it."""
-    known = {label: place for place, label in enumerate(alphabet)}
-
-    def place(label: str) -> int:
-        number = _number(label)
-        return known.get(label, number if number is not None and number < len(alphabet) else -1)
-
-    return np.array([place(label) for label in labels] + [NO_OBSERVATION])
-
-
-def _number(label: str) -> int | None:
-    """The whole number that a cell says, None if it says none; what is too large to be a symbol is told as that."""
-    found = WHOLE.fullmatch(label)
-    return None if found is None else int(found[1][:9])
 
 
 class Symbols(NamedTuple):
@@ -77,36 +43,18 @@ def symbols_of(
     names, own = owners
     if what == "observation":
         cells = _without_minus_one(cells, agents)
-    symbols, alphabets = np.full(len(own), NO_OBSERVATION), []
-    for n in range(len(names)):
-        mine = own == n
-        used = [cells.labels[code] for code in np.unique(cells.codes[mine]) if code >= 0]
-        if agents is None:
-            _refuse_ambiguous(found, what, cells, mine, used)
-        alphabet = _alphabet(used) if agents is None else getattr(agents[n], f"{what}s")
-        numbers = _places(cells.labels, alphabet)
-        wrong = mine & (cells.codes >= 0) & ((numbers[cells.codes] < 0) | (numbers[cells.codes] >= MOST_LABELS))
-        shown = ", ".join(alphabet[:8]) + (" ..." if len(alphabet) > 8 else "")
-        found.refuse(wrong, what, f"an {what} of {names[n]} ({shown})")
-        symbols[mine] = numbers[cells.codes[mine]]
-        alphabets.append(alphabet)
+    pairs = Pairs.find(own, cells, len(names))
+    if agents is None:
+        of_pair, alphabets = Occurring(what, found, names, cells, pairs).symbols()
+    else:
+        alphabets = [getattr(agent, f"{what}s") for agent in agents]
+        of_pair = _known(what, found, names, cells, pairs, alphabets)
+    symbols = np.append(of_pair, NO_OBSERVATION)[pairs.of_row]
     unseen = rows.by_step(symbols) == NO_OBSERVATION
     unseen[rows.offsets[:-1]] = False
     if unseen.any():
         found.refuse_row(rows.first_row(unseen), what, f"an {what} (empty only at t = 0)")
     return Symbols(symbols, alphabets)
-
-
-def _refuse_ambiguous(found: LongColumns, what: str, cells: Cells, mine: NDArray[np.bool_], used: list[str]) -> None:
-    """Raise FormatError for the first cell among `mine` that may be a number or a label."""
-    numbers = {label for label in used if _number(label) is not None}
-    odd = {label for label in used if LOOKS.fullmatch(label)} - numbers
-    mixed = len(numbers) + len(odd) < len(used)
-    wrong = (numbers | odd) if mixed else odd
-    if wrong:
-        expected = "labels or whole numbers, not both" if mixed else "a label, or a whole number such as 12"
-        rows = mine & np.isin(cells.codes, [cells.labels.index(label) for label in wrong])
-        found.refuse(rows, what, f"{expected} (or say which {what}s there are: --like, agents=)")
 
 
 def _without_minus_one(cells: Cells, agents: Sequence[Agent] | None) -> Cells:
@@ -117,9 +65,99 @@ def _without_minus_one(cells: Cells, agents: Sequence[Agent] | None) -> Cells:
     return Cells(cells.labels, np.where(np.isin(cells.codes, nothing), -1, cells.codes))
 
 
-def _alphabet(used: Sequence[str]) -> tuple[str, ...]:
-    """Numbers stand for all up to the largest; other labels for themselves, sorted."""
-    numbers = [_number(label) for label in used]
-    if any(number is None for number in numbers):
-        return tuple(sorted(used))
-    return numbered(min(max((number for number in numbers if number is not None), default=0), MOST_LABELS - 1) + 1)
+def _known(
+    what: str, found: LongColumns, names: Sequence[str], cells: Cells, pairs: Pairs, alphabets: list[tuple[str, ...]]
+) -> NDArray[np.int64]:
+    """[pair]: the symbol of the label in the agent's alphabet."""
+    places: dict[int, dict[str, int]] = {}  # by the identity of an alphabet: those of a team are often one
+    for alphabet in alphabets:
+        if id(alphabet) not in places:
+            places[id(alphabet)] = {label: place for place, label in enumerate(alphabet)}
+    own = [places[id(alphabet)] for alphabet in alphabets]
+    symbols = [
+        place_of(cells.labels[code], own[n]) for n, code in zip(pairs.agent.tolist(), pairs.code.tolist(), strict=True)
+    ]
+    of_pair = np.array(symbols, np.int64)
+    wrong = pairs.rows_of((of_pair < 0) | (of_pair >= MOST_LABELS))
+    if wrong.any():
+        n = int(pairs.agent[pairs.of_row[np.argmax(wrong)]])
+        found.refuse(wrong, what, f"an {what} of {names[n]} ({shown(alphabets[n])})")
+    return of_pair
+
+
+class Occurring:
+    """The labels that occur in one column, of agents whose alphabets nobody said."""
+
+    def __init__(self, what: str, found: LongColumns, names: Sequence[str], cells: Cells, pairs: Pairs) -> None:
+        self.what, self.found, self.names, self.pairs = what, found, names, pairs
+        self.labels = cells.labels
+        self.numbers = np.array([number_of(label) for label in cells.labels] + [-1])[pairs.code]  # [pair]
+
+    def symbols(self) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
+        """[pair]: its symbol, and [n]: the alphabet."""
+        self._refuse_ambiguous()
+        largest = np.full(len(self.names), -1)
+        np.maximum.at(largest, self.pairs.agent, self.numbers)
+        counts = self.pairs.sums(np.ones_like(self.numbers), len(self.names))
+        by_number = (counts == 0) | (largest >= 0)  # [n] who has nothing at all has one label, "0"
+        self._refuse_too_many(largest, counts)
+        order, ranks = self._sorted()
+        of_pair = np.where(self.numbers >= 0, self.numbers, ranks)
+        return of_pair, self._alphabets(by_number, np.maximum(largest, 0) + 1, order)
+
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The pairs in the order of agents and their labels, and [pair]: its place among those of its agent."""
+        by_name = sorted(range(len(self.labels)), key=self.labels.__getitem__)
+        rank = np.empty(len(self.labels), np.int64)
+        rank[by_name] = np.arange(len(by_name))
+        order = np.lexsort((rank[self.pairs.code], self.pairs.agent))
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order)) - self.pairs.starts(len(self.names))[self.pairs.agent]
+        return order, ranks
+
+    def _alphabets(
+        self, by_number: NDArray[np.bool_], sizes: NDArray[np.int64], order: NDArray[np.int64]
+    ) -> list[tuple[str, ...]]:
+        """[n]: numbers stand for all up to the largest; other labels for themselves, sorted."""
+        every = numbered(int(sizes.max()))
+        codes, starts = self.pairs.code[order].tolist(), self.pairs.starts(len(self.names)).tolist()
+        held: dict[tuple[str, ...] | int, tuple[str, ...]] = {}
+        alphabets = []
+        for n, (numeric, size) in enumerate(zip(by_number.tolist(), sizes.tolist(), strict=True)):
+            if numeric:
+                alphabets.append(held.get(size) or held.setdefault(size, every[:size]))
+            else:
+                own = tuple(self.labels[code] for code in codes[starts[n] : starts[n + 1]])
+                alphabets.append(held.setdefault(own, own))
+        return alphabets
+
+    def _refuse_ambiguous(self) -> None:
+        """Raise FormatError for the first cell that may be a number or a label."""
+        pairs, size = self.pairs, len(self.names)
+        looks = np.array([LOOKS.fullmatch(label) is not None for label in self.labels] + [False])[pairs.code]  # [pair]
+        mixed = (pairs.sums(looks, size) > 0) & (pairs.sums(~looks, size) > 0)  # [n]
+        wrong = pairs.rows_of(looks & (mixed[pairs.agent] | (self.numbers < 0)))
+        if wrong.any():
+            both = mixed[pairs.agent[pairs.of_row[np.argmax(wrong)]]]
+            expected = "labels or whole numbers, not both" if both else "a label, or a whole number such as 12"
+            self.found.refuse(wrong, self.what, f"{expected} (or say which {self.what}s there are: --like, agents=)")
+
+    def _refuse_too_many(self, largest: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Raise FormatError for more labels than a symbol can tell apart, or numbers that stand for too many."""
+        many = np.flatnonzero((largest < 0) & (counts > MOST_LABELS))
+        if len(many):
+            got = f"at most {MOST_LABELS} different labels of {self.names[many[0]]}, got {counts[many[0]]}"
+            raise FormatError(self.found.source, None, f"column {self.found.names[self.what]}: expected {got}")
+        self._refuse_numbers(self.numbers >= MOST_LABELS, f"numbers from 0 to {MOST_LABELS - 1}")
+        total, most = int(np.sum(largest + 1)), max(ENOUGH, len(self.pairs.of_row))
+        if total > most:
+            stand = f"numbers that stand for at most {most} {self.what}s of all agents, each for 0 to its largest"
+            self._refuse_numbers(self.numbers == largest.max(), stand, f", {total} in all (renumber, or write words)")
+
+    def _refuse_numbers(self, wrong: NDArray[np.bool_], expected: str, rest: str = "") -> None:
+        rows = self.pairs.rows_of(wrong)
+        if rows.any():
+            row = int(np.argmax(rows))
+            pair = self.pairs.of_row[row]
+            got = f"{self.labels[self.pairs.code[pair]][:80]!r} of {self.names[self.pairs.agent[pair]]}{rest}"
+            self.found.refuse_row(row, self.what, expected, got)

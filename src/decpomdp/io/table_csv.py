@@ -1,0 +1,130 @@
+"""CSV files, packed or not: their header, and their columns as texts, in pieces that memory holds whatever a file is.
+
+Arrow reads blocks of LONGEST bytes. A row that ends neither in the block where it begins nor in the next one is refused
+with its number, as is a header of more than HEADER letters: neither is ever held as a whole.
+"""
+
+import csv
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from functools import partial
+from io import TextIOWrapper
+from typing import Any
+
+from decpomdp.core import FormatError
+from decpomdp.io.packing import PIECE, stream_of, unpacked
+
+LONGEST = 1 << 23  # bytes of a row
+HEADER = 1 << 20  # letters of the first row
+STRADDLES = "straddl"  # how Arrow says that a row is longer than a block
+OPEN = "(a quotation mark that is not closed?)"
+
+
+def header_of(source: str) -> list[str]:
+    """The names of the columns."""
+    with unpacked(source) as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        try:
+            header = next(csv.reader(_first_letters(text, source)), [])
+        except csv.Error as error:
+            raise FormatError(source, 1, f"expected the names of columns, got {error}") from None
+        except UnicodeDecodeError:
+            _refuse_other_encoding(source)
+            raise
+    if not any(header):
+        raise FormatError(source, 1, "expected the names of columns in the first line, got none")
+    return header
+
+
+def _first_letters(text: TextIOWrapper, source: str) -> Iterator[str]:
+    """The lines of a text, as long as they can be part of a header."""
+    size = 0
+    for line in iter(partial(text.readline, HEADER + 1), ""):
+        size += len(line)
+        if size > HEADER:
+            raise FormatError(source, 1, f"expected the names of columns in at most {HEADER} letters, got more {OPEN}")
+        yield line
+
+
+def texts_of(source: str, names: list[str]) -> Any:
+    """An Arrow table of these columns, all of them texts; an empty cell is null."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    bad: list[Any] = []
+
+    def refuse(row: Any) -> str:  # Arrow cannot carry an exception of ours
+        bad.append(row)
+        return "error"
+
+    options = {
+        "read_options": arrow.ReadOptions(use_threads=False, block_size=LONGEST),  # only then are bad rows numbered
+        "parse_options": arrow.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
+        "convert_options": arrow.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.large_string()),
+            include_columns=names,
+            strings_can_be_null=True,
+            null_values=[""],
+        ),
+    }
+    try:
+        with stream_of(source) as stream:
+            return arrow.read_csv(stream, **options)
+    except pa.ArrowInvalid as error:
+        if not bad:
+            if STRADDLES not in str(error):
+                _refuse_other_encoding(source)
+            _refuse_odd_rows(source)
+            raise
+        row = bad[0]
+        got = f"expected {row.expected_columns} cells, one per column, got {row.actual_columns}"
+        raise FormatError(source, None, f"row {row.number - 2}: {got}") from None  # the header is Arrow's row 1
+
+
+def _refuse_other_encoding(source: str) -> None:
+    """Raise FormatError for the first line that is not UTF-8, if there is one."""
+    decoder, number, piece = getincrementaldecoder("utf-8")(), 1, None
+    with unpacked(source) as file:
+        while piece != b"":
+            piece = file.read(PIECE)
+            try:
+                decoder.decode(piece, final=not piece)
+            except UnicodeDecodeError as error:
+                number += error.object[: error.start].count(b"\n")
+                got = f"another encoding (byte {error.object[error.start]:#04x})"
+                raise FormatError(source, number, f"expected UTF-8 text, got {got}") from None
+            number += piece.count(b"\n")
+
+
+class _Lines:
+    """The lines of a text, for a reader of CSV, until those of one row are longer than any row may be."""
+
+    def __init__(self, text: TextIOWrapper) -> None:
+        self.text = text
+        self.size = 0  # letters since the last row was whole
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self.text.readline(LONGEST + 1):
+            self.size += len(line)
+            if self.size > LONGEST:
+                raise csv.Error("too long")
+            yield line
+
+
+def _refuse_odd_rows(source: str) -> None:
+    """Raise FormatError if a header is all there is, or for the first row that is too long for any reader."""
+    before, whole, some = csv.field_size_limit(LONGEST), 0, False
+    try:
+        # one letter per byte: commas and quotation marks are where they are, whatever the encoding
+        with unpacked(source) as file, TextIOWrapper(file, encoding="latin-1", newline="") as text:
+            lines = _Lines(text)
+            for row in csv.reader(lines):
+                some = some or (whole > 0 and any(row))
+                whole += bool(row)  # empty lines are no rows
+                lines.size = 0
+    except csv.Error:
+        expected = f"row {whole - 1}: expected at most {LONGEST} bytes, got more {OPEN}"
+        raise FormatError(source, None, expected) from None
+    finally:
+        csv.field_size_limit(before)
+    if not some:
+        raise FormatError(source, None, "expected at least one row, got none")
