@@ -206,6 +206,8 @@ def survived(folder: Path, name: str, kills: int, rng: random.Random) -> Tally:
             pass
         if not over(folder / out, name):
             finished(folder, *command(folder, name, out))
+        elif name not in TABLES:  # killed when it was over, perhaps before it had removed its checkpoints
+            finished(folder, RUNS[name][0], "--resume", out)
         tally.runs += 1
         (compare_tables if name in TABLES else compare)(folder / f"{name} whole", folder / out, tally)
         print(f"{name}: {tally.kills} kills, {tally.runs} runs, {tally.different} differ", file=sys.stderr, flush=True)

@@ -101,11 +101,15 @@ def test_killed_and_continued(run, tmp_path, name):
     assert (tmp_path / "cut/team.json").read_bytes() == whole(name, tmp_path)
     left = {"team.json", "trace.parquet", "run.json", "log.txt", "report.html"}
     assert {path.name for path in (tmp_path / "cut").iterdir()} - {"team-decided.json"} == left
+    before = {path.name: path.read_bytes() for path in (tmp_path / "cut").iterdir()}
+    for name in (*NAMES, ".lock"):  # what is left by a kill while checkpoints are removed
+        (tmp_path / "cut" / name).write_bytes(b"left")
     assert run(arguments[0], "--resume", "cut") == (
         0,
         "",
         f"{tmp_path}/cut: the run is finished; nothing was done\n",
     )
+    assert {path.name: path.read_bytes() for path in (tmp_path / "cut").iterdir()} == before
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ It may be done elsewhere than it began: on another cluster, or on this machine's
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
@@ -58,6 +59,7 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     over = arguments[0] == "reproduce" and (folder / CELLS).is_dir() and not (folder / BEGUN).exists()
     begun = None if over else read_begun(folder)
     if begun is None:
+        _sweep(folder)
         raise OverAlready(f"{folder}: the run is finished; nothing was done")
     if begun.arguments[:1] != [arguments[0]]:
         raise InputError(f"{folder}: expected a run of `decpomdp {arguments[0]}`, got another command's")
@@ -69,6 +71,17 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     began = _without(begun.arguments, _replaced(beside))
     end = began.index("--") if "--" in began else len(began)  # what follows that are no options
     return [*began[:end], OPTION, str(folder), *beside, *began[end:]]
+
+
+def _sweep(folder: Path) -> None:
+    """What a process left that was killed after the run was over, while it removed its checkpoints."""
+    from decpomdp.core.errors import InputError
+    from decpomdp.io.checkpoints import NAMES
+    from decpomdp.io.run_folder import LOCK, finish, locked
+
+    if any((folder / name).exists() for name in (*NAMES, LOCK)):
+        with suppress(InputError), locked(folder):  # where nothing can be written it stays
+            finish(folder)
 
 
 def _replaced(beside: Sequence[str]) -> Sequence[str]:
