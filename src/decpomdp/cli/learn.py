@@ -108,6 +108,12 @@ def learn(
     normalise: Annotated[
         bool | None, typer.Option("--normalise", help="Self-normalise importance ratios.", rich_help_panel=DATA)
     ] = None,
+    resize: Annotated[
+        bool | None,
+        typer.Option(
+            "--resize/--no-resize", help="Try other sizes on the way, which is the default.", rich_help_panel=DATA
+        ),
+    ] = None,
     precision: Annotated[
         str | None,
         typer.Option("--precision", help="double (default) or single: faster, half the memory.", rich_help_panel=DATA),
@@ -136,6 +142,7 @@ def learn(
         "cap": cap,
         "normalise": normalise,
         "estimate_behaviour": estimate_behaviour,
+        "resize": resize,
         "precision": precision,
     }
     if source.endswith(".parquet"):

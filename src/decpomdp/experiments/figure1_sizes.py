@@ -17,6 +17,7 @@ GROUPS: dict[str, Callable[[int], bool]] = {
     "right": lambda size: abs(size - INFERRED_ON_MARS) <= ABOUT,
     "many": lambda size: size >= LARGE * INFERRED_ON_MARS,
 }
+FEW, MANY = "Too few nodes quickly converge.", "Too many nodes often yield slow convergence."
 READING = (
     f"right: within {ABOUT} of the paper's {INFERRED_ON_MARS} nodes; too small: at most half of that; too large: "
     "at least twice; means over the sizes of a group, seed by seed"
@@ -64,20 +65,25 @@ def fitting(em: Rows) -> Claim | None:
     return Claim("EM under-fits when |Z| is too small and over-fits when it is too large.", seen, evidence, rule)
 
 
-def slow(em: Rows) -> Claim | None:
-    """Sweeps and seconds of EM; None where a group has no size."""
+def paces(em: Rows) -> list[Claim]:
+    """Sweeps until EM converges, with too few and too many nodes; nothing where a group has no size."""
     groups = _groups(em)
     if not all(groups.values()):
-        return None
-    sides = {key: against(groups["many"], groups["right"], key).side for key in ("sweeps", "seconds")}
-    above = [side == "above" for side in sides.values()]
-    seen = "yes" if all(above) else "partly" if any(above) else "no"
+        return []
+    ended = {name: sum(row["stopped"] == "iterations" for row in some) for name, some in groups.items()}
     told = (
-        f"EM's sweeps: {_words(groups, 'sweeps')}; with too many {sides['sweeps']} the middle. "
-        f"Seconds: {_words(groups, 'seconds')}; {sides['seconds']}."
+        f"EM's sweeps: {_words(groups, 'sweeps')}. Ended at the limit of {em[0]['limit']} instead of converging: "
+        f"{', '.join(str(count) for count in ended.values())} of "
+        f"{', '.join(str(len(some)) for some in groups.values())} fits."
     )
-    rule = f"{READING}; yes: too many nodes take more sweeps and more seconds; partly: one of them."
-    return Claim("Too many nodes often yield slow convergence.", seen, told, rule)
+    found = []
+    for name, wanted, says in (("few", "below", FEW), ("many", "above", MANY)):
+        side = against(groups[name], groups["right"], "sweeps").side
+        right = side == wanted and not ended["right" if wanted == "above" else name]
+        rule = f"{READING}; yes: {'more' if wanted == 'above' else 'fewer'} sweeps than with about the right number"
+        rule += ", all of which converge." if wanted == "above" else ", and all converge."
+        found.append(Claim(says, "yes" if right else "no", f"{told} Against the middle: {side}.", rule))
+    return found
 
 
 def _groups(em: Rows) -> dict[str, list[Row]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Team
-from decpomdp.core.fit import Row
+from decpomdp.core.fit import Row, Watch, unwatched
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
@@ -35,14 +35,14 @@ def work(settings: Settings) -> dict[str, Any]:
     counts = {"episodes": settings["episodes"], "steps": settings["steps"], "seed": settings["seed"]}
     data = semi_random(model, _expert(settings["problem"]), settings["follow"], threads=1, **counts)
     fixed = settings["method"] in SIZED
-    keys = ("sweeps", "tolerance", "cap", "normalise", "evidence", *(() if fixed else ("truncation",)))
+    keys = ("sweeps", "tolerance", "cap", "normalise", "evidence", "resize", *(() if fixed else ("truncation",)))
     options = {key: settings[key] for key in keys}
     begin = "random" if settings["method"] == "em" else "best"
     _warm()
     began = process_time()
-    fit = learn_from_episodes(
-        data, _prior(settings), begin, settings=LearnSettings(**options), seed=settings["seed"], threads=1
-    )
+    learner: dict[str, Any] = {"settings": LearnSettings(**options), "seed": settings["seed"], "threads": 1}
+    early = settings["stop"] == "paper"
+    fit = learn_from_episodes(data, _prior(settings), begin, **learner, watch=_paper() if early else unwatched)
     seconds = process_time() - began
     played = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1)
     best = max(fit.trace, key=lambda row: float(row["bound"]))  # type: ignore[arg-type]
@@ -56,10 +56,22 @@ def work(settings: Settings) -> dict[str, Any]:
         "sample_size": best["sample_size"],
         "behaviour": float(data.returns().mean()),
         "sweeps": len(fit.trace) - 1,
-        "stopped": fit.stopped,
+        "stopped": "converged" if early and fit.stopped == "interrupted" else fit.stopped,
         "seconds": seconds,
         **_papers_stop(fit.trace, seconds),
     }
+
+
+def _paper() -> Watch:
+    """Interrupts a fit where the paper would stop it; what is kept is the last sweep."""
+    bounds: list[float] = []
+
+    def watch(row: Row) -> None:
+        bounds.append(float(row["bound"]))  # type: ignore[arg-type]
+        if len(bounds) > 1 and bounds[-1] - bounds[-2] <= RISE * abs(bounds[-2]):
+            raise KeyboardInterrupt
+
+    return watch
 
 
 def _papers_stop(trace: Sequence[Row], seconds: float) -> dict[str, Any]:

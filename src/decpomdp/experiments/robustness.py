@@ -76,6 +76,7 @@ def cells(effort: Effort) -> list[Cell]:
         for problem in effort.problems:
             shared = figure1.settings(problem, effort.episodes, effort.steps, seed, FOLLOW) | options
             shared |= {"method": "sbpr", "cap": effort.cap, "normalise": False, "evidence": None}
+            shared |= {"resize": True, "stop": "ours"}
             grid = ((reading, c, d) for reading in READINGS for c in effort.c for d in effort.d)
             given = [{**shared, "reading": reading, "c": c, "d": d} for reading, c, d in grid]
             found += [Cell(figure1.WORK, each, 0.012 * effort.sweeps) for each in given]

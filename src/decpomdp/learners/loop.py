@@ -124,7 +124,7 @@ class Loop:
     def _swept(self, sweep: int) -> Evaluated:
         """The next posterior; now and then the best of it and of other sizes. After a kill, what was tried is known."""
         counts = count(self.task, self.now)
-        if sweep % RESIZE_EVERY != 0:
+        if sweep % RESIZE_EVERY != 0 or not self.options.resize:
             return evaluate(self.task, update(self.now, counts))
         ahead = evaluate(self.task, update(self.now, counts)) if self.ahead is None else self.ahead
         if self.ending is None:
