@@ -174,7 +174,10 @@ def test_nobody_there(monkeypatch):
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        ("nonsense://node7:8786", "expected one of tcp, tls, ws, wss, ucx, got nonsense"),
+        ("nonsense://node7:8786", "expected one of tcp, ws, tls, wss, got nonsense"),
+        ("ucx://127.0.0.1:1", "got ucx"),
+        ("tls://127.0.0.1:1", "expected certificates in Dask's settings"),
+        ("wss://127.0.0.1:1", "expected certificates in Dask's settings"),
         ("http://127.0.0.1:1", "got http"),
         ("", "expected a host and a port"),
         ("garbage", "expected a host and a port"),

@@ -12,11 +12,13 @@ import pytest
 
 from decpomdp import __version__
 from decpomdp.core import FormatError, InputError
-from decpomdp.experiments.cells import Cell, content_of, finished, keep, result_of, results_of
+from decpomdp.experiments import figure2
+from decpomdp.experiments.cells import Cell, check_results, content_of, finished, keep, result_of, results_of
 from decpomdp.experiments.crew import FEW, Pace, run_cells
 from decpomdp.experiments.origin import UNKNOWN, code_digest, codes_of, digest_of, made_words, reused_words
 
 ECHO = "json:dumps"  # a pure function of settings that every Python has
+PLAYED = (1, 5, 40)  # iterations of a curve
 
 
 def test_the_digest_is_what_a_result_depends_on():
@@ -72,6 +74,63 @@ def test_what_is_no_cell_is_refused(tmp_path):
     (tmp_path / "x.json").write_text("half a ce")
     with pytest.raises(FormatError, match="expected a finished cell"):
         content_of(tmp_path / "x.json")
+
+
+def curves(seeds=3):
+    """Of every method of figure 2, with points as its work writes them."""
+    cells = figure2.cells(figure2.Effort(seeds=seeds, side=2, iterations=40))[:-1]
+    return [
+        (
+            cell,
+            [
+                {"iteration": i, "value": 9.0 + i, **{key: cell.settings[key] for key in ("method", "seed")}}
+                for i in PLAYED
+            ],
+        )
+        for cell in cells
+    ]
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+@pytest.mark.parametrize(
+    ("place", "edit"),
+    [
+        (-1, {"iteration": 41}),
+        (0, {"iteration": 5}),
+        (1, {"iteration": [5]}),
+        (0, {"method": "foo"}),
+        (1, {"method": "mcem"}),  # that of another cell
+        (-1, {"seed": -1}),
+        (0, {"seed": 1}),
+        (0, {"seed": [0]}),
+        (0, {"side": 3}),  # added, and not what the settings say
+    ],
+)
+def test_what_a_point_says_of_itself_is_what_its_cell_is(tmp_path, seeds, place, edit):
+    results = curves(seeds)
+    check_results(tmp_path, results)
+    cell, points = results[0]
+    points[place] |= edit
+    with pytest.raises(FormatError, match=f"{cell.place}.*without its numbers; delete it"):
+        check_results(tmp_path, results)
+
+
+def test_a_curve_without_one_of_its_points_is_refused(tmp_path):
+    results = curves()
+    del results[4][1][1]
+    with pytest.raises(FormatError, match=f"{results[4][0].place}.*without its numbers; delete it"):
+        check_results(tmp_path, results)
+
+
+def test_a_limit_is_not_what_came_of_it(tmp_path):
+    """Sweeps and nodes are called the same in settings and in results; the problem is not to be another."""
+    settings = {"problem": "broadcast", "sweeps": 200, "nodes": 5}
+    told = {"sweeps": 31, "nodes": 4.5}
+    results = [(Cell(ECHO, {**settings, "seed": seed}), {**told, "problem": "broadcast"}) for seed in range(3)]
+    check_results(tmp_path, results)
+    results[1][1]["problem"] = "dectiger"
+    with pytest.raises(FormatError, match=f"{results[1][0].place}.*without its numbers"):
+        check_results(tmp_path, results)
 
 
 def test_cells_are_run_once(tmp_path):

@@ -37,18 +37,22 @@ def both(values, sizes, error=None):
 
 
 @pytest.mark.parametrize(
-    ("values", "sizes", "seen"),
+    ("values", "sizes", "seen", "counts"),
     [
-        ((-18.64, 9.19), (6.0, 2.0), "yes"),
-        ((-5.0, 9.25), (6.0, 2.0), "yes"),  # higher is no less
-        ((-18.64, 9.19), (6.0, 3.0), "partly"),
-        ((-5.0, 9.25), (2.0, 3.0), "partly"),
-        ((-27.0, 9.19), (6.0, 2.0), "no"),  # sizes alone do not count
+        ((-18.64, 9.19), (6.0, 2.0), "yes", (2, 0, 0, 2, 0, 0)),
+        ((-18.64, 9.19), (6.0, 3.0), "partly", (2, 0, 0, 1, 1, 0)),
+        ((-5.0, 9.19), (6.0, 2.0), "partly", (1, 1, 0, 2, 0, 0)),  # half of the values; higher is not there
+        ((-27.0, 9.19), (2.0, 3.0), "partly", (1, 0, 1, 0, 1, 1)),
+        ((-5.0, 9.25), (6.0, 2.0), "no", (0, 2, 0, 2, 0, 0)),  # sizes alone do not count
+        ((-27.0, 9.25), (6.0, 2.0), "no", (0, 1, 1, 2, 0, 0)),
     ],
 )
-def test_curves_are_to_end_at_table_2(values, sizes, seen):
+def test_curves_are_to_end_at_table_2(values, sizes, seen, counts):
     claim = appendix.claims(both(values, sizes))[1]
     assert (claim.says, claim.seen) == ("The curves of the appendix end at the values and sizes of table 2.", seen)
+    same, higher, lower, fitting, more, fewer = counts
+    assert f"agree on {same}, are higher on {higher} and lower on {lower} of 2 problems" in claim.told
+    assert f"sizes agree on {fitting}, ours has more nodes on {more} and fewer on {fewer}." in claim.told
     for value, size, (paper, nodes) in zip(values, sizes, PAPER.values(), strict=True):
         assert f"paper {paper:g}, {nodes:g} nodes" in claim.told
         assert f"posterior mean {value + 0.01:.2f} ± 0.02" in claim.told
@@ -73,7 +77,7 @@ def test_every_verdict_has_its_column():
 def test_the_error_of_a_test_widens_the_interval_and_may_be_missing():
     narrow, wide = (both((-18.64, 9.1), (6.0, 2.0), error) for error in (None, 0.05))
     assert [appendix.tables(rows)[1].rows[1][3] for rows in (narrow, wide)] == ["lower", "agrees"]
-    assert [appendix.claims(rows)[1].seen for rows in (narrow, wide)] == ["no", "yes"]
+    assert [appendix.claims(rows)[1].seen for rows in (narrow, wide)] == ["partly", "yes"]
     halves = [last_value(rows[-2 * SEEDS :], "value").half for rows in (narrow, wide)]
     assert halves[1] == pytest.approx(math.hypot(halves[0], 1.96 * 0.05))
     notes = [appendix.tables(rows)[1].note for rows in (narrow, wide)]
@@ -112,23 +116,36 @@ def test_the_last_team_is_tested_as_in_table_2(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("decided", "seen"),
+    ("decided", "seen", "falls"),
     [
-        (((1.0, 9.0), (1.0, 9.0)), "yes"),
-        (((1.0, 9.0), (9.2, 9.1)), "partly"),  # the likeliest choices fall on one problem
-        (((9.2, 9.1), (9.2, 9.2)), "no"),  # and rise on none
+        (((1.0, 9.0), (1.0, 9.0)), "yes", ""),
+        (((1.0, 9.0), (9.2, 9.2)), "partly", ""),  # they rise on one problem and fall on none
+        (((1.0, 9.0), (9.2, 9.1)), "no", "Broadcast"),
+        (((9.2, 9.1), (9.2, 9.1)), "no", "Dec-Tiger, Broadcast"),
+        (((9.2, 9.2), (9.2, 9.2)), "no", ""),  # they rise on none
     ],
 )
-def test_the_likeliest_choices_are_to_rise_too(decided, seen):
+def test_the_likeliest_choices_are_to_rise_too(decided, seen, falls):
     rows = [
         row for problem, pair in zip(PAPER, decided, strict=True) for row in course(problem, 1.0, 9.0, decided=pair)
     ]
     claim = appendix.claims(rows)[0]
     assert claim.seen == seen
+    assert claim.told.endswith(
+        f" problems. Values of the likeliest choices fall on: {falls}." if falls else " problems."
+    )
     assert f"(likeliest choices {decided[1][0] + 0.01:.2f} to {decided[1][1] + 0.01:.2f})" in claim.told
     table = appendix.tables(rows)[0]
     line = dict(zip(table.header, table.rows[1], strict=True))
     assert line["likeliest choices: first"].startswith(f"{decided[1][0] + 0.01:.2f} ")
+
+
+def test_a_rate_that_rises_and_a_value_that_falls_are_named():
+    rows = [*course("dectiger", 1.0, 9.0), *course("broadcast", 9.0, 1.0, decided=(1.0, 9.0), rates=(0.1, 0.3))]
+    claim = appendix.claims(rows)[0]
+    assert claim.seen == "no"
+    assert "Values of the posterior mean fall on: Broadcast. The rate rises on: Broadcast." in claim.told
+    assert "likeliest choices fall" not in claim.told
 
 
 def test_sizes_that_never_move_were_not_inferred():
@@ -191,6 +208,33 @@ def test_weighing_is_not_to_grow_with_the_length_where_only_the_end_earns(power,
     assert f"exponent {power:.2f}" in claim.told
     assert ("looks at every step" in claim.told) == (seen == "no")
     assert says not in [claim.says for claim in complexity.claims(timed("T", power))]
+
+
+def grown(vary, *steps):
+    """Times with these exponents from each size to the next."""
+    seconds = [2.0 ** sum(steps[:place]) for place in range(len(steps) + 1)]
+    return [
+        {"vary": vary, "size": 10 * 2**place, "seed": 0, "whole_seconds": each} for place, each in enumerate(seconds)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("episodes", "seen"),
+    [
+        ((0.9, 1.0, 1.1), "yes"),
+        ((0.63, 0.82, 1.40), "partly"),  # 0.94 over all sizes: one noisy step is not everything
+        ((0.1, 0.2, 1.0), "partly"),  # 0.40 over all sizes, linear at the largest
+        ((1.4, 1.4, 1.4), "no"),
+        ((0.1, 0.2, 0.3), "no"),
+    ],
+)
+def test_orders_are_judged_over_all_sizes_and_at_the_largest(episodes, seen):
+    claim = complexity.claims([*grown("K", *episodes), *grown("N", 1.0, 1.0, 1.0)])[0]
+    assert (claim.says, claim.seen) == (
+        "An iteration scales linearly with the number of episodes and of agents.",
+        seen,
+    )
+    assert "partly: only those over all sizes, or only those at the largest." in claim.rule
 
 
 def runs(method, values, inferred=None, nodes=2.0):

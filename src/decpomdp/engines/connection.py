@@ -20,7 +20,7 @@ ANSWER = 5.0  # seconds in which a scheduler has to answer
 COMING = 60.0  # seconds to wait for the first worker, or for another one when all are gone
 SAME = ("decpomdp", "numpy", "scipy", "numba")  # versions that numbers depend on
 LOCAL = "127.0.0.1"
-SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")  # ways to talk that Dask knows between machines
+PLAIN, SAFE = ("tcp", "ws"), ("tls", "wss")  # ways to talk to a scheduler; the latter take certificates
 SILENT = logging.CRITICAL + 1
 NOT_INSTALLED = "(not installed)"
 
@@ -57,10 +57,22 @@ def _check_address(scheduler: str) -> None:
         whole = parts.hostname is not None and parts.port is not None and not parts.path.strip("/")
     except ValueError as error:
         raise _no_address(scheduler, str(error)) from None
-    if parts.scheme not in SCHEMES:
-        raise _no_address(scheduler, f"expected one of {', '.join(SCHEMES)}, got {parts.scheme}")
+    if parts.scheme not in (*PLAIN, *SAFE):
+        raise _no_address(scheduler, f"expected one of {', '.join((*PLAIN, *SAFE))}, got {parts.scheme}")
     if not whole:
         raise _no_address(scheduler, "expected a host and a port")
+    if parts.scheme in SAFE and not _has_certificates():
+        raise _no_address(scheduler, "expected certificates in Dask's settings, distributed.comm.tls, got none")
+
+
+def _has_certificates() -> bool:
+    from distributed.security import Security
+
+    try:
+        return Security().get_connection_args("client").get("ssl_context") is not None
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise EngineError(f"scheduler: certificates in Dask's settings cannot be read: {reason}") from None
 
 
 def _no_address(scheduler: str | None, why: str) -> EngineError:

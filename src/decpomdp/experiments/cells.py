@@ -6,8 +6,9 @@ its settings and our version: a finished cell is never computed again, and two t
 code made it (`origin`) is written beside it.
 
 Files can be edited by hand. Before results are shown, all of one work are held against each other (`check_results`):
-every one has the keys that most have, numbers are finite, and a key has the kind of value (number, text, nothing,
-list) that it has in most.
+every one has the keys that most have, numbers are finite, a key has the kind of value (number, text, nothing, list)
+that it has in most, and points are of the iterations of which they are in most. What a result repeats of its settings,
+such as the seed, is what they say.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ Settings = Mapping[str, Any]  # what JSON can hold
 FOLDER = "cells"
 LIMIT = 100_000_000  # bytes of a file that we wrote ourselves
 BY_METHOD = ("inferred", "sample_size")  # nothing for methods that infer or weigh nothing
+MEASURED = {"nodes", "sweeps"}  # limits in settings; in a result what came of them
 LARGEST = 2**63  # what a column of whole numbers can hold
 
 
@@ -121,9 +123,11 @@ def check_results(folder: Path, results: Sequence[tuple[Cell, Any]]) -> None:
         for place, kind in _kinds(cell, result):
             votes.setdefault(place, Counter())[kind] += 1
     keys = {work: Counter(map(_keys, some)).most_common(1)[0][0] for work, some in told.items()}
+    iterations = {work: Counter(map(_iterations, some)).most_common(1)[0][0] for work, some in told.items()}
     kinds = {place: max(found, key=lambda kind: (found[kind], kind == "number")) for place, found in votes.items()}
     for cell, result in results:
         whole = (own := _keys(result)) and own >= keys[cell.work]
+        whole = whole and _iterations(result) == iterations[cell.work] and _of_itself(cell, result)
         if not whole or any(kind != kinds[place] or "infinite" in kind for place, kind in _kinds(cell, result)):
             words = "expected the result of a finished cell, got one without its numbers; delete it"
             raise FormatError(str(folder / cell.place), None, words)
@@ -135,6 +139,20 @@ def _keys(result: Any) -> frozenset[str]:
     if not points or not all(isinstance(point, dict) for point in points):
         return frozenset()
     return frozenset.intersection(*map(frozenset, points)) | {f"{key} at the end" for key in points[-1]}
+
+
+def _iterations(result: Any) -> str:
+    """Of which iterations the points of a result are: the same for all methods and problems of a work."""
+    points = result if isinstance(result, list) else []
+    return str([point.get("iteration") for point in points if isinstance(point, dict)])
+
+
+def _of_itself(cell: Cell, result: Any) -> bool:
+    """Whether a result, or every point of one, repeats of the cell's settings only what they are."""
+    points = result if isinstance(result, list) else [result]
+    return all(
+        point[key] == cell.settings[key] for point in points for key in (point.keys() & cell.settings.keys()) - MEASURED
+    )
 
 
 def _kinds(cell: Cell, result: Any) -> Iterator[tuple[object, str]]:

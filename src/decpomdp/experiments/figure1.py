@@ -44,7 +44,8 @@ WAYS = {  # importance ratios, the weight of the data, other sizes, when to stop
 SAME_EM = ("printed", "counted")  # its updates do not depend on the weight of the data
 ABOUT = (
     "Three forms. As printed: the empirical value of the paper, a mean over the K episodes, importance ratios as they "
-    "are; the updates alone; stopped when the bound rises by less than 1e-3 of itself, as the paper does. The data "
+    "are; the updates alone, at the truncation with which they begin (the paper lets it follow the occupied nodes and "
+    "does not say how); stopped when the bound rises by less than 1e-3 of itself, as the paper does. The data "
     "then count as one observation against the prior. Episodes counted, DEPARTURES: they count as K (kappa = K, "
     "docs/formulas.md), and at every fifth sweep other sizes are tried (not counted as sweeps; their time counts). EM "
     "has no prior and is the same in both. Normalised ratios, a DEPARTURE, too: episodes "

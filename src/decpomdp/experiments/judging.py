@@ -40,7 +40,7 @@ RULE = (
     "Claims have their rules beside them. In these, two methods of ours are level when the 95 % interval of the "
     "difference of their means (Welch's; where both learned from the same episodes, that of the differences seed by "
     "seed) holds 0 and a Mann-Whitney test of their seeds (two-sided, 5 %) finds no difference; "
-    "else one is above (by mistake in at most 6 of 100 cases, simulated). A planner of ours has one value for all "
+    "else one is above (by mistake in at most 8 of 100 cases, simulated). A planner of ours has one value for all "
     "seeds: there a sign test takes the place of the ranks, and all of at least five seeds on one side are on that "
     "side (one-sided, 1 of 32; with the interval by mistake in at most 8 of 100 cases when the value is the median "
     "of what seeds give, in at most 14 when it is the mean and seeds are skewed). "

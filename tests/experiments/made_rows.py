@@ -1,0 +1,70 @@
+"""Made-up rows of the experiments, as their cells would give them, for the verdicts on the paper's claims."""
+
+from decpomdp.experiments.published import INFERRED_ON_MARS
+
+
+def grid(values):
+    """Rows of one problem: values[point][seed], the points being two values of d."""
+    return [
+        {"problem": "broadcast", "reading": reading, "c": 0.1, "d": d, "seed": seed, "value": value, "inferred": 3.0,
+         "behaviour": 2.0}
+        for reading in ("scale", "rate")
+        for d, seeds in enumerate(values)
+        for seed, value in enumerate(seeds)
+    ]  # fmt: skip
+
+
+def one(method, value, nodes, inferred=None, sampled_error=1.0):
+    return {"problem": "dectiger", "method": method, "seed": 0, "value": value, "sampled": value,
+            "sampled_error": sampled_error, "nodes": nodes, "inferred": inferred, "seconds": 1.0}  # fmt: skip
+
+
+def table(**values):
+    """Rows of Dec-Tiger and Broadcast: method -> (value on the one, value on the other), three seeds."""
+    names = {"sbpr": "sbpr-iterations", "hsvi": "fb-hsvi"}
+    return [
+        {**one(names.get(method, method), value + 0.001 * seed, 2.0), "problem": problem, "seed": seed}
+        for method, pair in values.items()
+        for problem, value in zip(("dectiger", "broadcast"), pair, strict=True)
+        for seed in range(3)
+    ]
+
+
+def curve(method, values, nodes=2.0, seeds=3):
+    """values[iteration], a little more for every seed."""
+    return [
+        {"method": method, "seed": seed, "iteration": i, "value": value + 0.1 * seed, "nodes": nodes, "side": 4}
+        for i, value in values.items()
+        for seed in range(seeds)
+    ]
+
+
+def iterations(first, last, rates):
+    """Three seeds of one problem, the first and the last iteration."""
+    return [
+        {"problem": "broadcast", "seed": seed, "iteration": i, "value": value + 0.1 * seed, "exploration": rate,
+         "decided": value + 0.1 * seed, "mean_nodes": 2.0, "value_error": None, "decided_error": None}
+        for i, value, rate in ((1, first, rates[0]), (10, last, rates[1]))
+        for seed in range(3)
+    ]  # fmt: skip
+
+
+def fits(method, values, preset=None, episodes=300, seconds=1.0, stopped="converged", inferred=None, follow=0.3,
+         played=0.0):  # fmt: skip
+    """One fit per seed, as printed."""
+    return [
+        {"problem": "marsrovers", "episodes": episodes, "steps": 20, "follow": follow, "form": "printed",
+         "method": method, "seed": seed, "preset": preset, "truncation": 50, "limit": 200, "value": value,
+         "behaviour": played, "sample_size": 2.0, "seconds": seconds, "sweeps": 10, "stopped": stopped,
+         "inferred": inferred, "falls": 0, "paper_sweeps": 3, "paper_seconds": 0.3 * seconds}
+        for seed, value in enumerate(values)
+    ]  # fmt: skip
+
+
+LEARNED = [*fits("sbpr", [9.0, 9.2, 9.1], inferred=5.5), *fits("dp", [8.0, 8.1, 8.3], inferred=6.0)]
+BEGUN = [row for size in (1, 5, 12) for row in fits("em-best", [3.0, 4.0, 5.0], size)]
+
+
+def em(few, right, many, **options):
+    pairs = ((1, few), (INFERRED_ON_MARS, right), (12, many))
+    return [row for size, value in pairs for row in fits("em", [value - 1.0, value + 1.2, value], size, **options)]
