@@ -1,0 +1,119 @@
+"""Hard data to learn from: equal rewards, costs until an end, cuts, episodes of one step, wrong actions."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from learners.logged import quiet
+
+from decpomdp.core import Agent, Episodes, InputError
+from decpomdp.core.errors import LearningWarning
+from decpomdp.learners import (
+    LearnSettings,
+    learn_from_episodes,
+)
+from decpomdp.learners.behaviour import log_behaviour
+from decpomdp.learners.weighing import steps_of
+
+
+def flat(rewards, offsets=(0, 2, 3), terminated=None):
+    rows = offsets[-1]
+    return Episodes(
+        agents=(Agent("x", ("a", "b"), ("o", "p")),),
+        offsets=offsets,
+        observations=np.where(np.isin(np.arange(rows), offsets), -1, 0)[:, None],
+        actions=np.arange(rows)[:, None] % 2,
+        behaviour=np.full((rows, 1), 0.5),
+        rewards=rewards,
+        discount=0.9,
+        terminated=terminated,
+    )
+
+
+@pytest.mark.parametrize("reward", [0.0, 3.5, -2.0])
+def test_rewards_all_equal_are_nothing_to_learn_from(reward):
+    with pytest.raises(InputError, match=f"nothing to learn from: every reward is {reward:g}"):
+        learn_from_episodes(flat([reward] * 3))
+
+
+def going(discount, noise=0.5, cut=lambda rng: 8, count=1000):
+    """Every step costs about 1; `go` ends the episode with probability 0.5, `wait` never: to go is better."""
+    rng = np.random.default_rng(0)
+    did, lengths, ended = [], [], []
+    for _ in range(count):
+        begun, end, longest = len(did), False, cut(rng)
+        while not end and len(did) - begun < longest:
+            did.append(rng.integers(0, 2))
+            end = bool(did[-1] and rng.random() < 0.5)
+        lengths.append(len(did) - begun)
+        ended.append(end)
+    offsets = np.append(0, np.cumsum(lengths))
+    return Episodes(
+        agents=(Agent("x", ("wait", "go"), ("o",)),),
+        offsets=offsets,
+        observations=np.where(np.isin(np.arange(offsets[-1]), offsets), -1, 0)[:, None],
+        actions=np.array(did)[:, None],
+        behaviour=np.full((offsets[-1], 1), 0.5),
+        rewards=-1 - noise * rng.random(offsets[-1]),
+        discount=discount,
+        terminated=np.array(ended),
+    )
+
+
+@quiet  # no episode goes on for long once it is better to end
+@pytest.mark.parametrize("discount", [0.95, 1.0])
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_costly_episodes_that_end_by_themselves_are_to_be_short(discount, noise):
+    settings = LearnSettings(cap=10.0, truncation=3, sweeps=60)
+    fit = learn_from_episodes(going(discount, noise), settings=settings, threads=1)
+    assert fit.decided.controllers[0].action[:, 1].tolist() == [1.0]
+
+
+def test_at_discount_one_all_rewards_are_shifted_alike():
+    """An episode's gains sum to its return and a constant, the same for all."""
+    episodes = going(1.0, count=200)
+    gains = np.add.reduceat(steps_of(episodes, np.zeros(episodes.steps)).gain, episodes.offsets[:-1])
+    returns = np.add.reduceat(episodes.rewards, episodes.offsets[:-1])
+    assert gains - returns == pytest.approx(-8 * episodes.rewards.min())
+
+
+def test_cuts_at_different_lengths_are_told_at_discount_one():
+    told = (
+        r"discount 1, rewards shifted by 1\.\d+ a step, and episodes that were cut off at different lengths \(2 steps, "
+    )
+    for discount in (0.95, 1.0):
+        episodes = going(discount, cut=lambda rng: int(rng.integers(2, 9)), count=200)
+        if discount == 1:
+            with pytest.warns(LearningWarning, match=told):
+                steps_of(episodes, np.zeros(episodes.steps))
+        else:
+            steps_of(episodes, np.zeros(episodes.steps))
+
+
+@quiet
+def test_a_lower_floor_weighs_equal_rewards_alike():
+    fit = learn_from_episodes(flat([1.0] * 3), settings=LearnSettings(floor=0.0, truncation=2, sweeps=3))
+    assert fit.trace[-1]["value"] > 0
+    with pytest.raises(InputError, match=r"floor: expected at most the smallest reward 1\.0, got 2"):
+        learn_from_episodes(flat([1.0] * 3), settings=LearnSettings(floor=2.0))
+
+
+@quiet
+def test_episodes_of_length_one():
+    fit = learn_from_episodes(flat([1.0, 0.0, 1.0, 0.0], (0, 1, 2, 3, 4)), settings=LearnSettings(truncation=3))
+    assert fit.decided.nodes == (1,)
+    assert fit.decided.controllers[0].action[0, 0] == 1  # action a earned the rewards
+
+
+def test_an_early_end_is_not_a_loss():
+    """Rewards of -1 a step until the end: shifted by -1, a short episode must still weigh more than a long one."""
+    episodes = flat([-1.0, -1.0, -1.0], (0, 2, 3), terminated=[True, True])
+    steps = steps_of(episodes, log_behaviour(episodes))
+    totals = np.add.reduceat(steps.gain, [0, 2])
+    assert totals[1] - totals[0] == pytest.approx(episodes.returns()[1] - episodes.returns()[0])
+    assert totals[1] > totals[0]
+
+
+def test_actions_outside_the_alphabet_are_named():
+    with pytest.raises(InputError, match="episode 1, step 0, agent x: expected an action from 0 to 1, got 2"):
+        dataclasses.replace(flat([1.0, 2.0, 3.0]), actions=np.array([[0], [1], [2]]))
