@@ -75,7 +75,9 @@ def _steadier(em: Rows, sb: Rows) -> Claim:
     seen = "yes" if ratio >= needed else "no"
     told = (
         f"Standard deviation over seeds: Dec-SBPR {mean_of(ours).spread:.2f}, EM {min(spreads):.2f} to "
-        f"{max(spreads):.2f}, depending on its size. EM's variance within sizes is {ratio:.2f} times Dec-SBPR's."
+        f"{max(spreads):.2f}, depending on its size. EM's variance within sizes is {ratio:.2f} times Dec-SBPR's, "
+        f"whose teams have {mean_of(column(sb, 'inferred')).value:.1f} nodes per agent and a mean value of "
+        f"{mean_of(ours).value:.2f}."
     )
     rule = f"yes: so many times that Fisher's F rules out chance at 95 % (here {needed:.2f})."
     return Claim("Dec-SBPR has a low variance of test values, EM a large one.", seen, told, rule)
