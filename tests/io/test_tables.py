@@ -107,7 +107,7 @@ def test_an_episode_that_ended_and_was_cut_off_ended(path):
 def test_parquet_of_the_wrong_types_is_refused(tmp_path):
     write_table(episodes(), tmp_path / "e.parquet")
     table = pq.read_table(tmp_path / "e.parquet")
-    for name, kind in (("action", pa.bool_()), ("reward", pa.bool_()), ("t", pa.bool_()), ("terminated", pa.float64())):
+    for name, kind in (("action", pa.bool_()), ("reward", pa.bool_()), ("t", pa.bool_())):
         at = table.schema.get_field_index(name)
         other = table.set_column(at, name, pa.array(np.zeros(len(table)), pa.float64()).cast(kind))
         pq.write_table(other, tmp_path / "bad.parquet")

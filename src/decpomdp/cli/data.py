@@ -16,7 +16,7 @@ app = typer.Typer(help="Look at, check and convert logged episodes.", no_args_is
 File = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="Episodes (.parquet), a long table (.csv, .csv.gz, .parquet) or a Minari folder."
+        metavar="FILE", help="Episodes (.parquet), a long table (.csv, .csv.gz, .csv.zst, .parquet) or a Minari folder."
     ),
 ]
 Kind = Annotated[
@@ -74,7 +74,10 @@ def validate(
 def convert(
     source: File,
     target: Annotated[
-        Path, typer.Argument(metavar="OUT", help="A new file: .csv for a long table, .parquet for episodes.")
+        Path,
+        typer.Argument(
+            metavar="OUT", help="A new file: .csv, .csv.gz or .csv.zst for a long table, .parquet for episodes."
+        ),
     ],
     kind: Kind = None,
     to: Annotated[

@@ -12,6 +12,7 @@ from decpomdp.core import FormatError
 from decpomdp.io.files import words
 from decpomdp.io.opening import parquet
 from decpomdp.io.packing import packing
+from decpomdp.io.parquet_columns import UNKNOWN, is_list, is_plain, texts_in
 
 MARK = b"PAR1"  # how every Parquet file begins and ends
 
@@ -31,7 +32,10 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
         return FormatError(source, None, f"cannot be read as {what}: {words(error)}")
     try:
         with parquet(source) as found:
-            said = _place(found, columns, failures)
+            schema = found.schema_arrow
+            read = [name for name in columns if schema.names.count(name) == 1 and _is_read(schema.field(name).type)]
+        with parquet(source, texts_in(schema, read)) as found:
+            said = _place(found, read, failures)
     except failures:
         said = f"cannot be read as {what}: {_end(size, begins)}"
     return FormatError(source, None, said or f"cannot be read as {what}: {words(error)}")
@@ -64,10 +68,15 @@ def _wrong(found: Any, group: int, name: str, failures: tuple[type[Exception], .
     """What is wrong with one column of one group; nothing if it can be read."""
     try:
         part = found.read_row_group(group, columns=[name])
-    except failures:
-        return "a damaged page"
+    except failures as error:
+        return "" if UNKNOWN in str(error) else "a damaged page"
     try:
         part.validate(full=True)
     except failures as error:
         return f"others: {words(error)}"
     return ""
+
+
+def _is_read(kind: Any) -> bool:
+    """Whether anybody reads columns of such a type: what is too large for memory may be in the others."""
+    return is_plain(kind) or (is_list(kind) and is_plain(kind.value_type))

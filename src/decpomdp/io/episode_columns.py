@@ -14,9 +14,44 @@ from decpomdp.core import NO_OBSERVATION, Agent, FormatError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.opening import check_rows, parquet
+from decpomdp.io.parquet_columns import check_beside, check_lists, is_list
 
 COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
 MOST_LABELS = 2**15  # symbols are kept in 16 bits
+MOST_NUMBERS = 10_000  # in a list: there is one per agent
+
+
+def _is_number(kind: Any, real: bool) -> bool:
+    from pyarrow import types
+
+    return types.is_integer(kind) or (real and types.is_floating(kind))
+
+
+class Type(NamedTuple):
+    """What a column may hold."""
+
+    words: str
+    real: bool = False  # numbers that need not be whole
+    lists: bool = False
+
+    def fits(self, kind: Any) -> bool:
+        """Whether an Arrow type is one of these."""
+        if self.lists:
+            return is_list(kind) and _is_number(kind.value_type, self.real)
+        return str(kind) == "bool" if self.words == TRUTHS else _is_number(kind, self.real)
+
+
+TRUTHS = "truth values"
+TYPES = {
+    "episode_id": Type("whole numbers"),
+    "t": Type("whole numbers"),
+    "observation": Type("lists of whole numbers", lists=True),
+    "action": Type("lists of whole numbers", lists=True),
+    "action_prob": Type("lists of numbers", real=True, lists=True),
+    "reward": Type("numbers", real=True),
+    "terminated": Type(TRUTHS),
+    "truncated": Type(TRUTHS),
+}
 
 
 class Columns(NamedTuple):
@@ -25,6 +60,7 @@ class Columns(NamedTuple):
     source: str
     table: Any
     metadata: dict[str, bytes]
+    kinds: dict[str, Any]  # Arrow's types of all columns; those of wrong types were not read
 
     @classmethod
     def load(cls, path: FilePath) -> "Columns":
@@ -35,17 +71,22 @@ class Columns(NamedTuple):
         try:
             with parquet(source) as found:
                 _check_names(found.schema_arrow.names, source)
-                check_rows(found, COLUMNS, source)
-                table = found.read(columns=list(COLUMNS))
+                schema = found.schema_arrow
+                kinds = {name: schema.field(name).type for name in COLUMNS}
+                read = [name for name in COLUMNS if TYPES[name].fits(kinds[name])]
+                check_beside(schema, COLUMNS, source)
+                check_rows(found, read, source)
+                check_lists(found, [name for name in read if is_list(kinds[name])], source, MOST_NUMBERS)
+                table = found.read(columns=read)
             table.validate(full=True)
-            metadata = {key.decode(): value for key, value in (table.schema.metadata or {}).items()}
+            metadata = {key.decode(): value for key, value in (table.schema.metadata or {}).items()}  # the whole file's
         except FormatError:
             raise
         except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
             raise refusal(source, "Parquet", COLUMNS, error) from None
         if not len(table):
             raise FormatError(source, None, "expected at least one row, got none")
-        return cls(source, table, metadata)
+        return cls(source, table, metadata, kinds)
 
     def offsets(self) -> NDArray[np.int64]:
         """[k + 1]: where every episode starts, and the number of rows."""
@@ -113,15 +154,15 @@ class Columns(NamedTuple):
 
     def _numbers(self, name: str, real: bool = False) -> NDArray:
         """[r]: a column of numbers without nulls, as int64, or as float64 if `real`."""
+        self._check_type(name)
         column = self.table[name].combine_chunks()
-        self._check_type(_is_number(column.type, real), name, "numbers" if real else "whole numbers")
         self._refuse(_nulls(column), name, "a number")
         return self._numpy(column, name, real)
 
     def _flags(self, name: str) -> NDArray[np.bool_]:
         """[r]: a column of truth values without nulls."""
+        self._check_type(name)
         column = self.table[name].combine_chunks()
-        self._check_type(str(column.type) == "bool", name, "truth values")
         self._refuse(_nulls(column), name, "true or false")
         return column.to_numpy(zero_copy_only=False)
 
@@ -129,9 +170,8 @@ class Columns(NamedTuple):
         """[r, n] numbers and [r, n] which of them are null; null for a whole list is null for each of its numbers."""
         import pyarrow.compute as pc
 
+        self._check_type(name)
         column = self.table[name].combine_chunks()
-        fits = _is_list(column.type) and _is_number(column.type.value_type, real)
-        self._check_type(fits, name, f"lists of {'numbers' if real else 'whole numbers'}")
         lengths = pc.fill_null(pc.list_value_length(column), width).to_numpy(zero_copy_only=False)
         self._refuse(lengths != width, name, f"{width} numbers (one per agent)", lengths)
         flat, present = column.flatten(), ~_nulls(column)  # what is flattened leaves out the lists that are null
@@ -152,11 +192,11 @@ class Columns(NamedTuple):
         except pa.ArrowInvalid as error:  # an unsigned number beyond int64
             raise FormatError(self.source, None, f"column {name}: {words(error)}") from None
 
-    def _check_type(self, fits: bool, name: str, expected: str) -> None:
-        if not fits:
-            kind = self.table[name].type
+    def _check_type(self, name: str) -> None:
+        kind = self.kinds[name]
+        if not TYPES[name].fits(kind):
             got = "an empty column" if str(kind) == "null" else kind
-            raise FormatError(self.source, None, f"column {name}: expected {expected}, got {got}")
+            raise FormatError(self.source, None, f"column {name}: expected {TYPES[name].words}, got {got}")
 
     def _refuse(
         self,
@@ -175,9 +215,7 @@ class Columns(NamedTuple):
 
     def _place(self, row: int, name: str) -> str:
         """Where a row is, in words: its number alone for the columns that say so themselves, or if they cannot."""
-        if name in ("episode_id", "t") or not all(
-            _is_number(self.table[each].type, False) for each in ("episode_id", "t")
-        ):
+        if name in ("episode_id", "t") or not all(_is_number(self.kinds[each], False) for each in ("episode_id", "t")):
             return f"row {row}"
         return f"row {row} (episode {self.table['episode_id'][row]}, step {self.table['t'][row]})"
 
@@ -187,18 +225,6 @@ def _check_names(names: Sequence[str], source: str) -> None:
         if names.count(name) != 1:
             got = f"{names.count(name)} of that name" if name in names else f"only {', '.join(map(repr, names))}"
             raise FormatError(source, None, f"column {name}: expected one, got {got}")
-
-
-def _is_number(kind: Any, real: bool) -> bool:
-    from pyarrow import types
-
-    return types.is_integer(kind) or (real and types.is_floating(kind))
-
-
-def _is_list(kind: Any) -> bool:
-    from pyarrow import types
-
-    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
 def _nulls(column: Any) -> NDArray[np.bool_]:

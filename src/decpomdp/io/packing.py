@@ -12,16 +12,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from decpomdp.core.errors import FormatError
 from decpomdp.io.opening import LIKELY, WIDTH, check_bytes
 
 MARKS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}  # how files begin
 ENDINGS = {".gz": "gzip", ".zst": "zstd"}  # how their names end
+OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}  # that are not unpacked here
 PIECE = 1 << 20  # bytes unpacked at a time
 
 
 def packing(beginning: bytes) -> str | None:
     """How a file that begins so is packed; None if it is not."""
     return next((name for mark, name in MARKS.items() if beginning.startswith(mark)), None)
+
+
+def refuse_other_packing(source: str) -> None:
+    """Raise FormatError for a file that is packed as nobody here can read it."""
+    with open(source, "rb") as file:
+        beginning = file.peek(8)
+    for mark, name in OTHERS.items():
+        if beginning.startswith(mark):
+            said = f"expected CSV, got a {name} file; unpack it first, or pack it with gzip or zstandard"
+            raise FormatError(source, None, said)
 
 
 def stream_of(source: str) -> Any:
@@ -50,7 +62,10 @@ def packed(path: Path, name: str) -> Iterator[Any]:
 
 
 def check_packed(source: str, columns: int) -> None:
-    """Raise FormatError if a packed file unpacks to more lines of so many columns, or to more text, than fits."""
+    """Raise FormatError if a packed file unpacks to more lines of so many columns, or to more text, than fits.
+
+    Text counts where it is far more than a packed file is likely to hold: columns that nobody wants are not kept.
+    """
     with open(source, "rb") as file:
         if packing(file.peek(4)) is None:
             return
@@ -58,6 +73,6 @@ def check_packed(source: str, columns: int) -> None:
     with unpacked(source) as file:
         for piece in iter(partial(file.read, PIECE), b""):
             size += len(piece)
-            lines += piece.count(b"\n")
+            lines += max(piece.count(b"\n"), piece.count(b"\r"))  # either may end a line
             needed = lines * columns * WIDTH + (size if size > likely else 0)
             check_bytes(needed, source, "unpacked rows")

@@ -23,8 +23,8 @@ import msgspec
 from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
 from decpomdp.io.episode_digest import digest_of as episode_digest
 from decpomdp.io.files import finite, from_json, path_of, read_bytes, replacing, words, write_bytes
-from decpomdp.io.opening import check_rows, parquet
 from decpomdp.io.team import read_team, team_to_json, write_team
+from decpomdp.io.trace_columns import trace_columns
 
 RUN_FORMAT = "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
@@ -208,18 +208,16 @@ def read_record(path: Path) -> RunRecord:
 
 
 def read_trace(path: Path) -> dict[str, list[Any]]:
-    """A trace by columns."""
+    """A trace by columns; only what `write_trace` writes is read."""
     import pyarrow as pa
 
+    source = os.fspath(path)
     try:
-        with parquet(os.fspath(path)) as found:
-            check_rows(found, found.schema_arrow.names, os.fspath(path))
-            columns: dict[str, list[Any]] = found.read().to_pydict()
+        return trace_columns(source)
     except FormatError:
         raise
     except (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
-        raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
-    return columns
+        raise FormatError(source, None, f"cannot be read: {words(error)}") from None
 
 
 def find_runs(path: str | os.PathLike[str]) -> list[Path]:

@@ -1,9 +1,12 @@
 """Cells of one column of a long table: what is asked of Arrow's arrays while they become ours."""
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
 
 
 class Cells(NamedTuple):
@@ -11,6 +14,32 @@ class Cells(NamedTuple):
 
     labels: list[str]
     codes: NDArray[np.int64]  # [row] -1: empty
+
+
+def numbered(column: Any) -> Cells:
+    """The texts of an Arrow array; those that are numbered already are never written out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        coded = pc.dictionary_encode(column.cast(pa.large_string()))
+        return Cells(coded.dictionary.to_pylist(), _codes(coded.indices))
+    once = pc.dictionary_encode(column.dictionary.cast(pa.large_string()))  # a file may have one text twice
+    codes = np.append(_codes(once.indices), -1)[_codes(column.indices)]
+    rows = np.flatnonzero(codes >= 0)[::-1]
+    first = np.full(len(once.dictionary), len(codes))  # [label] the row where it appears first
+    first[codes[rows]] = rows  # of many rows the one written last stays
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
+    places = np.full(len(first) + 1, -1)
+    places[order] = np.arange(len(order))
+    return Cells(once.dictionary.take(pa.array(order, pa.int64())).to_pylist(), places[codes])
+
+
+def _codes(indices: Any) -> NDArray[np.int64]:
+    """[row]: -1 where there is none."""
+    import pyarrow as pa
+
+    return indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
 
 
 def first_bad(column: Any, kind: Any) -> int:
@@ -28,8 +57,14 @@ def first_bad(column: Any, kind: Any) -> int:
     return low
 
 
+def whole_text(label: str) -> str:
+    """A whole number such as 12.0, what some tools make of 12 beside an empty cell, as 12; other texts as they are."""
+    found = WHOLE.fullmatch(label)
+    return label if found is None else found[1]
+
+
 def without_zeros(column: Any) -> Any:
-    """Texts such as 12.0, what some tools make of 12 beside an empty cell, as 12; others as they are."""
+    """A column of texts, those such as 12.0 as 12."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -37,20 +72,6 @@ def without_zeros(column: Any) -> Any:
     if not pc.any(pc.match_substring(column, ".")).as_py():
         return column
     return pc.replace_substring_regex(column, r"^(-?[0-9]+)\.0*$", r"\1")
-
-
-def ends(labels: Any) -> NDArray[np.int64]:
-    """[label + 1]: where labels end, in bytes."""
-    import pyarrow.compute as pc
-
-    return np.cumsum(np.append(0, pc.binary_length(labels).fill_null(0).to_numpy(zero_copy_only=False)))
-
-
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of texts."""
-    from pyarrow import types
-
-    return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
 
 
 def nulls(column: Any) -> NDArray[np.bool_]:

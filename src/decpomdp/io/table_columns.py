@@ -16,8 +16,8 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.kinds import is_csv
-from decpomdp.io.opening import check_bytes
-from decpomdp.io.table_cells import Cells, ends, first_bad, is_text, nulls, without_zeros
+from decpomdp.io.parquet_columns import is_text
+from decpomdp.io.table_cells import Cells, first_bad, nulls, numbered, whole_text, without_zeros
 from decpomdp.io.table_files import NEEDED, OPTIONAL, load_table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
@@ -30,6 +30,7 @@ class LongColumns(NamedTuple):
     source: str
     table: Any
     names: dict[str, str]  # our name -> the file's
+    unread: dict[str, Any]  # the file's name -> type of those that are neither numbers nor texts nor truth values
 
     @classmethod
     def load(cls, path: FilePath, columns: Mapping[str, str]) -> "LongColumns":
@@ -38,8 +39,8 @@ class LongColumns(NamedTuple):
 
         source = path_of(path)
         try:
-            table, names = load_table(source, columns)
-            table.validate(full=True)
+            found = load_table(source, columns)
+            found.table.validate(full=True)
         except InputError:
             raise
         except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
@@ -47,40 +48,42 @@ class LongColumns(NamedTuple):
                 raise FormatError(source, None, f"cannot be read as a table: {words(error)}") from None
             wanted = [columns.get(name, name) for name in (*NEEDED, *OPTIONAL)]
             raise refusal(source, "a table", wanted, error) from None
-        if not len(table):
+        if not len(found.table):
             raise FormatError(source, None, "expected at least one row, got none")
-        return cls(source, table, names)
+        return cls(source, *found)
 
     def has(self, name: str) -> bool:
-        """Whether the file has this column, one of the optional ones."""
-        return name in self.names
+        """Whether the file has this column, one of the optional ones, and a single value in it."""
+        if name not in self.names:
+            return False
+        called = self.names[name]
+        return called in self.unread or self.table[called].null_count < len(self.table)
 
     def labels(self, name: str, empty: bool = False) -> Cells:
         """Texts or whole numbers, as texts; `empty` cells are allowed or refused."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        column = self._column(name)
+        column = self._column(name, "labels or whole numbers")
         if pa.types.is_floating(column.type):  # what a whole number becomes beside an empty cell in some tools
             column = self._whole(column, name, "a label or a whole number")
-        if not (pa.types.is_integer(column.type) or is_text(column.type)):
+        if pa.types.is_integer(column.type):
+            column = column.cast(pa.large_string())
+        if not _is_texts(column.type):
             self.refuse_type(name, "labels or whole numbers", column.type)
-        coded = pc.dictionary_encode(column.cast(pa.large_string()))
-        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        labels, codes = numbered(column)
         if not empty:
             self.refuse(codes < 0, name, "a label or a whole number")
-        found = coded.dictionary.to_pylist()
-        odd = [code for code, label in enumerate(found) if CONTROL.search(label)]
+        odd = [code for code, label in enumerate(labels) if CONTROL.search(label)]
         if odd:
             self.refuse(np.isin(codes, odd), name, "a label without control characters")
-        return Cells(found, codes)
+        return Cells(labels, codes)
 
     def numbers(self, name: str, unknown: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """[row] finite numbers, and [row] which cells are empty; NaN is refused or, if `unknown`, counts as empty."""
         import pyarrow as pa
 
-        column = self._column(name)
-        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or is_text(column.type)):
+        column = self._column(name, "numbers")
+        if pa.types.is_boolean(column.type):
             self.refuse_type(name, "numbers", column.type)
         missing = nulls(column)
         values = self._cast(column, pa.float64(), name, "a number").fill_null(0.0).to_numpy(zero_copy_only=False)
@@ -94,30 +97,29 @@ class LongColumns(NamedTuple):
         """[row] whole numbers from 0."""
         import pyarrow as pa
 
-        column = self._column(name)
+        column = self._column(name, "whole numbers")
         if pa.types.is_floating(column.type):
             column = self._whole(column, name, "a whole number")
-        if not (pa.types.is_integer(column.type) or is_text(column.type)):
+        if pa.types.is_boolean(column.type):
             self.refuse_type(name, "whole numbers", column.type)
-        if is_text(column.type):
-            column = without_zeros(column)
         self.refuse(nulls(column), name, "a whole number from 0")
         values = self._cast(column, pa.int64(), name, "a whole number").to_numpy(zero_copy_only=False)
         self.refuse(values < 0, name, "a whole number from 0")
         return values
 
     def flags(self, name: str) -> NDArray[np.bool_]:
-        """[row] truth values: true or false, 1 or 0."""
+        """[row] truth values: true or false, 1 or 0, also 1.0 or 0.0."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        column = self._column(name)
-        if not (pa.types.is_boolean(column.type) or pa.types.is_integer(column.type) or is_text(column.type)):
-            self.refuse_type(name, "truth values", column.type)
-        coded = pc.dictionary_encode(pc.utf8_lower(column.cast(pa.large_string())))
-        known = np.array([TRUTHS.get(text) is not None for text in coded.dictionary.to_pylist()] + [False])
-        truths = np.array([TRUTHS.get(text, False) for text in coded.dictionary.to_pylist()] + [False])
-        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        column = self._column(name, "truth values")
+        if pa.types.is_floating(column.type):
+            column = self._whole(column, name, "true or false")
+        if not _is_texts(column.type):
+            column = column.cast(pa.large_string())
+        labels, codes = numbered(column)
+        said = [TRUTHS.get(whole_text(label).lower()) for label in labels]
+        known = np.array([truth is not None for truth in said] + [False])
+        truths = np.array([truth is True for truth in said] + [False])
         self.refuse(~known[codes], name, "true or false")
         return truths[codes]
 
@@ -139,27 +141,19 @@ class LongColumns(NamedTuple):
         """Raise FormatError for a column of another type."""
         raise FormatError(self.source, None, f"column {self.names[name]}: expected {expected}, got {kind}")
 
-    def _column(self, name: str) -> Any:
+    def _column(self, name: str, expected: str) -> Any:
+        """An Arrow array: texts as they are or numbered, everything else written out."""
         import pyarrow as pa
 
-        column = self.table[self.names[name]].combine_chunks()
+        called = self.names[name]
+        if called in self.unread:
+            self.refuse_type(name, expected, self.unread[called])
+        column = self.table[called].combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # what some versions make of no chunks, or of very long texts
             column = pa.concat_arrays(column.chunks)
-        if pa.types.is_dictionary(column.type):
-            column = self._written_out(column, name)
+        if pa.types.is_dictionary(column.type) and not is_text(column.type.value_type):
+            column = column.dictionary_decode()
         return column.cast(pa.large_string()) if pa.types.is_null(column.type) else column  # no cell, so no type
-
-    def _written_out(self, column: Any, name: str) -> Any:
-        """A column of numbered labels as labels, if memory can hold them all."""
-        import pyarrow as pa
-
-        if not is_text(column.type.value_type):
-            return column.dictionary_decode()
-        labels = column.dictionary.cast(pa.large_string())
-        lengths = np.append(np.diff(ends(labels)), 0)
-        codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        check_bytes(int(lengths[codes].sum()), self.source, f"a column {self.names[name]}")
-        return labels.take(column.indices)
 
     def _whole(self, column: Any, name: str, expected: str) -> Any:
         import pyarrow as pa
@@ -169,9 +163,23 @@ class LongColumns(NamedTuple):
         return pa.array(np.rint(values).astype(np.int64), mask=nulls(column))
 
     def _cast(self, column: Any, kind: Any, name: str, expected: str) -> Any:
+        """Numbers, or texts that say them, as a `kind`; of numbered texts each is looked at once."""
         import pyarrow as pa
 
+        codes = None
+        if pa.types.is_dictionary(column.type):
+            labels, codes = numbered(column)
+            column = pa.array(labels, pa.large_string())
+        if is_text(column.type) and pa.types.is_integer(kind):
+            column = without_zeros(column)
         try:
-            return column.cast(kind)
+            values = column.cast(kind)
         except pa.ArrowInvalid:
-            self.refuse_row(first_bad(column, kind), name, expected)
+            bad = first_bad(column, kind)
+            self.refuse_row(bad if codes is None else int(np.argmax(codes == bad)), name, expected)
+        return values if codes is None else values.take(pa.array(codes, mask=codes < 0))
+
+
+def _is_texts(kind: Any) -> bool:
+    """Whether an Arrow type is one of texts, numbered or not."""
+    return is_text(getattr(kind, "value_type", kind))

@@ -1,21 +1,29 @@
 """Long tables as files: which columns there are, and what is in them, not yet looked at."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.kinds import is_csv
 from decpomdp.io.opening import CHANGED, check_file, check_rows, parquet
-from decpomdp.io.packing import check_packed
+from decpomdp.io.packing import check_packed, refuse_other_packing
+from decpomdp.io.parquet_columns import check_beside, is_plain, read_plain, texts_in
 from decpomdp.io.table_csv import header_of, texts_of
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
-UNKNOWN = "Not yet implemented"  # how Arrow says that it cannot do something
 
 
-def load_table(source: str, columns: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
-    """An Arrow table (of texts, if CSV), and the file's names of its columns by ours."""
+class Loaded(NamedTuple):
+    """What a file has of the columns of a long table."""
+
+    table: Any  # of Arrow; of texts, if CSV
+    names: dict[str, str]  # our name -> the file's
+    unread: dict[str, Any]  # the file's name -> type of those that are neither numbers nor texts nor truth values
+
+
+def load_table(source: str, columns: Mapping[str, str]) -> Loaded:
+    """The columns of the long table in a file, by the file's names where they differ from ours."""
     return (_csv if is_csv(source) else _parquet)(source, _wanted(columns))
 
 
@@ -52,31 +60,23 @@ def _hint(name: str, called: str, found: list[str]) -> str:
     return f" (under another name? --column {name}=THEIRS, columns={{{name!r}: ...}})"
 
 
-def _csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
+def _csv(source: str, wanted: dict[str, str]) -> Loaded:
     check_file(source)
+    refuse_other_packing(source)
     names = _present(source, wanted, header_of(source))
     check_packed(source, len(names))
-    return texts_of(source, list(names.values())), names
+    return Loaded(texts_of(source, list(names.values())), names, {})
 
 
-def _parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
-    import pyarrow as pa
-    from pyarrow import types
-
+def _parquet(source: str, wanted: dict[str, str]) -> Loaded:
     with parquet(source) as found:
         schema, before = found.schema_arrow, found.metadata
         names = _present(source, wanted, schema.names)
-        check_rows(found, list(names.values()), source)
-    kinds = {name: schema.field(name).type for name in names.values()}
-    texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
-    with parquet(source, texts) as found:  # a text that stands in every row is held once
-        if not found.metadata.equals(before):
-            raise FormatError(source, None, CHANGED)
-        try:
-            return found.read(columns=list(names.values())), names
-        except (pa.ArrowNotImplementedError, OSError) as error:
-            if UNKNOWN not in str(error):
-                raise
-    # an encoding whose texts cannot be numbered while they are read
-    with parquet(source) as found:
-        return found.read(columns=list(names.values())), names
+        kinds = {called: schema.field(called).type for called in names.values()}
+        read = [called for called, kind in kinds.items() if is_plain(kind)]
+        check_beside(schema, read, source)
+        check_rows(found, read, source)
+    table = read_plain(source, read, texts_in(schema, read), before)
+    if table is None:
+        raise FormatError(source, None, CHANGED)
+    return Loaded(table, names, {called: kind for called, kind in kinds.items() if called not in read})

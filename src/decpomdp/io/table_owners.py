@@ -1,12 +1,13 @@
 """The agents of a long table: their names, and whose row each is."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from decpomdp.core import Agent, FormatError
-from decpomdp.io.table_cells import Cells
+from decpomdp.io.table_cells import Cells, whole_text
 from decpomdp.io.table_columns import LongColumns
 from decpomdp.io.table_rows import Owners
 
@@ -22,8 +23,8 @@ def agents_of(found: LongColumns, who: Cells, agents: Sequence[Agent] | None) ->
         _refuse_odd_name(found, who)
         return who.labels, who.codes
     names = [agent.name for agent in agents]
-    known = {name: place for place, name in enumerate(names)}
-    numbers = np.array([place_of(label, known) for label in who.labels])
+    places = places_of(names)
+    numbers = np.array([place_of(label, places) for label in who.labels])
     found.refuse(numbers[who.codes] < 0, "agent", f"one of {shown(names)}")
     return names, numbers[who.codes]
 
@@ -47,10 +48,23 @@ def _refuse_odd_name(found: LongColumns, who: Cells) -> None:
         found.refuse(counts[who.codes] == 1, "agent", f"a name that occurs at every step ({shown(others)})")
 
 
-def place_of(label: str, known: dict[str, int]) -> int:
-    """The place of a label in an alphabet: by its name, or else by its number; -1 if it has none."""
-    number = number_of(label)
-    return known.get(label, number if 0 <= number < len(known) else -1)
+def places_of(labels: Sequence[str]) -> dict[str, int]:
+    """The place of every cell that stands for one of these labels: its name, or else its number.
+
+    Of a label such as 12.0 the name is 12 too, unless there is another 12. Numbers stand for labels only where no label
+    is a whole number itself: among 1, 2, 3 a cell 0 would be the first, and 1 not the second.
+    """
+    places = {label: place for place, label in enumerate(labels)}
+    whole = [whole_text(label) for label in labels]
+    counts = Counter(whole)
+    names = {name: place for place, name in enumerate(whole) if counts[name] == 1}
+    numeric = any(number_of(name) >= 0 for name in whole)
+    return ({} if numeric else {str(place): place for place in range(len(labels))}) | names | places
+
+
+def place_of(label: str, places: dict[str, int]) -> int:
+    """The place that a cell stands for, as it is written or, if it is 12.0, as 12; -1 if it has none."""
+    return places.get(label, places.get(whole_text(label), -1))
 
 
 def number_of(label: str) -> int:

@@ -21,7 +21,7 @@ from decpomdp.core.agent import numbered
 from decpomdp.io.episode_columns import MOST_LABELS
 from decpomdp.io.table_cells import Cells
 from decpomdp.io.table_columns import LongColumns
-from decpomdp.io.table_owners import number_of, place_of, shown
+from decpomdp.io.table_owners import number_of, place_of, places_of, shown
 from decpomdp.io.table_pairs import Pairs
 from decpomdp.io.table_rows import Owners, Rows
 
@@ -72,7 +72,7 @@ def _known(
     places: dict[int, dict[str, int]] = {}  # by the identity of an alphabet: those of a team are often one
     for alphabet in alphabets:
         if id(alphabet) not in places:
-            places[id(alphabet)] = {label: place for place, label in enumerate(alphabet)}
+            places[id(alphabet)] = places_of(alphabet)
     own = [places[id(alphabet)] for alphabet in alphabets]
     symbols = [
         place_of(cells.labels[code], own[n]) for n, code in zip(pairs.agent.tolist(), pairs.code.tolist(), strict=True)

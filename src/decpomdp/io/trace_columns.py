@@ -1,0 +1,76 @@
+"""The columns of a trace as lists of Python's numbers and texts, which take far more memory than they do in a file.
+
+A trace has numbers, texts, lists of numbers and empty cells (`core.fit.Cell`); whatever else a file has is refused by
+its type. How many values there are is counted before any is read: two million rows, ten million values.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from decpomdp.core.errors import FormatError
+from decpomdp.io.opening import CHANGED, check_bytes, check_rows, parquet
+from decpomdp.io.parquet_columns import is_list, is_plain, is_text, lengths_of, read_plain, texts_in
+from decpomdp.io.table_cells import numbered
+
+MOST_ROWS = 2_000_000
+MOST_VALUES = 10_000_000  # of all columns, those in lists too
+OBJECT = 40  # bytes of one value in a list of Python's
+
+
+def trace_columns(source: str) -> dict[str, list[Any]]:
+    """Column -> one value per row, of the trace in the Parquet file at `source`."""
+    with parquet(source) as found:
+        schema, before = found.schema_arrow, found.metadata
+        names: list[str] = schema.names
+        _check_types(schema, source)
+        check_rows(found, names, source)
+        _check_values(found, [name for name in names if is_list(schema.field(name).type)], source)
+    table = read_plain(source, names, texts_in(schema, names), before)
+    if table is None:
+        raise FormatError(source, None, CHANGED)
+    table.validate(full=True)
+    return {name: _values(table[name]) for name in names}
+
+
+def _check_types(schema: Any, source: str) -> None:
+    for name in schema.names:
+        if schema.names.count(name) > 1:
+            raise FormatError(source, None, f"column {name[:80]}: expected one, got more of that name")
+        kind = schema.field(name).type
+        flat = kind.value_type if is_list(kind) else kind
+        if not is_plain(flat) or (is_list(kind) and is_text(flat)):
+            raise FormatError(source, None, f"column {name[:80]}: expected numbers, texts or lists, got {kind}"[:300])
+
+
+def _check_values(found: Any, lists: list[str], source: str) -> None:
+    """Raise FormatError for more rows or values than any trace has."""
+    rows, width = found.metadata.num_rows, len(found.schema_arrow.names)
+    if rows > MOST_ROWS:
+        raise FormatError(source, None, f"expected at most {MOST_ROWS} rows, got {rows}")
+    values = rows * width + sum(lengths_of(found, lists).values())
+    if values > MOST_VALUES:
+        raise FormatError(source, None, f"expected at most {MOST_VALUES} values, got {values}")
+    check_bytes(values * OBJECT, source, f"{rows} rows")
+
+
+def _values(column: Any) -> list[Any]:
+    """A column as a list; of texts, each is held once."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind) and is_text(kind.value_type):
+        labels, codes = numbered(_joined(column))
+        texts = np.array([*labels, None], object)
+        return texts[codes].tolist()
+    if column.null_count or not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        values: list[Any] = column.to_pylist()
+        return values
+    return np.asarray(column.to_numpy()).tolist()
+
+
+def _joined(column: Any) -> Any:
+    import pyarrow as pa
+
+    joined = column.combine_chunks()
+    return pa.concat_arrays(joined.chunks) if isinstance(joined, pa.ChunkedArray) else joined
