@@ -1,7 +1,8 @@
 """The columns of a trace as lists of Python's numbers and texts, which take far more memory than they do in a file.
 
 A trace has numbers, texts, lists of numbers and empty cells (`core.fit.Cell`); whatever else a file has is refused by
-its type. How many values there are is counted before any is read: two million rows, ten million values.
+its type. How many values there are is counted before any is read: ten million rows, a hundred million values, and no
+more than memory holds.
 """
 
 from typing import Any
@@ -13,8 +14,8 @@ from decpomdp.io.opening import CHANGED, check_bytes, check_rows, parquet
 from decpomdp.io.parquet_columns import is_list, is_plain, is_text, lengths_of, read_plain, texts_in
 from decpomdp.io.table_cells import numbered
 
-MOST_ROWS = 2_000_000
-MOST_VALUES = 10_000_000  # of all columns, those in lists too
+MOST_ROWS = 10_000_000
+MOST_VALUES = 100_000_000  # of all columns, those in lists too: a long fit has one per sweep and step
 OBJECT = 40  # bytes of one value in a list of Python's
 
 
