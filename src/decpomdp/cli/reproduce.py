@@ -27,7 +27,7 @@ def reproduce(
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer seeds, smaller sizes: ten minutes instead of an hour.")
+        bool, typer.Option("--quick", help="Fewer seeds, smaller sizes: ten minutes instead of more than an hour.")
     ] = False,
     seeds: Annotated[
         int | None,
