@@ -189,7 +189,7 @@ def good_calls(folder):
         "LearnSettings": (
             dp.LearnSettings,
             {"evidence": None, "truncation": 5, "threshold": 0.01, "sweeps": 5, "tolerance": 1e-6, "floor": None}
-            | {"cap": 5.0, "normalise": True, "estimate_behaviour": False, "precision": "double"},
+            | {"cap": 5.0, "normalise": True, "estimate_behaviour": False, "resize": True, "precision": "double"},
         ),
     }
 

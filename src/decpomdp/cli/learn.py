@@ -108,11 +108,9 @@ def learn(
     normalise: Annotated[
         bool | None, typer.Option("--normalise", help="Self-normalise importance ratios.", rich_help_panel=DATA)
     ] = None,
-    resize: Annotated[
+    unsized: Annotated[
         bool | None,
-        typer.Option(
-            "--resize/--no-resize", help="Try other sizes on the way, which is the default.", rich_help_panel=DATA
-        ),
+        typer.Option("--no-resize", help="Updates alone: try no other sizes on the way.", rich_help_panel=DATA),
     ] = None,
     precision: Annotated[
         str | None,
@@ -142,7 +140,7 @@ def learn(
         "cap": cap,
         "normalise": normalise,
         "estimate_behaviour": estimate_behaviour,
-        "resize": resize,
+        "resize": None if unsized is None else not unsized,
         "precision": precision,
     }
     if source.endswith(".parquet"):
