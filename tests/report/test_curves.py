@@ -113,7 +113,10 @@ def test_several_runs_in_one_chart():
     assert [path.get("data-name") for path in found[0].iter("path")] == ["a", "b"]
 
 
-@pytest.mark.parametrize("trace", [{}, {"steps": [], "value": []}, {"steps": [0, 1], "value": [None, None]}])
+INFINITE = {"steps": [np.inf, np.inf, np.inf], "value": [1.0, 2.0, 3.0]}
+
+
+@pytest.mark.parametrize("trace", [{}, {"steps": [], "value": []}, {"steps": [0, 1], "value": [None, None]}, INFINITE])
 def test_nothing_to_draw(trace):
     assert figures(trace) == []
 

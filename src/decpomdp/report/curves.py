@@ -117,7 +117,8 @@ def _common(sources: Sequence[Source], axis: str) -> bool:
 
 def _rises(trace: Trace, axis: str) -> bool:
     values = column(trace, axis)
-    return len(values) > 1 and bool(np.all(np.diff(values) >= 0)) and values[-1] > values[0]
+    known = len(values) > 1 and bool(np.isfinite(values).all())  # an infinite place is none
+    return known and bool(np.all(values[1:] >= values[:-1])) and bool(values[-1] > values[0])
 
 
 def _comparable(source: Source) -> Source:
