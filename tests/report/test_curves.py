@@ -113,10 +113,18 @@ def test_several_runs_in_one_chart():
     assert [path.get("data-name") for path in found[0].iter("path")] == ["a", "b"]
 
 
-INFINITE = {"steps": [np.inf, np.inf, np.inf], "value": [1.0, 2.0, 3.0]}
+ODD = [[np.inf] * 3, [0.0, 1.0, np.inf], [0.0, 0.0, 5e-324], [-1e308, 0.0, 1e308]]
 
 
-@pytest.mark.parametrize("trace", [{}, {"steps": [], "value": []}, {"steps": [0, 1], "value": [None, None]}, INFINITE])
+@pytest.mark.parametrize(
+    "trace",
+    [
+        {},
+        {"steps": [], "value": []},
+        {"steps": [0, 1], "value": [None, None]},
+        *({"steps": steps, "value": [1.0, 2.0, 3.0]} for steps in ODD),
+    ],
+)
 def test_nothing_to_draw(trace):
     assert figures(trace) == []
 

@@ -12,6 +12,7 @@ from decpomdp.report.markup import Markup, tag
 Trace = Mapping[str, Sequence[object]]
 
 AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
+NARROWEST, WIDEST = 1e-300, 1e300  # of an axis: beyond, its ticks are no numbers any more
 COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs: one of them may have compiled first
 COUNTED = {"steps", "sweep", "iteration"}  # axes of whole numbers
 TITLES = {
@@ -117,8 +118,10 @@ def _common(sources: Sequence[Source], axis: str) -> bool:
 
 def _rises(trace: Trace, axis: str) -> bool:
     values = column(trace, axis)
-    known = len(values) > 1 and bool(np.isfinite(values).all())  # an infinite place is none
-    return known and bool(np.all(values[1:] >= values[:-1])) and bool(values[-1] > values[0])
+    if len(values) < 2 or not np.isfinite(values).all():  # an infinite place is none
+        return False
+    span = float(values[-1]) - float(values[0])
+    return bool(np.all(values[1:] >= values[:-1])) and NARROWEST < span < WIDEST
 
 
 def _comparable(source: Source) -> Source:
