@@ -1,5 +1,6 @@
 """Small Parquet files that stand for gigabytes are read or refused within little memory."""
 
+import re
 import subprocess
 import sys
 
@@ -8,12 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import decpomdp as dp
+from decpomdp.io import opening
+
 ROWS = 1500
 READ = """
 import resource, sys
 import decpomdp as dp, pyarrow.parquet
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (size + (600 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (size + (int(sys.argv[2]) << 20),) * 2)
 try:
     print("read", dp.read_table(sys.argv[1], 0.9).steps)
 except dp.FormatError as error:
@@ -21,12 +25,21 @@ except dp.FormatError as error:
 """
 
 
-def written(path, **other):
+def written(path, use_dictionary=True, column_encoding=None, **other):
     columns = {"episode": [0] * ROWS, "t": range(ROWS), "agent": ["a"] * ROWS, "observation": ["x"] * ROWS}
     table = pa.table(columns | {"action": ["y"] * ROWS, "reward": [0.0] * ROWS} | other)
     options = {"compression": "zstd", "store_schema": False, "dictionary_pagesize_limit": 1 << 26}
+    options |= {"use_dictionary": use_dictionary, "column_encoding": column_encoding}
     pq.write_table(table, path, write_statistics=False, **options)
     assert path.stat().st_size < 100_000
+
+
+def said_of(path, read=READ, megabytes=600):
+    """What a process with so much memory beside what it has says of a file."""
+    command = [sys.executable, "-c", read, str(path), str(megabytes)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout, done.stderr[-500:]
+    return done.stdout.strip()
 
 
 @pytest.mark.parametrize(("letter", "expected"), [(b"\0", "column action: expected labels"), ("z", "read 1500")])
@@ -34,5 +47,47 @@ def test_one_long_value_in_every_row(tmp_path, letter, expected):
     value = letter * 1_000_000
     same = pa.DictionaryArray.from_arrays(np.zeros(ROWS, np.int8), pa.array([value]))
     written(tmp_path / "log.parquet", action=same)
-    done = subprocess.run([sys.executable, "-c", READ, str(tmp_path / "log.parquet")], capture_output=True, text=True)
-    assert done.stdout.startswith(expected), done.stderr
+    assert said_of(tmp_path / "log.parquet").startswith(expected)
+
+
+def test_a_page_that_unpacks_to_more_than_any_page(tmp_path):
+    path = tmp_path / "log.parquet"
+    written(path, action=["z" * 100_000_000, *["y"] * (ROWS - 1)])
+    assert re.fullmatch(
+        r"column action: expected pages that unpack to at most 67108864 bytes, or 100 times their own, "
+        r"got one of 1000\d+",
+        said_of(path),
+    )
+
+
+def test_texts_that_repeat_the_one_before_in_no_bytes(tmp_path):
+    path = tmp_path / "log.parquet"
+    written(path, use_dictionary=False, action=["z" * 1_000_000] * ROWS, column_encoding={"action": "DELTA_BYTE_ARRAY"})
+    assert said_of(path, megabytes=900) == "read 1500"
+
+
+def test_many_labels_that_differ_in_one_letter_do_not_fit(tmp_path, monkeypatch):
+    path = tmp_path / "log.parquet"
+    labels = [f"{'z' * 50_000}{k}" for k in range(ROWS)]
+    monkeypatch.setattr(opening, "memory", lambda: 40 << 20)
+    for options in ({}, {"column_encoding": {"action": "DELTA_BYTE_ARRAY"}}):
+        written(path, use_dictionary=False, action=labels, **options)
+        with pytest.raises(dp.FormatError, match="expected what fits into memory"):
+            dp.read_table(path, 0.9)
+
+
+def test_looking_for_damage_takes_little_memory_too(tmp_path):
+    """One column is damaged, and another one, of the wrong type, stands for a gigabyte."""
+    path = tmp_path / "e.parquet"
+    dp.write_episodes(dp.simulate("broadcast", episodes=3, horizon=4, seed=1), path)
+    table = pq.read_table(path)
+    flat = pa.DictionaryArray.from_arrays(np.zeros(12 << 20, np.int8), pa.array(["z" * 100]))
+    lists = pa.ListArray.from_arrays(np.arange(13, dtype=np.int32) << 20, flat)
+    wide = table.set_column(table.schema.get_field_index("action"), "action", lists)
+    pq.write_table(wide, path, compression={"action": "zstd", "reward": "none"}, use_dictionary=["action.list.element"])
+    data = bytearray(path.read_bytes())
+    column = pq.ParquetFile(path).metadata.row_group(0).column(table.schema.get_field_index("reward"))
+    data[column.data_page_offset : column.data_page_offset + 8] = b"\xff" * 8
+    path.write_bytes(bytes(data))
+    read = READ.replace("read_table(sys.argv[1], 0.9)", "read_episodes(sys.argv[1])")
+    assert said_of(path, read) == "rows 0 to 11, column reward: expected readable values, got a damaged page"

@@ -2,7 +2,7 @@
 
 A Parquet file keeps every column of a group of rows apart, and at its end a footer says where each of them is. Without
 the footer nothing can be found. With it, columns of groups are read one by one until one cannot be: slow, and only done
-once reading the whole has failed.
+once reading the whole has failed. A column that stands for more than memory holds is not read here either.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,8 @@ from decpomdp.core import FormatError
 from decpomdp.io.files import words
 from decpomdp.io.opening import parquet
 from decpomdp.io.packing import packing
-from decpomdp.io.parquet_columns import UNKNOWN, is_list, is_plain, texts_in
+from decpomdp.io.parquet_bounds import check_columns, whole_groups
+from decpomdp.io.parquet_columns import UNKNOWN, is_list_of_plain, is_plain, texts_in
 
 MARK = b"PAR1"  # how every Parquet file begins and ends
 
@@ -33,9 +34,11 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
     try:
         with parquet(source) as found:
             schema = found.schema_arrow
-            read = [name for name in columns if schema.names.count(name) == 1 and _is_read(schema.field(name).type)]
+            known = [name for name in columns if schema.names.count(name) == 1 and _is_read(schema.field(name).type)]
+            read = [name for name in known if _fits(found, name, source, failures)]
+            whole = whole_groups(found, read, source)
         with parquet(source, texts_in(schema, read)) as found:
-            said = _place(found, read, failures)
+            said = _place(found, whole, failures)
     except failures:
         said = f"cannot be read as {what}: {_end(size, begins)}"
     return FormatError(source, None, said or f"cannot be read as {what}: {words(error)}")
@@ -51,13 +54,27 @@ def _end(size: int, begins: bytes) -> str:
     return f"it is cut off or damaged at its end ({size} bytes are there), and no row can be read without that"
 
 
-def _place(found: Any, columns: Sequence[str], failures: tuple[type[Exception], ...]) -> str:
-    """The first rows and column that cannot be read; nothing if all can, one by one."""
+def _fits(found: Any, name: str, source: str, failures: tuple[type[Exception], ...]) -> bool:
+    """Whether memory has room for a column."""
+    try:
+        check_columns(found, [name], source)
+    except FormatError:
+        return False
+    except failures:
+        return True
+    return True
+
+
+def _place(found: Any, columns: dict[str, list[bool]], failures: tuple[type[Exception], ...]) -> str:
+    """The first rows and column that cannot be read; nothing if all can, one by one.
+
+    Column -> [group]: whether it may be tried.
+    """
     first = 0
     for group in range(found.num_row_groups):
         count = found.metadata.row_group(group).num_rows
-        for name in columns:
-            got = _wrong(found, group, name, failures)
+        for name, whole in columns.items():
+            got = _wrong(found, group, name, failures) if whole[group] else "a damaged page"
             if got:
                 return f"rows {first} to {first + count - 1}, column {name}: expected readable values, got {got}"
         first += count
@@ -79,4 +96,4 @@ def _wrong(found: Any, group: int, name: str, failures: tuple[type[Exception], .
 
 def _is_read(kind: Any) -> bool:
     """Whether anybody reads columns of such a type: what is too large for memory may be in the others."""
-    return is_plain(kind) or (is_list(kind) and is_plain(kind.value_type))
+    return is_plain(kind) or is_list_of_plain(kind)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from decpomdp.core import NO_OBSERVATION, Agent, FormatError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
-from decpomdp.io.opening import check_rows, parquet
-from decpomdp.io.parquet_columns import check_beside, check_lists, is_list
+from decpomdp.io.opening import parquet
+from decpomdp.io.parquet_bounds import check_columns, check_lists
+from decpomdp.io.parquet_columns import check_beside, is_list
 
 COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
 MOST_LABELS = 2**15  # symbols are kept in 16 bits
@@ -75,8 +76,9 @@ class Columns(NamedTuple):
                 kinds = {name: schema.field(name).type for name in COLUMNS}
                 read = [name for name in COLUMNS if TYPES[name].fits(kinds[name])]
                 check_beside(schema, COLUMNS, source)
-                check_rows(found, read, source)
-                check_lists(found, [name for name in read if is_list(kinds[name])], source, MOST_NUMBERS)
+                values, rows = check_columns(found, read, source), found.metadata.num_rows
+                lists = {name: count for name, count in values.items() if is_list(kinds[name])}
+                check_lists(lists, rows, source, MOST_NUMBERS)
                 table = found.read(columns=read)
             table.validate(full=True)
             metadata = {key.decode(): value for key, value in (table.schema.metadata or {}).items()}  # the whole file's

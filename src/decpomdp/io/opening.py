@@ -1,8 +1,7 @@
 """Opening what a user names, without waiting for ever and without more memory than there is.
 
 A name may be that of a folder, a device or a pipe. Text is read from pipes too, as shells like to give them
-(`<(zcat ...)`); a pipe that nobody writes to is refused instead of waited for. Parquet and CSV need a real file. A
-Parquet file of a few bytes can stand for billions of rows: what its footer announces has to fit into memory.
+(`<(zcat ...)`); a pipe that nobody writes to is refused instead of waited for. Parquet and CSV need a real file.
 """
 
 import os
@@ -20,7 +19,6 @@ STANDARD_INPUT = "-"  # how commands call it, unless a file has this name
 TO_FILE = "write it to a file first"
 WAIT = 5.0  # seconds until somebody has to write to a pipe
 CHANGED = "expected a file that stays as it is, got one that changed meanwhile"
-LIKELY = 100  # times smaller than its content a file may be
 WIDTH = 8  # bytes of the widest number in a column
 
 
@@ -79,18 +77,6 @@ def parquet(source: str, texts: Sequence[str] = ()) -> Iterator[Any]:
             raise FormatError(source, None, CHANGED) from None
         with found:
             yield found
-
-
-def check_rows(found: Any, columns: Sequence[str], source: str) -> None:
-    """Raise FormatError if these columns of a Parquet file need more memory than there is."""
-    kinds = [field.type for field in found.schema_arrow if field.name in columns]
-    widths = [getattr(kind, "list_size", 1) for kind in kinds]  # of lists, where the file says it
-    needed = found.metadata.num_rows * sum(widths) * WIDTH
-    # of all columns, also those that nobody wants, so it counts only where it cannot be true of what is in the file; no
-    # column is asked for its own: a hostile footer would abort the process
-    announced = sum(found.metadata.row_group(place).total_byte_size for place in range(found.num_row_groups))
-    needed += announced if announced > LIKELY * os.path.getsize(source) else 0
-    check_bytes(needed, source, f"{found.metadata.num_rows} rows")
 
 
 def check_bytes(needed: int, source: str, got: str) -> None:

@@ -1,19 +1,15 @@
 """Packed text: gzip and zstd files, known by their first bytes whatever their names, and unpacked piece by piece.
 
-A small file can unpack to more than any memory holds. It is unpacked once only to be counted, by the rule for Parquet
-files: its rows have to fit into memory, and so does all of its text where that is more than a hundred times the file.
+A small file can unpack to more than any memory holds: whoever reads it counts what is kept (`table_csv`).
 """
 
 import io
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.opening import LIKELY, WIDTH, check_bytes
 
 MARKS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}  # how files begin
 ENDINGS = {".gz": "gzip", ".zst": "zstd"}  # how their names end
@@ -59,20 +55,3 @@ def packed(path: Path, name: str) -> Iterator[Any]:
 
     with pa.output_stream(str(path), compression=ENDINGS.get(Path(name).suffix.lower())) as stream:
         yield stream
-
-
-def check_packed(source: str, columns: int) -> None:
-    """Raise FormatError if a packed file unpacks to more lines of so many columns, or to more text, than fits.
-
-    Text counts where it is far more than a packed file is likely to hold: columns that nobody wants are not kept.
-    """
-    with open(source, "rb") as file:
-        if packing(file.peek(4)) is None:
-            return
-    likely, size, lines = LIKELY * os.path.getsize(source), 0, 0
-    with unpacked(source) as file:
-        for piece in iter(partial(file.read, PIECE), b""):
-            size += len(piece)
-            lines += max(piece.count(b"\n"), piece.count(b"\r"))  # either may end a line
-            needed = lines * columns * WIDTH + (size if size > likely else 0)
-            check_bytes(needed, source, "unpacked rows")

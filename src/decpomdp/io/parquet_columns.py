@@ -1,26 +1,21 @@
-"""Which columns of a Parquet file are read, and how much they stand for: looked at before any value is read.
+"""Which columns of a Parquet file are read, by their types, and how.
 
-A few bytes of a file can stand for gigabytes: one text in every row, one list of a billion zeros, a blob of fixed
-width. So types are looked at first, and what nobody can use is never read. Numbers and truth values have a width; texts
-come numbered, each held once; how many numbers the lists hold is counted in pieces before they are laid out.
+What nobody can use is never read, such as blobs of fixed width. Texts come numbered, each held once: one text in every
+row may take a few bytes in a file and gigabytes when it is written out.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.opening import WIDTH, check_bytes, parquet
+from decpomdp.io.opening import parquet
+from decpomdp.io.parquet_bounds import largest_page
+from decpomdp.io.table_cells import is_text
+from decpomdp.io.table_pieces import Pieces
 
 UNKNOWN = "Not yet implemented"  # how Arrow says that it cannot do something
-PIECE = 128  # rows of texts that are held before they are numbered
-LEVELS = 1 << 16  # values looked at together while they are counted
-
-
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of texts."""
-    from pyarrow import types
-
-    return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
+PIECE = 1 << 26  # bytes of texts that are held at most before they are numbered
+ROWS = 1 << 16  # and rows
 
 
 def is_plain(kind: Any) -> bool:
@@ -38,6 +33,17 @@ def is_list(kind: Any) -> bool:
     from pyarrow import types
 
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def is_list_of_plain(kind: Any) -> bool:
+    """Whether an Arrow type is one of lists of numbers or truth values; lists of texts are nobody's."""
+    from pyarrow import types
+
+    return (
+        is_list(kind)
+        and is_plain(kind.value_type)
+        and not (is_text(kind.value_type) or types.is_dictionary(kind.value_type))
+    )
 
 
 def texts_in(schema: Any, columns: Sequence[str]) -> list[str]:
@@ -59,30 +65,6 @@ def check_beside(schema: Any, columns: Sequence[str], source: str) -> None:
             raise FormatError(source, None, f"column {name[:80]}: expected {expected}, got this one")
 
 
-def lengths_of(found: Any, columns: Sequence[str]) -> dict[str, int]:
-    """How many values the rows of each of these columns hold together, nulls and empty lists counted as one."""
-    if not columns:
-        return {}
-    # a footer that is wrong about a column aborts the process if it is asked; here it fails as it should
-    found.scan_contents(list(columns), LEVELS)
-    paths = [found.schema.column(place).path for place in range(len(found.schema))]
-    groups = [found.metadata.row_group(place) for place in range(found.num_row_groups)]
-    return {
-        name: sum(group.column(k).num_values for k, path in enumerate(paths) if _of(path, name) for group in groups)
-        for name in columns
-    }
-
-
-def check_lists(found: Any, columns: Sequence[str], source: str, most: int) -> None:
-    """Raise FormatError if columns of lists hold more than `most` values per row, or more than memory."""
-    rows, lengths = found.metadata.num_rows, lengths_of(found, columns)
-    for name, length in lengths.items():
-        if length > most * rows:
-            got = f"{length} in {rows} rows"
-            raise FormatError(source, None, f"column {name}: expected lists of at most {most} numbers, got {got}")
-    check_bytes(sum(lengths.values()) * WIDTH, source, f"lists in {rows} rows")
-
-
 def read_plain(source: str, columns: Sequence[str], texts: Sequence[str], before: Any) -> Any:
     """The table of these columns, its texts numbered; None if the metadata of the file are not those of `before`."""
     import pyarrow as pa
@@ -99,25 +81,14 @@ def read_plain(source: str, columns: Sequence[str], texts: Sequence[str], before
 
 
 def _in_pieces(source: str, columns: Sequence[str]) -> Any:
-    """The same of texts so encoded that Arrow cannot number them as it reads: numbered piece by piece."""
-    import pyarrow as pa
+    """The same of texts so encoded that Arrow cannot number them as it reads: numbered piece by piece.
 
-    pieces, size = [], 0
+    Each may repeat the one before in no bytes at all, so a piece has no more rows than would fit if all were as long as
+    they can be.
+    """
+    pieces = Pieces(source)
     with parquet(source) as found:
         schema = found.schema_arrow
-        for piece in found.iter_batches(PIECE, columns=list(columns)):
-            numbered = [_numbered(column) for column in piece.columns]
-            pieces.append(pa.table(numbered, names=piece.schema.names))
-            size += pieces[-1].nbytes
-            check_bytes(size, source, "texts")
-    if not pieces:
-        return schema.empty_table().select(list(columns))
-    return pa.concat_tables(pieces)
-
-
-def _numbered(column: Any) -> Any:
-    return column.dictionary_encode() if is_text(column.type) else column
-
-
-def _of(path: str, name: str) -> bool:
-    return path == name or path.startswith(f"{name}.")
+        rows = PIECE // max(1, largest_page(found, columns, source))
+        pieces.add_all(found.iter_batches(min(max(1, rows), ROWS), columns=list(columns)))
+    return pieces.table() if pieces.rows else schema.empty_table().select(list(columns))

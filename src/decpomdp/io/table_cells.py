@@ -16,14 +16,27 @@ class Cells(NamedTuple):
     codes: NDArray[np.int64]  # [row] -1: empty
 
 
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of texts."""
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
+
+
 def numbered(column: Any) -> Cells:
-    """The texts of an Arrow array; those that are numbered already are never written out."""
+    """The texts of an Arrow array."""
+    texts, codes = distinct(column)
+    return Cells(texts.to_pylist(), codes)
+
+
+def distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
+    """The same, the distinct texts as an Arrow array; those that are numbered already are never written out."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not pa.types.is_dictionary(column.type):
         coded = pc.dictionary_encode(column.cast(pa.large_string()))
-        return Cells(coded.dictionary.to_pylist(), _codes(coded.indices))
+        return coded.dictionary, _codes(coded.indices)
     once = pc.dictionary_encode(column.dictionary.cast(pa.large_string()))  # a file may have one text twice
     codes = np.append(_codes(once.indices), -1)[_codes(column.indices)]
     rows = np.flatnonzero(codes >= 0)[::-1]
@@ -32,7 +45,7 @@ def numbered(column: Any) -> Cells:
     order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
     places = np.full(len(first) + 1, -1)
     places[order] = np.arange(len(order))
-    return Cells(once.dictionary.take(pa.array(order, pa.int64())).to_pylist(), places[codes])
+    return once.dictionary.take(pa.array(order, pa.int64())), places[codes]
 
 
 def _codes(indices: Any) -> NDArray[np.int64]:

@@ -16,8 +16,7 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.kinds import is_csv
-from decpomdp.io.parquet_columns import is_text
-from decpomdp.io.table_cells import Cells, first_bad, nulls, numbered, whole_text, without_zeros
+from decpomdp.io.table_cells import Cells, distinct, first_bad, is_text, nulls, numbered, whole_text, without_zeros
 from decpomdp.io.table_files import NEEDED, OPTIONAL, load_table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
@@ -168,8 +167,7 @@ class LongColumns(NamedTuple):
 
         codes = None
         if pa.types.is_dictionary(column.type):
-            labels, codes = numbered(column)
-            column = pa.array(labels, pa.large_string())
+            column, codes = distinct(column)
         if is_text(column.type) and pa.types.is_integer(kind):
             column = without_zeros(column)
         try:

@@ -1,7 +1,8 @@
 """CSV files, packed or not: their header, and their columns as texts, in pieces that memory holds whatever a file is.
 
 Arrow reads blocks of LONGEST bytes. A row that ends neither in the block where it begins nor in the next one is refused
-with its number, as is a header of more than HEADER letters: neither is ever held as a whole.
+with its number, as is a header of more than HEADER letters: neither is ever held as a whole. A file whose rows do not
+fit is refused as soon as that is seen, however small it is packed.
 """
 
 import csv
@@ -13,10 +14,12 @@ from typing import Any
 
 from decpomdp.core import FormatError
 from decpomdp.io.packing import PIECE, stream_of, unpacked
+from decpomdp.io.table_pieces import Pieces
 
 LONGEST = 1 << 23  # bytes of a row
 HEADER = 1 << 20  # letters of the first row
 STRADDLES = "straddl"  # how Arrow says that a row is longer than a block
+EMPTY = "Empty CSV"  # and that nothing follows the header
 OPEN = "(a quotation mark that is not closed?)"
 
 
@@ -46,7 +49,7 @@ def _first_letters(text: TextIOWrapper, source: str) -> Iterator[str]:
 
 
 def texts_of(source: str, names: list[str]) -> Any:
-    """An Arrow table of these columns, all of them texts; an empty cell is null."""
+    """An Arrow table of these columns, all of them numbered texts; an empty cell is null."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -66,18 +69,23 @@ def texts_of(source: str, names: list[str]) -> Any:
             null_values=[""],
         ),
     }
+    pieces = Pieces(source)
     try:
         with stream_of(source) as stream:
-            return arrow.read_csv(stream, **options)
+            pieces.add_all(arrow.open_csv(stream, **options))
     except pa.ArrowInvalid as error:
-        if not bad:
-            if STRADDLES not in str(error):
-                _refuse_other_encoding(source)
-            _refuse_odd_rows(source)
+        if bad:
+            got = f"expected {bad[0].expected_columns} cells, one per column, got {bad[0].actual_columns}"
+            raise FormatError(source, None, f"row {bad[0].number - 2}: {got}") from None  # the header is Arrow's row 1
+        if STRADDLES in str(error):
+            long = f"row {pieces.rows}: expected at most {LONGEST} bytes, got more {OPEN}"
+            raise FormatError(source, None, long) from None
+        if EMPTY not in str(error):
+            _refuse_other_encoding(source)
             raise
-        row = bad[0]
-        got = f"expected {row.expected_columns} cells, one per column, got {row.actual_columns}"
-        raise FormatError(source, None, f"row {row.number - 2}: {got}") from None  # the header is Arrow's row 1
+    if not pieces.rows:
+        raise FormatError(source, None, "expected at least one row, got none")
+    return pieces.table()
 
 
 def _refuse_other_encoding(source: str) -> None:
@@ -93,38 +101,3 @@ def _refuse_other_encoding(source: str) -> None:
                 got = f"another encoding (byte {error.object[error.start]:#04x})"
                 raise FormatError(source, number, f"expected UTF-8 text, got {got}") from None
             number += piece.count(b"\n")
-
-
-class _Lines:
-    """The lines of a text, for a reader of CSV, until those of one row are longer than any row may be."""
-
-    def __init__(self, text: TextIOWrapper) -> None:
-        self.text = text
-        self.size = 0  # letters since the last row was whole
-
-    def __iter__(self) -> Iterator[str]:
-        while line := self.text.readline(LONGEST + 1):
-            self.size += len(line)
-            if self.size > LONGEST:
-                raise csv.Error("too long")
-            yield line
-
-
-def _refuse_odd_rows(source: str) -> None:
-    """Raise FormatError if a header is all there is, or for the first row that is too long for any reader."""
-    before, whole, some = csv.field_size_limit(LONGEST), 0, False
-    try:
-        # one letter per byte: commas and quotation marks are where they are, whatever the encoding
-        with unpacked(source) as file, TextIOWrapper(file, encoding="latin-1", newline="") as text:
-            lines = _Lines(text)
-            for row in csv.reader(lines):
-                some = some or (whole > 0 and any(row))
-                whole += bool(row)  # empty lines are no rows
-                lines.size = 0
-    except csv.Error:
-        expected = f"row {whole - 1}: expected at most {LONGEST} bytes, got more {OPEN}"
-        raise FormatError(source, None, expected) from None
-    finally:
-        csv.field_size_limit(before)
-    if not some:
-        raise FormatError(source, None, "expected at least one row, got none")

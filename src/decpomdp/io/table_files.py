@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.kinds import is_csv
-from decpomdp.io.opening import CHANGED, check_file, check_rows, parquet
-from decpomdp.io.packing import check_packed, refuse_other_packing
+from decpomdp.io.opening import CHANGED, check_file, parquet
+from decpomdp.io.packing import refuse_other_packing
+from decpomdp.io.parquet_bounds import check_columns
 from decpomdp.io.parquet_columns import check_beside, is_plain, read_plain, texts_in
 from decpomdp.io.table_csv import header_of, texts_of
 
@@ -64,7 +65,6 @@ def _csv(source: str, wanted: dict[str, str]) -> Loaded:
     check_file(source)
     refuse_other_packing(source)
     names = _present(source, wanted, header_of(source))
-    check_packed(source, len(names))
     return Loaded(texts_of(source, list(names.values())), names, {})
 
 
@@ -75,7 +75,7 @@ def _parquet(source: str, wanted: dict[str, str]) -> Loaded:
         kinds = {called: schema.field(called).type for called in names.values()}
         read = [called for called, kind in kinds.items() if is_plain(kind)]
         check_beside(schema, read, source)
-        check_rows(found, read, source)
+        check_columns(found, read, source)
     table = read_plain(source, read, texts_in(schema, read), before)
     if table is None:
         raise FormatError(source, None, CHANGED)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.opening import CHANGED, check_bytes, check_rows, parquet
-from decpomdp.io.parquet_columns import is_list, is_plain, is_text, lengths_of, read_plain, texts_in
-from decpomdp.io.table_cells import numbered
+from decpomdp.io.opening import CHANGED, check_bytes, parquet
+from decpomdp.io.parquet_bounds import check_columns
+from decpomdp.io.parquet_columns import is_list_of_plain, is_plain, read_plain, texts_in
+from decpomdp.io.table_cells import is_text, numbered
 
 MOST_ROWS = 10_000_000
 MOST_VALUES = 100_000_000  # of all columns, those in lists too: a long fit has one per sweep and step
@@ -25,8 +26,7 @@ def trace_columns(source: str) -> dict[str, list[Any]]:
         schema, before = found.schema_arrow, found.metadata
         names: list[str] = schema.names
         _check_types(schema, source)
-        check_rows(found, names, source)
-        _check_values(found, [name for name in names if is_list(schema.field(name).type)], source)
+        _check_values(found.metadata.num_rows, check_columns(found, names, source), source)
     table = read_plain(source, names, texts_in(schema, names), before)
     if table is None:
         raise FormatError(source, None, CHANGED)
@@ -39,17 +39,15 @@ def _check_types(schema: Any, source: str) -> None:
         if schema.names.count(name) > 1:
             raise FormatError(source, None, f"column {name[:80]}: expected one, got more of that name")
         kind = schema.field(name).type
-        flat = kind.value_type if is_list(kind) else kind
-        if not is_plain(flat) or (is_list(kind) and is_text(flat)):
+        if not (is_plain(kind) or is_list_of_plain(kind)):
             raise FormatError(source, None, f"column {name[:80]}: expected numbers, texts or lists, got {kind}"[:300])
 
 
-def _check_values(found: Any, lists: list[str], source: str) -> None:
-    """Raise FormatError for more rows or values than any trace has."""
-    rows, width = found.metadata.num_rows, len(found.schema_arrow.names)
+def _check_values(rows: int, held: dict[str, int], source: str) -> None:
+    """Raise FormatError for more rows or values than any trace has; `held` are the values of every column."""
     if rows > MOST_ROWS:
         raise FormatError(source, None, f"expected at most {MOST_ROWS} rows, got {rows}")
-    values = rows * width + sum(lengths_of(found, lists).values())
+    values = sum(max(rows, count) for count in held.values())
     if values > MOST_VALUES:
         raise FormatError(source, None, f"expected at most {MOST_VALUES} values, got {values}")
     check_bytes(values * OBJECT, source, f"{rows} rows")
