@@ -64,7 +64,7 @@ def test_discount_near_one_is_solved():
     from decpomdp.evaluation.exact import TeamOnModel
 
     chain = TeamOnModel(model, team)
-    columns = [chain.backup(e.reshape(chain.shape), rewards=False).ravel() for e in np.eye(chain_states)]
+    columns = [chain.backup(e.reshape(chain.shape), None).ravel() for e in np.eye(chain_states)]
     v = np.linalg.solve(np.eye(chain_states) - np.array(columns).T, chain.expected.ravel())
     assert found.value == pytest.approx(chain.at_start(v.reshape(chain.shape)), rel=1e-8)
 

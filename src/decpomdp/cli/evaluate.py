@@ -75,8 +75,8 @@ def evaluate(
     span = "for ever" if horizon is None else f"over {horizon} steps"
     if test_episodes is None and isinstance(model, DecPOMDP):
         exact = exact_value(model, team, horizon)
-        result = {"value": exact.value, "error": exact.error, "method": "exact", "horizon": horizon, **shared}
-        line = f"value {decimal(exact.value, 6)} (exact, {span}, discount {model.discount:g})"
+        result = {"value": exact.value, "error": exact.error, "method": exact.precision, "horizon": horizon, **shared}
+        line = f"value {decimal(exact.value, 6)} ({exact.precision}, {span}, discount {model.discount:g})"
     else:
         test_episodes = test_episodes or runs.test_episodes(model)  # what can only be played has no exact value
         with counting(test_episodes, "test episodes", model) as progress:

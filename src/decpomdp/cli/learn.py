@@ -270,7 +270,11 @@ def _worth(model: "DecPOMDP | Simulator", team: "Team", seed: int, quiet: bool) 
 
     if isinstance(model, DecPOMDP):
         exact = exact_value(model, team)
-        told = {"value": exact.value, "error": exact.error, "method": "exact, from the model, after learning"}
+        told = {
+            "value": exact.value,
+            "error": exact.error,
+            "method": f"{exact.precision}, from the model, after learning",
+        }
         return {"digest": model.digest(), "value": told}
     tests = runs.test_episodes(model)
     with counting(tests, "test episodes", model, quiet) as progress:

@@ -112,7 +112,7 @@ def _facts(model: "DecPOMDP", fit: "Fit", horizon: int | None) -> dict[str, Any]
         "digest": model.digest(),
         "discount": model.discount,
         "horizon": horizon,
-        "value": {"value": exact.value, "error": exact.error, "method": f"exact, from the model{span}"},
+        "value": {"value": exact.value, "error": exact.error, "method": f"{exact.precision}, from the model{span}"},
     }
     last, settings = fit.trace[-1] if fit.trace else {}, fit.settings
     if last.get("upper") is not None:

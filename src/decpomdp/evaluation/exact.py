@@ -1,13 +1,12 @@
-"""The exact value of a team on a model: the Bellman equation of the chain over (state, joint node).
+"""The exact value of a team on a model: the Bellman equation of the chain over (state, joint node), see `solving`.
 
-v = B v is linear with a contraction; it is solved by a Krylov method (BiCGSTAB) on the matrix-free backup and then
-polished by plain backups until the residual proves the answer: |v - v*| <= max |B v - v| / (1 - discount). For a
-deterministic team only the pairs that it meets are looked at (`reachable`).
+For a deterministic team only the pairs that it meets are looked at (`reachable`).
 """
 
 import math
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,11 @@ from decpomdp.core.controller import READ
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic
+from decpomdp.evaluation.solving import Floats, rounding, solve
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves, SparseRows
 
-ROUNDING = 1e-11  # of the largest possible value: the precision asked for
-CORRECTIONS = 4  # Krylov solves, each on what the last one left over
-POLISHES = 5000  # plain backups after them, at most
+SURE = 1e-6  # of the largest value of a pair: what a value may be off and still be called exact
 LONGEST = 10_000_000  # steps of a finite horizon
 PIECES = 4  # of a backup's joint actions, for the threads
 SMALL = 200_000  # numbers in a backup that one thread does faster alone
@@ -44,6 +42,8 @@ class ExactValue:
         Steps; None: for ever.
     discount
         That of the model.
+    sure
+        Whether the error is too small to be seen; else the equation could not be solved to the end.
 
     Examples
     --------
@@ -57,6 +57,12 @@ class ExactValue:
     error: float  # bound on |value - true value|: proved from the residual, plus an allowance for rounding
     horizon: int | None  # None: for ever
     discount: float
+    sure: bool = True
+
+    @property
+    def precision(self) -> str:
+        """In words: exact, or how near."""
+        return "exact" if self.sure else f"not solved to the end: within {self.error:.3g}"
 
 
 class TeamOnModel:
@@ -76,8 +82,13 @@ class TeamOnModel:
         self.moves = _moves(model, team)
         self.expected = np.ascontiguousarray(model.reward.T @ _joint_actions(team))  # [s, q]
 
-    def backup(self, v: NDArray[np.float64], rewards: bool = True) -> NDArray[np.float64]:
-        """B v, or the linear part alone."""
+    @property
+    def discount(self) -> float:
+        """That of the model."""
+        return self.model.discount
+
+    def backup(self, v: Floats, rewards: Floats | None) -> Floats:
+        """B v with these rewards; None: the linear part alone."""
         joint = self.model.joint_actions
         pieces = PIECES if v.size * joint > SMALL else 1  # fixed by the problem, not by the threads
 
@@ -88,7 +99,17 @@ class TeamOnModel:
             return out
 
         parts = engine.run(piece, pieces)
-        return sum(parts[1:], start=parts[0] + self.expected if rewards else parts[0])
+        return sum(parts[1:], start=parts[0] if rewards is None else parts[0] + rewards)
+
+    def linear(self, largest: int) -> Any:
+        """The linear part of up to so many pairs as a matrix, column by column."""
+        from scipy.sparse import csc_array, hstack
+
+        size = math.prod(self.shape)
+        if size > largest:
+            return None
+        columns = [csc_array(self.backup(unit.reshape(self.shape), None).reshape(-1, 1)) for unit in np.eye(size)]
+        return hstack(columns)
 
     def at_start(self, v: NDArray[np.float64]) -> float:
         """Expectation of v(s, q) where the episode starts."""
@@ -150,62 +171,31 @@ def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
     with np.errstate(over="ignore", invalid="ignore"):  # `_finite` says it in words
         v, error = solve(chain)
-    rounding = 8 * float(np.finfo(float).eps) * float(np.abs(v).max()) / (1 - model.discount)
-    return ExactValue(_finite(chain.at_start(v)), error + rounding, None, model.discount)
+        error += rounding(chain, v)
+        value, sure = _finite(chain.at_start(v)), error <= SURE * float(np.abs(v).max())
+    return ExactValue(value, error, None, model.discount, sure)
 
 
 def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
     """The value of a finite number of steps; steps that the discount makes invisible are left out."""
-    discount, size = chain.model.discount, float(np.abs(chain.expected).max())
+    discount, size = chain.discount, float(np.abs(chain.expected).max())
     v: NDArray[np.float64] = np.zeros(chain.shape)
     steps = 0
     while steps < horizon:
-        following = chain.backup(v)
+        following = chain.backup(v, chain.expected)
         steps += 1
         still = np.array_equal(following, v)
         v = following
         if still:
             break
-    rounding = 8 * np.finfo(float).eps * size * steps * (1 if discount == 1 else min(steps, 1 / (1 - discount)))
-    return ExactValue(_finite(chain.at_start(v)), float(rounding), horizon, discount)
+    error = 8 * np.finfo(float).eps * size * steps * (1 if discount == 1 else min(steps, 1 / (1 - discount)))
+    return ExactValue(_finite(chain.at_start(v)), float(error), horizon, discount)
 
 
 def _finite(value: float) -> float:
     if not np.isfinite(value):
         raise InputError("value: the rewards are too large to be added up in floating point")
     return value
-
-
-def solve(chain: TeamOnModel | MetPairs) -> tuple[NDArray[np.float64], float]:
-    """The fixed point [s, q] of the backup, and a bound on its error."""
-    discount = chain.model.discount
-    wanted = ROUNDING * max(float(np.abs(chain.expected).max()), 1e-300)
-    v: NDArray[np.float64] = np.zeros(chain.shape)
-    following, residual = v, np.inf
-    for correct in [True] * CORRECTIONS + [False] * POLISHES:
-        following = chain.backup(v)
-        gap = following - v
-        last, residual = residual, float(np.abs(gap).max())
-        if residual <= wanted or (not correct and residual >= last):  # as good as asked for, or as rounding allows
-            break
-        v = v + _correction(chain, gap, 0.1 * wanted) if correct else following
-    return following, discount * residual / (1 - discount)
-
-
-def _correction(chain: TeamOnModel | MetPairs, gap: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
-    """d with v + d = B(v + d), given gap = B v - v: a linear equation in the backup's linear part."""
-    from scipy.sparse.linalg import LinearOperator, bicgstab
-
-    operator = LinearOperator(
-        (gap.size, gap.size),
-        matvec=lambda flat: flat - chain.backup(flat.reshape(chain.shape), rewards=False).ravel(),
-        dtype=np.float64,
-    )
-    flat, _ = bicgstab(operator, gap.ravel(), rtol=1e-12, atol=wanted, maxiter=300)
-    solved = flat.reshape(chain.shape)
-    after = gap + chain.backup(solved, rewards=False) - solved
-    better = bool(np.all(np.isfinite(solved))) and np.abs(after).max() < np.abs(gap).max()
-    return solved if better else gap  # v + gap is the plain backup
 
 
 def _joint_actions(team: Team) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ Following it from the start finds them; the Bellman equation on these pairs alon
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +44,19 @@ class MetPairs:
         state, joint = np.divmod(self._pairs, math.prod(self.nodes))
         self.expected: Floats = model.reward[self._joint_action(joint)[0], state][:, None]
 
-    def backup(self, v: Floats, rewards: bool = True) -> Floats:
-        """B v, or the linear part alone."""
-        ahead: Floats = self.model.discount * np.asarray(self.moves @ v)
-        return ahead + self.expected if rewards else ahead
+    @property
+    def discount(self) -> float:
+        """That of the model."""
+        return self.model.discount
+
+    def backup(self, v: Floats, rewards: Floats | None) -> Floats:
+        """B v with these rewards; None: the linear part alone."""
+        ahead: Floats = self.discount * np.asarray(self.moves @ v)
+        return ahead if rewards is None else ahead + rewards
+
+    def linear(self, largest: int) -> Any:
+        """The linear part as a matrix, which is at hand for any number of pairs."""
+        return self.discount * self.moves
 
     def at_start(self, v: Floats) -> float:
         """Expectation of v where the episode starts."""

@@ -1,0 +1,117 @@
+"""The Bellman equation v = B v of a chain: solved, and the answer proved.
+
+B is linear and a contraction, so whatever v was found, |v - v*| <= discount max |B v - v| / (1 - discount). Three ways,
+each taken where the one before does not suffice: a Krylov method (BiCGSTAB) on the matrix-free backup; plain backups,
+which always converge, slowly where the discount is near 1; and the Krylov method with factors of the matrix, exact ones
+of a small matrix and incomplete ones of a large sparse one. Long cycles defeat the first (their eigenvalues lie on a
+circle), and are nothing to the last.
+
+Rewards are scaled by a power of two before and the values after, which changes no digit and keeps the squares of very
+large and very small ones within floating point.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+ROUNDING = 1e-11  # of the largest reward: the precision asked for
+CORRECTIONS = 4  # Krylov solves, each on what the last one left over
+POLISHES = 5000  # plain backups after them, at most
+SMALL = 3000  # pairs whose matrix may be factored as it is
+LARGE = 20_000_000  # positive entries of a matrix that may be factored incompletely
+FILL = 10  # how much more entries incomplete factors may have
+DROP = 1e-5  # what they leave out
+
+
+class Chain(Protocol):
+    """What a team makes of a model."""
+
+    shape: tuple[int, int]
+    expected: Floats  # rewards
+
+    @property
+    def discount(self) -> float:
+        """That of the model."""
+
+    def backup(self, v: Floats, rewards: Floats | None) -> Floats:
+        """What follows v, with these rewards; None: none."""
+
+    def linear(self, largest: int) -> Any:
+        """The backup without rewards as a sparse matrix, or None if it is not at hand for so many pairs."""
+
+
+def solve(chain: Chain) -> tuple[Floats, float]:
+    """The fixed point of the backup, and a bound on its error."""
+    power = _power(float(np.abs(chain.expected).max()))
+    rewards = np.ldexp(chain.expected, -power)
+    wanted = ROUNDING * max(float(np.abs(rewards).max()), 1e-300)
+    v, residual = _corrected(chain, rewards, np.zeros(chain.shape), wanted, None)
+    bound = chain.discount / (1 - chain.discount)
+    if residual > wanted and bound * residual > 10 * rounding(chain, v):
+        factors = _factors(chain)
+        if factors is not None:
+            v, residual = _corrected(chain, rewards, v, wanted, factors)
+    return np.ldexp(v, power), float(np.ldexp(bound * residual, power))
+
+
+def rounding(chain: Chain, v: Floats) -> float:
+    """How far v may be off where the equation holds to the last digit."""
+    return 8 * float(np.finfo(float).eps) * float(np.abs(v).max()) / (1 - chain.discount)
+
+
+def _power(size: float) -> int:
+    """The power of two just above a number."""
+    return int(np.frexp(size)[1])
+
+
+def _corrected(
+    chain: Chain, rewards: Floats, v: Floats, wanted: float, factors: Callable[[Floats], Floats] | None
+) -> tuple[Floats, float]:
+    """A better v: Krylov solves and then plain backups; the best of both, and its residual."""
+    following, residual = v, np.inf
+    for correct in [True] * CORRECTIONS + [False] * POLISHES:
+        following = chain.backup(v, rewards)
+        gap = following - v
+        last, residual = residual, float(np.abs(gap).max())
+        if residual <= wanted or (not correct and residual >= last):  # as good as asked for, or as rounding allows
+            break
+        v = v + _correction(chain, gap, 0.1 * wanted, factors) if correct else following
+    return following, residual
+
+
+def _correction(chain: Chain, gap: Floats, wanted: float, factors: Callable[[Floats], Floats] | None) -> Floats:
+    """d with v + d = B(v + d), given gap = B v - v: a linear equation in the backup's linear part."""
+    from scipy.sparse.linalg import LinearOperator, bicgstab
+
+    def left(flat: Floats) -> Floats:
+        return flat - chain.backup(flat.reshape(chain.shape), None).ravel()
+
+    size = (gap.size, gap.size)
+    near = None if factors is None else LinearOperator(size, matvec=factors, dtype=np.float64)
+    operator = LinearOperator(size, matvec=left, dtype=np.float64)
+    flat, _ = bicgstab(operator, gap.ravel(), rtol=1e-12, atol=wanted, maxiter=300, M=near)
+    solved = flat.reshape(chain.shape)
+    after = gap + chain.backup(solved, None) - solved
+    better = bool(np.all(np.isfinite(solved))) and np.abs(after).max() < np.abs(gap).max()
+    return solved if better else gap  # v + gap is the plain backup
+
+
+def _factors(chain: Chain) -> Callable[[Floats], Floats] | None:
+    """A quick way to about solve (1 - linear part) d = gap; None if the matrix is too large."""
+    from scipy.sparse import csc_array, eye_array
+    from scipy.sparse.linalg import spilu, splu
+
+    linear = chain.linear(SMALL)
+    if linear is None or linear.nnz > LARGE:
+        return None
+    matrix = csc_array(eye_array(linear.shape[0]) - linear)
+    try:
+        found = splu(matrix) if linear.shape[0] <= SMALL else spilu(matrix, drop_tol=DROP, fill_factor=FILL)
+    except (RuntimeError, MemoryError):  # singular to rounding: plain backups have to do
+        return None
+    solve_with: Callable[[Floats], Floats] = found.solve
+    return solve_with

@@ -1,0 +1,97 @@
+"""Chains that are hard to solve: long cycles, discounts near 1, rewards near the ends of floating point."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+from decpomdp.evaluation import exact, exact_value, solving
+from decpomdp.evaluation.solving import solve
+
+
+def ring(states, discount, reward=1.0):
+    """States in a circle whatever is done, and a reward in the last one."""
+    transition = np.zeros((1, states, states))
+    transition[0, np.arange(states), (np.arange(states) + 1) % states] = 1.0
+    rewards = np.zeros((1, states))
+    rewards[0, -1] = reward
+    start = np.eye(states)[0]
+    agents = [dp.Agent("a", ("go",), ("x",))]
+    names = [str(k) for k in range(states)]
+    return dp.DecPOMDP(
+        agents=agents, states=names, start=start, transition=transition, observation=np.ones((1, states, 1)),
+        reward=rewards, discount=discount, name="ring",
+    )  # fmt: skip
+
+
+def worth(states, discount, reward=1.0):
+    """The value from the first state, in fractions."""
+    once = Fraction(discount)
+    return float(Fraction(reward) * once ** (states - 1) / (1 - once**states))
+
+
+def walker(nodes):
+    """One node, or two between which chance decides: another chain with the same value."""
+    if nodes == 1:
+        return dp.Controller.deterministic([0], [[0]], 1)
+    return dp.Controller([0.5, 0.5], np.ones((2, 1)), np.full((2, 1, 1, 2), 0.5))
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize(("states", "discount"), [(7, 0.999999), (310, 0.9999), (120, 0.999999), (330, 0.999)])
+def test_long_cycles_are_solved(states, discount, nodes):
+    model = ring(states, discount)
+    found = exact_value(model, dp.Team.of(model, [walker(nodes)]))
+    assert found.sure
+    assert found.value == pytest.approx(worth(states, discount), rel=1e-9)
+    assert found.precision == "exact"
+
+
+def test_a_long_cycle_of_many_pairs_is_solved():
+    model = ring(90, 0.99999)
+    clock = dp.Controller.deterministic([0] * 97, [[(i + 1) % 97] for i in range(97)], 1)
+    team = dp.Team.of(model, [clock])
+    assert solving.SMALL < 90 * 97  # so the factors are not those of the whole matrix
+    found = exact_value(model, team)
+    assert found.sure
+    assert found.value == pytest.approx(worth(90, 0.99999), rel=1e-9)
+
+
+@pytest.mark.parametrize("discount", [0.9, 0.999, 0.999999])
+@pytest.mark.parametrize("reward", [1e300, -1e300, 1e200, 1e-200, 1e-300, 1e-310])
+def test_rewards_of_any_size_keep_their_digits(reward, discount):
+    model = ring(5, discount, reward)
+    for nodes in (1, 2):
+        found = exact_value(model, dp.Team.of(model, [walker(nodes)]))
+        assert found.value == pytest.approx(worth(5, discount, reward), rel=1e-9)
+        assert found.sure
+
+
+def test_values_beyond_floating_point_are_refused():
+    model = ring(2, 0.999999, 1.7e308)
+    with pytest.raises(dp.InputError, match="too large to be added up"):
+        exact_value(model, dp.Team.of(model, [walker(1)]))
+
+
+def test_scaling_changes_no_digit():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        model = ring(9, 0.95, float(rng.normal()))
+        large = ring(9, 0.95, math.ldexp(float(model.reward[0, -1]), 500))
+        one, other = (exact_value(each, dp.Team.of(each, [walker(2)])).value for each in (model, large))
+        assert math.ldexp(one, 500) == other
+
+
+def test_what_was_not_solved_is_not_called_exact(monkeypatch):
+    monkeypatch.setattr(solving, "_factors", lambda chain: None)
+    model = ring(310, 0.9999)
+    team = dp.Team.of(model, [walker(1)])
+    found = exact_value(model, team)
+    assert not found.sure
+    assert abs(found.value - worth(310, 0.9999)) <= found.error
+    assert found.precision.startswith("not solved to the end: within ")
+    v, error = solve(exact.chain_of(model, team))
+    assert np.isfinite(v).all()
+    assert error <= found.error
