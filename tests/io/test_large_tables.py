@@ -1,8 +1,5 @@
 """Tables that are small and stand for much, or long and stand for nothing: both take little time and memory."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
@@ -18,31 +15,9 @@ from decpomdp.io.logged import Given
 from decpomdp.io.table_cells import Cells
 from decpomdp.io.table_pairs import Pairs
 
+from .limited import limited
+
 HEADER = "episode,t,agent,observation,action,reward\n"
-
-LIMITED = """
-import resource, sys
-from decpomdp.core import FormatError
-from decpomdp.io.tables import read_table
-import numpy, pyarrow.csv, pyarrow.parquet
-held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (held + (int(sys.argv[2]) << 20),) * 2)
-resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[3]),) * 2)
-try:
-    found = read_table(sys.argv[1], 0.9)
-    print(found.steps, len(found.agents))
-except FormatError as error:
-    print(error)
-"""
-
-
-def limited(path, megabytes=300, seconds=10):
-    """What is said of a table by a process with so much memory beside what it has, and so much time."""
-    command = [sys.executable, "-c", LIMITED, path, str(megabytes), str(seconds)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-500:]
-    (line,) = done.stdout.splitlines()
-    return line.removeprefix(str(path)).removeprefix(":").strip()
 
 
 def table(folder, rows):
@@ -112,7 +87,7 @@ def test_a_name_too_many_is_asked_about(tmp_path):
 
 def test_as_many_agents_as_may_be_with_labels_of_their_own_are_read_in_time(tmp_path):
     rows = (f"0,{t},a{n},o{n},go{n}-{t},1\n" for n in range(10_000) for t in range(2))
-    assert limited(table(tmp_path, rows), seconds=8) == "2 10000"
+    assert limited(table(tmp_path, rows), seconds=8) == "read 2 10000"
 
 
 def big(path, beginning, piece, times):

@@ -1,8 +1,6 @@
 """Small Parquet files that stand for gigabytes are read or refused within little memory."""
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -12,17 +10,9 @@ import pytest
 import decpomdp as dp
 from decpomdp.io import opening
 
+from .limited import EPISODES, limited
+
 ROWS = 1500
-READ = """
-import resource, sys
-import decpomdp as dp, pyarrow.parquet
-size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (size + (int(sys.argv[2]) << 20),) * 2)
-try:
-    print("read", dp.read_table(sys.argv[1], 0.9).steps)
-except dp.FormatError as error:
-    print(error.message)
-"""
 
 
 def written(path, use_dictionary=True, column_encoding=None, **other):
@@ -34,20 +24,12 @@ def written(path, use_dictionary=True, column_encoding=None, **other):
     assert path.stat().st_size < 100_000
 
 
-def said_of(path, read=READ, megabytes=600):
-    """What a process with so much memory beside what it has says of a file."""
-    command = [sys.executable, "-c", read, str(path), str(megabytes)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout, done.stderr[-500:]
-    return done.stdout.strip()
-
-
-@pytest.mark.parametrize(("letter", "expected"), [(b"\0", "column action: expected labels"), ("z", "read 1500")])
+@pytest.mark.parametrize(("letter", "expected"), [(b"\0", "column action: expected labels"), ("z", "read 1500 1")])
 def test_one_long_value_in_every_row(tmp_path, letter, expected):
     value = letter * 1_000_000
     same = pa.DictionaryArray.from_arrays(np.zeros(ROWS, np.int8), pa.array([value]))
     written(tmp_path / "log.parquet", action=same)
-    assert said_of(tmp_path / "log.parquet").startswith(expected)
+    assert limited(tmp_path / "log.parquet", 300).startswith(expected)
 
 
 def test_a_page_that_unpacks_to_more_than_any_page(tmp_path):
@@ -56,14 +38,14 @@ def test_a_page_that_unpacks_to_more_than_any_page(tmp_path):
     assert re.fullmatch(
         r"column action: expected pages that unpack to at most 67108864 bytes, or 100 times their own, "
         r"got one of 1000\d+",
-        said_of(path),
+        limited(path, 300),
     )
 
 
 def test_texts_that_repeat_the_one_before_in_no_bytes(tmp_path):
     path = tmp_path / "log.parquet"
     written(path, use_dictionary=False, action=["z" * 1_000_000] * ROWS, column_encoding={"action": "DELTA_BYTE_ARRAY"})
-    assert said_of(path, megabytes=900) == "read 1500"
+    assert limited(path, megabytes=600) == "read 1500 1"
 
 
 def test_many_labels_that_differ_in_one_letter_do_not_fit(tmp_path, monkeypatch):
@@ -89,5 +71,6 @@ def test_looking_for_damage_takes_little_memory_too(tmp_path):
     column = pq.ParquetFile(path).metadata.row_group(0).column(table.schema.get_field_index("reward"))
     data[column.data_page_offset : column.data_page_offset + 8] = b"\xff" * 8
     path.write_bytes(bytes(data))
-    read = READ.replace("read_table(sys.argv[1], 0.9)", "read_episodes(sys.argv[1])")
-    assert said_of(path, read) == "rows 0 to 11, column reward: expected readable values, got a damaged page"
+    assert (
+        limited(path, 600, read=EPISODES) == "rows 0 to 11, column reward: expected readable values, got a damaged page"
+    )
