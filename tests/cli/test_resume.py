@@ -131,6 +131,17 @@ def test_damaged_checkpoints_and_moved_folders(run, unfinished, tmp_path):
     assert (tmp_path / "moved/team.json").read_bytes() == whole("search", tmp_path)
 
 
+def test_checkpoints_of_other_work_are_refused_in_one_line(run, unfinished, tmp_path):
+    from decpomdp.io.checkpoints import Checkpoints
+
+    for name in NAMES:
+        (unfinished / name).unlink(missing_ok=True)
+    Checkpoints(unfinished, "other work").write({"nothing": 1})
+    code, _, err = run("learn", "--quiet", "--resume", "cut")
+    expected = "expected checkpoints of this work, got those of other work"
+    assert (code, err) == (2, f"error: {unfinished}: {expected}\n")
+
+
 def test_a_second_process_is_refused(run, unfinished, tmp_path):
     with start(tmp_path, "learn", "--resume", "cut", "--quiet") as first:
         newer(first, unfinished, kept(unfinished))
@@ -184,6 +195,7 @@ def begun(run, **changes):
         ({"versions": {}}, ["learn", "--resume", "cut"], "the run began with python another version"),
         ({"files": {"gone": ""}}, ["learn", "--resume", "cut"], "the run needs this file, and it is gone"),
         ({"folder": "/nowhere/at/all"}, ["learn", "--resume", "cut"], "/nowhere/at/all: the run began in this folder"),
+        ({"arguments": ["learn", "dectiger", "--help"]}, ["learn", "--resume", "cut"], "got a call for help"),
         ({"format": "decpomdp-begun/9"}, ["learn", "--resume", "cut"], "format: expected"),
     ],
 )

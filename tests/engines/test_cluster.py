@@ -1,9 +1,11 @@
 """Work on a real Dask cluster: the same bytes as on threads, whatever happens to the workers."""
 
+import socket
 import threading
 import time
 from pathlib import Path
 
+import dask
 import numpy as np
 import pytest
 from engines.processes import Processes
@@ -169,6 +171,42 @@ def test_nobody_there(monkeypatch):
     with pytest.raises(EngineError, match=r"such as tcp://node7:8786, got 'tcp://127.0.0.1:9' \(nobody answered"):
         Cluster("tcp://127.0.0.1:9")
     assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [(b"", "nobody answered within 1 s"), (b"HTTP/1.0 400 Bad request\r\n" * 100, "what answers is no Dask scheduler")],
+)
+def test_somebody_else_there(monkeypatch, words, why):
+    """A port that takes connections, and is silent or speaks another language."""
+    monkeypatch.setattr("decpomdp.engines.connection.ANSWER", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            while True:
+                try:
+                    place, _ = server.accept()
+                except OSError:
+                    return
+                held.append(place)
+                place.sendall(words)
+
+        held = []
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(EngineError, match="expected the address of a Dask scheduler") as found:
+            Cluster(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        server.shutdown(socket.SHUT_RDWR)
+        for place in held:
+            place.close()
+    assert why in str(found.value)
+
+
+def test_workers_that_cannot_start_are_told_of():
+    wrong = dask.config.set({"distributed.worker.memory.target": "much"})
+    said = "engine dask: workers cannot be started on this machine: "
+    with wrong, pytest.raises(EngineError, match=said) as found:
+        Cluster(workers=1)
+    assert "\n" not in str(found.value)
 
 
 @pytest.mark.parametrize(

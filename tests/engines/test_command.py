@@ -42,13 +42,16 @@ def ended(group):
     return False
 
 
-def test_a_lost_scheduler_is_told_and_the_run_goes_on(tmp_path, recorded, capsys):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_or_silent_scheduler_is_told_and_the_run_goes_on(tmp_path, recorded, capsys, monkeypatch, how):
+    monkeypatch.setattr("decpomdp.engines.connection.LOOK", 0.5)
+    monkeypatch.setattr("decpomdp.engines.connection.SILENCE", 3.0)
     assert code_of(["learn", recorded, "--out", str(tmp_path / "here"), *LEARN]) == 0
     processes, there = Processes(tmp_path), tmp_path / "there"
 
     def lose():
         until(lambda: any((there / name).exists() for name in NAMES))
-        processes.scheduler.kill()
+        processes.scheduler.send_signal(how)
 
     try:
         where = ["--engine", "dask", "--scheduler", processes.exactly(1)]

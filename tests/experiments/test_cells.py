@@ -72,7 +72,7 @@ def test_the_digest_of_the_code_is_that_of_its_files(tmp_path):
 
 def test_what_is_no_cell_is_refused(tmp_path):
     (tmp_path / "x.json").write_text("half a ce")
-    with pytest.raises(FormatError, match="expected a finished cell"):
+    with pytest.raises(FormatError, match="expected what a run of this table has left there"):
         content_of(tmp_path / "x.json")
 
 

@@ -63,6 +63,8 @@ def recorded(arguments: Sequence[str]) -> list[str]:
         raise OverAlready(f"{folder}: the run is finished; nothing was done")
     if begun.arguments[:1] != [arguments[0]]:
         raise InputError(f"{folder}: expected a run of `decpomdp {arguments[0]}`, got another command's")
+    if not _asks([OPTION, *begun.arguments]):
+        raise InputError(f"{folder}: expected a run, got a call for help")
     check_same(begun)
     try:
         os.chdir(begun.folder)

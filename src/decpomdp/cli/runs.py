@@ -1,5 +1,6 @@
 """What the commands that fill a run folder share."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -123,10 +124,11 @@ def _opened(place: Place) -> "Iterator[tuple[Path, Checkpoints]]":
 @contextmanager
 def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
     """What is left of a run that was cut off is not lost."""
+    from decpomdp.core import FormatError
     from decpomdp.io.checkpoints import NAMES
     from decpomdp.io.run_folder import BEGUN
 
-    command = f"decpomdp {' '.join(resume.given.get()[:1])} --resume {folder}"
+    command = shlex.join(["decpomdp", *resume.given.get()[:1], "--resume", str(folder)])
 
     def again() -> str:
         kept = any((folder / name).exists() for name in NAMES)
@@ -137,11 +139,19 @@ def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
         team = [f"the team is in {folder / 'team.json'}"] if (folder / "team.json").exists() else []
         return [*team, again()] if (folder / BEGUN).exists() else []
 
+    useless = False
     try:
         with interrupts.leaving(left):
             yield
+    except FormatError:  # a file that cannot be used: the same would be said once more
+        useless = True
+        raise
     finally:
-        if (folder / BEGUN).exists() and any((folder / name).exists() for name in (*NAMES, "team.json")):
+        if (
+            not useless
+            and (folder / BEGUN).exists()
+            and any((folder / name).exists() for name in (*NAMES, "team.json"))
+        ):
             words.note(again())
 
 

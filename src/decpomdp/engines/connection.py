@@ -4,10 +4,12 @@ Without an address, workers are started on this machine, one thread each, that t
 They end with this process, however it ends, and leave the keyboard's interrupts to it.
 """
 
+import asyncio
 import logging
 import signal
 import warnings
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -22,6 +24,8 @@ SAME = ("decpomdp", "numpy", "scipy", "numba")  # versions that numbers depend o
 LOCAL = "127.0.0.1"
 PLAIN, SAFE = ("tcp", "ws"), ("tls", "wss")  # ways to talk to a scheduler; the latter take certificates
 SILENT = logging.CRITICAL + 1
+LOOK, SILENCE = 10.0, 60.0  # seconds between two questions to a scheduler, and in which it has to answer
+FAILURES = (OSError, ValueError, TypeError, ImportError, RuntimeError, MemoryError, EOFError)
 NOT_INSTALLED = "(not installed)"
 
 
@@ -38,16 +42,63 @@ def connected(stack: ExitStack, scheduler: str | None, workers: int) -> Any:
     if scheduler is not None:
         _check_address(scheduler)
     stack.enter_context(_quiet())
+    if scheduler is not None:
+        _check_answer(scheduler)
     address = _started(stack, workers) if scheduler is None else scheduler
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # versions are checked by `what_workers_tell`
-            client = Client(address, timeout=ANSWER, set_as_default=False)
-    except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
-        why = f"nobody answered within {ANSWER:g} s" if isinstance(error, OSError) else " ".join(str(error).split())
-        raise _no_address(scheduler, why) from None
+            client: Any = Client(address, timeout=ANSWER, set_as_default=False)
+    except FAILURES as error:
+        raise _no_address(scheduler, _why(error)) from None
     stack.callback(_let_go, client)
+    watch = asyncio.run_coroutine_threadsafe(_watch(client), client.loop.asyncio_loop)
+    stack.callback(watch.cancel)
     return client
+
+
+def _check_answer(scheduler: str) -> None:
+    """Raise EngineError unless a scheduler answers: for one that is silent, or is none, a client waits for ever."""
+    with ThreadPoolExecutor(1) as thread:  # whoever calls may be in a loop of events of his own
+        try:
+            thread.submit(asyncio.run, _asked(scheduler)).result()
+        except FAILURES as error:
+            raise _no_address(scheduler, _why(error)) from None
+
+
+async def _asked(scheduler: str) -> None:
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    async def ask() -> None:
+        comm = await connect(scheduler, timeout=ANSWER, **Security().get_connection_args("client"))
+        try:
+            await comm.write({"op": "echo", "data": "", "reply": True})
+            await comm.read()
+        finally:
+            comm.abort()
+
+    await asyncio.wait_for(ask(), ANSWER)
+
+
+async def _watch(client: Any) -> None:
+    """Hang up on a scheduler that says nothing any more: then it is lost, and no longer waited for."""
+    while client.status == "running":
+        await asyncio.sleep(LOOK)
+        try:
+            await asyncio.wait_for(client.scheduler.echo(data=""), SILENCE)
+        except TimeoutError:
+            client.scheduler_comm.comm.abort()
+            await client.close(timeout=1)  # what is waited for ends, and it is not called again
+            return
+        except OSError:  # it is lost already
+            return
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):  # a TimeoutError is one
+        return f"nobody answered within {ANSWER:g} s"
+    return "what answers is no Dask scheduler" if isinstance(error, MemoryError) else " ".join(str(error).split())
 
 
 def _check_address(scheduler: str) -> None:
@@ -113,6 +164,9 @@ def _started(stack: ExitStack, workers: int) -> Any:
             worker_dashboard_address=f"{LOCAL}:0",
             silence_logs=SILENT,
         )
+    except FAILURES as error:
+        why = " ".join(str(error).split())
+        raise EngineError(f"engine dask: workers cannot be started on this machine: {why}") from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     stack.callback(cluster.close, timeout=ANSWER)

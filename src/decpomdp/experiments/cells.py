@@ -104,7 +104,9 @@ def content_of(path: Path) -> Any:
 
 
 def _other(path: Path) -> FormatError:
-    return FormatError(str(path), None, "expected a finished cell, got something else; delete it")
+    return FormatError(
+        str(path), None, "expected what a run of this table has left there, got something else; delete it"
+    )
 
 
 def results_of(folder: Path, cells: Sequence[Cell]) -> list[tuple[Cell, Any]] | None:

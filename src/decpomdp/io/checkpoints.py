@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from decpomdp.core import FormatError, InputError
+from decpomdp.core import FormatError
 from decpomdp.io.files import in_words, read_bytes, write_bytes
 from decpomdp.io.snapshots import decode, encode
 
@@ -109,7 +109,7 @@ class Checkpoints:
 
     def _state(self, newest: Envelope, kind: type[State]) -> State:
         if newest.work != self.work:
-            raise InputError(f"{self.folder}: expected checkpoints of this work, got those of other work")
+            raise FormatError(str(self.folder), None, "expected checkpoints of this work, got those of other work")
         self._number = newest.number
         try:
             return decode(newest.state, kind)
