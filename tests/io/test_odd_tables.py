@@ -43,6 +43,55 @@ def test_a_quotation_mark_that_is_not_closed_is_named(tmp_path, place):
         dp.read_table(tmp_path / "log.csv", discount=0.9)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("stray", ["", 'x"'])
+def test_a_quotation_mark_that_is_not_closed_does_not_swallow_the_rest(tmp_path, stray, end):
+    """In the last column, where the number of cells is right."""
+    rows = ["0,0,ann,,go,1,fine", "", f"1,0,ann,,go,1,{stray}", '2,0,ann,,go,1,"oops', "3,0,ann,,go,1,fine"]
+    path = tmp_path / "log.csv"
+    path.write_bytes(end.join([HEADER.strip(), *rows, ""]).encode())
+    with pytest.raises(FormatError, match="row 2: expected a closing quotation mark, got the end of the file"):
+        dp.read_table(path, discount=0.9)
+    rows[3] = f'2,0,ann,,go,1,"oo""ps,{end}"'
+    for last in ("", end):
+        path.write_bytes((end.join([HEADER.strip(), *rows]) + last).encode())
+        assert dp.read_table(path, discount=0.9).count == 4
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_label_has_a_length(tmp_path, kind):
+    columns = {"episode": [0, 1], "t": [0, 0], "agent": ["a", "a"], "reward": [0, 0]}
+    columns["observation"] = pa.array([None, None], pa.string())
+    for letters, fits in ((16_384, True), (16_385, False)):
+        found = pa.table(columns | {"action": ["go", "é" * letters]})
+        path = tmp_path / f"log.{kind}"
+        (pc.write_csv if kind == "csv" else pq.write_table)(found, path)
+        if fits:
+            assert dp.read_table(path, discount=0.9).agents[0].actions == ("go", "é" * letters)
+        else:
+            with pytest.raises(FormatError, match="row 1, column action: expected a label of at most 16384 letters"):
+                dp.read_table(path, discount=0.9)
+
+
+def test_labels_that_all_differ_have_to_fit(tmp_path, monkeypatch):
+    rows = 20_000
+    columns = {"episode": range(rows), "t": [0] * rows, "agent": [0] * rows, "observation": [0] * rows}
+    pq.write_table(pa.table(columns | {"action": [0] * rows, "reward": [0] * rows}), tmp_path / "log.parquet")
+    monkeypatch.setattr(opening, "memory", lambda: 6_000_000)
+    assert dp.read_table(tmp_path / "log.parquet", discount=0.9).count == rows
+    monkeypatch.setattr(opening, "memory", lambda: 4_000_000)
+    with pytest.raises(FormatError, match="got 20000 labels in column episode of "):
+        dp.read_table(tmp_path / "log.parquet", discount=0.9)
+
+
+def test_a_packed_file_does_not_unpack_to_more_than_anybody_waits_for(tmp_path, monkeypatch):
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(gzip.compress(HEADER.encode() + b"\n" * 3_000_000))
+    monkeypatch.setattr(opening, "ENOUGH", 1_000_000)
+    with pytest.raises(FormatError, match="unpacks to at most 1000000 bytes, got more; unpack it first"):
+        dp.read_table(path, discount=0.9)
+
+
 def test_a_row_longer_than_any_reader_can_hold_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("decpomdp.io.table_csv.LONGEST", 20_000)
     for rows in (["0,0,ann,,go,1,\n", '1,0,ann,,"go,1,\n'], ["0,0,ann,,go,1,\n", f"1,0,ann,,go,1,{'x' * 90_000}\n"]):

@@ -24,7 +24,13 @@ def written(path, use_dictionary=True, column_encoding=None, **other):
     assert path.stat().st_size < 100_000
 
 
-@pytest.mark.parametrize(("letter", "expected"), [(b"\0", "column action: expected labels"), ("z", "read 1500 1")])
+@pytest.mark.parametrize(
+    ("letter", "expected"),
+    [
+        (b"\0", "column action: expected labels"),
+        ("z", "row 0, column action: expected a label of at most 16384 letters"),
+    ],
+)
 def test_one_long_value_in_every_row(tmp_path, letter, expected):
     value = letter * 1_000_000
     same = pa.DictionaryArray.from_arrays(np.zeros(ROWS, np.int8), pa.array([value]))
@@ -44,8 +50,11 @@ def test_a_page_that_unpacks_to_more_than_any_page(tmp_path):
 
 def test_texts_that_repeat_the_one_before_in_no_bytes(tmp_path):
     path = tmp_path / "log.parquet"
-    written(path, use_dictionary=False, action=["z" * 1_000_000] * ROWS, column_encoding={"action": "DELTA_BYTE_ARRAY"})
-    assert limited(path, megabytes=600) == "read 1500 1"
+    for letters, said in ((1_000_000, "expected columns of at most 1073741824 bytes when written out, got more"),
+                          (16_000, "read 1500 1")):  # fmt: skip
+        labels = ["z" * letters] * ROWS
+        written(path, use_dictionary=False, action=labels, column_encoding={"action": "DELTA_BYTE_ARRAY"})
+        assert limited(path, megabytes=600) == said
 
 
 def test_many_labels_that_differ_in_one_letter_do_not_fit(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import FormatError
 from decpomdp.io.parquet_pages import pages_of
-from decpomdp.io.thrift import BrokenError, Reader, ShortError
+from decpomdp.io.thrift import INT, LONG, BrokenError, Reader, ShortError
 
 ROWS = 3000
 WAYS = list(itertools.product(("none", "snappy", "zstd", "gzip"), ("1.0", "2.0"), (True, False), (100, 10_000)))
@@ -41,7 +41,8 @@ def test_pages_are_those_that_arrow_tells_of(tmp_path, table, packing, version, 
     told = pq.ParquetFile(path).metadata
     found = pages_of(str(path), [3, 0, 1, 2])
     assert len(found) == told.num_row_groups
-    for number, pages in enumerate(found):
+    for number, (rows, pages) in enumerate(found):
+        assert rows == told.row_group(number).num_rows
         for leaf, part in zip([3, 0, 1, 2], pages, strict=True):
             column = told.row_group(number).column(leaf)
             assert (part.whole, part.values) == (True, column.num_values)
@@ -64,12 +65,14 @@ def test_a_struct_is_read_and_what_is_not_wanted_is_passed_over():
         ]
     )
     data = b"\x35" + varint(599) + rest + b"\x00"
-    wanted = {3: None, 10: {1: None}, 20: None, 21: [{1: None}], 30: None}
+    wanted = {3: INT, 10: {1: INT}, 20: LONG, 21: [{1: INT}], 30: INT}
     reader = Reader(data)
     assert reader.struct(wanted) == {3: -300, 10: {1: 5}, 20: -2, 21: [{1: 5}, {1: 5}]}
     assert reader.at == len(data)
     assert Reader(data).struct({}) == {}
-    assert Reader(data).struct({3: {}, 10: None, 20: [{}], 21: None}) == {}  # other types than are wanted
+    for other in ({3: LONG}, {3: {}}, {10: INT}, {20: INT}, {20: [{}]}, {21: INT}, {21: {}}, {8: [{}]}, {5: INT}):
+        with pytest.raises(BrokenError):  # of other types than are wanted
+            Reader(data).struct(other)
     for size in range(len(data)):
         with pytest.raises(ShortError):
             Reader(data[:size]).struct(wanted)
@@ -95,5 +98,5 @@ def test_the_footer_is_not_believed(tmp_path):
     path.write_bytes(data[:start] + data[start:].replace(true, false, 1))
     place = table.schema.get_field_index("action")
     assert pq.ParquetFile(path).metadata.row_group(0).column(place).num_values == 12
-    with pytest.raises(FormatError, match=said):
+    with pytest.raises(FormatError, match="rows 0 to 11, column action: expected readable values, got a damaged page"):
         dp.read_episodes(path)

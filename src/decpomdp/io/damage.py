@@ -29,6 +29,8 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
     try:
         with pa.OSFile(source, "rb") as file:
             size, begins = file.size(), file.read(len(MARK))
+            file.seek(max(0, size - len(MARK)))
+            ends = file.read(len(MARK))
     except failures:  # no such file, a folder
         return FormatError(source, None, f"cannot be read as {what}: {words(error)}")
     try:
@@ -39,18 +41,20 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
             whole = whole_groups(found, read, source)
         with parquet(source, texts_in(schema, read)) as found:
             said = _place(found, whole, failures)
-    except failures:
-        said = f"cannot be read as {what}: {_end(size, begins)}"
+    except failures as other:
+        said = f"cannot be read as {what}: {_end(size, begins, ends, other)}"
     return FormatError(source, None, said or f"cannot be read as {what}: {words(error)}")
 
 
-def _end(size: int, begins: bytes) -> str:
-    """A file whose footer cannot be read, by its size and its first bytes."""
+def _end(size: int, begins: bytes, ends: bytes, error: Exception) -> str:
+    """A file whose footer cannot be read, by its size, its first and its last bytes."""
     packed = packing(begins)
     if packed is not None:
         return f"expected a Parquet file, got a {packed} file; unpack it first, or name it .csv.gz if it is CSV"
     if begins != MARK:
         return f"expected a Parquet file, got {f'another kind of {size} bytes' if size else 'an empty one'}"
+    if ends == MARK and size > 2 * len(MARK):
+        return f"the list of its contents, at its end, is damaged or contradicts itself ({words(error)})"
     return f"it is cut off or damaged at its end ({size} bytes are there), and no row can be read without that"
 
 

@@ -17,9 +17,13 @@ from decpomdp.io.memory import memory
 
 STANDARD_INPUT = "-"  # how commands call it, unless a file has this name
 TO_FILE = "write it to a file first"
+ENDING = 8  # bytes at the end of a Parquet file: the size of its list of contents, and PAR1
 WAIT = 5.0  # seconds until somebody has to write to a pipe
 CHANGED = "expected a file that stays as it is, got one that changed meanwhile"
-WIDTH = 8  # bytes of the widest number in a column
+WIDTH = 16  # bytes of a cell and of what is made of it, on average
+LIKELY = 100  # times smaller than its content a file may be
+ENOUGH = 1 << 30  # bytes that any file may stand for
+FOOTER = 1 << 25  # bytes of the list of contents of a Parquet file; a megabyte is much
 
 
 def opened(path: str | os.PathLike[str]) -> BufferedReader:
@@ -69,6 +73,7 @@ def parquet(source: str, texts: Sequence[str] = ()) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     check_file(source)
+    _check_footer(source)
     options = {"page_checksum_verification": True, "read_dictionary": list(texts)}
     with pa.OSFile(source, "rb") as file:
         try:
@@ -77,6 +82,21 @@ def parquet(source: str, texts: Sequence[str] = ()) -> Iterator[Any]:
             raise FormatError(source, None, CHANGED) from None
         with found:
             yield found
+
+
+def _check_footer(source: str) -> None:
+    """Raise FormatError if a Parquet file's list of contents is larger than that of any honest one."""
+    with open(source, "rb") as file:
+        if file.seek(0, os.SEEK_END) >= ENDING:
+            file.seek(-ENDING, os.SEEK_END)
+            size = int.from_bytes(file.read(4), "little")
+            if file.read(4) == b"PAR1" and size > FOOTER:
+                raise FormatError(source, None, f"expected a list of contents of at most {FOOTER} bytes, got {size}")
+
+
+def most_of(source: str) -> int:
+    """Bytes that the file at `source` may stand for: many times its own."""
+    return max(ENOUGH, LIKELY * os.path.getsize(source))
 
 
 def check_bytes(needed: int, source: str, got: str) -> None:

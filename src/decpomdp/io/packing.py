@@ -1,15 +1,18 @@
 """Packed text: gzip and zstd files, known by their first bytes whatever their names, and unpacked piece by piece.
 
-A small file can unpack to more than any memory holds: whoever reads it counts what is kept (`table_csv`).
+A small file can unpack to more than any memory holds: whoever reads it counts what is kept (`table_csv`). It can also
+unpack to so much that nobody wants to wait for its end, and is refused for that.
 """
 
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from decpomdp.core.errors import FormatError
+from decpomdp.io.opening import most_of
 
 MARKS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}  # how files begin
 ENDINGS = {".gz": "gzip", ".zst": "zstd"}  # how their names end
@@ -46,6 +49,19 @@ def unpacked(source: str) -> Iterator[io.BufferedReader]:
     """The same bytes for Python's readers."""
     with stream_of(source) as stream, io.BufferedReader(stream, PIECE) as file:
         yield file
+
+
+def count_of(source: str, sign: bytes) -> int:
+    """How often a byte occurs; FormatError if the file unpacks to more than anybody would wait for."""
+    size, count, most = 0, 0, most_of(source)
+    with unpacked(source) as file:
+        for piece in iter(partial(file.read, PIECE), b""):
+            size += len(piece)
+            count += piece.count(sign)
+            if size > most:
+                unlikely = f"expected a file that unpacks to at most {most} bytes, got more; unpack it first"
+                raise FormatError(source, None, unlikely)
+    return count
 
 
 @contextmanager

@@ -4,11 +4,12 @@ What nobody can use is never read, such as blobs of fixed width. Texts come numb
 row may take a few bytes in a file and gigabytes when it is written out.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.opening import parquet
+from decpomdp.io.opening import most_of, parquet
 from decpomdp.io.parquet_bounds import largest_page
 from decpomdp.io.table_cells import is_text
 from decpomdp.io.table_pieces import Pieces
@@ -53,14 +54,16 @@ def texts_in(schema: Any, columns: Sequence[str]) -> list[str]:
 
 def beside(schema: Any, columns: Sequence[str]) -> Iterator[str]:
     """Columns that Arrow takes for parts of these: `action.x` is read with `action`."""
+    own = frozenset(columns)
     wholes = tuple(f"{name}." for name in columns)
-    return (name for name in schema.names if name not in columns and name.startswith(wholes))
+    return (name for name in schema.names if name not in own and name.startswith(wholes))
 
 
 def check_beside(schema: Any, columns: Sequence[str], source: str) -> None:
     """Raise FormatError if with these columns another one would be read that is not plain."""
+    counts = Counter(schema.names)
     for name in beside(schema, columns):
-        if schema.names.count(name) > 1 or not is_plain(schema.field(name).type):
+        if counts[name] > 1 or not is_plain(schema.field(name).type):
             expected = f"another name, since Arrow takes it for a part of {name.partition('.')[0]}"
             raise FormatError(source, None, f"column {name[:80]}: expected {expected}, got this one")
 
@@ -84,11 +87,15 @@ def _in_pieces(source: str, columns: Sequence[str]) -> Any:
     """The same of texts so encoded that Arrow cannot number them as it reads: numbered piece by piece.
 
     Each may repeat the one before in no bytes at all, so a piece has no more rows than would fit if all were as long as
-    they can be.
+    they can be, and all of them together are not much longer than the file.
     """
-    pieces = Pieces(source)
+    pieces, size, most = Pieces(source), 0, most_of(source)
     with parquet(source) as found:
         schema = found.schema_arrow
         rows = PIECE // max(1, largest_page(found, columns, source))
-        pieces.add_all(found.iter_batches(min(max(1, rows), ROWS), columns=list(columns)))
+        for piece in found.iter_batches(min(max(1, rows), ROWS), columns=list(columns)):
+            size += piece.nbytes
+            if size > most:
+                raise FormatError(source, None, f"expected columns of at most {most} bytes when written out, got more")
+            pieces.add(piece)
     return pieces.table() if pieces.rows else schema.empty_table().select(list(columns))

@@ -5,23 +5,26 @@ footer says where its values are; they are pages in a row, each a header (a stru
 says. What the footer says of sizes and numbers of values need not be true of the pages, and a page of a few bytes can
 unpack to two gigabytes: so the pages themselves are asked. Arrow's own footer is not used for this: it aborts the
 process where a hostile one is wrong about a column.
+
+What no writer writes is damage here, since Arrow may understand it otherwise: rows that do not add up, columns that lie
+over each other, pages of no values, other pages than a dictionary and then data, and values that are not as many as the
+footer says. So the time that it takes grows with the file, and what was counted is what is read.
 Reference: Apache Parquet, parquet.thrift.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import BinaryIO, NamedTuple
 
-from decpomdp.io.thrift import BrokenError, Found, Reader, ShortError, Wanted
+from decpomdp.io.opening import LIKELY
+from decpomdp.io.thrift import INT, LONG, BrokenError, Found, Reader, ShortError, Wanted
 
-FOOTER = {4: [{1: [{3: {5: None, 7: None, 9: None, 11: None}}]}]}  # groups, columns, their values, bytes and places
-HEADER: Wanted = {
-    2: None,
-    3: None,
-    5: {1: None},
-    8: {1: None},
-}  # bytes unpacked and packed; values of both kinds of pages
-LIKELY = 100  # times smaller than its content a page or a file may be
+CHUNK = {5: LONG, 7: LONG, 9: LONG, 11: LONG}  # values, bytes, places of the first page and of the dictionary
+FOOTER: Wanted = {3: LONG, 4: [{1: [{3: CHUNK}], 3: LONG}]}  # rows of the file; columns and rows of its groups
+HEADER: Wanted = {1: INT, 2: INT, 3: INT, 5: {1: INT}, 7: {1: INT}, 8: {1: INT}}  # kind, bytes, values by kind
+KINDS = {0: 5, 2: 7, 3: 8}  # of a page -> the field that says its values
+DICTIONARY = 2
 ENDING = 8  # bytes behind the footer
 LITTLE, MOST = 1 << 10, 1 << 24  # bytes of a page's header that are read first, and that Arrow reads at most
 BESIDE = 100  # bytes by which old files say too little
@@ -30,9 +33,18 @@ BESIDE = 100  # bytes by which old files say too little
 class Page(NamedTuple):
     """What its header says."""
 
+    kind: int
     unpacked: int  # bytes
     packed: int
-    values: int  # nulls and empty lists count as one; 0 if it is a dictionary
+    values: int  # nulls and empty lists count as one
+
+
+class Chunk(NamedTuple):
+    """Where a column of a group of rows is."""
+
+    first: int
+    end: int
+    values: int
 
 
 class Pages(NamedTuple):
@@ -45,73 +57,95 @@ class Pages(NamedTuple):
     whole: bool  # False: one of them is damaged
 
 
-def pages_of(source: str, leaves: Sequence[int]) -> list[list[Pages]]:
-    """[group][leaf]: the pages of these leaves, the columns as the file counts them; ValueError if there are none."""
+class Group(NamedTuple):
+    """A group of rows."""
+
+    rows: int
+    pages: list[Pages]  # [leaf]
+
+
+def pages_of(source: str, leaves: Sequence[int]) -> list[Group]:
+    """The pages of these leaves, which are columns as the file counts them; ValueError if the footer is damaged."""
     with open(source, "rb") as file:
-        return [[_pages(file, _chunk(group, leaf)) for leaf in leaves] for group in _groups(file)]
+        end, footer = _footer(file)
+        groups = [(group.get(3, -1), [_chunk(group, leaf, end) for leaf in leaves]) for group in footer.get(4, [])]
+        counts = [rows for rows, _ in groups]
+        if min(counts, default=0) < 0 or sum(counts) != footer.get(3, -1):
+            raise BrokenError("rows that do not add up")
+        _check_apart([chunk for _, chunks in groups for chunk in chunks])
+        return [Group(rows, [_pages(file, chunk) for chunk in chunks]) for rows, chunks in groups]
 
 
-def _groups(file: BinaryIO) -> list[Found]:
+def _footer(file: BinaryIO) -> tuple[int, Found]:
+    """Where it begins, and what it says."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - ENDING, 0))
     length = int.from_bytes(file.read(4), "little")
     if length + ENDING > size:
         raise BrokenError("a footer longer than the file")
-    file.seek(size - ENDING - length)
-    groups: list[Found] = Reader(file.read(length)).struct(FOOTER).get(4, [])
-    return groups
+    place = file.seek(size - ENDING - length)
+    return place, Reader(file.read(length)).struct(FOOTER)
 
 
-def _chunk(group: Found, leaf: int) -> Found:
+def _chunk(group: Found, leaf: int, end: int) -> Chunk:
     columns = group.get(1, [])
-    if leaf >= len(columns):
-        raise BrokenError("a group of rows without one of its columns")
-    found: Found = columns[leaf].get(3, {})
-    return found
+    told: Found = columns[leaf].get(3, {}) if leaf < len(columns) else {}
+    values, size, first, dictionary = (told.get(field, 0) for field in CHUNK)
+    first = dictionary if 0 < dictionary < first else first
+    if values == 0:
+        return Chunk(0, 0, 0)
+    if min(values, size) < 0 or not 0 < first <= first + size <= end:
+        raise BrokenError("a column that is not in the file")
+    return Chunk(first, min(first + size + BESIDE, end), values)
 
 
-def _pages(file: BinaryIO, chunk: Found) -> Pages:
-    unpacked, values, largest, swollen = 0, 0, 0, 0
+def _check_apart(chunks: Sequence[Chunk]) -> None:
+    """Raise BrokenError if pages belong to two: a small file would take long to walk through."""
+    places = sorted(chunk for chunk in chunks if chunk.values)
+    if any(before.end - BESIDE > after.first for before, after in pairwise(places)):
+        raise BrokenError("columns that lie over each other")
+
+
+def _pages(file: BinaryIO, chunk: Chunk) -> Pages:
+    unpacked, values, largest, swollen, at = 0, 0, 0, 0, chunk.first
     try:
-        for page in _walk(file, chunk):
+        while values < chunk.values:
+            page, at = _page(file, at, chunk)
             unpacked += page.unpacked
-            values += page.values
+            values += page.values if page.kind != DICTIONARY else 0
             largest = max(largest, page.unpacked)
             if page.unpacked > LIKELY * page.packed:
                 swollen = max(swollen, page.unpacked)
-    except (BrokenError, OSError, OverflowError):
+    except (BrokenError, OSError):
         return Pages(unpacked, values, largest, swollen, whole=False)
-    return Pages(unpacked, values, largest, swollen, whole=True)
+    return Pages(unpacked, values, largest, swollen, whole=values == chunk.values)
 
 
-def _walk(file: BinaryIO, chunk: Found) -> Iterator[Page]:
-    """Page after page, as long as values are missing."""
-    at, dictionary = chunk.get(9, -1), chunk.get(11, 0)
-    at = dictionary if 0 < dictionary < at else at
-    end, missing = at + chunk.get(7, 0) + BESIDE, chunk.get(5, 0)
-    while missing > 0 and at < end:
-        page, at = _page(file, at)
-        missing -= page.values
-        yield page
-
-
-def _page(file: BinaryIO, at: int) -> tuple[Page, int]:
+def _page(file: BinaryIO, at: int, chunk: Chunk) -> tuple[Page, int]:
     """The page at this place, and the place behind it."""
+    reader, header = _header(file, at, chunk.end)
+    kind, unpacked, packed = (header.get(field, -1) for field in (1, 2, 3))
+    said = [field for field in KINDS.values() if field in header]
+    if said != [KINDS.get(kind)] or min(unpacked, packed) < 0:
+        raise BrokenError("a page of another kind than it says")
+    if kind == DICTIONARY and at != chunk.first:
+        raise BrokenError("a dictionary behind what it is for")
+    values = header[said[0]].get(1, -1)
+    if values < (kind != DICTIONARY) or at + reader.at + packed > chunk.end:
+        raise BrokenError("a page without values, or longer than its column")
+    return Page(kind, unpacked, packed, values), at + reader.at + packed
+
+
+def _header(file: BinaryIO, at: int, end: int) -> tuple[Reader, Found]:
+    """The header at this place, which is before `end`, and who has read it."""
     size = LITTLE
     while True:
         file.seek(at)
-        data = file.read(size)
+        data = file.read(min(size, end - at))
         try:
             reader = Reader(data)
-            header = reader.struct(HEADER)
-            break
+            return reader, reader.struct(HEADER)
         except ShortError:
             if len(data) < size or size >= MOST:
                 raise
             size *= 16
-    unpacked, packed = header.get(2, -1), header.get(3, -1)
-    of_values: Found = header.get(5) or header.get(8) or {}
-    values = of_values.get(1, 0)
-    if min(unpacked, packed, values) < 0:
-        raise BrokenError("sizes below zero")
-    return Page(unpacked, packed, values), at + reader.at + packed

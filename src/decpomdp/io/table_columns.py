@@ -16,10 +16,13 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.kinds import is_csv
+from decpomdp.io.opening import check_bytes
 from decpomdp.io.table_cells import Cells, distinct, first_bad, is_text, nulls, numbered, whole_text, without_zeros
 from decpomdp.io.table_files import NEEDED, OPTIONAL, load_table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
+LETTERS = 1 << 14  # of a label
+LABEL = 100  # bytes of a text of Python's, beside its letters, and of what leads to it
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -66,16 +69,28 @@ class LongColumns(NamedTuple):
         if pa.types.is_floating(column.type):  # what a whole number becomes beside an empty cell in some tools
             column = self._whole(column, name, "a label or a whole number")
         if pa.types.is_integer(column.type):
-            column = column.cast(pa.large_string())
+            each = column.dictionary_encode()
+            column = pa.DictionaryArray.from_arrays(each.indices, each.dictionary.cast(pa.large_string()))
         if not _is_texts(column.type):
             self.refuse_type(name, "labels or whole numbers", column.type)
-        labels, codes = numbered(column)
+        labels, codes = self._told(name, *distinct(column))
         if not empty:
             self.refuse(codes < 0, name, "a label or a whole number")
         odd = [code for code, label in enumerate(labels) if CONTROL.search(label)]
         if odd:
             self.refuse(np.isin(codes, odd), name, "a label without control characters")
         return Cells(labels, codes)
+
+    def _told(self, name: str, texts: Any, codes: NDArray[np.int64]) -> Cells:
+        """Labels as Python's texts, unless they are too long or too many."""
+        import pyarrow.compute as pc
+
+        check_bytes(len(texts) * LABEL + texts.nbytes, self.source, f"{len(texts)} labels in column {self.names[name]}")
+        long = pc.greater(pc.utf8_length(texts), LETTERS).to_numpy(zero_copy_only=False)
+        if long.any():
+            row = int(np.argmax(np.append(long, False)[codes]))
+            self.refuse_row(row, name, f"a label of at most {LETTERS} letters", "a longer one")
+        return Cells(texts.to_pylist(), codes)
 
     def numbers(self, name: str, unknown: bool = False) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """[row] finite numbers, and [row] which cells are empty; NaN is refused or, if `unknown`, counts as empty."""

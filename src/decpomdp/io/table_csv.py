@@ -10,16 +10,18 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from functools import partial
 from io import TextIOWrapper
+from itertools import chain
 from typing import Any
 
 from decpomdp.core import FormatError
-from decpomdp.io.packing import PIECE, stream_of, unpacked
+from decpomdp.io.packing import PIECE, count_of, stream_of, unpacked
 from decpomdp.io.table_pieces import Pieces
 
 LONGEST = 1 << 23  # bytes of a row
 HEADER = 1 << 20  # letters of the first row
 STRADDLES = "straddl"  # how Arrow says that a row is longer than a block
 EMPTY = "Empty CSV"  # and that nothing follows the header
+END = "\x1aend of the table\x1a"
 OPEN = "(a quotation mark that is not closed?)"
 
 
@@ -69,7 +71,7 @@ def texts_of(source: str, names: list[str]) -> Any:
             null_values=[""],
         ),
     }
-    pieces = Pieces(source)
+    pieces, quoted = Pieces(source), count_of(source, b'"') > 0
     try:
         with stream_of(source) as stream:
             pieces.add_all(arrow.open_csv(stream, **options))
@@ -85,7 +87,27 @@ def texts_of(source: str, names: list[str]) -> Any:
             raise
     if not pieces.rows:
         raise FormatError(source, None, "expected at least one row, got none")
+    if quoted:
+        _refuse_open_end(source)
     return pieces.table()
+
+
+def _refuse_open_end(source: str) -> None:
+    """Raise FormatError if the last quotation mark is not closed: Arrow takes all that follows for a part of the cell.
+
+    A row of our own is put behind the others, and has to come out as it went in.
+    """
+    before, rows, last = csv.field_size_limit(4 * LONGEST), 0, [""]
+    try:
+        # one letter per byte: commas and quotation marks are where they are, whatever the encoding
+        with unpacked(source) as file, TextIOWrapper(file, encoding="latin-1", newline="") as text:
+            for last in csv.reader(chain(text, [END])):
+                rows += bool(last)  # empty lines are no rows
+    finally:
+        csv.field_size_limit(before)
+    if last != [END]:
+        expected = "a closing quotation mark, got the end of the file"
+        raise FormatError(source, None, f"row {rows - 2}: expected {expected}")  # the header is no row
 
 
 def _refuse_other_encoding(source: str) -> None:

@@ -3,6 +3,9 @@
 A struct is a row of fields, each a byte (how much its number rises, and its type) and its value, up to a zero byte.
 Whole numbers are written in groups of seven bits, the lowest first, signs folded in (0, -1, 1, -2, ...). Only wanted
 fields are kept; the others are passed over, so that memory grows with what is asked for and not with what a file holds.
+
+Readers differ in what they make of what no writer writes: a field twice or of another type, numbers that need more bits
+than they have. Since this one is to see what Arrow's will see, all of that is refused.
 Reference: Apache Thrift, specification of the compact protocol.
 """
 
@@ -13,7 +16,7 @@ TRUE, FALSE, BYTE, SHORT, INT, LONG, DOUBLE, TEXT, LIST, SET, MAP, STRUCT, UUID 
 WIDTHS = {DOUBLE: 8, BYTE: 1, UUID: 16}  # bytes of values that are as wide as any other of their type
 DEEPEST = 64  # structs in structs
 
-# field -> None: a whole number; {...}: what is wanted of the struct in it; [{...}]: of each struct of the list in it
+# field -> INT or LONG: a whole number; {...}: what is wanted of the struct in it; [{...}]: of each struct of its list
 Wanted = Mapping[int, Any]
 Found = dict[int, Any]  # field -> its number, struct or list of structs
 
@@ -39,25 +42,27 @@ class Reader:
         found: Found = {}
         number = 0
         while (head := self._byte()) != 0:
-            number = number + (head >> 4) if head >> 4 else self.whole()
+            number = number + (head >> 4) if head >> 4 else self._whole(16)
+            if not 0 < number < 1 << 15:
+                raise BrokenError(f"no field {number}")
             self._field(head & 15, number, wanted, found, depth)
         return found
 
-    def whole(self) -> int:
-        """A whole number with its sign."""
-        number = self._unsigned()
-        return (number >> 1) ^ -(number & 1)
-
     def _field(self, kind: int, number: int, wanted: Wanted, found: Found, depth: int) -> None:
-        inner = wanted.get(number, ())
-        if inner is None and kind in (SHORT, INT, LONG):
-            found[number] = self.whole()
-        elif isinstance(inner, dict) and kind == STRUCT:
+        if number not in wanted:
+            if kind not in (TRUE, FALSE):  # of truth values alone the type says all
+                self._pass(kind, depth)
+            return
+        inner = wanted[number]
+        expected = STRUCT if isinstance(inner, dict) else LIST if isinstance(inner, list) else inner
+        if number in found or kind != expected:
+            raise BrokenError(f"field {number} twice, or of another type")
+        if kind == STRUCT:
             found[number] = self.struct(inner, depth + 1)
-        elif isinstance(inner, list) and kind == LIST:
+        elif kind == LIST:
             found[number] = self._structs(inner[0], depth)
-        elif kind not in (TRUE, FALSE):  # of truth values alone the type says all
-            self._pass(kind, depth)
+        else:
+            found[number] = self._whole(32 if kind == INT else 64)
 
     def _structs(self, wanted: Wanted, depth: int) -> list[Found]:
         size, kind = self._size()
@@ -72,14 +77,14 @@ class Reader:
         elif kind in WIDTHS:
             self._skip(WIDTHS[kind])
         elif kind == TEXT:
-            self._skip(self._unsigned())
+            self._skip(self._count())
         elif kind == STRUCT:
             self.struct({}, depth + 1)
         elif kind in (LIST, SET):
             size, kind = self._size()
             self._pass_many(size, (kind,), depth)
         elif kind == MAP:
-            size = self._unsigned()
+            size = self._count()
             kinds = self._byte() if size else 0
             self._pass_many(size, (kinds >> 4, kinds & 15), depth)
         else:
@@ -94,7 +99,20 @@ class Reader:
 
     def _size(self) -> tuple[int, int]:
         head = self._byte()
-        return (self._unsigned() if head >> 4 == 15 else head >> 4), head & 15
+        return (self._count() if head >> 4 == 15 else head >> 4), head & 15
+
+    def _count(self) -> int:
+        size = self._unsigned()
+        if size >= 1 << 31:
+            raise BrokenError(f"a size of {size}")
+        return size
+
+    def _whole(self, bits: int) -> int:
+        """A whole number with its sign."""
+        number = self._unsigned()
+        if number >> bits:
+            raise BrokenError(f"a number of more than {bits} bits")
+        return (number >> 1) ^ -(number & 1)
 
     def _unsigned(self) -> int:
         number = 0

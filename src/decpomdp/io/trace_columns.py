@@ -5,6 +5,7 @@ its type. How many values there are is counted before any is read: ten million r
 more than memory holds.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from decpomdp.io.parquet_bounds import check_columns
 from decpomdp.io.parquet_columns import is_list_of_plain, is_plain, read_plain, texts_in
 from decpomdp.io.table_cells import is_text, numbered
 
-MOST_ROWS = 10_000_000
+MOST_ROWS, MOST_COLUMNS = 10_000_000, 1000
 MOST_VALUES = 100_000_000  # of all columns, those in lists too: a long fit has one per sweep and step
 OBJECT = 40  # bytes of one value in a list of Python's
 
@@ -35,8 +36,11 @@ def trace_columns(source: str) -> dict[str, list[Any]]:
 
 
 def _check_types(schema: Any, source: str) -> None:
-    for name in schema.names:
-        if schema.names.count(name) > 1:
+    counts = Counter(schema.names)
+    if len(counts) > MOST_COLUMNS:
+        raise FormatError(source, None, f"expected at most {MOST_COLUMNS} columns, got {len(counts)}")
+    for name, count in counts.items():
+        if count > 1:
             raise FormatError(source, None, f"column {name[:80]}: expected one, got more of that name")
         kind = schema.field(name).type
         if not (is_plain(kind) or is_list_of_plain(kind)):
