@@ -5,10 +5,12 @@ left out. An action space that is a Dict with one entry per agent (or a Tuple be
 length) makes a team; anything else is one agent. What an agent sees or does may itself have parts (MultiDiscrete,
 MultiBinary, Tuple, Dict of such): every combination becomes one symbol, labelled `3/0/1`. Minari does not record
 with which probability the behaviour acted, so that is unknown here.
+
+The package makes the spaces; the episodes themselves are read here, one at a time, since the package trusts its files
+and a dataset may come from anybody (`minari_files`).
 """
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError
-from decpomdp.io.files import FilePath, path_of, read_bytes, words
-from decpomdp.io.minari_spaces import labels_of, symbols_of
+from decpomdp.io.files import FilePath, path_of, words
+from decpomdp.io.minari_files import SPACES, Announced, about_of, announced, name_of, reader
+from decpomdp.io.minari_spaces import check_space, labels_of, symbols_of
 
-LIMIT = 2**24  # bytes of a metadata.json
-FORMATS = ("hdf5", "arrow", "parquet")
+MOST_LABELS = 2**21  # of all agents together
 
 
 class _Player(NamedTuple):
@@ -66,15 +68,14 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
     expected the folder of a Minari dataset (with metadata.json), got another
     """
     source = path_of(path)
-    folder, about = _about(source)
-    storage = _storage(source, folder)
-    players = _players(storage.observation_space, storage.action_space, source)
-    parts = [_episode(one, k, players, source) for k, one in enumerate(_recorded(storage, source))]
+    folder, about = about_of(source)
+    told, called = announced(about, source), name_of(about, source)
+    spaces = _spaces(source, folder, about)
+    players = _players(*spaces, source)
+    parts = list(_parts(folder, told, spaces, players, source))
     steps = sum(len(part.rewards) for part in parts)
-    if steps != about.get("total_steps"):
-        raise FormatError(source, None, f"expected {about.get('total_steps')} steps as announced, got {steps}")
-    if not parts:
-        raise FormatError(source, None, "expected at least one episode, got none")
+    if steps != told.steps:
+        raise FormatError(source, None, f"expected {told.steps} steps as announced, got {steps}")
     return Episodes(
         agents=tuple(player.agent for player in players),
         offsets=np.concatenate([[0], np.cumsum([len(part.rewards) for part in parts])]),
@@ -84,67 +85,82 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
         rewards=np.concatenate([part.rewards for part in parts]),
         discount=discount,
         terminated=np.array([part.terminated for part in parts]),
-        name=" ".join(str(about.get("dataset_id", "")).split()) if name is None else name,
-        facts={"imported from": f"Minari dataset {about.get('dataset_id', '')}"},
+        name=called if name is None else name,
+        facts={"imported from": f"Minari dataset {called}"},
     )
 
 
 class _Part(NamedTuple):
-    observations: NDArray[np.int64]  # [t, n]
-    actions: NDArray[np.int64]  # [t, n]
+    observations: NDArray[np.int16]  # [t, n]
+    actions: NDArray[np.int16]  # [t, n]
     rewards: NDArray[np.float64]  # [t]
     terminated: bool
 
 
-def _about(source: str) -> tuple[Path, dict[str, Any]]:
-    """The folder with the data, and what its metadata say. Nothing that they name is run."""
-    folder = next((Path(source, part) for part in ("data", "") if Path(source, part, "metadata.json").is_file()), None)
-    if folder is None:
-        raise FormatError(source, None, "expected the folder of a Minari dataset (with metadata.json), got another")
+def _spaces(source: str, folder: Path, about: dict[str, Any]) -> tuple[Any, Any]:
+    """Those of observations and actions, as Minari makes them; it does not open the data for that."""
     try:
-        about = json.loads(read_bytes(folder / "metadata.json", LIMIT).decode())
-    except FormatError as error:
-        raise FormatError(source, None, f"metadata.json: {error.message}") from None
-    except (ValueError, RecursionError) as error:
-        raise FormatError(source, None, f"metadata.json: {words(error)}") from None
-    if not isinstance(about, dict) or about.get("data_format") not in FORMATS:
-        raise FormatError(source, None, f"metadata.json: expected data_format to be one of {', '.join(FORMATS)}")
-    for key in ("observation_space", "action_space"):  # without them Minari would make the environment to ask it
-        if not isinstance(about.get(key), str):
-            raise FormatError(source, None, f"metadata.json: expected {key}, got none")
-    return folder, about
-
-
-def _storage(source: str, folder: Path) -> Any:
-    try:
+        for key in SPACES:
+            check_space(key, about[key])
         from minari.dataset.minari_storage import MinariStorage
 
-        return MinariStorage.read(folder)
+        storage = MinariStorage.read(folder)
+        return storage.observation_space, storage.action_space
     except ImportError as error:
         raise InputError(
             f"{source}: reading Minari datasets needs more packages ({words(error)}): pip install decpomdp[data]"
         ) from None
+    except InputError as error:
+        raise FormatError(source, None, f"metadata.json: {words(error)}") from None
     except Exception as error:  # whatever a damaged folder makes of a library that trusts its own files
-        raise FormatError(source, None, f"cannot be read as a Minari dataset: {words(error)}") from None
+        raise _refusal(source, error) from None
 
 
-def _recorded(storage: Any, source: str) -> list[dict[str, Any]]:
+def _parts(
+    folder: Path, told: Announced, spaces: tuple[Any, Any], players: list[_Player], source: str
+) -> Iterator[_Part]:
+    """Episode after episode, each measured against the steps that are left before it is read."""
+    left = told.steps
     try:
-        return list(storage.get_episodes(range(storage.total_episodes)))
-    except Exception as error:
-        raise FormatError(source, None, f"cannot be read as a Minari dataset: {words(error)}") from None
+        with reader(folder, told, spaces, source) as read:
+            for k in range(told.episodes):
+                part = _episode(read(k, left), k, players, source)
+                left -= len(part.rewards)
+                yield part
+    except FormatError as error:
+        raise error if error.path == source else _refusal(source, error) from None
+    except Exception as error:  # of whichever library reads the files
+        raise _refusal(source, error) from None
+
+
+def _refusal(source: str, error: Exception) -> FormatError:
+    said = error.message if isinstance(error, FormatError) else words(error)
+    return FormatError(source, None, f"cannot be read as a Minari dataset: {said}")
 
 
 def _players(seen: Any, taken: Any, source: str) -> list[_Player]:
+    """The agents, by the spaces of all of them; no more labels than memory can do with."""
+    found, labels = [], 0
+    for name, part, done, pick in _members(seen, taken, source):
+        found.append(_player(name, part, done, pick, source))
+        labels += len(found[-1].agent.actions) + len(found[-1].agent.observations)
+        if labels > MOST_LABELS:
+            raise FormatError(source, None, f"expected at most {MOST_LABELS} labels of all agents, got more")
+    return found
+
+
+def _members(seen: Any, taken: Any, source: str) -> list[tuple[str, Any, Any, Callable[[Any], Any]]]:
+    """Of every agent: its name, its spaces, and how to pick its part."""
     from gymnasium import spaces
 
     if isinstance(taken, spaces.Dict):
         if not isinstance(seen, spaces.Dict) or set(seen.spaces) != set(taken.spaces):
-            raise FormatError(source, None, f"expected observations of {', '.join(taken.spaces)}, got {seen}")
-        return [_player(str(key), seen[key], taken[key], _entry(key), source) for key in taken.spaces]
+            said = f"expected observations of {', '.join(taken.spaces)[:100]}, got {seen}"
+            raise FormatError(source, None, words(InputError(said)))
+        return [(str(key), seen[key], taken[key], _entry(key)) for key in taken.spaces]
     if isinstance(taken, spaces.Tuple) and isinstance(seen, spaces.Tuple) and len(taken) == len(seen):
-        return [_player(f"agent{n + 1}", seen[n], taken[n], _entry(n), source) for n in range(len(taken))]
-    return [_player("agent1", seen, taken, lambda values: values, source)]
+        return [(f"agent{n + 1}", seen[n], taken[n], _entry(n)) for n in range(len(taken))]
+    return [("agent1", seen, taken, lambda values: values)]
 
 
 def _entry(key: Any) -> Callable[[Any], Any]:
@@ -155,7 +171,7 @@ def _player(name: str, seen: Any, taken: Any, pick: Callable[[Any], Any], source
     try:
         agent = Agent(name, labels_of(f"actions of {name}", taken), labels_of(f"observations of {name}", seen))
     except InputError as error:
-        raise FormatError(source, None, str(error)) from None
+        raise FormatError(source, None, words(error)) from None
     return _Player(agent, seen, taken, pick)
 
 
@@ -174,7 +190,7 @@ def _episode(recorded: dict[str, Any], k: int, players: list[_Player], source: s
         flags = [np.asarray(recorded[key], bool).reshape(-1) for key in ("terminations", "truncations")]
     except (InputError, KeyError, ValueError, TypeError, IndexError) as error:
         said = str(error) if isinstance(error, InputError) else f"cannot be read as its spaces say: {words(error)}"
-        raise FormatError(source, None, f"episode {k}, {said}") from None
+        raise FormatError(source, None, words(InputError(f"episode {k}, {said}"))) from None
     length = len(rewards)
     sizes = {*map(len, taken), *map(len, flags)}
     if not length or sizes != {length} or {*map(len, seen)} != {length + 1}:
