@@ -1,6 +1,7 @@
 """Chains that are hard to solve: long cycles, discounts near 1, rewards near the ends of floating point."""
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -95,3 +96,57 @@ def test_what_was_not_solved_is_not_called_exact(monkeypatch):
     v, error = solve(exact.chain_of(model, team))
     assert np.isfinite(v).all()
     assert error <= found.error
+
+
+def test_rewards_that_nobody_gets_do_not_blur_those_that_are_got():
+    rng = np.random.default_rng(3)
+    model = ring(6, 0.99)
+    moves = np.zeros((1, 7, 7))
+    moves[0, :6, :6], moves[0, 6, 0] = rng.dirichlet(np.ones(6), 6), 1.0
+    rewards = np.append(rng.normal(size=6), -1e18)[None]
+    model = dp.DecPOMDP(
+        agents=model.agents, states=[str(k) for k in range(7)], start=np.eye(7)[0], transition=moves,
+        observation=np.ones((1, 7, 1)), reward=rewards, discount=0.99, name="far",
+    )  # fmt: skip
+    found = exact_value(model, dp.Team.of(model, [walker(2)]))
+    known = np.linalg.solve(np.eye(6) - 0.99 * moves[0, :6, :6], rewards[0, :6])[0]
+    assert found.sure
+    assert found.value == pytest.approx(known, rel=1e-9)
+
+
+def test_what_rounding_hides_is_not_called_exact():
+    transition = np.zeros((1, 3, 3))
+    transition[0, [0, 1, 2], [1, 2, 2]] = 1.0
+    model = dp.DecPOMDP(
+        agents=[dp.Agent("a", ("go",), ("x",))], states=["0", "1", "2"], start=[1.0, 0.0, 0.0], transition=transition,
+        observation=np.ones((1, 3, 1)), reward=np.array([[8.1e299, -9e299, 8.1]]), discount=0.9, name="cancel",
+    )  # fmt: skip
+    for nodes in (1, 2):
+        found = exact_value(model, dp.Team.of(model, [walker(nodes)]))
+        assert not found.sure
+        assert abs(found.value - 65.61) <= found.error
+
+
+@pytest.mark.parametrize(("discount", "steps"), [(1.0, 100_000), (0.9999, 50_000), (0.5, 100)])
+def test_the_error_of_a_finite_horizon_is_a_bound(discount, steps):
+    model = ring(1, discount, 0.1)
+    found = exact_value(model, dp.Team.of(model, [walker(1)]), steps)
+    if discount == 1:
+        true = Fraction(0.1) * steps
+    else:
+        true = Fraction(0.1 * -math.expm1(steps * math.log(discount)) / (1 - discount))
+    assert abs(Fraction(found.value) - true) <= Fraction(found.error)
+    assert found.sure
+
+
+def test_a_long_cycle_of_pairs_is_found_quickly():
+    model = ring(1, 0.9)
+    clocks = [dp.Controller.deterministic([0] * size, [[(i + 1) % size] for i in range(size)], 1) for size in (101, 99)]
+    agents = [dp.Agent(name, ("go",), ("x",)) for name in ("a", "b")]
+    model = dp.DecPOMDP(
+        agents=agents, states=["0"], start=[1.0], transition=np.ones((1, 1, 1)), observation=np.ones((1, 1, 1)),
+        reward=np.ones((1, 1)), discount=0.9, name="clocks",
+    )  # fmt: skip
+    begin = time.process_time()
+    assert exact_value(model, dp.Team.of(model, clocks)).value == pytest.approx(10.0)
+    assert time.process_time() - begin < 8

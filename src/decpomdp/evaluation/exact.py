@@ -16,12 +16,12 @@ from decpomdp.core.checks import of_kind, whole
 from decpomdp.core.controller import READ
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.reachable import MetPairs, is_deterministic
+from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states
 from decpomdp.evaluation.solving import Floats, rounding, solve
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves, SparseRows
 
-SURE = 1e-6  # of the largest value of a pair: what a value may be off and still be called exact
+SURE = 1e-6  # of the value, or of 1 if that is more: what it may be off and still be called exact
 LONGEST = 10_000_000  # steps of a finite horizon
 PIECES = 4  # of a backup's joint actions, for the threads
 SMALL = 200_000  # numbers in a backup that one thread does faster alone
@@ -80,7 +80,9 @@ class TeamOnModel:
         self.transition = _sparse(model.transition)
         self.observation = _sparse(model.observation)
         self.moves = _moves(model, team)
-        self.expected = np.ascontiguousarray(model.reward.T @ _joint_actions(team))  # [s, q]
+        acts = _joint_actions(team)
+        self.expected = np.ascontiguousarray(model.reward.T @ acts)  # [s, q]
+        self.expected[~met_states(model, np.any(acts > 0, axis=1))] = 0.0  # nobody gets them, and they may be huge
 
     @property
     def discount(self) -> float:
@@ -171,9 +173,7 @@ def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
     with np.errstate(over="ignore", invalid="ignore"):  # `_finite` says it in words
         v, error = solve(chain)
-        error += rounding(chain, v)
-        value, sure = _finite(chain.at_start(v)), error <= SURE * float(np.abs(v).max())
-    return ExactValue(value, error, None, model.discount, sure)
+        return _told(chain, v, error + rounding(chain, v), None)
 
 
 def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
@@ -188,8 +188,14 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
         v = following
         if still:
             break
-    error = 8 * np.finfo(float).eps * size * steps * (1 if discount == 1 else min(steps, 1 / (1 - discount)))
-    return ExactValue(_finite(chain.at_start(v)), float(error), horizon, discount)
+    sums = steps if discount == 1 else min(steps, 1 / (1 - discount))  # as long as they grow, so does their rounding
+    return _told(chain, v, 8 * float(np.finfo(float).eps) * size * sums * sums, horizon)
+
+
+def _told(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
+    value = _finite(chain.at_start(v))
+    sure = error <= SURE * max(abs(value), min(1.0, float(np.abs(v).max())))
+    return ExactValue(value, error, horizon, chain.discount, sure)
 
 
 def _finite(value: float) -> float:

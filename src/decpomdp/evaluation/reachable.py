@@ -24,6 +24,17 @@ def is_deterministic(team: Team) -> bool:
     return all(bool(np.all((table == 0) | (table == 1))) for table in tables)
 
 
+def met_states(model: DecPOMDP, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """[s]: which states can be met by whoever may take these joint actions [u]."""
+    moves: NDArray[np.bool_] = np.any(model.transition[taken] > 0, axis=0)  # [s, s1]
+    met: NDArray[np.bool_] = model.start > 0
+    while True:
+        more = met | moves[met].any(axis=0)
+        if np.array_equal(more, met):
+            return met
+        met = more
+
+
 class MetPairs:
     """The chain over the pairs that a deterministic team meets; `backup` and `at_start` as for all pairs."""
 
@@ -72,13 +83,19 @@ class MetPairs:
     def _follow(self) -> tuple[Whole, Whole, Floats]:
         """Find all pairs; (row, column, probability) of every move between them."""
         found: list[tuple[Whole, Whole, Floats]] = []
-        done = 0
-        while done < len(self._pairs):
-            here = self._pairs[done : done + ABREAST]
+        known = set(self._pairs.tolist())
+        room, count, done = self._pairs, len(self._pairs), 0  # `room` has places for more than the `count` found so far
+        while done < count:
+            here = room[done : min(done + ABREAST, count)]
             row, pair, weight = self._onward(here)
-            self._pairs = np.append(self._pairs, np.setdiff1d(pair, self._pairs))
+            new = [each for each in np.unique(pair).tolist() if each not in known]
+            known.update(new)
+            if count + len(new) > len(room):
+                room = np.concatenate([room, np.empty(len(room) + len(new), np.int64)])
+            room[count : count + len(new)] = new
             found.append((row + done, pair, weight))
-            done += len(here)
+            done, count = done + len(here), count + len(new)
+        self._pairs = room[:count]
         rows, pairs, weights = (np.concatenate(part) for part in zip(*found, strict=True))
         order = np.argsort(self._pairs)
         return rows, order[np.searchsorted(self._pairs, pairs, sorter=order)], weights

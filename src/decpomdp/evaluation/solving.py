@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-11  # of the largest reward: the precision asked for
 CORRECTIONS = 4  # Krylov solves, each on what the last one left over
 POLISHES = 5000  # plain backups after them, at most
+VISIBLE = 1e-8  # of the largest value: an error that is worth more work
 SMALL = 3000  # pairs whose matrix may be factored as it is
 LARGE = 20_000_000  # positive entries of a matrix that may be factored incompletely
 FILL = 10  # how much more entries incomplete factors may have
@@ -51,7 +52,8 @@ def solve(chain: Chain) -> tuple[Floats, float]:
     wanted = ROUNDING * max(float(np.abs(rewards).max()), 1e-300)
     v, residual = _corrected(chain, rewards, np.zeros(chain.shape), wanted, None)
     bound = chain.discount / (1 - chain.discount)
-    if residual > wanted and bound * residual > 10 * rounding(chain, v):
+    error = bound * residual
+    if error > 10 * rounding(chain, v) and (residual > wanted or error > VISIBLE * float(np.abs(v).max())):
         factors = _factors(chain)
         if factors is not None:
             v, residual = _corrected(chain, rewards, v, wanted, factors)
