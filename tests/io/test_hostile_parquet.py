@@ -124,7 +124,7 @@ def test_a_huge_footer_is_refused_before_it_is_parsed(table):
     body, footer = parts(table)
     more = [(40, LIST, (INT, [0])), (41, 8, bytes(1 << 25))]
     write(table, body, [*footer, *more])
-    assert limited(table).startswith("expected a list of contents of at most 33554432 bytes, got ")
+    assert limited(table).startswith("expected a list of contents of at most 16777216 bytes, got ")
 
 
 def test_very_many_columns_take_little_time(table):
@@ -133,3 +133,35 @@ def test_very_many_columns_take_little_time(table):
         wide = wide.append_column(f"action.{number}", wide["action"])
     pq.write_table(wide, table)
     assert limited(table, seconds=10) == "read 12 1"
+
+
+def test_lists_that_are_not_as_many_as_the_rows(tmp_path):
+    """Three lists in a group of two rows: the third would slide into the next group, and the last be left out."""
+    path = tmp_path / "episodes.parquet"
+    dp.write_episodes(dp.simulate("broadcast", episodes=1, horizon=4, seed=1), path)
+    plain = pq.read_table(path).replace_schema_metadata({"decpomdp": pq.read_schema(path).metadata[b"decpomdp"]})
+    options = {"use_dictionary": False, "compression": "none", "write_statistics": False}
+    pq.write_table(plain, path, row_group_size=2, **options)
+    long = tmp_path / "long.parquet"
+    pq.write_table(plain.slice(0, 3), long, **options)
+    body, footer = parts(path)
+    other, there = parts(long)
+    place = plain.schema.get_field_index("action")
+    about = inside(inside(inside(there, 4)[1][0], 1)[1][place], 3)
+    shift = len(body) - inside(about, 9)
+    moved = changed(about, f9=inside(about, 9) + shift)
+    part = other[inside(about, 9) : inside(about, 9) + inside(about, 7)]
+
+    def change(group):
+        kind, columns = inside(group, 1)
+        new = [changed(c, f3=moved) if k == place else c for k, c in enumerate(columns)]
+        return changed(group, f1=(kind, new))
+
+    write(path, body + part, with_group(footer, change))
+    assert "expected as many lists as rows" in limited(path, read=EPISODES)
+
+
+def test_a_name_with_very_many_dots_takes_little_time(table):
+    wide = pq.read_table(table)
+    pq.write_table(wide.append_column("." * 300_000, wide["action"]), table)
+    assert limited(table, seconds=5) == "read 12 1"

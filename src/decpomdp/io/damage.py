@@ -12,7 +12,7 @@ from decpomdp.core import FormatError
 from decpomdp.io.files import words
 from decpomdp.io.opening import parquet
 from decpomdp.io.packing import packing
-from decpomdp.io.parquet_bounds import check_columns, whole_groups
+from decpomdp.io.parquet_bounds import whole_groups
 from decpomdp.io.parquet_columns import UNKNOWN, is_list_of_plain, is_plain, texts_in
 
 MARK = b"PAR1"  # how every Parquet file begins and ends
@@ -37,9 +37,8 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
         with parquet(source) as found:
             schema = found.schema_arrow
             known = [name for name in columns if schema.names.count(name) == 1 and _is_read(schema.field(name).type)]
-            read = [name for name in known if _fits(found, name, source, failures)]
-            whole = whole_groups(found, read, source)
-        with parquet(source, texts_in(schema, read)) as found:
+            whole = whole_groups(found, known, source)
+        with parquet(source, texts_in(schema, list(whole))) as found:
             said = _place(found, whole, failures)
     except failures as other:
         said = f"cannot be read as {what}: {_end(size, begins, ends, other)}"
@@ -56,17 +55,6 @@ def _end(size: int, begins: bytes, ends: bytes, error: Exception) -> str:
     if ends == MARK and size > 2 * len(MARK):
         return f"the list of its contents, at its end, is damaged or contradicts itself ({words(error)})"
     return f"it is cut off or damaged at its end ({size} bytes are there), and no row can be read without that"
-
-
-def _fits(found: Any, name: str, source: str, failures: tuple[type[Exception], ...]) -> bool:
-    """Whether memory has room for a column."""
-    try:
-        check_columns(found, [name], source)
-    except FormatError:
-        return False
-    except failures:
-        return True
-    return True
 
 
 def _place(found: Any, columns: dict[str, list[bool]], failures: tuple[type[Exception], ...]) -> str:

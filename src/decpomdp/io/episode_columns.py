@@ -14,8 +14,9 @@ from decpomdp.core import NO_OBSERVATION, Agent, FormatError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.opening import parquet
-from decpomdp.io.parquet_bounds import check_columns, check_lists
-from decpomdp.io.parquet_columns import check_beside, is_list
+from decpomdp.io.parquet_bounds import check_columns, check_lists, check_read
+from decpomdp.io.parquet_columns import check_beside
+from decpomdp.io.table_cells import is_list
 
 COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
 MOST_LABELS = 2**15  # symbols are kept in 16 bits
@@ -81,6 +82,7 @@ class Columns(NamedTuple):
                 check_lists(lists, rows, source, MOST_NUMBERS)
                 table = found.read(columns=read)
             table.validate(full=True)
+            check_read(table, lists, source)
             metadata = {key.decode(): value for key, value in (table.schema.metadata or {}).items()}  # the whole file's
         except FormatError:
             raise
@@ -129,7 +131,7 @@ class Columns(NamedTuple):
     def behaviour(self, agents: Sequence[Agent]) -> NDArray[np.float32]:
         """[r, n]: NaN where it is not known."""
         values, missing = self._lists("action_prob", len(agents), real=True)
-        with np.errstate(over="ignore"):  # becomes inf and is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # becomes inf and is refused; a NaN is one
             values = np.where(missing, np.nan, values).astype(np.float32)
         for n, agent in enumerate(agents):
             wrong = ~(np.isnan(values[:, n]) | ((values[:, n] > 0) & (values[:, n] <= 1)))
@@ -226,7 +228,7 @@ def _check_names(names: Sequence[str], source: str) -> None:
     for name in COLUMNS:
         if names.count(name) != 1:
             got = f"{names.count(name)} of that name" if name in names else f"only {', '.join(map(repr, names))}"
-            raise FormatError(source, None, f"column {name}: expected one, got {got}")
+            raise FormatError(source, None, f"column {name}: expected one, got {got[:300]}")
 
 
 def _nulls(column: Any) -> NDArray[np.bool_]:

@@ -76,6 +76,17 @@ def _is_folder(source: str) -> bool:
         return False
 
 
+def is_damaged(source: str) -> bool:
+    """Whether a Parquet file is there whose columns cannot be told."""
+    import pyarrow as pa
+
+    try:
+        with parquet(source):
+            return False
+    except (pa.ArrowException, OSError, ValueError):
+        return is_there(source)
+
+
 def _has_column(source: str, column: str) -> bool:
     """Whether a Parquet file has this column and is not ours; a file that cannot be read has not."""
     import pyarrow as pa

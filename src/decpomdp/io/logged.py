@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decpomdp.core import Agent, Episodes, InputError
 from decpomdp.io.episode_stages import stages_of_episodes
 from decpomdp.io.files import FilePath, path_of
-from decpomdp.io.kinds import KINDS, kind_of
+from decpomdp.io.kinds import KINDS, is_damaged, kind_of
 from decpomdp.io.minari import read_minari
 from decpomdp.io.stages import Stage, made
 from decpomdp.io.table_stages import stages_of_table
@@ -37,8 +37,11 @@ def stages_of_logged(path: FilePath, given: Given = NOTHING) -> list[Stage]:
     kind, discount = kind_of(path) if given.kind is None else given.kind, given.discount
     if kind not in KINDS:
         raise InputError(f"kind of data: expected one of {', '.join(KINDS)}, got {kind!r}")
+    said = discount is not None or given.agents is not None or bool(given.columns)
+    if kind == "episodes" and given.kind is None and said and is_damaged(path_of(path)):
+        kind, discount = "long", 0.0 if discount is None else discount  # nobody can tell, but it was taken for a table
     if kind == "episodes":
-        if discount is not None or given.agents is not None or given.columns:
+        if said:
             raise InputError(f"{path_of(path)} says its own discount, agents and columns; expected none beside it")
         return stages_of_episodes(path)
     if discount is None:

@@ -22,8 +22,9 @@ WAIT = 5.0  # seconds until somebody has to write to a pipe
 CHANGED = "expected a file that stays as it is, got one that changed meanwhile"
 WIDTH = 16  # bytes of a cell and of what is made of it, on average
 LIKELY = 100  # times smaller than its content a file may be
-ENOUGH = 1 << 30  # bytes that any file may stand for
-FOOTER = 1 << 25  # bytes of the list of contents of a Parquet file; a megabyte is much
+ENOUGH = 1 << 29  # bytes that any file may stand for
+FOOTER = 1 << 24  # bytes of the list of contents of a Parquet file; a megabyte is much
+MANY = 100_000  # columns, or groups of rows, of a Parquet file
 
 
 def opened(path: str | os.PathLike[str]) -> BufferedReader:
@@ -74,7 +75,11 @@ def parquet(source: str, texts: Sequence[str] = ()) -> Iterator[Any]:
 
     check_file(source)
     _check_footer(source)
-    options = {"page_checksum_verification": True, "read_dictionary": list(texts)}
+    options = {
+        "page_checksum_verification": True,
+        "read_dictionary": list(texts),
+        "thrift_container_size_limit": MANY,  # room for that is made before there is any
+    }
     with pa.OSFile(source, "rb") as file:
         try:
             found = pq.ParquetFile(file, **options)
@@ -100,7 +105,14 @@ def most_of(source: str) -> int:
 
 
 def check_bytes(needed: int, source: str, got: str) -> None:
-    """Raise FormatError for what would not fit into half of the memory: the other half is for what is made of it."""
+    """Raise FormatError for what would not fit into half of the memory: the other half is for what is made of it.
+
+    Nor may a file stand for far more than its own bytes: it would take long for nothing.
+    """
     most = memory() // 2
+    if os.path.isfile(source) and needed > most_of(source):
+        size = os.path.getsize(source)
+        said = f"expected what a file of {size} bytes may stand for ({most_of(source)} bytes)"
+        raise FormatError(source, None, f"{said}, got {got} of {needed} bytes")
     if needed > most:
         raise FormatError(source, None, f"expected what fits into memory ({most} bytes), got {got} of {needed} bytes")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from decpomdp.core.errors import FormatError
 from decpomdp.io.opening import LIKELY, WIDTH, check_bytes
 from decpomdp.io.parquet_pages import Pages, pages_of
+from decpomdp.io.table_cells import is_list
 
 LARGE = 1 << 26  # bytes that any page may unpack to; a megabyte is usual
 
@@ -22,31 +23,38 @@ def check_columns(found: Any, columns: Sequence[str], source: str) -> dict[str, 
     OSError if a page is damaged.
     """
     pages = _pages(found, columns, source)
-    for name, parts in pages.items():
-        swollen = max((part.pages.swollen for part in parts), default=0)
-        if swollen > LARGE:
-            expected = f"pages that unpack to at most {LARGE} bytes, or {LIKELY} times their own"
-            raise FormatError(source, None, f"column {name[:80]}: expected {expected}, got one of {swollen}")
-    values = {name: sum(part.pages.values for part in parts) for name, parts in pages.items()}
-    _check_bytes(found, values, sum(part.pages.unpacked for parts in pages.values() for part in parts), source)
+    values = _check_parts(found, pages, source)
     for name, parts in pages.items():
         if not all(part.whole for part in parts):
             raise OSError(f"a damaged page in column {name[:80]}")
     return values
 
 
-def largest_page(found: Any, columns: Sequence[str], source: str) -> int:
-    """Bytes of the largest page of these columns: no text in them can be longer."""
-    return max((part.pages.largest for parts in _pages(found, columns, source).values() for part in parts), default=0)
-
-
 def whole_groups(found: Any, columns: Sequence[str], source: str) -> dict[str, list[bool]]:
-    """Column -> [group]: whether its pages in this group of rows are what they should be, by their headers."""
-    groups = range(found.num_row_groups)
-    return {
-        name: [all(part.whole for part in parts if part.group == group) for group in groups]
-        for name, parts in _pages(found, columns, source).items()
-    }
+    """Column -> [group]: whether its pages are what they should be, by their headers. Without those that do not fit."""
+    told: dict[str, list[bool]] = {}
+    for name, parts in _pages(found, columns, source).items():
+        try:
+            _check_parts(found, {name: parts}, source)
+        except FormatError:
+            continue
+        told[name] = [True] * found.num_row_groups
+        for part in parts:
+            told[name][part.group] &= part.whole
+    return told
+
+
+def check_read(table: Any, values: dict[str, int], source: str) -> None:
+    """Raise FormatError if columns of lists do not have the values that their pages hold: some were left out."""
+    import pyarrow.compute as pc
+
+    for name, count in values.items():
+        if is_list(table[name].type):
+            lengths = pc.fill_null(pc.list_value_length(table[name]), 1)
+            got = pc.sum(pc.max_element_wise(lengths, 1)).as_py() or 0
+            if got != count:
+                said = f"column {name[:80]}: expected as many lists as rows in every group of rows"
+                raise FormatError(source, None, f"{said}, got {count} values of which {got} belong to rows")
 
 
 def check_lists(values: dict[str, int], rows: int, source: str, most: int) -> None:
@@ -67,22 +75,39 @@ class _Part(NamedTuple):
 
 def _pages(found: Any, columns: Sequence[str], source: str) -> dict[str, list[_Part]]:
     """Column -> its parts, group of rows after group of rows. A list's numbers are a column of their own."""
-    known = frozenset(columns)
     leaves = [found.schema.column(place) for place in range(len(found.schema))]
-    owners = {place: owner for place, leaf in enumerate(leaves) if (owner := _owner(leaf.path, known)) is not None}
+    owners = [(place, name) for place, leaf in enumerate(leaves) for name in columns if _of(leaf.path, name)]
+    places = sorted({place for place, _ in owners})
     pages: dict[str, list[_Part]] = {name: [] for name in columns}
-    for number, group in enumerate(pages_of(source, list(owners))):
-        for (place, owner), part in zip(owners.items(), group.pages, strict=True):
-            lists = leaves[place].max_repetition_level > 0
+    for number, group in enumerate(pages_of(source, places)):
+        of_place = dict(zip(places, group.pages, strict=True))
+        for place, name in owners:
+            part, lists = of_place[place], leaves[place].max_repetition_level > 0
             fits = part.values >= group.rows if lists else part.values == group.rows
-            pages[owner].append(_Part(number, part, part.whole and fits))
+            pages[name].append(_Part(number, part, part.whole and fits))
     return pages
 
 
-def _owner(path: str, known: frozenset[str]) -> str | None:
-    """Which of these columns is read with what is at this path: one of that name, or whose part it is."""
-    ends = [place for place, letter in enumerate(path) if letter == "."]
-    return next((path[:end] for end in (*ends, len(path)) if path[:end] in known), None)
+def _of(path: str, name: str) -> bool:
+    """Whether what is at this path is a column, or a part of it."""
+    return path == name or path.startswith(f"{name}.")
+
+
+def _check_parts(found: Any, pages: dict[str, list[_Part]], source: str) -> dict[str, int]:
+    """Raise FormatError if they do not fit; else how many values each column has."""
+    for name, parts in pages.items():
+        swollen = max((part.pages.swollen for part in parts), default=0)
+        if swollen > LARGE:
+            expected = f"pages that unpack to at most {LARGE} bytes, or {LIKELY} times their own"
+            raise FormatError(source, None, f"column {name[:80]}: expected {expected}, got one of {swollen}")
+        if any(
+            part.pages.delta for part in parts
+        ):  # a few bytes of lengths stand for gigabytes, and only Arrow sees them
+            said = "expected texts in plain or dictionary encoding, got delta encoding (pyarrow can write it anew)"
+            raise FormatError(source, None, f"column {name[:80]}: {said}")
+    values = {name: sum(part.pages.values for part in parts) for name, parts in pages.items()}
+    _check_bytes(found, values, sum(part.pages.unpacked for parts in pages.values() for part in parts), source)
+    return values
 
 
 def _check_bytes(found: Any, values: dict[str, int], unpacked: int, source: str) -> None:

@@ -9,14 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.opening import most_of, parquet
-from decpomdp.io.parquet_bounds import largest_page
-from decpomdp.io.table_cells import is_text
-from decpomdp.io.table_pieces import Pieces
+from decpomdp.io.opening import parquet
+from decpomdp.io.table_cells import is_list, is_text
 
 UNKNOWN = "Not yet implemented"  # how Arrow says that it cannot do something
-PIECE = 1 << 26  # bytes of texts that are held at most before they are numbered
-ROWS = 1 << 16  # and rows
 
 
 def is_plain(kind: Any) -> bool:
@@ -27,13 +23,6 @@ def is_plain(kind: Any) -> bool:
         kind = kind.value_type
     of_width = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     return of_width or is_text(kind) or types.is_null(kind)
-
-
-def is_list(kind: Any) -> bool:
-    """Whether an Arrow type is one of lists."""
-    from pyarrow import types
-
-    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
 def is_list_of_plain(kind: Any) -> bool:
@@ -70,32 +59,5 @@ def check_beside(schema: Any, columns: Sequence[str], source: str) -> None:
 
 def read_plain(source: str, columns: Sequence[str], texts: Sequence[str], before: Any) -> Any:
     """The table of these columns, its texts numbered; None if the metadata of the file are not those of `before`."""
-    import pyarrow as pa
-
     with parquet(source, texts) as found:
-        if not found.metadata.equals(before):
-            return None
-        try:
-            return found.read(columns=list(columns))
-        except (pa.ArrowNotImplementedError, OSError) as error:
-            if UNKNOWN not in str(error):
-                raise
-    return _in_pieces(source, columns)
-
-
-def _in_pieces(source: str, columns: Sequence[str]) -> Any:
-    """The same of texts so encoded that Arrow cannot number them as it reads: numbered piece by piece.
-
-    Each may repeat the one before in no bytes at all, so a piece has no more rows than would fit if all were as long as
-    they can be, and all of them together are not much longer than the file.
-    """
-    pieces, size, most = Pieces(source), 0, most_of(source)
-    with parquet(source) as found:
-        schema = found.schema_arrow
-        rows = PIECE // max(1, largest_page(found, columns, source))
-        for piece in found.iter_batches(min(max(1, rows), ROWS), columns=list(columns)):
-            size += piece.nbytes
-            if size > most:
-                raise FormatError(source, None, f"expected columns of at most {most} bytes when written out, got more")
-            pieces.add(piece)
-    return pieces.table() if pieces.rows else schema.empty_table().select(list(columns))
+        return found.read(columns=list(columns)) if found.metadata.equals(before) else None

@@ -7,8 +7,8 @@ unpack to two gigabytes: so the pages themselves are asked. Arrow's own footer i
 process where a hostile one is wrong about a column.
 
 What no writer writes is damage here, since Arrow may understand it otherwise: rows that do not add up, columns that lie
-over each other, pages of no values, other pages than a dictionary and then data, and values that are not as many as the
-footer says. So the time that it takes grows with the file, and what was counted is what is read.
+over each other, other pages than a dictionary and then data, and values that are not as many as the footer says. So the
+time that it takes grows with the file, and what was counted is what is read.
 Reference: Apache Parquet, parquet.thrift.
 """
 
@@ -22,8 +22,11 @@ from decpomdp.io.thrift import INT, LONG, BrokenError, Found, Reader, ShortError
 
 CHUNK = {5: LONG, 7: LONG, 9: LONG, 11: LONG}  # values, bytes, places of the first page and of the dictionary
 FOOTER: Wanted = {3: LONG, 4: [{1: [{3: CHUNK}], 3: LONG}]}  # rows of the file; columns and rows of its groups
-HEADER: Wanted = {1: INT, 2: INT, 3: INT, 5: {1: INT}, 7: {1: INT}, 8: {1: INT}}  # kind, bytes, values by kind
+# kind, bytes unpacked and packed; values and encoding by kind
+HEADER: Wanted = {1: INT, 2: INT, 3: INT, 5: {1: INT, 2: INT}, 7: {1: INT}, 8: {1: INT, 4: INT}}
 KINDS = {0: 5, 2: 7, 3: 8}  # of a page -> the field that says its values
+ENCODINGS = {5: 2, 8: 4}  # that field -> the one inside that says how values are written
+DELTA = (6, 7)  # of texts: by their lengths, or by what they share with the one before
 DICTIONARY = 2
 ENDING = 8  # bytes behind the footer
 LITTLE, MOST = 1 << 10, 1 << 24  # bytes of a page's header that are read first, and that Arrow reads at most
@@ -37,6 +40,7 @@ class Page(NamedTuple):
     unpacked: int  # bytes
     packed: int
     values: int  # nulls and empty lists count as one
+    delta: bool
 
 
 class Chunk(NamedTuple):
@@ -52,8 +56,8 @@ class Pages(NamedTuple):
 
     unpacked: int  # bytes of all
     values: int
-    largest: int  # bytes of the largest one
-    swollen: int  # and of the largest one that is packed unlikely well
+    swollen: int  # bytes of the largest one that is packed unlikely well
+    delta: bool  # whether texts are written by how they differ
     whole: bool  # False: one of them is damaged
 
 
@@ -107,18 +111,18 @@ def _check_apart(chunks: Sequence[Chunk]) -> None:
 
 
 def _pages(file: BinaryIO, chunk: Chunk) -> Pages:
-    unpacked, values, largest, swollen, at = 0, 0, 0, 0, chunk.first
+    unpacked, values, swollen, delta, at = 0, 0, 0, False, chunk.first
     try:
         while values < chunk.values:
             page, at = _page(file, at, chunk)
             unpacked += page.unpacked
             values += page.values if page.kind != DICTIONARY else 0
-            largest = max(largest, page.unpacked)
+            delta = delta or page.delta
             if page.unpacked > LIKELY * page.packed:
                 swollen = max(swollen, page.unpacked)
     except (BrokenError, OSError):
-        return Pages(unpacked, values, largest, swollen, whole=False)
-    return Pages(unpacked, values, largest, swollen, whole=values == chunk.values)
+        return Pages(unpacked, values, swollen, delta, whole=False)
+    return Pages(unpacked, values, swollen, delta, whole=values == chunk.values)
 
 
 def _page(file: BinaryIO, at: int, chunk: Chunk) -> tuple[Page, int]:
@@ -131,9 +135,10 @@ def _page(file: BinaryIO, at: int, chunk: Chunk) -> tuple[Page, int]:
     if kind == DICTIONARY and at != chunk.first:
         raise BrokenError("a dictionary behind what it is for")
     values = header[said[0]].get(1, -1)
-    if values < (kind != DICTIONARY) or at + reader.at + packed > chunk.end:
-        raise BrokenError("a page without values, or longer than its column")
-    return Page(kind, unpacked, packed, values), at + reader.at + packed
+    if values < 0 or at + reader.at + packed > chunk.end:
+        raise BrokenError("a page longer than its column")
+    delta = header[said[0]].get(ENCODINGS.get(said[0], 0)) in DELTA
+    return Page(kind, max(unpacked, packed), packed, values, delta), at + reader.at + packed
 
 
 def _header(file: BinaryIO, at: int, end: int) -> tuple[Reader, Found]:

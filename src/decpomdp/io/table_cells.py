@@ -23,6 +23,13 @@ def is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
 
 
+def is_list(kind: Any) -> bool:
+    """Whether an Arrow type is one of lists."""
+    from pyarrow import types
+
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
 def numbered(column: Any) -> Cells:
     """The texts of an Arrow array."""
     texts, codes = distinct(column)

@@ -6,11 +6,10 @@ fit is refused as soon as that is seen, however small it is packed.
 """
 
 import csv
-from codecs import getincrementaldecoder
+from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Iterator
 from functools import partial
 from io import TextIOWrapper
-from itertools import chain
 from typing import Any
 
 from decpomdp.core import FormatError
@@ -21,7 +20,6 @@ LONGEST = 1 << 23  # bytes of a row
 HEADER = 1 << 20  # letters of the first row
 STRADDLES = "straddl"  # how Arrow says that a row is longer than a block
 EMPTY = "Empty CSV"  # and that nothing follows the header
-END = "\x1aend of the table\x1a"
 OPEN = "(a quotation mark that is not closed?)"
 
 
@@ -88,26 +86,28 @@ def texts_of(source: str, names: list[str]) -> Any:
     if not pieces.rows:
         raise FormatError(source, None, "expected at least one row, got none")
     if quoted:
-        _refuse_open_end(source)
+        _refuse_odd_quotes(source)
     return pieces.table()
 
 
-def _refuse_open_end(source: str) -> None:
-    """Raise FormatError if the last quotation mark is not closed: Arrow takes all that follows for a part of the cell.
+def _refuse_odd_quotes(source: str) -> None:
+    """Raise FormatError for a quotation mark that is not closed, or closed in the middle of a cell.
 
-    A row of our own is put behind the others, and has to come out as it went in.
+    Arrow minds neither, and takes all that is between two such marks, line ends too, for a part of one cell.
     """
-    before, rows, last = csv.field_size_limit(4 * LONGEST), 0, [""]
+    before, rows = csv.field_size_limit(4 * LONGEST), 0
     try:
         # one letter per byte: commas and quotation marks are where they are, whatever the encoding
         with unpacked(source) as file, TextIOWrapper(file, encoding="latin-1", newline="") as text:
-            for last in csv.reader(chain(text, [END])):
-                rows += bool(last)  # empty lines are no rows
+            if file.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+                text.read(len(BOM_UTF8))
+            for row in csv.reader(text, strict=True):
+                rows += bool(row)  # empty lines are no rows
+    except csv.Error as error:
+        said = "expected quotation marks around whole cells, the last one closed"
+        raise FormatError(source, None, f"row {rows - 1}: {said}, got another ({error})") from None
     finally:
         csv.field_size_limit(before)
-    if last != [END]:
-        expected = "a closing quotation mark, got the end of the file"
-        raise FormatError(source, None, f"row {rows - 2}: expected {expected}")  # the header is no row
 
 
 def _refuse_other_encoding(source: str) -> None:

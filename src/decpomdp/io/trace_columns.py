@@ -12,13 +12,13 @@ import numpy as np
 
 from decpomdp.core.errors import FormatError
 from decpomdp.io.opening import CHANGED, check_bytes, parquet
-from decpomdp.io.parquet_bounds import check_columns
+from decpomdp.io.parquet_bounds import check_columns, check_read
 from decpomdp.io.parquet_columns import is_list_of_plain, is_plain, read_plain, texts_in
 from decpomdp.io.table_cells import is_text, numbered
 
 MOST_ROWS, MOST_COLUMNS = 10_000_000, 1000
 MOST_VALUES = 100_000_000  # of all columns, those in lists too: a long fit has one per sweep and step
-OBJECT = 40  # bytes of one value in a list of Python's
+OBJECT = 64  # bytes of one value in a list of Python's
 
 
 def trace_columns(source: str) -> dict[str, list[Any]]:
@@ -27,11 +27,13 @@ def trace_columns(source: str) -> dict[str, list[Any]]:
         schema, before = found.schema_arrow, found.metadata
         names: list[str] = schema.names
         _check_types(schema, source)
-        _check_values(found.metadata.num_rows, check_columns(found, names, source), source)
+        held = check_columns(found, names, source)
+        _check_values(found.metadata.num_rows, held, source)
     table = read_plain(source, names, texts_in(schema, names), before)
     if table is None:
         raise FormatError(source, None, CHANGED)
     table.validate(full=True)
+    check_read(table, held, source)
     return {name: _values(table[name]) for name in names}
 
 
