@@ -11,15 +11,21 @@ import pytest
 from engines.processes import Processes
 
 import decpomdp as dp
+from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.cluster import Cluster, Lost, same
 from decpomdp.engines.connection import EngineError
 from decpomdp.experiments.cells import Cell, result_of
 from decpomdp.experiments.crew import run_cells
 from decpomdp.filtering.shards import dealt
+from decpomdp.interaction.sbpr import sbpr
+from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.learners import learn_from_episodes
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 SMALL = dp.LearnSettings(truncation=4, sweeps=2)
+LITTLE = SbprSettings(
+    crowd_batch=3000, crowd_pause=1, tests=2500, random_episodes=2500, generations=1, elites=1, lengths=(3,)
+)
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +169,27 @@ def test_a_simulator_of_ones_own(processes):
         assert dp.simulate(Coins(), episodes=2500, horizon=9, seed=4, engine=cluster) == wanted
         with pytest.raises(EngineError, match="simulator coins: expected what can be sent to the workers"):
             dp.simulate(Coins(threading.Lock()), episodes=10, engine=cluster)
+
+
+@pytest.mark.parametrize(("problem", "iterations"), [(Coins(), 2), (Traffic(3), 2)])
+def test_batches_of_the_papers_loop(processes, problem, iterations):
+    """Workers play, also when one of them is killed; the team is learned from the same episodes."""
+    wanted = everything(sbpr(problem, iterations=iterations, seed=2, settings=LITTLE, threads=1))
+    assert everything(sbpr(problem, iterations=iterations, seed=3, settings=LITTLE)) != wanted
+    address, killed = processes.exactly(2), []
+
+    def watch(row):
+        if row["iteration"] == 1 and not killed:
+            killed.append(processes.workers[0])
+            processes.kill(killed[0])
+
+    with Cluster(address) as cluster:
+        found = sbpr(problem, iterations=iterations, seed=2, settings=LITTLE, watch=watch, engine=cluster)
+        assert everything(found) == wanted
+        assert cluster.share(f"simulator {problem.name}", problem) is cluster.share(
+            f"simulator {problem.name}", problem
+        )
+    assert killed
 
 
 def test_nobody_there(monkeypatch):

@@ -78,13 +78,28 @@ def test_workers_that_the_command_starts(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_the_papers_loop_plays_on_workers(tmp_path):
+    """Begun on threads, killed after its first checkpoint, and continued on a cluster: the same team."""
+    given = ["learn", "traffic:3", "--iterations", "3", "--seed", "2", "--quiet", "--out"]
+    assert code_of([*given, str(tmp_path / "here")]) == 0
+    there = tmp_path / "there"
+    command = [sys.executable, "-m", "decpomdp", *given, str(there), "--checkpoint-every", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    until(lambda: any((there / name).exists() for name in NAMES) or process.poll() is not None)
+    process.kill()
+    process.wait()
+    assert not (there / "run.json").exists()
+    assert code_of(["learn", "--resume", str(there), "--engine", "dask", "--quiet"]) == 0
+    assert (there / "team.json").read_bytes() == (tmp_path / "here/team.json").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
         (["simulate", "broadcast", "--scheduler", "tcp://x:1"], "--scheduler belongs to --engine dask"),
         (["simulate", "broadcast", "--engine", "mpi"], "--engine: expected one of threads, dask, got 'mpi'"),
         (["simulate", "broadcast", "--engine", "dask", "--scheduler", "x"], "expected the address of a Dask scheduler"),
-        (["learn", "broadcast", "--out", "run", "--engine", "dask"], "--engine does not belong to learning by playing"),
+        (["learn", "broadcast", "--out", "run", "--engine", "dask"], "--engine does not belong to the method search"),
         (
             ["benchmark", "--out", "t", "--jobs", "2", "--engine", "dask", "--scheduler", "tcp://x:1"],
             "--jobs does not belong to --scheduler",

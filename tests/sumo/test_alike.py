@@ -46,7 +46,7 @@ class Echo:
 class AlikeEcho(Echo):
     """The same, and it says what is every agent's own."""
 
-    def play_own(self, players, episodes, horizon, seed, threads=None):
+    def play_own(self, players, episodes, horizon, seed, first=0, threads=None):
         paths = play_batch(self, players, episodes, horizon, seed).paths
 
         def own(table):

@@ -149,18 +149,22 @@ def learn(
             given = runs.given(reading), runs.given(settings), {**shared, "engine": cluster}
             result = _from_episodes(source, place, discount, *given, quiet)
     else:
-        elsewhere = {"engine": None if engine_name == engine.THREADS else engine_name, "scheduler": scheduler}
-        runs.refuse({**reading, **settings, **elsewhere}, "learning by playing")
-        result = _by_playing(source, place, discount, {**runs.given(playing), **shared}, quiet)
+        runs.refuse({**reading, **settings}, "learning by playing")
+        where = engine_name, scheduler
+        result = _by_playing(source, place, discount, {**runs.given(playing), **shared}, where, quiet)
     words.tell(result, as_json, _lines(result))
 
 
-def _refuse_other_methods(method: str, iterations: int | None, behaviour: str | None) -> None:
+def _refuse_other_methods(
+    method: str, iterations: int | None, behaviour: str | None, where: tuple[str, str | None]
+) -> None:
     """What belongs to other ways of playing."""
     if method == "search":
         runs.refuse({"iterations": iterations}, "the method search")
     if method != "sbpr":
-        runs.refuse({"behaviour": behaviour}, f"the method {method}")
+        name, scheduler = where
+        elsewhere = {"engine": None if name == engine.THREADS else name, "scheduler": scheduler}
+        runs.refuse({"behaviour": behaviour, **elsewhere}, f"the method {method}")
 
 
 def _from_episodes(
@@ -210,7 +214,12 @@ def _from_episodes(
 
 
 def _by_playing(
-    source: str, place: runs.Place, discount: float | None, options: dict[str, Any], quiet: bool
+    source: str,
+    place: runs.Place,
+    discount: float | None,
+    options: dict[str, Any],
+    where: tuple[str, str | None],
+    quiet: bool,
 ) -> dict[str, Any]:
     from decpomdp.core import InputError
     from decpomdp.domains.load import load
@@ -222,17 +231,19 @@ def _by_playing(
     if model.discount >= 1:
         raise InputError(f"discount: expected less than 1 (in Python: 1 with a horizon), got {model.discount:g}")
     options = {**options, "method": options.get("method") or method_for(model)}
-    _refuse_other_methods(options["method"], options.get("iterations"), options.get("behaviour"))
+    _refuse_other_methods(options["method"], options.get("iterations"), options.get("behaviour"), where)
     if "behaviour" in options:
         options = {**options, "behaviour": team_for(options["behaviour"], model)}
     known = {"source": source, "problem": model.name, "discount": model.discount}
-    return runs.kept(
-        place,
-        (PLAYING, quiet),
-        {**known, "method": options["method"], "seed": options["seed"]},
-        lambda watch, keeper: learn_front(model, watch=watch, keeper=keeper, **options),
-        lambda fit: _judged(model, fit, options["seed"], options["threads"], quiet),
-    )
+    with engine.opened(*where, options["threads"]) as cluster:
+        given = {**options, "engine": cluster} if cluster is not None else options
+        return runs.kept(
+            place,
+            (PLAYING, quiet),
+            {**known, "method": options["method"], "seed": options["seed"]},
+            lambda watch, keeper: learn_front(model, watch=watch, keeper=keeper, **given),
+            lambda fit: _judged(model, fit, options["seed"], options["threads"], quiet),
+        )
 
 
 def _judged(

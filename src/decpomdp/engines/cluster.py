@@ -56,6 +56,7 @@ class Cluster:
         self.places = sum(told["threads"] for told in about.values())  # pieces of work at the same time
         self.memory = min(told["memory"] or math.inf for told in about.values())  # bytes that the smallest may use
         self._missed = math.inf  # when there was no worker left
+        self._shared: dict[str, tuple[Any, Any]] = {}  # name -> what was shared last under it, and where it is
 
     @property
     def room(self) -> int:
@@ -77,15 +78,23 @@ class Cluster:
             return self.client.submit(work, *arguments, pure=False)
 
     def share(self, name: str, value: Any) -> Any:
-        """A value that several pieces of work need; `name` is for people, if it cannot travel."""
+        """A value that several pieces of work need; `name` is for people, if it cannot travel.
+
+        The same object shared again under its name is not sent again.
+        """
         from distributed.protocol.pickle import dumps
+
+        before, there = self._shared.get(name, (None, None))
+        if there is not None and before is value:
+            return there
 
         try:
             dumps(value)
         except Exception as error:
             why = " ".join(str(error).split())
             raise EngineError(f"{name}: expected what can be sent to the workers of a cluster ({why})") from None
-        return self.submit(same, value)
+        self._shared[name] = value, self.submit(same, value)
+        return self._shared[name][1]
 
     def results(self, asked: Sequence[Any]) -> list[Any]:
         """What was asked for, in that order; the first error of the work raised."""

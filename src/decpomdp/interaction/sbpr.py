@@ -22,6 +22,7 @@ from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
 from decpomdp.core.fit import Row, Watch, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.minimal import minimised
+from decpomdp.engines.cluster import Cluster
 from decpomdp.engines.threads import serial_products
 from decpomdp.interaction.sbpr_crowd_scale import affordable
 from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
@@ -49,17 +50,18 @@ def sbpr(
     prior: Prior | None = None,
     settings: SbprSettings | None = None,
     keeper: Keeper = UNKEPT,
+    engine: Cluster | None = None,
 ) -> BayesFit:
     """Learn a team by the paper's loop, until it has converged or one of the limits is reached.
 
     `iterations`: batches learned from, at most. `behaviour`: a team that plays the first episodes, instead of chance.
     `horizon`: length of the episodes, chosen from the discount when not given. An interrupt (Ctrl-C) returns the best
     team so far: the one with the highest mean return in test episodes. `keeper` is offered the state before every
-    iteration, and gives back the one to go on from.
+    iteration, and gives back the one to go on from. `engine`: a cluster whose workers play; the result is the same.
     """
     if iterations is not None and iterations < 1:
         raise InputError(f"iterations: expected a whole number of at least 1, got {iterations}")
-    ground = Ground(problem, time_limit, steps, seed, threads)
+    ground = Ground(problem, time_limit, steps, seed, threads, engine)
     if behaviour is not None:
         behaviour.check_fits(ground.simulator)
     believed, chosen = prior or StickBreaking(), settings or SbprSettings()

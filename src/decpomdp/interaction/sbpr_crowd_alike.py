@@ -10,7 +10,7 @@ team's own reward.
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
-from decpomdp.core import Episodes, Team
+from decpomdp.core import Episodes, Team, concatenate
 from decpomdp.interaction.sbpr_crowd import CrowdWindow, Learnt
 from decpomdp.interaction.sbpr_play import Ground
 from decpomdp.kernels.rollout import Players
@@ -22,9 +22,9 @@ class Alike(Protocol):
     """A simulator whose agents are alike."""
 
     def play_own(
-        self, players: Players, episodes: int, horizon: int, seed: int, threads: int | None = None
+        self, players: Players, episodes: int, horizon: int, seed: int, first: int = 0, threads: int | None = None
     ) -> Episodes:
-        """Every agent's part of every episode as an episode of the first agent, with rewards of its own."""
+        """Every agent's part of episodes first, first + 1, ... as an episode of the first, rewarded with its own."""
         ...
 
 
@@ -39,9 +39,21 @@ def play_own(ground: Ground, team: Team, episodes: int, horizon: int) -> Episode
     simulator = ground.simulator
     assert isinstance(simulator, Alike)  # noqa: S101 - `shares` has looked
     ground.check(episodes * horizon)
-    played = simulator.play_own(players_of(team), episodes, horizon, ground.seed(), ground.threads)
+    seed, engine = ground.seed(), ground.engine
+    if engine is None:
+        played = simulator.play_own(players_of(team), episodes, horizon, seed, threads=ground.threads)
+    else:
+        shared = engine.share(f"simulator {simulator.name}", simulator), engine.share("team", team)
+        size = getattr(simulator, "piece", 1)
+        pieces = ((first, min(size, episodes - first)) for first in range(0, episodes, size))
+        played = concatenate(list(engine.in_order(_elsewhere, ((*shared, *piece, horizon, seed) for piece in pieces))))
     ground.steps += played.steps // len(team.agents)
     return played
+
+
+def _elsewhere(simulator: Alike, team: Team, first: int, episodes: int, horizon: int, seed: int) -> Episodes:
+    """On a worker of a cluster."""
+    return simulator.play_own(players_of(team), episodes, horizon, seed, first, threads=1)
 
 
 def learn_own(window: CrowdWindow, team: Team) -> Learnt:

@@ -7,7 +7,7 @@ the pieces that were played; a batch that does is dropped.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
+from decpomdp.engines.cluster import Cluster
 from decpomdp.interaction.arena import check_rewards
 from decpomdp.rollouts import as_simulator, stream
 
@@ -49,13 +50,15 @@ class Ground:
         steps: int | None,
         seed: int,
         threads: int | None,
+        engine: Cluster | None = None,
     ) -> None:
         for name, value, least in (("time_limit", time_limit, 0), ("steps", steps, 1)):
             if value is not None and not value >= least:
                 raise InputError(f"{name}: expected a number of at least {least}, got {value}")
         self.simulator = as_simulator(problem)
         self.began = monotonic()
-        self.time_limit, self.limit, self.threads = time_limit, steps, threads
+        self.time_limit, self.limit = time_limit, steps
+        self.threads, self.engine = threads, engine  # who plays: threads of this machine, or the workers of a cluster
         self.rng = np.random.default_rng(seed)
         self.steps = 0
         self.shown = self.simulator.reset(1, seed) is not None
@@ -119,13 +122,17 @@ class Ground:
         self.check(episodes * horizon)
         key = self.seed() if seed is None else seed
         parts, count = list[Episodes](), 0
-        for part in stream(self.simulator, team, episodes, horizon, key, self.threads):
+        for part in self.stream(team, episodes, horizon, key):
             parts.append(part)
             self.counted(part)
             count += part.count
             if count < episodes:
                 self.check()
         return concatenate(parts)
+
+    def stream(self, team: Team, episodes: int, horizon: int, seed: int) -> Iterator[Episodes]:
+        """Episodes of `team`, piece by piece, whatever the limits; the same wherever they are played."""
+        return stream(self.simulator, team, episodes, horizon, seed, self.threads, engine=self.engine)
 
     def counted(self, part: Episodes) -> None:
         """Count the steps of episodes that were played, and look at their rewards."""
@@ -181,7 +188,7 @@ def contested(ground: Ground, teams: Sequence[Team], episodes: int, horizon: int
     limit = np.inf if ground.time_limit is None else ground.time_limit
     until = ground.seconds() + max(GRACE * limit, min(ground.left(), TESTING * limit))
     returns: list[list[Floats]] = [[] for _ in teams]
-    playing = [stream(ground.simulator, team, episodes, horizon, seed, ground.threads) for team in teams]
+    playing = [ground.stream(team, episodes, horizon, seed) for team in teams]
     for parts in zip(*playing, strict=True):
         for own, part in zip(returns, parts, strict=True):
             ground.counted(part)

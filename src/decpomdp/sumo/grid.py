@@ -12,7 +12,7 @@ the same whichever process plays them, and however many there are.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,13 +144,13 @@ class SumoGrid:
         return self.play_seeds(players, seeds, horizon, behaviour, threads).paths
 
     def play_own(
-        self, players: Players, episodes: int, horizon: int, seed: int, threads: int | None = None
+        self, players: Players, episodes: int, horizon: int, seed: int, first: int = 0, threads: int | None = None
     ) -> Episodes:
         """The same episodes as `play`, every light's part of them as an episode of one agent, for what lights share.
 
         The rewards are a light's own: minus the vehicles on their way to it (see `pooling`).
         """
-        seeds = [episode_seed(seed, k) for k in range(episodes)]
+        seeds = [episode_seed(seed, first + k) for k in range(episodes)]
         played = self.play_seeds(players, seeds, horizon, behaviour=True, threads=threads)
         return replace(pooled(self.agents, played, self.discount), name=self.name, facts=self.facts)
 
@@ -185,7 +185,7 @@ class SumoGrid:
         try:
             return room._replace(measures=_run(episode, len(seeds), count, taken))
         finally:
-            self._idle += taken
+            self._idle.extend(taken)
 
     def policies(self) -> dict[str, Team]:
         """The policies that need no learning, by name."""
@@ -212,13 +212,20 @@ class SumoGrid:
             player.close()
         self._idle = []
 
+    def __reduce__(self) -> tuple[type["SumoGrid"], tuple[Any, ...]]:
+        """A copy, on another machine for example, has processes of its own."""
+        return type(self), (self.side, self.discount, self.reading, self.rate, self.workers)
+
     def _taken(self) -> Player:
-        if self._idle:
-            return self._idle.pop()
+        try:
+            return self._idle.pop()  # in one step: threads of a cluster's worker share the grid
+        except IndexError:
+            pass
         return SimulationProcess(self.side, self.rate) if self.workers else Simulation(self.side, self.rate)
 
     def _release(self) -> None:
-        self._idle, self._batch = self._idle + self._batch, []
+        while self._batch:
+            self._idle.append(self._batch.pop())
 
     def _together(self, work: Callable[[int], Shown]) -> list[Shown]:
         return _run(work, len(self._batch), max(1, self.workers), self._batch)

@@ -103,9 +103,10 @@ LONGER = {  # symbols that say: the queue before red is longer
 def reading_of(given: str | Reading) -> Reading:
     """By name, or itself."""
     if isinstance(given, Reading):
-        if given.name in READINGS and given is not READINGS[given.name]:
+        known = READINGS.get(given.name, given)
+        if given != known:
             raise InputError(f"reading: expected a name of its own, got {given.name!r}, which is a built-in reading")
-        return given
+        return known
     if not isinstance(given, str) or given not in READINGS:
         raise InputError(
             f"reading: expected one of {', '.join(READINGS)}, or a Reading, got {kind_of(given)}; one of your own "
