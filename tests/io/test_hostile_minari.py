@@ -9,87 +9,19 @@ import h5py
 import minari
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from gymnasium import spaces
-from minari.data_collector.episode_buffer import EpisodeBuffer
 
 import decpomdp as dp
 from decpomdp.core import FormatError
 from decpomdp.io.minari import read_minari
 
 from .limited import limited
+from .made_minari import COLUMNS, FLAT, WARNINGS, replaced
 
 READ = "dp.read_minari(path, 0.9)"
 MANY = 20_000_000
-FLAT = ("rewards", "terminations", "truncations")
-COLUMNS = ("observations", "actions", *FLAT)
-TWO = spaces.Discrete(2)
-ABOUT = {"author": "a", "author_email": "a@b.c", "code_permalink": "c", "algorithm_name": "random", "description": "d"}
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*(eval_env|env_spec).*:UserWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
-
-class Made:
-    """A dataset of one episode of two steps, to be spoilt."""
-
-    def __init__(self, root, form, seen=TWO, observations=(0, 1, 0), infos=None):
-        self.path, self.form = root / f"{form}-v0", form
-        ends = {"terminations": [False, True], "truncations": [False, False]}
-        seen_values = observations if isinstance(observations, dict) else list(observations)
-        buffer = EpisodeBuffer(observations=seen_values, actions=[0, 1], rewards=[1.0, 2.0], infos=infos, **ends)
-        minari.create_dataset_from_buffers(
-            f"{form}-v0", [buffer], observation_space=seen, action_space=TWO, data_format=form, **ABOUT
-        )
-        self.about, self.hdf5 = self.path / "data/metadata.json", self.path / "data/main_data.hdf5"
-        self.part = self.path / f"data/0/part-0.{form}"
-
-    def tell(self, **changed):
-        """Change what the metadata say."""
-        self.about.write_text(json.dumps({**json.loads(self.about.read_text()), **changed}))
-
-    def tables(self):
-        """What a file of the episode holds, to be written otherwise."""
-        table = pq.read_table(self.part) if self.form == "parquet" else pa.ipc.open_file(self.part).read_all()
-        return {name: table.column(name).combine_chunks() for name in COLUMNS}
-
-    def write(self, columns, **options):
-        """An Arrow or Parquet file of these columns."""
-        table = columns if isinstance(columns, pa.Table) else pa.table(columns)
-        if self.form == "parquet":
-            pq.write_table(table, self.part, **options)
-            return
-        with pa.ipc.new_file(self.part, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as file:
-            file.write_table(table)
-
-    def refusal(self):
-        with pytest.raises(FormatError) as caught:
-            read_minari(self.path, 0.9)
-        said = str(caught.value).removeprefix(str(self.path))
-        assert "\n" not in said
-        assert len(said) < 500
-        return said
-
-
-@pytest.fixture
-def make(tmp_path, monkeypatch):
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "sets"))
-    return lambda form, *values, **options: Made(tmp_path / "sets", form, *values, **options)
-
-
-@pytest.fixture
-def made(make):
-    return make("hdf5")
-
-
-def replaced(made, name, **how):
-    """One dataset of the episode made anew."""
-    with h5py.File(made.hdf5, "a") as file:
-        del file[f"episode_0/{name}"]
-        file["episode_0"].create_dataset(name, **how)
+pytestmark = WARNINGS
 
 
 def soon(path):

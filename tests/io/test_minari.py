@@ -175,10 +175,6 @@ def test_damaged_folders_are_refused(root, tmp_path):
 
 def test_without_minari_the_user_is_told_what_to_install(root, monkeypatch):
     team_dataset(TWO, DONE, SEEN, TAKEN)
-    monkeypatch.setitem(sys.modules, "minari.dataset.minari_storage", None)
-    with pytest.raises(InputError, match=r"pip install decpomdp\[data\]"):
-        read_minari(root / "team-v0", 0.9)
-    monkeypatch.undo()
-    monkeypatch.setitem(sys.modules, "minari.dataset._storages.arrow_storage", None)
+    monkeypatch.setitem(sys.modules, "minari.serialization", None)
     with pytest.raises(InputError, match=r"pip install decpomdp\[data\]"):
         read_minari(root / "team-v0", 0.9)

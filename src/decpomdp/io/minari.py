@@ -22,6 +22,7 @@ from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.minari_files import SPACES, Announced, about_of, announced, name_of, reader
 from decpomdp.io.minari_spaces import check_space, labels_of, symbols_of
 
+EXACT = 2**53  # beyond, a float64 does not hold every whole number
 MOST_LABELS = 2**21  # of all agents together
 
 
@@ -70,7 +71,7 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
     source = path_of(path)
     folder, about = about_of(source)
     told, called = announced(about, source), name_of(about, source)
-    spaces = _spaces(source, folder, about)
+    spaces = _spaces(source, about)
     players = _players(*spaces, source)
     parts = list(_parts(folder, told, spaces, players, source))
     steps = sum(len(part.rewards) for part in parts)
@@ -97,19 +98,21 @@ class _Part(NamedTuple):
     terminated: bool
 
 
-def _spaces(source: str, folder: Path, about: dict[str, Any]) -> tuple[Any, Any]:
-    """Those of observations and actions, as Minari makes them; it does not open the data for that."""
+def _spaces(source: str, about: dict[str, Any]) -> tuple[Any, Any]:
+    """Those of observations and actions, as Minari makes them.
+
+    Of the texts that were checked: Minari's own reader would open metadata.json again, and run what it names if it
+    has changed since and has no spaces any more.
+    """
     try:
         for key in SPACES:
             check_space(key, about[key])
-        from minari.dataset.minari_storage import MinariStorage
+        from minari.serialization import deserialize_space
 
-        storage = MinariStorage.read(folder)
-        return storage.observation_space, storage.action_space
+        seen, taken = (deserialize_space(about[key]) for key in SPACES)
+        return seen, taken
     except ImportError as error:
-        raise InputError(
-            f"{source}: reading Minari datasets needs more packages ({words(error)}): pip install decpomdp[data]"
-        ) from None
+        raise _lack(source, error) from None
     except InputError as error:
         raise FormatError(source, None, f"metadata.json: {words(error)}") from None
     except Exception as error:  # whatever a damaged folder makes of a library that trusts its own files
@@ -129,8 +132,15 @@ def _parts(
                 yield part
     except FormatError as error:
         raise error if error.path == source else _refusal(source, error) from None
+    except ImportError as error:
+        raise _lack(source, error) from None
     except Exception as error:  # of whichever library reads the files
         raise _refusal(source, error) from None
+
+
+def _lack(source: str, error: ImportError) -> InputError:
+    said = f"reading Minari datasets needs more packages ({words(error)}): pip install decpomdp[data]"
+    return InputError(f"{source}: {said}")
 
 
 def _refusal(source: str, error: Exception) -> FormatError:
@@ -175,6 +185,25 @@ def _player(name: str, seen: Any, taken: Any, pick: Callable[[Any], Any], source
     return _Player(agent, seen, taken, pick)
 
 
+def _rewards(values: NDArray) -> NDArray[np.float64]:
+    """[t]: those of which float64 can hold all."""
+    if values.dtype.kind in "iu":
+        _refuse((values > EXACT) | (values < -EXACT), "reward", f"whole numbers up to {EXACT}", values)
+    return values.astype(np.float64)
+
+
+def _truths(key: str, values: NDArray) -> NDArray[np.bool_]:
+    """[t]: truth values, or the numbers 0 and 1."""
+    _refuse((values != 0) & (values != 1), key, "true or false", values)
+    return values.astype(bool)
+
+
+def _refuse(wrong: NDArray[np.bool_], what: str, expected: str, values: NDArray) -> None:
+    if wrong.any():
+        t = int(np.argmax(wrong))
+        raise InputError(f"t = {t}, {what}: expected {expected}, got {values[t]}")
+
+
 def _episode(recorded: dict[str, Any], k: int, players: list[_Player], source: str) -> _Part:
     """One episode as arrays, checked."""
     try:
@@ -186,8 +215,8 @@ def _episode(recorded: dict[str, Any], k: int, players: list[_Player], source: s
             symbols_of(player.taken, player.pick(recorded["actions"]), f"action of {player.agent.name}")
             for player in players
         ]
-        rewards = np.asarray(recorded["rewards"], np.float64).reshape(-1)
-        flags = [np.asarray(recorded[key], bool).reshape(-1) for key in ("terminations", "truncations")]
+        rewards = _rewards(np.asarray(recorded["rewards"]).reshape(-1))
+        flags = [_truths(key, np.asarray(recorded[key]).reshape(-1)) for key in ("terminations", "truncations")]
     except (InputError, KeyError, ValueError, TypeError, IndexError) as error:
         said = str(error) if isinstance(error, InputError) else f"cannot be read as its spaces say: {words(error)}"
         raise FormatError(source, None, words(InputError(f"episode {k}, {said}"))) from None

@@ -58,6 +58,8 @@ def _arrow(path: str, spaces: tuple[Any, Any], most: int) -> Any:
     schema, batches, rows = None, [], 0
     for message in pa.ipc.MessageReader.open_stream(file):
         if schema is None:
+            if message.type != "schema":  # Arrow checks what a message says it is, and reads it as what it is asked for
+                raise ValueError(f"expected the types of columns first, got a {message.type}")
             schema = pa.ipc.read_schema(message)
             _check_schema(schema, spaces)
             continue

@@ -89,6 +89,10 @@ def _numbers(group: Any, name: str, length: int, width: int) -> NDArray:
         raise ValueError(f"{found.name}: expected {length} rows of {width} numbers, got the shape {shape}")
     if found.id.get_storage_size() < found.nbytes:
         raise ValueError(f"{found.name}: expected {found.nbytes} bytes, got {found.id.get_storage_size()} written")
+    if found.chunks:  # those at the edge may be wider than the values: bytes do not tell whether all are there
+        needed = math.prod(-(-size // chunk) for size, chunk in zip(shape, found.chunks, strict=True))
+        if found.id.get_num_chunks() < needed:
+            raise ValueError(f"{found.name}: expected {needed} chunks, got {found.id.get_num_chunks()} written")
     return np.asarray(found[()])
 
 
