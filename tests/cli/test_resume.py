@@ -15,7 +15,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.io.checkpoints import NAMES
-from decpomdp.io.run_folder import BEGUN
+from decpomdp.io.run_folder import BEGUN, begin, locked
 
 COMMAND = [sys.executable, "-m", "decpomdp.cli.start"]
 OFTEN = ["--checkpoint-every", "0.05", "--quiet"]
@@ -241,10 +241,9 @@ def test_a_run_that_began_with_a_pipe_cannot_go_on(run, tmp_path):
     assert "x.dpomdp: the run began with a pipe, which cannot be compared" in err
 
 
-def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, monkeypatch):
-    """A run without a checkpoint begins again: interrupted at once, it has less than it had before."""
-
-    def interrupted_after(rows):
+@pytest.fixture
+def interrupted_after(monkeypatch):
+    def interrupted(rows):
         def shown(self, row):
             self.rows = getattr(self, "rows", 0) + ("working" not in row.values())  # a sign of life is not kept
             if self.rows == rows:
@@ -252,6 +251,60 @@ def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, monkeyp
 
         monkeypatch.setattr("decpomdp.cli.progress.Progress.__call__", shown)
 
+    return interrupted
+
+
+@pytest.mark.parametrize("rows", [2, 6, 9])
+def test_an_interrupt_after_a_kill_between_two_files(run, tmp_path, interrupted_after, rows):
+    """There is a team and no record of it: what has come as far is saved, and nothing worse."""
+    interrupted_after(6)
+    run("learn", "broadcast", "--out", "r", "--quiet", "--checkpoint-every", 1000)
+    (tmp_path / "r/run.json").unlink()
+    before = (tmp_path / "r/trace.parquet").read_bytes()
+    interrupted_after(rows)
+    code, _, err = run("learn", "--resume", "r", "--quiet")
+    assert "error: r" not in err
+    assert ("keeps the team that it had" in err) == (rows == 2)
+    assert code == (130 if rows == 2 else 0)
+    assert (tmp_path / "r/run.json").exists() == (rows > 2)
+    assert ((tmp_path / "r/trace.parquet").read_bytes() == before) == (rows == 2)
+
+
+def test_the_folder_of_the_command_need_not_be_there_any_more(run, tmp_path, monkeypatch):
+    """Unless the run needs a file that was in it. A number is no file, whatever files there are."""
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away/1").write_text("x")
+    monkeypatch.chdir(tmp_path / "away")
+    given = ["learn", "broadcast", "--steps", "3000", "--seed", "1", "--out", str(tmp_path / "r")]
+    (tmp_path / "r").mkdir()
+    begin(tmp_path / "r", given)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "away/1").unlink()
+    (tmp_path / "away").rmdir()
+    assert run("learn", "--resume", "r", "--quiet")[0] == 0
+    assert run("learn", *given[1:-1], "again", "--quiet")[0] == 0
+    assert (tmp_path / "r/team.json").read_bytes() == (tmp_path / "again/team.json").read_bytes()
+
+
+def test_a_run_at_work_makes_its_page_itself(run, tmp_path):
+    run("learn", "broadcast", "--steps", "3000", "--out", "r", "--quiet")
+    page = (tmp_path / "r/report.html").read_bytes()
+    with locked(tmp_path / "r"):
+        code, _, err = run("report", "r")
+        assert (code, err) == (2, "error: r: another process is writing to this run\n")
+        assert (tmp_path / "r/report.html").read_bytes() == page
+        assert run("report", "r", "--out", "elsewhere.html")[0] == 0
+    assert run("report", "r")[0] == 0
+
+
+def test_checkpoints_without_end_apart(run):
+    code, _, err = run("learn", "broadcast", "--steps", "3000", "--out", "r", "--checkpoint-every", "1e400")
+    assert code == 2
+    assert err == "error: --checkpoint-every: expected a number from 0 to 1e+09, got inf\n"
+
+
+def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, interrupted_after):
+    """A run without a checkpoint begins again: interrupted at once, it has less than it had before."""
     interrupted_after(6)
     run("learn", "broadcast", "--out", "r", "--quiet", "--checkpoint-every", 1000)
     told = {name: (tmp_path / "r" / name).read_bytes() for name in ("team.json", "run.json", "trace.parquet")}

@@ -1,6 +1,9 @@
-"""The work of cells: one that tells its result, and one that fills a folder of its own."""
+"""The work of cells: one that tells its result, one that fills a folder of its own, and some that are cut off."""
 
 import json
+import os
+import signal
+import time
 from pathlib import Path
 
 
@@ -13,3 +16,20 @@ def written(settings):
     (folder / "deep").mkdir(parents=True)
     (folder / "deep/more.txt").write_bytes(b"more")
     (folder / "run.json").write_text(json.dumps({"seed": settings["seed"]}))
+
+
+def slow(settings):
+    """Says which process it is, and takes its time."""
+    Path(settings["folder"], f"{settings['seed']}.pid").write_text(str(os.getpid()))
+    time.sleep(settings["seconds"])
+    return settings["seed"]
+
+
+def killed(settings):
+    """Ended from outside so many times before it comes to its end."""
+    notes = Path(settings["notes"])
+    with notes.open("a") as file:
+        file.write("begun\n")
+    if len(notes.read_text().splitlines()) <= settings["times"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"

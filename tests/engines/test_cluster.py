@@ -13,7 +13,7 @@ from engines.processes import Processes
 import decpomdp as dp
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.cluster import Cluster, Lost, same
-from decpomdp.engines.connection import EngineError
+from decpomdp.engines.connection import EngineError, versions
 from decpomdp.experiments.cells import Cell, result_of
 from decpomdp.experiments.crew import run_cells
 from decpomdp.filtering.shards import dealt
@@ -265,7 +265,7 @@ def test_what_is_no_address_is_refused_before_anybody_is_asked(monkeypatch, addr
 
 
 def test_other_versions_are_refused(processes, monkeypatch):
-    monkeypatch.setattr("decpomdp.engines.connection._version", lambda name: "7.7")
+    monkeypatch.setattr("decpomdp.engines.connection.versions", lambda: {**versions(), "decpomdp": "7.7"})
     with pytest.raises(EngineError, match=r"expected decpomdp 7.7, as it is here, got 0"):
         Cluster(processes.exactly(1))
 

@@ -28,6 +28,15 @@ def test_an_error_is_raised():
         threads.run(work, 5, 2)
 
 
+def test_no_room_for_another_thread_is_no_memory(monkeypatch):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(MemoryError, match="can't start new thread"):
+        threads.run(lambda piece: piece, 5, 3)  # a number that no other test has started
+
+
 def test_nothing_goes_on_after_an_error():
     going, over = threading.Event(), []
 

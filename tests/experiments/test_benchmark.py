@@ -223,15 +223,16 @@ def test_one_that_another_process_has_just_begun_is_left_alone(tmp_path, cell):
 
 def test_a_run_that_was_cut_off_here_is_finished_elsewhere(tmp_path, cell):
     """The files of a worker take the place of what was begun on this machine."""
-    from decpomdp.experiments.elsewhere import dismiss, keep_files, worked
+    from decpomdp.experiments.crew import Crew
+    from decpomdp.experiments.elsewhere import keep_files, worked
     from decpomdp.io.run_folder import begin
 
     out = tmp_path / "broadcast-search-0"
     begin(out, ["learn", "broadcast"])
     for name in ("run.json", "checkpoint-0.bin", ".decpomdp-0123456789abcdef.part"):
         (out / name).write_text("half")
-    _, files = worked(cell)
-    dismiss()
+    with Crew() as crew:
+        _, files = worked(cell, crew.one, str(tmp_path))
     keep_files(tmp_path / cell.place, files)
     assert finished(tmp_path, cell)
     assert sorted(path.name for path in out.iterdir()) == sorted(files)
@@ -314,7 +315,7 @@ def test_a_plan_with_more_in_it_is_another_plan(tmp_path, cell):
 )
 def test_a_strange_run_is_one_line(tmp_path, cell, content):
     (tmp_path / cell.place).write_text(content)
-    with pytest.raises(InputError, match="expected (a|what a run)"):
+    with pytest.raises(InputError, match=r"expected (a|what a run)"):
         list(lines_of(tmp_path, PLAN))
 
 

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,15 +14,16 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.io import run_folder
 from decpomdp.io.run_folder import (
     BEGUN,
+    BUSY,
     LOCK,
     begin,
     can_go_on,
     check_same,
     finish,
     locked,
+    mark,
     new_run,
     read_begun,
-    tidy,
     work_of,
 )
 
@@ -80,20 +83,44 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path):
         assert os.listdir(folder) == [LOCK]
 
 
-def test_only_what_a_kill_left_is_tidied(tmp_path):
+def test_a_folder_is_marked_unless_it_is_somebody_elses(tmp_path):
     part = tmp_path / ".decpomdp-0123.part"
     part.write_bytes(b"half")
     (tmp_path / "mine.txt").write_text("x")
-    tidy(tmp_path)
+    with pytest.raises(InputError, match="expected a new folder, got another"):
+        mark(tmp_path, "plan", b"a", "a new folder")
     assert part.exists()
     (tmp_path / "mine.txt").unlink()
     with locked(tmp_path):
         part.write_bytes(b"half")  # somebody is at work
         with pytest.raises(InputError, match="another process"):
-            tidy(tmp_path)
-    tidy(tmp_path)
-    tidy(tmp_path / "nowhere")
-    assert os.listdir(tmp_path) == []
+            mark(tmp_path, "plan", b"a", "a new folder")
+        assert part.exists()
+    mark(tmp_path, "plan", b"a", "a new folder")
+    mark(tmp_path, "plan", b"b", "a new folder")
+    assert os.listdir(tmp_path) == ["plan"]
+    assert (tmp_path / "plan").read_bytes() == b"a"
+    with pytest.raises(InputError, match="expected a new folder, got another"):
+        mark(tmp_path / "plan", "plan", b"a", "a new folder")
+
+
+def test_of_many_that_mark_a_folder_one_does(tmp_path):
+    """All at the same moment: refused are only those who came while another was at it."""
+
+    def tried(folder):
+        together.wait()
+        try:
+            mark(folder, "plan", b"whole", "a new folder")
+        except InputError as error:
+            return str(error).removeprefix(f"{folder}: ")
+        return (folder / "plan").read_bytes()
+
+    together = threading.Barrier(4)
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(50):
+            told = list(pool.map(tried, [tmp_path / str(number)] * 4))
+            assert b"whole" in told
+            assert set(told) <= {b"whole", BUSY}
 
 
 def test_what_can_go_on(tmp_path):

@@ -1,6 +1,5 @@
 """How long work shows itself: one line that changes in a terminal, a line now and then elsewhere."""
 
-import sys
 import time
 
 from decpomdp.cli import words
@@ -26,7 +25,7 @@ class Progress:
     def __init__(self, columns: dict[str, str], quiet: bool = False) -> None:
         self.columns = columns  # key -> format, e.g. "value": "value {:.3f}"
         self.quiet = quiet
-        self.live = sys.stderr.isatty()
+        self.live = words.watched()
         self.shown = 0.0
         self.width = 0
 

@@ -32,6 +32,7 @@ def report(
     """Make the page of a run, or one page that compares several: curves, controllers, replay."""
     from decpomdp.core import InputError
     from decpomdp.io.files import write_bytes
+    from decpomdp.io.run_folder import locked
     from decpomdp.io.runs import read_run
     from decpomdp.report.page import write_page
     from decpomdp.report.sources import shown
@@ -42,7 +43,12 @@ def report(
         raise InputError(f"--animate: expected a single run, got {len(runs)}")
     found = [shown(read_run(folder), problem) for folder in runs]
     moving = None if animate is None else _animation(found[0], animate)
-    page = write_page(found, out)
+    if out is None:
+        with locked(runs[0]):  # whoever is writing to this run makes its page himself
+            found = [shown(read_run(runs[0]), problem)]
+            page = write_page(found)
+    else:
+        page = write_page(found, out)
     for one in found:
         if one.missing:
             words.note(f"{one.run.folder}: without replay, for {one.missing}")

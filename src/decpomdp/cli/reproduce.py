@@ -1,6 +1,5 @@
 """`decpomdp reproduce`."""
 
-import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -61,7 +60,6 @@ def reproduce(
     try:
         here = engine.jobs_here(jobs, scheduler)
         with ExitStack() as stack, Shower() as tell, engine.opened(engine_name, scheduler, here) as cluster:
-            run_folder.tidy(out)
             reproduction.open_folder(out)
             stack.enter_context(run_folder.locked(out))
             if resumed is None:
@@ -88,7 +86,7 @@ class Shower:
     """Overall progress and the time that is left, on standard error; also while no cell ends."""
 
     def __init__(self, every: float = EVERY) -> None:
-        self.live, self.width = sys.stderr.isatty(), 0
+        self.live, self.width = words.watched(), 0
         self.every = LIVE if self.live else every
         self.progress: Progress | None = None
         self.came = self.shown = 0.0  # when the last progress came, and when a line was last shown

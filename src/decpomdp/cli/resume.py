@@ -69,7 +69,8 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     try:
         os.chdir(begun.folder)
     except (OSError, ValueError) as error:  # ValueError: no path at all
-        raise InputError(f"{begun.folder}: the run began in this folder: {words(error)}") from None
+        if begun.files:  # else nothing that it needs was there
+            raise InputError(f"{begun.folder}: the run began in this folder: {words(error)}") from None
     began = _without(begun.arguments, _replaced(beside))
     end = began.index("--") if "--" in began else len(began)  # what follows that are no options
     return [*began[:end], OPTION, str(folder), *beside, *began[end:]]

@@ -1,7 +1,6 @@
 """What the commands that fill a run folder share."""
 
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,7 +61,7 @@ def kept(
 
     columns, quiet = shown
     prepare()
-    with _opened(place) as (folder, keeper), RunLog(sys.argv[1:], folder / LOG) as log:
+    with _opened(place) as (folder, keeper), RunLog(resume.given.get(), folder / LOG) as log:
         fit, better = None, False
         with _saying_what_is_missing(folder), interrupts.until_saved():
             try:
@@ -90,25 +89,29 @@ def kept(
 
 def _got_as_far_before(place: Place, fit: "Fit") -> bool:
     """Whether a run that went on, and was interrupted again, had come as far before: what it had is as good then."""
-    from decpomdp.core import FormatError
-    from decpomdp.io.runs import read_run
+    from decpomdp.core import InputError
+    from decpomdp.io.runs import RUN, TEAM, TRACE, read_trace
+    from decpomdp.io.team import read_team
 
-    if place.resume is None or fit.stopped != "interrupted" or not (place.resume / "team.json").exists():
+    if place.resume is None or fit.stopped != "interrupted":
         return False
     try:
-        before = read_run(place.resume).trace
-    except (FormatError, OSError):
+        read_team(place.resume / TEAM)
+        before = max(map(len, read_trace(place.resume / TRACE).values()), default=0)
+    except (InputError, OSError):
         return False  # nothing that could be kept
-    return max(map(len, before.values()), default=0) >= len(fit.trace)
+    whole = (place.resume / RUN).exists()  # else it was killed while it wrote them: what is as good completes it
+    return before >= len(fit.trace) if whole else before > len(fit.trace)
 
 
 @contextmanager
 def _opened(place: Place) -> "Iterator[tuple[Path, Checkpoints]]":
     """The run's folder, which is ours alone, and who keeps the state of its work."""
+    from decpomdp.core import checks
     from decpomdp.io import run_folder
     from decpomdp.io.checkpoints import EVERY, NAMES, Checkpoints
 
-    every = EVERY if place.every is None else place.every
+    every = EVERY if place.every is None else checks.number("--checkpoint-every", place.every, 0.0, 1e9)
     if place.resume is None:
         with run_folder.new_run(place.out) as folder:
             run_folder.begin(folder, resume.given.get())

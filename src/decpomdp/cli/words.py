@@ -70,6 +70,11 @@ def note(message: str) -> None:
     aside(plain(" ".join(message.split())) + "\n")
 
 
+def watched() -> bool:
+    """Whether a terminal looks on; there may be no standard error at all."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def aside(text: str) -> None:
     """On standard error, if anybody reads it: work must not be lost because whoever looked on has gone."""
     with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, none at all

@@ -9,18 +9,20 @@ whoever cuts work into pieces adds them up in an order of its own.
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
+from uuid import uuid4
 
-from decpomdp.engines.connection import COMING, EngineError, connected, what_workers_tell
+from decpomdp.engines.connection import COMING, EngineError, check_versions, connected, versions, what_workers_tell
 from decpomdp.engines.threads import default_threads
 
 BEAT = 2.0  # seconds between two looks at whether there still are workers
 AHEAD = 2  # pieces of work for every place, so that nobody is idle
 KEPT_BYTES = 512_000_000  # of results that a worker may be asked to keep, if that is a small part of its memory
 KEPT_SHARE = 10
+UNWANTED = ("cancelled", "released", "forgotten")  # states of a task that runs for nobody
 PAUSED = 600.0  # seconds in which workers that Dask paused, as their memory is full, have to go on
 
 
@@ -55,6 +57,7 @@ class Cluster:
         self.workers = len(about)  # processes, when the connection was made
         self.places = sum(told["threads"] for told in about.values())  # pieces of work at the same time
         self.memory = min(told["memory"] or math.inf for told in about.values())  # bytes that the smallest may use
+        self._versions = versions()
         self._missed = math.inf  # when there was no worker left
         self._shared: dict[str, tuple[Any, Any]] = {}  # name -> what was shared last under it, and where it is
 
@@ -75,7 +78,8 @@ class Cluster:
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Ask for work(*arguments), in which what was put or submitted before stands for its value."""
         with self._speaking():
-            return self.client.submit(work, *arguments, pure=False)
+            name = f"{getattr(work, '__name__', 'work')}-{uuid4().hex}"  # for who looks at Dask's own pages
+            return self.client.submit(_done, self._versions, work, *arguments, key=name, pure=False)
 
     def share(self, name: str, value: Any) -> Any:
         """A value that several pieces of work need; `name` is for people, if it cannot travel.
@@ -125,23 +129,27 @@ class Cluster:
         from distributed import wait
 
         waiting, begun = deque(enumerate(arguments)), dict[Any, int]()
-        while waiting or begun:
-            while waiting and len(begun) < (at_once or AHEAD * self.places):
-                number, each = waiting.popleft()
-                begun[self.submit(work, *each)] = number
-            with self._speaking(), self.client.as_current():
-                try:
-                    over = wait(list(begun), timeout=BEAT, return_when=FIRST_COMPLETED).done
-                except TimeoutError:
-                    self._check_workers()
-                    continue
-            for done in sorted(over, key=begun.__getitem__):
-                yield begun.pop(done), self.results([done])[0]
+        try:
+            while waiting or begun:
+                while waiting and len(begun) < (at_once or AHEAD * self.places):
+                    number, each = waiting.popleft()
+                    begun[self.submit(work, *each)] = number
+                with self._speaking(), self.client.as_current():
+                    try:
+                        over = wait(list(begun), timeout=BEAT, return_when=FIRST_COMPLETED).done
+                    except TimeoutError:
+                        self._check_workers()
+                        continue
+                for done in sorted(over, key=begun.__getitem__):
+                    yield begun.pop(done), self.results([done])[0]
+        finally:  # after an error or an interrupt nobody waits for the others
+            with suppress(EngineError), self._speaking():
+                self.client.cancel(list(begun))
 
-    def everywhere(self, work: Callable[[], Any]) -> None:
+    def everywhere(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Do something once in every worker process."""
         with self._speaking():
-            self.client.run(work)
+            self.client.run(work, *arguments)
 
     def is_there(self, value: Any) -> bool:
         """Whether what was put to a worker is still there."""
@@ -194,6 +202,27 @@ class Cluster:
 def _workers(dask_scheduler: Any) -> tuple[int, int]:
     """On the scheduler: how many workers there are, and how many take work."""
     return len(dask_scheduler.workers), len(dask_scheduler.running)
+
+
+def _done(wanted: Mapping[str, str], work: Callable[..., Any], *arguments: Any) -> Any:
+    """On a worker, which may have come late: it computes the same numbers as the others, or none."""
+    check_versions("a worker that came later", wanted)
+    return work(*arguments)
+
+
+def wanted() -> Callable[[], bool]:
+    """On a worker: says, also on another thread, whether somebody still waits for what this thread is doing."""
+    from distributed import get_worker
+
+    tasks, key = get_worker().state.tasks, get_worker().get_current_task()
+    return lambda: getattr(tasks.get(key), "state", "forgotten") not in UNWANTED
+
+
+def place_of_worker() -> str:
+    """On a worker: a folder whose contents Dask removes with the worker, or when the next one starts there."""
+    from distributed import get_worker
+
+    return str(get_worker().local_directory)
 
 
 def same(value: Any) -> Any:

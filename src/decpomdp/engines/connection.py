@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
@@ -142,11 +143,15 @@ def what_workers_tell(client: Any, name: str) -> Mapping[str, dict[str, Any]]:
     except ImportError as error:
         raise EngineError(f"{name}: a worker lacks what is needed: {error}") from None
     for address, told in about.items():
-        for package, wanted in _versions().items():
-            if told["versions"][package] != wanted:
-                got = told["versions"][package]
-                raise EngineError(f"worker {address}: expected {package} {wanted}, as it is here, got {got}")
+        check_versions(f"worker {address}", versions(), told["versions"])
     return about
+
+
+def check_versions(who: str, wanted: Mapping[str, str], got: Mapping[str, str] | None = None) -> None:
+    """Raise EngineError if a worker (this process, if nothing is told of it) would compute other numbers."""
+    for package, found in (versions() if got is None else got).items():
+        if wanted[package] != found:
+            raise EngineError(f"{who}: expected {package} {wanted[package]}, as it is here, got {found}")
 
 
 def _started(stack: ExitStack, workers: int) -> Any:
@@ -175,10 +180,12 @@ def _started(stack: ExitStack, workers: int) -> Any:
 
 def _about(dask_worker: Any) -> dict[str, Any]:
     limit = dask_worker.memory_manager.memory_limit
-    return {"versions": _versions(), "threads": dask_worker.state.nthreads, "memory": limit}
+    return {"versions": versions(), "threads": dask_worker.state.nthreads, "memory": limit}
 
 
-def _versions() -> dict[str, str]:
+@cache
+def versions() -> dict[str, str]:
+    """What numbers depend on."""
     return {"python": python_version(), **{name: _version(name) for name in SAME}}
 
 

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from threading import local
 from typing import TypeVar
+
+NO_THREAD = "can't start new thread"  # how Python says that there is no memory for one
 
 Result = TypeVar("Result")
 _worker = local()  # has `busy` on threads that work for somebody
@@ -33,15 +35,19 @@ def run(
     if count <= 1 or getattr(_worker, "busy", False):
         return [work(piece) for piece in range(pieces)]
     pool, call = _pool(count, os.getpid()), _Call()
-    begun = [pool.submit(_done, call, work, piece) for piece in range(pieces)]
+    begun = list[Future[Result]]()
     try:
+        for piece in range(pieces):
+            begun.append(pool.submit(_done, call, work, piece))
         return [each.result() for each in begun]
-    except BaseException:  # an error or an interrupt: nothing may go on working behind the caller's back
+    except BaseException as error:  # an error or an interrupt: nothing may go on working behind the caller's back
         call.wanted = False
         for each in begun:
             each.cancel()
         stop()
         wait(begun)
+        if isinstance(error, RuntimeError) and NO_THREAD in str(error):
+            raise MemoryError(str(error)) from None
         raise
 
 

@@ -17,8 +17,7 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.domains.load import ENDINGS, load
 from decpomdp.experiments.cells import Cell, content_of, finished, result_of
 from decpomdp.experiments.crew import Jobs, Progress, run_cells
-from decpomdp.io.files import in_words, write_bytes
-from decpomdp.io.run_folder import can_go_on, check_all_links, check_same, locked, read_begun, tidy
+from decpomdp.io.run_folder import can_go_on, check_all_links, check_same, locked, mark, read_begun
 from decpomdp.io.runs import RUN, source_digest, versions
 
 PLAN = "benchmark.json"
@@ -77,21 +76,17 @@ def open_table(folder: Path, plan: Plan) -> None:
     del told["seeds"]
     told = json.loads(json.dumps(told))
     before = content_of(folder / PLAN)
-    if before is not None:
-        if before != told:
-            wrong = next((key for key in told if before.get(key) != told[key]), min({*before} - {*told}, default=""))
-            raise InputError(
-                f"{folder}: expected the plan of this folder ({wrong} = {before.get(wrong)}), got {told.get(wrong)}; "
-                f"choose another --out"
-            )
-        check_all_links(folder)
-        return
-    tidy(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: expected a new, empty or unfinished benchmark folder, got another")
-    with in_words(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    write_bytes(folder / PLAN, json.dumps(told, indent=2).encode())
+    if before is None:
+        mark(folder, PLAN, json.dumps(told, indent=2).encode(), "a new, empty or unfinished benchmark folder")
+        before = content_of(folder / PLAN)
+    if before != told:
+        known = before or {}
+        wrong = next((key for key in told if known.get(key) != told[key]), min({*known} - {*told}, default=""))
+        raise InputError(
+            f"{folder}: expected the plan of this folder ({wrong} = {known.get(wrong)}), got {told.get(wrong)}; "
+            f"choose another --out"
+        )
+    check_all_links(folder)
 
 
 def _check_names(folder: Path, plan: Plan) -> None:

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -26,6 +27,8 @@ from decpomdp.engines.cluster import Cluster
 from decpomdp.experiments.cells import Cell, finished, keep
 from decpomdp.experiments.origin import code_digest
 
+ATTEMPTS = 2  # processes that may end over one cell
+LOOK = 1.0  # seconds between two looks at whether a cell is still wanted
 FEW = 3  # cells that a pace is taken from, at least
 SERIAL = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -142,12 +145,22 @@ class Crew:
         finally:  # an interrupt, an error: the threads wait for processes that have to end first
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def one(self, cell: Cell) -> Any:
-        """The result of a cell."""
-        process = self._process()
-        told = _asked(process, json.dumps({"work": cell.work, "settings": cell.settings}, allow_nan=False))
+    def one(self, cell: Cell, wanted: Callable[[], bool] | None = None) -> Any:
+        """The result of a cell; its process is ended when it is no longer `wanted`.
+
+        One that is killed, by a system that has no memory left for example, is done once more: it may go on from a
+        checkpoint.
+        """
+        question = json.dumps({"work": cell.work, "settings": cell.settings}, allow_nan=False)
+        for _ in range(ATTEMPTS):
+            process = self._process()
+            with _while_wanted(process, wanted):
+                told = _asked(process, question)
+            if told or (wanted is not None and not wanted()):
+                break
         if not told:
-            raise InputError(f"{cell.name}: its process ended before it was finished (code {process.wait()})")
+            often = f"{ATTEMPTS} processes ended before it was finished"
+            raise InputError(f"{cell.name}: {often} (the last one with code {process.wait()})")
         with self.lock:
             self.idle.append(process)
         content = json.loads(told)
@@ -177,6 +190,29 @@ def _started() -> "subprocess.Popen[str]":
         env={**os.environ, **dict.fromkeys(SERIAL, "1")},
         start_new_session=True,
     )
+
+
+@contextmanager
+def _while_wanted(process: "subprocess.Popen[str]", wanted: Callable[[], bool] | None) -> Iterator[None]:
+    """Within this, a process is killed once nobody waits for its answer any more."""
+    if wanted is None:
+        yield
+        return
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(LOOK):
+            if not wanted():
+                process.kill()
+                return
+
+    watch = threading.Thread(target=look, daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watch.join()
 
 
 def _asked(process: "subprocess.Popen[str]", line: str) -> str:

@@ -4,17 +4,23 @@ A worker gives a cell to a process of its own, as `crew` does on this machine, s
 What a cell writes into a folder, it writes into a temporary one there; the files come back and are written here, the
 one that says that the cell is finished last. What a run on this machine had begun there is over with that. Workers need
 not see our disk, unless a problem is a file.
+
+Several of us may use a cluster at the same time: each has processes of its own there, under its own `owner`. When it
+has ended, they end, also where it was killed and could not say so: whoever works looks now and then whether anybody
+still waits for it.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from decpomdp.engines.cluster import Cluster
+from decpomdp.engines.cluster import Cluster, place_of_worker, wanted
 from decpomdp.engines.connection import EngineError
 from decpomdp.experiments.cells import LIMIT, Cell
 from decpomdp.experiments.crew import Crew
@@ -29,31 +35,34 @@ def work_elsewhere(
     cluster: Cluster, folder: Path, cells: Sequence[Cell], at_once: int | None = None
 ) -> Iterator[tuple[Cell, Any, str]]:
     """Cells with their results and the code that made them, which is the workers', as they come."""
+    owner = uuid4().hex
     try:
-        for number, (code, result, files) in cluster.as_they_come(_worked, [(cell,) for cell in cells], at_once):
+        for number, (code, result, files) in cluster.as_they_come(_worked, [(cell, owner) for cell in cells], at_once):
             if cells[number].own_file:
                 keep_files(folder / cells[number].place, files)
             yield cells[number], result, code
     finally:
         if cells:
             with suppress(EngineError):  # if there is no cluster any more, its processes have ended too
-                cluster.everywhere(dismiss)
+                cluster.everywhere(dismiss, owner)
 
 
-def worked(cell: Cell) -> tuple[Any, Mapping[str, bytes]]:
-    """On a worker: the result of a cell, and the files that it wrote."""
+def worked(cell: Cell, work: Callable[[Cell], Any], home: str) -> tuple[Any, Mapping[str, bytes]]:
+    """The result of a cell, and the files that it wrote into a temporary folder in `home`."""
     if not cell.own_file:
-        return _crew().one(cell), {}
-    with tempfile.TemporaryDirectory(prefix="decpomdp-") as place:
+        return work(cell), {}
+    with tempfile.TemporaryDirectory(prefix="decpomdp-", dir=home) as place:
         out = Path(place) / Path(cell.own_file).parent.name
-        result = _crew().one(replace(cell, settings={**cell.settings, OUT: str(out)}))
+        result = work(replace(cell, settings={**cell.settings, OUT: str(out)}))
         files = (path for path in sorted(out.rglob("*")) if path.is_file())
         return result, {str(path.relative_to(out)): read_bytes(path, LIMIT) for path in files}
 
 
-def _worked(cell: Cell) -> tuple[str, Any, Mapping[str, bytes]]:
+def _worked(cell: Cell, owner: str) -> tuple[str, Any, Mapping[str, bytes]]:
     """On a worker: what code it has, and what that made of the cell."""
-    return code_digest(), *worked(cell)
+    with _crews_lock:
+        crew = _crews.setdefault(owner, Crew())  # one that was dismissed takes no work any more
+    return code_digest(), *worked(cell, partial(crew.one, wanted=wanted()), place_of_worker())
 
 
 def keep_files(last: Path, files: Mapping[str, bytes]) -> None:
@@ -69,12 +78,12 @@ def keep_files(last: Path, files: Mapping[str, bytes]) -> None:
         finish(last.parent)
 
 
-@cache
-def _crew() -> Crew:
-    return Crew()
+_crews: dict[str, Crew] = {}  # on a worker: owner -> the processes that work for him
+_crews_lock = threading.Lock()
 
 
-def dismiss() -> None:
-    """On a worker: end its processes."""
-    _crew().__exit__()
-    _crew.cache_clear()
+def dismiss(owner: str) -> None:
+    """On a worker: end the processes of one owner. He is remembered: what of his begins only now is refused."""
+    with _crews_lock:
+        crew = _crews.setdefault(owner, Crew())
+    crew.__exit__()

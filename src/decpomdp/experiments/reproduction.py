@@ -26,7 +26,7 @@ from decpomdp.experiments.drawing import draw, pyplot
 from decpomdp.experiments.experiment import Claim, Experiment, Picture, Table
 from decpomdp.experiments.origin import codes_of, made_words, reused_words
 from decpomdp.io.files import from_json, in_words, read_bytes, write_bytes
-from decpomdp.io.run_folder import check_all_links
+from decpomdp.io.run_folder import check_all_links, mark
 from decpomdp.io.runs import write_trace
 
 NAMES = ("table2", "figure1", "figure2", "appendix", "complexity", "robustness")
@@ -93,15 +93,10 @@ def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
 
 def open_folder(folder: Path) -> None:
     """Make the folder, or go on in one of ours."""
-    if (folder / MARK).exists():
-        read_mark(folder)
-        check_all_links(folder)
-        return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: expected a new, empty or unfinished folder of `decpomdp reproduce`, got another")
-    with in_words(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    _write_mark(folder, {})
+    if not (folder / MARK).exists():
+        mark(folder, MARK, _mark({}), "a new, empty or unfinished folder of `decpomdp reproduce`")
+    read_mark(folder)
+    check_all_links(folder)
 
 
 def read_mark(folder: Path) -> Mark:
@@ -109,9 +104,9 @@ def read_mark(folder: Path) -> Mark:
     return from_json(read_bytes(folder / MARK, LIMIT), Mark, str(folder / MARK), FORMAT)
 
 
-def _write_mark(folder: Path, records: Mapping[str, Record]) -> None:
+def _mark(records: Mapping[str, Record]) -> bytes:
     told = {name: {"kind": record.kind, "seeds": int(record.seeds)} for name, record in records.items()}
-    write_bytes(folder / MARK, json.dumps({"format": FORMAT, "shown": told}, indent=1).encode() + b"\n")
+    return json.dumps({"format": FORMAT, "shown": told}, indent=1).encode() + b"\n"
 
 
 def reproduce(
@@ -131,7 +126,7 @@ def reproduce(
     ]
     finished = [each for each in found if each is not None]
     now = {each.experiment.name: Record(each.kind, each.seeds) for each in finished}
-    _write_mark(folder, {**records, **now})
+    write_bytes(folder / MARK, _mark({**records, **now}))
     return finished
 
 

@@ -102,12 +102,25 @@ def empty(folder: Path) -> None:
                 place.unlink()
 
 
-def tidy(folder: Path) -> None:
-    """Remove what a process left that was killed before it had written anything; nothing if there is more."""
+def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
+    """Write the file that says whose folder this is, unless it is there; refused if the folder holds anything else.
+
+    What a process left that was killed before it had written anything does not count. Of several that come at the same
+    moment one writes it, and the others find it or are refused.
+    """
     with in_words(folder):
-        found = list(folder.iterdir()) if folder.is_dir() else []
-    if found and all(map(_left, found)):
-        empty(folder)
+        _check_bare(folder, name, expected)
+        folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder), in_words(folder):
+        _check_bare(folder, name, expected)
+        if not (folder / name).exists():
+            write_bytes(folder / name, content)
+
+
+def _check_bare(folder: Path, name: str, expected: str) -> None:
+    bare = not folder.exists() or (folder.is_dir() and all(map(_left, folder.iterdir())))
+    if not bare and not (folder / name).exists():  # in this order: it may come meanwhile
+        raise InputError(f"{folder}: expected {expected}, got another")
 
 
 def check_links(folder: Path) -> None:
@@ -227,7 +240,16 @@ def _remove_if_alone(folder: Path, names: Sequence[str]) -> None:
 
 def _files(arguments: Sequence[str]) -> list[str]:
     values = [argument.partition("=")[2] if argument.startswith("--") else argument for argument in arguments]
-    return [value for value in values if value and is_there(value) and not Path(value).is_dir()]
+    return [value for value in values if value and is_there(value) and not (Path(value).is_dir() or _is_number(value))]
+
+
+def _is_number(value: str) -> bool:
+    """Whether it is the value of an option, though some file may have that name too."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _digest(path: FilePath) -> str:

@@ -133,10 +133,10 @@ def write_run(
     other_teams: Mapping[str, Team] | None = None,
 ) -> None:
     """Fill a run folder; `facts` is what the command knows beside (problem, value, command line)."""
+    write_trace(fit.trace, folder / TRACE)  # first: it says how far the team came, whatever happens next
     write_team(fit.team, folder / TEAM)
     for name, team in (other_teams or {}).items():
         write_team(team, folder / name)
-    write_trace(fit.trace, folder / TRACE)
     told = {
         "format": RUN_FORMAT,
         **facts,

@@ -1,0 +1,123 @@
+"""Whose cells a cluster works on: several use it at the same time, and nothing goes on for nobody."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from engines.processes import ENVIRONMENT, Processes
+
+from decpomdp.core import InputError
+from decpomdp.engines.cluster import Cluster, same
+from decpomdp.engines.connection import EngineError
+from decpomdp.experiments.cells import Cell, result_of
+from decpomdp.experiments.crew import Crew, run_cells
+
+CLIENT = """
+import sys
+from pathlib import Path
+from decpomdp.engines.cluster import Cluster
+from decpomdp.experiments.cells import Cell
+from decpomdp.experiments.crew import run_cells
+folder = Path(sys.argv[2])
+cells = [Cell("engines.cells:slow", {"seed": seed, "folder": str(folder), "seconds": 300}) for seed in (0, 1)]
+with Cluster(sys.argv[1]) as cluster:
+    run_cells(folder, cells, cluster, lambda progress: None)
+"""
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory):
+    found = Processes(tmp_path_factory.mktemp("cluster"))
+    yield found
+    found.end()
+
+
+def slow(folder, seed, seconds):
+    return Cell("engines.cells:slow", {"seed": seed, "folder": str(folder), "seconds": seconds})
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def begun(folder):
+    """Processes that have begun a slow cell."""
+    return [int(path.read_text()) for path in Path(folder).glob("*.pid") if path.read_text()]
+
+
+def alive(number):
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_end_of_one_table_leaves_the_other_alone(processes, tmp_path):
+    address = processes.exactly(2)
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    mine.mkdir()
+    with Cluster(address) as cluster, Cluster(address) as another:
+        cell = slow(mine, 7, 4.0)
+        work = threading.Thread(target=run_cells, args=(mine, [cell], cluster, lambda progress: None))
+        work.start()
+        until(lambda: begun(mine))
+        run_cells(other, [Cell("engines.cells:doubled", {"seed": 3})], another, lambda progress: None)
+        assert work.is_alive()
+        work.join()
+    assert result_of(mine, cell) == 7
+
+
+def test_after_an_interrupt_nothing_else_begins(processes, tmp_path):
+    address = processes.exactly(1)
+    cells = [Cell("engines.cells:doubled", {"seed": 3}), *(slow(tmp_path, seed, 300) for seed in range(5))]
+
+    def tell(progress):
+        if progress.done:
+            raise KeyboardInterrupt
+
+    with Cluster(address) as cluster:
+        with pytest.raises(KeyboardInterrupt):
+            run_cells(tmp_path, cells, cluster, tell)
+        assert cluster.results([cluster.submit(same, 1)]) == [1]  # there is room again
+    until(lambda: not any(map(alive, begun(tmp_path))))
+    assert len(begun(tmp_path)) <= 2
+
+
+def test_cells_end_with_the_client_that_was_killed(processes, tmp_path):
+    environment = {**os.environ, **ENVIRONMENT}
+    command = [sys.executable, "-c", CLIENT, processes.exactly(1), str(tmp_path)]
+    client = subprocess.Popen(command, env=environment)
+    until(lambda: begun(tmp_path))
+    assert all(map(alive, begun(tmp_path)))
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    until(lambda: not any(map(alive, begun(tmp_path))))
+    with Cluster(processes.address) as cluster:
+        assert cluster.results([cluster.submit(same, 1)]) == [1]
+    assert len(begun(tmp_path)) == 1
+
+
+def test_a_cell_whose_process_is_killed_is_done_once_more(tmp_path):
+    with Crew() as crew:
+        once = {"notes": str(tmp_path / "once"), "times": 1}
+        assert crew.one(Cell("engines.cells:killed", once)) == "done"
+        twice = {"notes": str(tmp_path / "twice"), "times": 2}
+        with pytest.raises(InputError, match=r"2 processes ended before it was finished \(the last one with code -9\)"):
+            crew.one(Cell("engines.cells:killed", twice))
+        assert (tmp_path / "twice").read_text() == "begun\n" * 2
+
+
+def test_a_worker_of_another_version_that_comes_later_is_refused(processes):
+    with Cluster(processes.exactly(1)) as cluster:
+        cluster._versions = {**cluster._versions, "numba": "7.7"}  # all that come are later ones
+        with pytest.raises(EngineError, match=r"a worker that came later: expected numba 7\.7, as it is here, got 0"):
+            cluster.results([cluster.submit(same, 1)])
