@@ -41,7 +41,9 @@ def walker(nodes):
 
 
 @pytest.mark.parametrize("nodes", [1, 2])
-@pytest.mark.parametrize(("states", "discount"), [(7, 0.999999), (310, 0.9999), (120, 0.999999), (330, 0.999)])
+@pytest.mark.parametrize(
+    ("states", "discount"), [(7, 0.999999), (310, 0.9999), (120, 0.999999), (330, 0.999), (1700, 0.999999)]
+)
 def test_long_cycles_are_solved(states, discount, nodes):
     model = ring(states, discount)
     found = exact_value(model, dp.Team.of(model, [walker(nodes)]))

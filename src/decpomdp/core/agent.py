@@ -1,5 +1,6 @@
 """An agent as the others see it: its name and the labels of its actions and observations."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import checks
 from decpomdp.core.errors import InputError
+from decpomdp.core.joint import joint_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +90,4 @@ def numbered(count: int) -> tuple[str, ...]:
 def joint_table(sizes: Iterable[int]) -> NDArray[np.int64]:
     """[joint, n]: the parts of every joint index, row-major over agents (last agent fastest)."""
     shape = tuple(sizes)
-    return np.stack(np.unravel_index(np.arange(int(np.prod(shape))), shape), axis=-1).astype(np.int64)
+    return np.stack(joint_parts(np.arange(math.prod(shape)), shape), axis=-1)

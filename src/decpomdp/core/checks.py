@@ -1,7 +1,8 @@
 """The border: arrays are checked once here and come out contiguous, finite and read-only.
 
-The rule for probabilities: no entry below 0, every row sums to 1 within 1e-6. A row that is off by more
-than 1e-12 is divided by its sum, so that what is held sums to one to rounding.
+The rule for probabilities: no entry below 0, every row sums to 1 within 1e-6. A row that is off by more than rounding
+can explain (four units in the last place of 1 for every entry, and 1e-12 in all) is divided by its sum; what comes out
+is not divided again when it is read again.
 """
 
 import os
@@ -19,7 +20,8 @@ Floats = NDArray[np.float64]
 Kind = TypeVar("Kind")
 
 ACCEPTED = 1e-6  # a row whose sum is off by more than this is refused
-EXACT = 1e-12  # a row whose sum is off by more than this is renormalised
+ROUNDING = 4 * float(np.finfo(float).eps)  # a row whose sum is off by more than this for every entry is renormalised
+EXACT = 1e-12  # so is a long one whose sum is off by more than this
 BREAKS = "\x7f\x85\u2028\u2029"  # what ends or garbles a line beside the ASCII control characters
 
 
@@ -53,8 +55,9 @@ def probabilities(name: str, value: ArrayLike, axes: str, shape: Sequence[int | 
         row = _first(off > ACCEPTED)
         where = f"[{_place(axes, row)}]" if row else ""
         raise InputError(f"{name}{where} sums to {sums[row]:.9g}, expected 1")
-    if np.any(off > EXACT):
-        given = given / np.where(off > EXACT, sums, 1.0)[..., None]
+    exact = min(EXACT, ROUNDING * given.shape[-1])
+    if np.any(off > exact):
+        given = given / np.where(off > exact, sums, 1.0)[..., None]
     return freeze(given)
 
 

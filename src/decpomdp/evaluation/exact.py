@@ -1,10 +1,12 @@
 """The exact value of a team on a model: the Bellman equation of the chain over (state, joint node), see `solving`.
 
-For a deterministic team only the pairs that it meets are looked at (`reachable`).
+For a deterministic team only the pairs that it meets are looked at (`reachable`), and for others where all pairs
+together could not be solved.
 """
 
 import math
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +18,18 @@ from decpomdp.core.checks import of_kind, whole
 from decpomdp.core.controller import READ
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states
-from decpomdp.evaluation.solving import Floats, rounding, solve
+from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, sparse
+from decpomdp.evaluation.solving import EPS, Floats, off, power_of, rounding, solve
 from decpomdp.kernels import backup as kernels
-from decpomdp.kernels.backup import JointMoves, SparseRows
+from decpomdp.kernels.backup import JointMoves
 
 SURE = 1e-6  # of the value, or of 1 if that is more: what it may be off and still be called exact
 LONGEST = 10_000_000  # steps of a finite horizon
 PIECES = 4  # of a backup's joint actions, for the threads
 SMALL = 200_000  # numbers in a backup that one thread does faster alone
 LARGEST = 200_000_000  # numbers in a value table: 1.6 GB
+SECOND = 4_000_000  # moves between pairs, where a stochastic team is followed after all: seconds
+LEAST = float(np.nextafter(0.0, 1.0))  # what the smallest numbers are rounded to
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +81,14 @@ class TeamOnModel:
                 f"exact value: expected at most {LARGEST} pairs of state and joint node, got "
                 f"{self.shape[0] * self.shape[1]}; estimate it from episodes instead"
             )
-        self.transition = _sparse(model.transition)
-        self.observation = _sparse(model.observation)
+        self.transition = sparse(model.transition)
+        self.observation = sparse(model.observation)
         self.moves = _moves(model, team)
         acts = _joint_actions(team)
-        self.expected = np.ascontiguousarray(model.reward.T @ acts)  # [s, q]
-        self.expected[~met_states(model, np.any(acts > 0, axis=1))] = 0.0  # nobody gets them, and they may be huge
+        taken = np.any(acts > 0, axis=1)
+        got = np.where(met_states(model, taken) & taken[:, None], model.reward, 0.0)  # others may be huge
+        self.power = power_of(float(np.abs(got).max()))
+        self.expected = np.ascontiguousarray(np.ldexp(got, -self.power).T @ acts)  # [s, q]
 
     @property
     def discount(self) -> float:
@@ -114,18 +120,19 @@ class TeamOnModel:
         return hstack(columns)
 
     def at_start(self, v: NDArray[np.float64]) -> float:
-        """Expectation of v(s, q) where the episode starts."""
+        """Expectation of v(s, q) where the episode starts, in the model's own unit."""
         first: NDArray[np.float64] = np.ones(1)
         for controller in self.team.controllers:
             first = np.kron(first, controller.initial).astype(np.float64)
-        return float(self.model.start @ v @ first)
+        return float(np.ldexp(self.model.start @ v @ first, self.power))
 
 
 def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: int | None = None) -> ExactValue:
     """Value of `team` on `model` over `horizon` steps, or for ever.
 
     Any number of agents. Time and memory grow with states times the product of all agents' nodes; beyond 200 million
-    of these pairs it is refused, and `sampled_value` is the way.
+    of these pairs it is refused, and `sampled_value` is the way. Of a deterministic team only pairs that it meets count,
+    ten million of them and twenty million moves between them at most: about 4 GB.
 
     Parameters
     ----------
@@ -155,7 +162,14 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
     -6.0
     """
     with engine.serial_products():
-        return _value(chain_of(opened_model(model), team), horizon)
+        chain = chain_of(opened_model(model), team)
+        found = _value(chain, horizon)
+        if not found.sure and isinstance(chain, TeamOnModel):
+            with suppress(InputError):  # too many to be followed
+                found = min(found, _value(MetPairs(chain.model, team, SECOND), horizon), key=lambda each: each.error)
+        if not np.isfinite(found.value):
+            raise InputError("value: the rewards are too large to be added up in floating point")
+        return found
 
 
 def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
@@ -167,13 +181,15 @@ def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
 def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     model = chain.model
     if horizon is not None:
-        with np.errstate(over="ignore", invalid="ignore"):  # `_finite` says it in words
+        with np.errstate(over="ignore", invalid="ignore"):  # `exact_value` says it in words
             return _over(chain, whole("horizon", horizon, 0, LONGEST))
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
-    with np.errstate(over="ignore", invalid="ignore"):  # `_finite` says it in words
+    with np.errstate(over="ignore", invalid="ignore"):
         v, error = solve(chain)
-        return _told(chain, v, error + rounding(chain, v), None)
+        # neither v nor what it should be can be larger than this, even where rounding makes rows sum to more than one
+        most = float(np.abs(v).max()) + float(np.abs(chain.expected).max()) / (1 - model.discount)
+        return _told(chain, v, min(error + rounding(chain, v), most), None)
 
 
 def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
@@ -189,19 +205,14 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
         if still:
             break
     sums = steps if discount == 1 else min(steps, 1 / (1 - discount))  # as long as they grow, so does their rounding
-    return _told(chain, v, 8 * float(np.finfo(float).eps) * size * sums * sums, horizon)
+    return _told(chain, v, (8 * EPS + off(chain)) * size * sums * sums, horizon)
 
 
 def _told(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
-    value = _finite(chain.at_start(v))
-    sure = error <= SURE * max(abs(value), min(1.0, float(np.abs(v).max())))
-    return ExactValue(value, error, horizon, chain.discount, sure)
-
-
-def _finite(value: float) -> float:
-    if not np.isfinite(value):
-        raise InputError("value: the rewards are too large to be added up in floating point")
-    return value
+    value, largest = chain.at_start(v), float(np.abs(v).max())
+    error = float(np.ldexp(error, chain.power)) + LEAST * (largest > 0)
+    near = SURE * max(abs(value), min(1.0, float(np.ldexp(largest, chain.power))))
+    return ExactValue(value, error, horizon, chain.discount, bool(np.isfinite(value)) and error <= max(near, LEAST))
 
 
 def _joint_actions(team: Team) -> NDArray[np.float64]:
@@ -226,10 +237,3 @@ def _moves(model: DecPOMDP, team: Team) -> JointMoves:
         action_parts=model.action_table(),
         observation_parts=model.observation_table(),
     )
-
-
-def _sparse(table: NDArray[np.float64]) -> SparseRows:
-    rows = table.reshape(-1, table.shape[-1])
-    where, columns = np.nonzero(rows)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(rows)))])
-    return SparseRows(offsets.astype(np.int64), columns.astype(np.int64), rows[where, columns])

@@ -1,7 +1,9 @@
-"""A deterministic team on a model: only the pairs (state, joint node) that can be met.
+"""A team on a model: only the pairs (state, joint node) that can be met.
 
-Two controllers of a hundred nodes have ten thousand joint nodes, of which the team meets a handful in every state.
-Following it from the start finds them; the Bellman equation on these pairs alone has the same solution there.
+Two controllers of a hundred nodes have ten thousand joint nodes, of which a deterministic team meets a handful in every
+state. Following it from the start finds them; the Bellman equation on these pairs alone has the same solution there,
+its matrix is at hand, and rewards of other pairs, which may be huge, do not blur it. So stochastic teams are followed,
+too, where the equation over all pairs was not solved.
 """
 
 import math
@@ -10,12 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, Team
+from decpomdp.core import DecPOMDP, InputError, Team
+from decpomdp.core.joint import LARGEST, joint_numbers, joint_parts
+from decpomdp.evaluation.solving import power_of
+from decpomdp.kernels.backup import SparseRows
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 ABREAST = 2000  # pairs that are followed at a time
+CELLS = 4_000_000  # numbers that following them may lay out, where chance decides
+PAIRS = 10_000_000  # met at most: about 200 bytes each
+MOVES = 20_000_000  # between them: about 100 bytes each
 
 
 def is_deterministic(team: Team) -> bool:
@@ -35,25 +43,34 @@ def met_states(model: DecPOMDP, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
         met = more
 
 
-class MetPairs:
-    """The chain over the pairs that a deterministic team meets; `backup` and `at_start` as for all pairs."""
+def sparse(table: Floats) -> SparseRows:
+    """The positive entries of all rows of a table."""
+    rows = table.reshape(-1, table.shape[-1])
+    where, columns = np.nonzero(rows)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(rows)))])
+    return SparseRows(offsets.astype(np.int64), columns.astype(np.int64), rows[where, columns])
 
-    def __init__(self, model: DecPOMDP, team: Team) -> None:
+
+class MetPairs:
+    """The chain over the pairs that a team meets; `backup` and `at_start` as for all pairs."""
+
+    def __init__(self, model: DecPOMDP, team: Team, most: int = MOVES) -> None:
         from scipy.sparse import csr_array
 
         self.model, self.nodes = model, team.nodes
-        self._acts = [c.action.argmax(axis=1) for c in team.controllers]  # [i]
-        self._moves = [c.transition.argmax(axis=3) for c in team.controllers]  # [i, a, o]
-        start = int(np.ravel_multi_index([int(c.initial.argmax()) for c in team.controllers], self.nodes))
-        begins = np.flatnonzero(model.start)
-        self._pairs = begins * math.prod(self.nodes) + start  # [pair], ever longer
-        self._first = model.start[begins]
-        rows, columns, weights = self._follow()
+        _check_numbers(len(model.states), team.nodes)
+        self._acts = [sparse(c.action) for c in team.controllers]  # row i
+        self._moves = [sparse(c.transition) for c in team.controllers]  # row (i, a, o)
+        self._largest = 0.0  # reward that is got
+        self._pairs, self._first = self._begin(team)  # [pair], ever longer, and where it starts
+        abreast = ABREAST if is_deterministic(team) else _abreast(model, self._acts, self._moves)
+        rows, columns, weights = self._follow(abreast, most)
         size = len(self._pairs)
         self.moves = csr_array((weights, (rows, columns)), shape=(size, size))
         self.shape = (size, 1)
-        state, joint = np.divmod(self._pairs, math.prod(self.nodes))
-        self.expected: Floats = model.reward[self._joint_action(joint)[0], state][:, None]
+        self.power = power_of(self._largest)
+        parts = [self._earned(self._pairs[at : at + abreast]) for at in range(0, size, abreast)]
+        self.expected: Floats = np.concatenate(parts)[:, None]
 
     @property
     def discount(self) -> float:
@@ -70,26 +87,52 @@ class MetPairs:
         return self.discount * self.moves
 
     def at_start(self, v: Floats) -> float:
-        """Expectation of v where the episode starts."""
-        return float(self._first @ v[: len(self._first), 0])
+        """Expectation of v where the episode starts, in the model's own unit."""
+        return float(np.ldexp(self._first @ v[: len(self._first), 0], self.power))
 
-    def _joint_action(self, joint: Whole) -> tuple[Whole, list[Whole], list[Whole]]:
-        """Joint action, own nodes and own actions at joint nodes."""
-        nodes = [np.asarray(part, np.int64) for part in np.unravel_index(joint, self.nodes)]
-        own = [act[node] for act, node in zip(self._acts, nodes, strict=True)]
-        counts = [len(agent.actions) for agent in self.model.agents]
-        return np.ravel_multi_index(own, counts).astype(np.int64), nodes, own
+    def _begin(self, team: Team) -> tuple[Whole, Floats]:
+        """The first pairs and their probabilities."""
+        pairs, weight = np.flatnonzero(self.model.start), self.model.start[self.model.start > 0]
+        for controller in team.controllers:
+            first = np.flatnonzero(controller.initial)
+            if len(pairs) * len(first) > PAIRS:
+                raise _too_many(PAIRS, "pairs of state and joint node")
+            pairs = (pairs[:, None] * controller.nodes + first).reshape(-1)
+            weight = (weight[:, None] * controller.initial[first]).reshape(-1)
+        return pairs, weight
 
-    def _follow(self) -> tuple[Whole, Whole, Floats]:
+    def _taken(self, pairs: Whole) -> tuple[Whole, Whole, Floats, list[Whole], list[Whole]]:
+        """For every joint action that is taken: place in `pairs`, number, probability; own nodes, own actions."""
+        place, weight = np.arange(len(pairs)), np.ones(len(pairs))
+        nodes = joint_parts(pairs % math.prod(self.nodes), self.nodes)
+        own: list[Whole] = []
+        for n, rows in enumerate(self._acts):
+            entry, action, chance = _spread(rows, nodes[n][place])
+            place, weight, own = place[entry], weight[entry] * chance, [*(each[entry] for each in own), action]
+        joint = joint_numbers(own, [len(agent.actions) for agent in self.model.agents])
+        return place, joint, weight, [each[place] for each in nodes], own
+
+    def _earned(self, pairs: Whole) -> Floats:
+        """The expected reward at pairs, in the unit of the chain."""
+        place, action, weight, _, _ = self._taken(pairs)
+        reward = np.ldexp(self.model.reward[action, (pairs // math.prod(self.nodes))[place]], -self.power)
+        return np.bincount(place, weight * reward, len(pairs)).astype(np.float64)
+
+    def _follow(self, abreast: int, most: int) -> tuple[Whole, Whole, Floats]:
         """Find all pairs; (row, column, probability) of every move between them."""
         found: list[tuple[Whole, Whole, Floats]] = []
         known = set(self._pairs.tolist())
         room, count, done = self._pairs, len(self._pairs), 0  # `room` has places for more than the `count` found so far
+        moves = 0
         while done < count:
-            here = room[done : min(done + ABREAST, count)]
+            here = room[done : min(done + abreast, count)]
             row, pair, weight = self._onward(here)
             new = [each for each in np.unique(pair).tolist() if each not in known]
             known.update(new)
+            moves += len(pair)
+            if count + len(new) > PAIRS or moves > most:
+                what = "pairs of state and joint node" if count + len(new) > PAIRS else "moves between pairs"
+                raise _too_many(PAIRS if count + len(new) > PAIRS else most, what)
             if count + len(new) > len(room):
                 room = np.concatenate([room, np.empty(len(room) + len(new), np.int64)])
             room[count : count + len(new)] = new
@@ -102,13 +145,54 @@ class MetPairs:
 
     def _onward(self, pairs: Whole) -> tuple[Whole, Whole, Floats]:
         """(place in `pairs`, pair that follows, probability)."""
-        state, joint = np.divmod(pairs, math.prod(self.nodes))
-        action, nodes, own = self._joint_action(joint)
-        reached = self.model.transition[action, state]  # [pair, s]
-        place, following = np.nonzero(reached)
-        seen = self.model.observation[action[place], following]  # [move, y]
+        place, action, weight, nodes, own = self._taken(pairs)
+        state = (pairs // math.prod(self.nodes))[place]
+        self._largest = max(self._largest, float(np.abs(self.model.reward[action, state]).max()))
+        reached = self.model.transition[action, state]  # [choice, s]
+        choice, following = np.nonzero(reached)
+        seen = self.model.observation[action[choice], following]  # [move, y]
         move, y = np.nonzero(seen)
-        place, weight = place[move], reached[place[move], following[move]] * seen[move, y]
+        choice, after = choice[move], following[move]
+        weight = weight[choice] * (reached[choice, after] * seen[move, y])
         parts = self.model.observation_table()[y]  # [move, n]
-        onward = [self._moves[n][nodes[n][place], own[n][place], parts[:, n]] for n in range(len(nodes))]
-        return place, following[move] * math.prod(self.nodes) + np.ravel_multi_index(onward, self.nodes), weight
+        for n, rows in enumerate(self._moves):
+            agent = self.model.agents[n]
+            row = (nodes[n][choice] * len(agent.actions) + own[n][choice]) * len(agent.observations) + parts[:, n]
+            entry, node, chance = _spread(rows, row)
+            choice, parts, weight = choice[entry], parts[entry], weight[entry] * chance
+            after = after[entry] * self.nodes[n] + node
+        return place[choice], after, weight
+
+
+def _spread(rows: SparseRows, which: Whole) -> tuple[Whole, Whole, Floats]:
+    """All entries of some rows: place in `which`, column, value."""
+    begins, counts = rows.offsets[which], rows.offsets[which + 1] - rows.offsets[which]
+    entry = np.repeat(np.arange(len(which)), counts)
+    at = np.arange(len(entry)) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+    return entry, rows.columns[at], rows.values[at]
+
+
+def _abreast(model: DecPOMDP, acts: list[SparseRows], moves: list[SparseRows]) -> int:
+    """How many pairs can be followed at a time when each leads to many."""
+    choices = math.prod(int(np.diff(rows.offsets).max()) for rows in acts)
+    states, seen = (int(np.count_nonzero(t, axis=-1).max()) for t in (model.transition, model.observation))
+    onward = math.prod(int(np.diff(rows.offsets).max()) for rows in moves)
+    each = choices * max(len(model.states), states * max(model.joint_observations, seen * onward))
+    if each > CELLS:
+        raise _too_many(CELLS, "numbers about what follows a pair")
+    return max(1, min(ABREAST, CELLS // each))
+
+
+def _check_numbers(states: int, nodes: tuple[int, ...]) -> None:
+    pairs = states * math.prod(nodes)
+    if pairs > LARGEST:
+        raise InputError(
+            f"exact value: expected at most {LARGEST:.3g} pairs of state and joint node, got {float(pairs):.3g}; "
+            "estimate it from episodes instead"
+        )
+
+
+def _too_many(most: int, what: str) -> InputError:
+    return InputError(
+        f"exact value: expected at most {most} {what} to be met, got more; estimate it from episodes instead"
+    )

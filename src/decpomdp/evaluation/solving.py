@@ -1,13 +1,14 @@
 """The Bellman equation v = B v of a chain: solved, and the answer proved.
 
-B is linear and a contraction, so whatever v was found, |v - v*| <= discount max |B v - v| / (1 - discount). Three ways,
+B is linear and a contraction by c, the largest sum of a row of its linear part: the discount, but for the rounding that
+is left in rows of probabilities. So whatever v was found, |B v - v*| <= c max |B v - v| / (1 - c). Three ways,
 each taken where the one before does not suffice: a Krylov method (BiCGSTAB) on the matrix-free backup; plain backups,
 which always converge, slowly where the discount is near 1; and the Krylov method with factors of the matrix, exact ones
 of a small matrix and incomplete ones of a large sparse one. Long cycles defeat the first (their eigenvalues lie on a
 circle), and are nothing to the last.
 
-Rewards are scaled by a power of two before and the values after, which changes no digit and keeps the squares of very
-large and very small ones within floating point.
+A chain holds rewards divided by a power of two, which changes no digit and keeps the squares of very large and very
+small ones within floating point. Values and errors here are in that unit.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+EPS = float(np.finfo(float).eps)
 ROUNDING = 1e-11  # of the largest reward: the precision asked for
 CORRECTIONS = 4  # Krylov solves, each on what the last one left over
 POLISHES = 5000  # plain backups after them, at most
@@ -32,7 +34,8 @@ class Chain(Protocol):
     """What a team makes of a model."""
 
     shape: tuple[int, int]
-    expected: Floats  # rewards
+    expected: Floats  # rewards, divided by 2 to the `power`
+    power: int
 
     @property
     def discount(self) -> float:
@@ -47,25 +50,43 @@ class Chain(Protocol):
 
 def solve(chain: Chain) -> tuple[Floats, float]:
     """The fixed point of the backup, and a bound on its error."""
-    power = _power(float(np.abs(chain.expected).max()))
-    rewards = np.ldexp(chain.expected, -power)
+    rewards = chain.expected
     wanted = ROUNDING * max(float(np.abs(rewards).max()), 1e-300)
     v, residual = _corrected(chain, rewards, np.zeros(chain.shape), wanted, None)
-    bound = chain.discount / (1 - chain.discount)
-    error = bound * residual
+    error = _bound(chain, residual)
     if error > 10 * rounding(chain, v) and (residual > wanted or error > VISIBLE * float(np.abs(v).max())):
         factors = _factors(chain)
         if factors is not None:
             v, residual = _corrected(chain, rewards, v, wanted, factors)
-    return np.ldexp(v, power), float(np.ldexp(bound * residual, power))
+    return v, _bound(chain, residual)
 
 
 def rounding(chain: Chain, v: Floats) -> float:
     """How far v may be off where the equation holds to the last digit."""
-    return 8 * float(np.finfo(float).eps) * float(np.abs(v).max()) / (1 - chain.discount)
+    return (8 * EPS + off(chain)) * float(np.abs(v).max()) * _ahead(chain)
 
 
-def _power(size: float) -> int:
+def off(chain: Chain) -> float:
+    """How far a row of the chain's probabilities, times the discount, may be from summing to the discount."""
+    return float(np.abs(_sums(chain) - chain.discount).max())
+
+
+def _sums(chain: Chain) -> Floats:
+    return chain.backup(np.ones(chain.shape), None)
+
+
+def _ahead(chain: Chain) -> float:
+    """1 / (1 - c): what an error in every step adds up to."""
+    contraction = max(chain.discount, float(_sums(chain).max()))
+    return 1 / (1 - contraction) if contraction < 1 else np.inf
+
+
+def _bound(chain: Chain, residual: float) -> float:
+    """How far v may be off if B v is so far from v."""
+    return residual * (_ahead(chain) - 1) if residual else 0.0
+
+
+def power_of(size: float) -> int:
     """The power of two just above a number."""
     return int(np.frexp(size)[1])
 

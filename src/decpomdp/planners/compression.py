@@ -24,6 +24,7 @@ at most
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.planners.occupancy import ABSENT, Labelling, Occupancy, gathered
 
@@ -88,7 +89,7 @@ def conditionals(occupancy: Occupancy, n: int) -> tuple[NDArray[np.float64], NDA
     labels = occupancy.row_labels()
     others = [labels[:, m] for m in range(labels.shape[1]) if m != n]
     sizes = [count for m, count in enumerate(occupancy.counts) if m != n]
-    joint = np.ravel_multi_index((*others, occupancy.state), (*sizes, int(occupancy.state.max()) + 1))
+    joint = joint_numbers((*others, occupancy.state), (*sizes, int(occupancy.state.max()) + 1))
     columns, place = np.unique(joint, return_inverse=True)
     table = np.zeros((occupancy.counts[n], len(columns)))
     table[labels[:, n], place.ravel()] = occupancy.weight

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.occupancy import Dynamics
 from decpomdp.planners.occupancy import Occupancy
@@ -57,7 +58,7 @@ def met_pairs(chain: Chain, start: Occupancy) -> tuple[Pairs, Pairs]:
     """[t] of [s, q]: which pairs may be met; and [t] of [q, y]: which joint observations then."""
     layers, states = chain.graph.layers, chain.dynamics.reward.shape[1]
     met = [np.zeros((states, len(actions)), np.bool_) for actions in chain.actions]
-    joint = np.ravel_multi_index(tuple(start.row_labels().T), layers[0].counts)
+    joint = joint_numbers(start.row_labels().T, layers[0].counts)
     met[0][start.state, joint] = True
     return met, followed(chain, met)
 
@@ -96,7 +97,7 @@ def _deviations(chain: Chain, t: int, met: NDArray[np.bool_], after: NDArray[np.
     layer, counts = chain.graph.layers[t], chain.graph.counts_after(t)
     sizes = [int(size) for size in chain.dynamics.action_parts.max(axis=0) + 1]
     state, node = _listed(met)
-    local = np.unravel_index(node, layer.counts)
+    local = joint_parts(node, layer.counts)
     parts = chain.dynamics.observation_parts
     for n in range(len(counts)):
         step, stride = math.prod(sizes[n + 1 :]), math.prod(counts[n + 1 :])
@@ -128,7 +129,7 @@ def valued(
     if guess is not None and graph.back is not None and guess.shape == values[graph.back].shape:
         values[graph.back][pairs[graph.back]] = guess[pairs[graph.back]]
     _settle(chain, [_listed(mask) for mask in pairs], values, discount, precision)
-    joint = np.ravel_multi_index(tuple(start.row_labels().T), graph.layers[0].counts)
+    joint = joint_numbers(start.row_labels().T, graph.layers[0].counts)
     return Valued(graph, float(start.weight @ values[0][start.state, joint]), values)
 
 

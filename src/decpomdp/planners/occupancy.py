@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP
+from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.occupancy import Dynamics
 
@@ -78,18 +79,18 @@ def gathered(
     """An occupancy state from rows in any order; equal rows are added up. Without counts, no label is unused."""
     counts = tuple(int(count) for count in labels.max(axis=0) + 1) if counts is None else counts
     states = int(state.max()) + 1
-    joint = np.ravel_multi_index(labels.T, counts)
-    keys, place = np.unique(joint * states + state, return_inverse=True)
+    joint = joint_numbers((*labels.T, state), (*counts, states))
+    keys, place = np.unique(joint, return_inverse=True)
     mass = np.bincount(place.ravel(), weights=weight, minlength=len(keys)).astype(np.float64)
     which, groups = np.unique(keys // states, return_index=True)
-    rows = np.stack(np.unravel_index(which, counts), axis=-1).astype(np.int64)
+    rows = np.stack(joint_parts(which, counts), axis=-1)
     return Occupancy(counts, rows, np.append(groups, len(keys)).astype(np.int64), keys % states, mass)
 
 
 def chosen(dynamics: Dynamics, labels: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
     """[j]: the joint action that a rule takes in every joint label."""
     sizes = tuple(int(size) for size in dynamics.action_parts.max(axis=0) + 1)
-    return np.ravel_multi_index(tuple(rule[n][labels[:, n]] for n in range(len(rule))), sizes).astype(np.int64)
+    return joint_numbers([rule[n][labels[:, n]] for n in range(len(rule))], sizes)
 
 
 def reward_of(dynamics: Dynamics, occupancy: Occupancy, rule: Rule) -> float:

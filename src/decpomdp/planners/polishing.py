@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.occupancy import Dynamics
 from decpomdp.planners.decision_rules import game_of, solve
@@ -52,7 +53,7 @@ def sweep(
 
 def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:
     """Expectation of values[s, q] where labels are nodes."""
-    joint = np.ravel_multi_index(tuple(occupancy.row_labels().T), counts)
+    joint = joint_numbers(occupancy.row_labels().T, counts)
     return float(occupancy.weight @ values[occupancy.state, joint])
 
 
@@ -142,7 +143,7 @@ class Ahead:
         step, stride = math.prod(self.sizes[n + 1 :]), math.prod(counts[n + 1 :])
         base = chosen(self.dynamics, labels, layer.actions) - step * layer.actions[n][labels[:, n]]
         after = [layer.moves[m][labels[:, m]][:, parts[:, m]] * (m != n) for m in range(len(counts))]
-        beside = np.ascontiguousarray(np.ravel_multi_index(after, counts), np.int64)
+        beside = np.ascontiguousarray(joint_numbers(after, counts))
         earned = np.zeros((len(layer.actions[n]), self.sizes[n]))
         ahead = np.zeros((*earned.shape, int(parts[:, n].max()) + 1, counts[n]))
         kernels.gains(

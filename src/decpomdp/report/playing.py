@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, Team
+from decpomdp.core.joint import joint_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +41,7 @@ def play(model: DecPOMDP, team: Team, episodes: int, horizon: int, seed: int) ->
     steps = []
     for _ in range(horizon):
         taken = np.stack([_drawn(rng, c.action[node[:, n]]) for n, c in enumerate(team.controllers)], axis=1)
-        joint = np.ravel_multi_index(tuple(taken.T), shape)
+        joint = joint_numbers(taken.T, shape)
         steps.append((state, seen, node, taken, model.reward[joint, state]))
         state = _drawn(rng, model.transition[joint, state])
         seen = parts[_drawn(rng, model.observation[joint, state])]
