@@ -232,7 +232,7 @@ def test_rows_never_mentioned_are_named():
 
 
 def test_expected_reward_beyond_the_largest_number():
-    row = "T: 0 : 0 :\n0.5 0.5000000000005\n"  # close enough to one to be kept as it is
+    row = "T: 0 : 0 :\n0.5 0.5000000000000004\n"  # close enough to one to be kept as it is
     text = GOOD + row + "R: 0 : 0 : 0 : * : 1.79769e308\nR: 0 : 0 : 1 : * : 1.7976931348623157e308\n"
     assert parse_dpomdp(text).reward[0, 0] == pytest.approx(1.79769e308)
     text = text.replace("1.79769e308", "1.7976931348623157e308")
@@ -348,3 +348,13 @@ def test_mutated_bytes_are_read_or_refused_in_words(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "mutated.dpomdp"
     path.write_bytes(mutated)
     assert "\n" not in words_about(lambda: read_dpomdp(path, limits=SMALL))
+
+
+@pytest.mark.parametrize("piece", [1, 2, 1 << 20])
+def test_a_carriage_return_that_ends_no_line_is_refused(monkeypatch, piece):
+    monkeypatch.setattr("decpomdp.io.dpomdp_text.PIECE", piece)
+    assert parse_dpomdp(GOOD.replace("\n", "\r\n")) == parse_dpomdp(GOOD)
+    swallowed = GOOD + "# pay\rR: * : * : * : * : 5\n"
+    line = swallowed.count("\n")
+    assert complaint(swallowed) == f"my.dpomdp:{line}: expected a new line after a carriage return, found none"
+    assert "carriage return" in complaint(GOOD.replace("\n", "\r"))

@@ -117,3 +117,35 @@ def test_limits_hold_for_files_too(tmp_path):
     path.write_bytes(gzip.compress(HEAD.encode()))
     with pytest.raises(FormatError, match="expected at most 10 bytes"):
         read_dpomdp(path, limits=Limits(file_bytes=10))
+
+
+def test_statements_count_for_the_entries_that_they_set():
+    """As benchmark files have them: thousands of lines with a wildcard in one place, about a large table."""
+    text = HEAD + SIZES.format(300, 4, 4, 2, 2) + "O: * : uniform\n"
+    text += "".join(f"T: * : {s} : {(s + k) % 300} : 0.5\n" for s in range(300) for k in (0, 1)) * 4
+    text += "".join(f"R: {u} : {s} : {s} : * : 1\n" for u in range(16) for s in range(100))
+    got = parse_dpomdp(text)
+    assert got.transition[15, 299, 0] == 0.5
+    assert got.reward[15, 99] == 0.5
+
+
+@pytest.mark.parametrize("wide", ["T: * : 3 : 4 : 0.5\n", "T: 3 * : * : 4 : 0.5\n", "T: * : uniform\n"])
+def test_what_all_statements_set_is_bounded(monkeypatch, wide):
+    monkeypatch.setattr("decpomdp.io.dpomdp_statements.PENDING", 10)  # the count goes on from one batch to the next
+    monkeypatch.setattr("decpomdp.io.dpomdp_log.WORK", 100_000)
+    text = HEAD + SIZES.format(20, 5, 5, 1, 1) + wide * 200
+    with pytest.raises(FormatError, match="expected statements that set at most 100000 entries, found more"):
+        parse_dpomdp(text)
+
+
+@pytest.mark.parametrize(("digits", "found"), [(30, "1.00e+30"), (2000, "1.00e+1000")])
+def test_huge_counts_are_told_by_their_size(digits, found):
+    with pytest.raises(FormatError, match=f"expected at most 64 agents, found {found}".replace("+", r"\+")):
+        parse_dpomdp(f"agents: 1{'0' * digits}\n")
+    with pytest.raises(FormatError, match=rf"{found} states".replace("+", r"\+")):
+        parse_dpomdp(f"{HEAD}states: 1{'0' * digits}\n")
+
+
+def test_counts_may_begin_with_zeros():
+    good = HEAD + SIZES.format("0" * 40 + "2", 2, 2, 1, 1) + "T: * : uniform\nO: * : uniform\n"
+    assert len(parse_dpomdp(good).states) == 2

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.joint import joint_parts
 from decpomdp.io.dpomdp_text import Lines
 from decpomdp.io.dpomdp_words import REMEMBERED, Alphabet, shown, whole
 
@@ -111,5 +112,5 @@ class Joint(Field):
 
     def label(self, index: int) -> str:
         """The joint thing in words, such as (listen, open-left)."""
-        parts = np.unravel_index(index, self.shape)
+        parts = joint_parts(index, self.shape)
         return f"({', '.join(a.labels[int(i)] for a, i in zip(self._parts, parts, strict=True))})"

@@ -6,6 +6,7 @@ labels included; what is not known yet counts as one.
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class _Room:
     def agents(self, count: int) -> None:
         most = self._lines.limits.agents
         if count > most:
-            raise self._lines.wrong(f"expected at most {most} agents, found {count}")
+            raise self._lines.wrong(f"expected at most {most} agents, found {_count(count)}")
 
     def states(self, count: int) -> None:
         self._states = count
@@ -85,8 +86,18 @@ class _Room:
         if need > self._lines.limits.table_bytes or max(u, s, y) > LARGEST:
             raise self._lines.wrong(
                 f"expected a model with tables of at most {self._lines.limits.table_bytes} bytes, found one that "
-                f"needs {need:.3g} ({s} states, {u} joint actions, {y} joint observations)"
+                f"needs {_size(need)} ({_count(s)} states, {_count(u)} joint actions, {_count(y)} joint observations)"
             )
+
+
+def _count(number: int) -> str:
+    """A count for a complaint: huge ones by their size."""
+    return str(number) if number < 10**15 else _size(number)
+
+
+def _size(number: int) -> str:
+    """About how much a number is, however large."""
+    return f"{Decimal(number):.2e}" if number >= 1000 else str(number)
 
 
 def _entry(lines: Lines, key: str) -> str:

@@ -7,6 +7,7 @@ assigns in order, so that the last of several numbers for one index stays.
 
 from array import array
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,9 @@ from decpomdp.core.errors import InputError
 from decpomdp.io.dpomdp_fields import Axis
 
 SCALAR = -1
-WORK = 4_000_000_000  # entries that statements with wildcards or blocks may set, each counted as if for the whole table
+WORK = 4_000_000_000  # entries that the statements with wildcards or blocks of one letter may set
+LEAST = 1_000  # entries that one of them counts for at least: it takes as long as setting so many
+APART = 16  # so does every row of which it sets fewer
 _HEAD = 2  # columns before the codes: the line, and which block is given (SCALAR: the value is all there is)
 
 
@@ -72,21 +75,30 @@ class Log:
         return records
 
 
-def obey(table: NDArray, records: Records, axes: Sequence[Axis]) -> None:
-    """Overwrites `table` as the statements say, one after the other."""
+def obey(table: NDArray, records: Records, axes: Sequence[Axis], work: int = 0) -> int:
+    """Overwrites `table` as the statements say, one after the other. `work` was done before; how much it is now."""
     single = (records.given == SCALAR) & np.all(records.places >= 0, axis=1)
-    done, wide = 0, np.flatnonzero(~single).tolist()
-    for number, at in enumerate(wide):
-        if number * table.size > WORK:
-            line = int(records.lines[at])
-            raise InputError(
-                f"line {line}: expected fewer statements about many entries of so large a model, found more"
-            )
+    done = 0
+    for at in np.flatnonzero(~single).tolist():
         _scatter(table, records, slice(done, at))
         selected = [axis.select(code) for axis, code in zip(axes, records.places[at].tolist(), strict=True)]
+        work += max(LEAST, _entries(table, selected))
+        if work > WORK:
+            line = int(records.lines[at])
+            raise InputError(f"line {line}: expected statements that set at most {WORK} entries, found more")
         _fill(table, selected, records.values[at] if records.given[at] == SCALAR else records.blocks[records.given[at]])
         done = at + 1
     _scatter(table, records, slice(done, None))
+    return work
+
+
+def _entries(table: NDArray, selected: list) -> int:
+    """How many entries are selected, a row counted as APART at least."""
+    *rows, row = (
+        len(chosen) if isinstance(chosen, np.ndarray) else size if chosen == slice(None) else 1
+        for chosen, size in zip(selected, table.shape, strict=True)
+    )
+    return prod(rows) * max(APART, row)
 
 
 def _scatter(table: NDArray, records: Records, run: slice) -> None:

@@ -29,28 +29,34 @@ def expected_rewards(records: Records, transition: Floats, observation: Floats, 
     rich = np.zeros(reward.shape, bool)  # [u, s] whether something depends on s1 or y
     marks = records.take(~plain).leading(2)
     obey(rich, marks._replace(values=np.ones_like(marks.values)), axes[:2])
-    cells = observation[0].size  # of R for one joint action and state
+    cells, work = observation[0].size, 0  # of R for one joint action and state; set so far
     for actions in _blocks(np.flatnonzero(rich.any(axis=1)), cells * reward.shape[1]):
         window = _Window(axes[0], reward.shape[0], actions)
         about = window.restrict(records, 0)
         for states in _blocks(np.flatnonzero(rich[actions].any(axis=0)), cells * len(actions)):
             here = np.ix_(actions, states)
             part = _Window(axes[1], reward.shape[1], states).restrict(about, 1)
-            expected = _expectation(part, transition[here], observation[actions], (window, *axes[1:]))
+            near = transition[here], observation[actions]
+            expected, work = _expectation(part, *near, (window, *axes[1:]), work)
             reward[here] = np.where(rich[here], expected, reward[here])
     return reward
 
 
-def _expectation(records: Records, transition: Floats, observation: Floats, axes: Sequence[Axis]) -> Floats:
-    """[u, s]: the sum over s1 and y for the joint actions and states that `transition` and `observation` are of."""
+def _expectation(
+    records: Records, transition: Floats, observation: Floats, axes: Sequence[Axis], work: int
+) -> tuple[Floats, int]:
+    """[u, s]: the sum over s1 and y for the joint actions and states that `transition` and `observation` are of.
+
+    `work`: entries set so far, counted on.
+    """
     seen = np.any(records.given != SCALAR) or np.any(records.places[:, 3] != ALL)
     if not seen:
         records.places[:, 3] = 0
     laid_out = np.zeros((*transition.shape, observation.shape[2] if seen else 1))  # [u, s, s1, y]
-    obey(laid_out, records, axes)
+    work = obey(laid_out, records, axes, work)
     with np.errstate(over="ignore", invalid="ignore"):  # the model refuses rewards that are not finite
         after = np.einsum("uty,usty->ust", observation, laid_out) if seen else laid_out[..., 0]
-        return np.einsum("ust,ust->us", transition, after)
+        return np.einsum("ust,ust->us", transition, after), work
 
 
 class _Window:

@@ -26,11 +26,12 @@ class Table(Statements):
     def __init__(self, form: str, axes: Sequence[Field], numbers: Numbers, shape: tuple[int, int, int]) -> None:
         super().__init__(form, axes, numbers, shape[1:])
         self._table = np.zeros(shape)
+        self._work = 0  # entries set so far
         self._touched = np.zeros(shape[:2], np.int32)  # [u, s] line of the last statement about a row, 0: none
 
     def settle(self) -> None:
         records = self.log.drain()
-        obey(self._table, records, self.axes)
+        self._work = obey(self._table, records, self.axes, self._work)
         obey(self._touched, records.leading(2)._replace(values=records.lines), self.axes[:2])
 
     def finish(self, source: str, actions: Joint, states: Sequence[str]) -> Floats:

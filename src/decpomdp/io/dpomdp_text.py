@@ -9,6 +9,7 @@ forgotten, so that the text is never held as a list of lines.
 import codecs
 import gzip
 import os
+import re
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from decpomdp.core.errors import FormatError
 from decpomdp.io.opening import opened
 
 PIECE = 1 << 20  # bytes read, unpacked and decoded at a time
+_BARE = re.compile(r"\r(?!\n|\Z)")
 GZIP = b"\x1f\x8b"
 
 
@@ -140,10 +142,20 @@ def _decoded(content: deque[bytes], source: str) -> Iterator[str]:
 
 
 def _checked(pieces: Iterable[str], source: str) -> Iterator[str]:
-    line = 1
-    for piece in pieces:
+    line, after_return = 1, False
+    for piece in (piece for piece in pieces if piece):
         if "\0" in piece:
             line += piece[: piece.index("\0")].count("\n")
             raise FormatError(source, line, "expected text, found a NUL character (a binary file?)")
+        if after_return and not piece.startswith("\n"):
+            raise _bare_return(source, line)
+        if "\r" in piece and (bare := _BARE.search(piece)):
+            raise _bare_return(source, line + piece[: bare.start()].count("\n"))
+        after_return = piece.endswith("\r")  # the piece ends within an end of line
         line += piece.count("\n")
         yield piece
+
+
+def _bare_return(source: str, line: int) -> FormatError:
+    """Editors show a new line there, where this format has none: a statement after it would belong to a comment."""
+    return FormatError(source, line, "expected a new line after a carriage return, found none")

@@ -17,6 +17,7 @@ from decpomdp.core.checks import ACCEPTED, Floats
 from decpomdp.io.dpomdp_text import Lines
 
 REMEMBERED = 1 << 16  # texts; beyond that all are forgotten and looked at again
+HUGE = 1000  # digits of a count that are looked at: Python takes long over millions
 _NUMERIC = re.compile(r"[0-9eE+\-.\s]*")  # keeps out nan, inf, 1_000 and digits of other scripts
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -38,8 +39,11 @@ def number(text: str) -> float | None:
 
 
 def whole(text: str) -> int | None:
-    """The whole number that `text` is, None if it is none; a huge one comes out smaller, but still huge."""
-    return int(text[-18:]) + 10**18 * (len(text) > 18) if _DIGITS.fullmatch(text) else None
+    """The whole number that `text` is, None if it is none; of more than a thousand digits 10^1000, which is enough."""
+    if not _DIGITS.fullmatch(text):
+        return None
+    digits = text.lstrip("0") or "0"
+    return int(digits) if len(digits) <= HUGE else 10**HUGE
 
 
 def is_name(text: str) -> bool:
