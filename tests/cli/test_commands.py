@@ -229,10 +229,10 @@ def test_a_full_disk_under_the_output_is_one_line():
     assert done.stderr.startswith("error: standard output: ")
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "2>&- >&-", "<&-"])
+@pytest.mark.parametrize("closed", ["2>&-", "<&-"])
 def test_streams_that_are_not_there(tmp_path, closed):
     """As daemons start their work."""
-    learn = f'"{sys.executable}" -m decpomdp.cli.main learn broadcast --steps 3000 --out r {closed}'
+    learn = f'"{sys.executable}" -m decpomdp.cli.main learn broadcast --steps 100000 --out r {closed}'
     done = subprocess.run(learn, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "Traceback" not in done.stderr
     assert (tmp_path / "r/report.html").exists()

@@ -194,7 +194,11 @@ def begun(run, **changes):
         ({}, ["learn", "--resume"], "expected the folder of a run, got none"),
         ({"versions": {}}, ["learn", "--resume", "cut"], "the run began with python another version"),
         ({"files": {"gone": ""}}, ["learn", "--resume", "cut"], "the run needs this file, and it is gone"),
-        ({"folder": "/nowhere/at/all"}, ["learn", "--resume", "cut"], "/nowhere/at/all: the run began in this folder"),
+        (
+            {"folder": "/nowhere/at/all", "files": {"x": "0"}},
+            ["learn", "--resume", "cut"],
+            "/nowhere/at/all/x: the run needs this file, and it is gone",
+        ),
         ({"arguments": ["learn", "dectiger", "--help"]}, ["learn", "--resume", "cut"], "got a call for help"),
         ({"format": "decpomdp-begun/9"}, ["learn", "--resume", "cut"], "format: expected"),
     ],
@@ -275,7 +279,7 @@ def test_the_folder_of_the_command_need_not_be_there_any_more(run, tmp_path, mon
     (tmp_path / "away").mkdir()
     (tmp_path / "away/1").write_text("x")
     monkeypatch.chdir(tmp_path / "away")
-    given = ["learn", "broadcast", "--steps", "3000", "--seed", "1", "--out", str(tmp_path / "r")]
+    given = ["learn", "broadcast", "--steps", "100000", "--seed", "1", "--out", str(tmp_path / "r")]
     (tmp_path / "r").mkdir()
     begin(tmp_path / "r", given)
     monkeypatch.chdir(tmp_path)
@@ -287,7 +291,7 @@ def test_the_folder_of_the_command_need_not_be_there_any_more(run, tmp_path, mon
 
 
 def test_a_run_at_work_makes_its_page_itself(run, tmp_path):
-    run("learn", "broadcast", "--steps", "3000", "--out", "r", "--quiet")
+    run("learn", "broadcast", "--steps", "100000", "--out", "r", "--quiet")
     page = (tmp_path / "r/report.html").read_bytes()
     with locked(tmp_path / "r"):
         code, _, err = run("report", "r")
@@ -298,7 +302,7 @@ def test_a_run_at_work_makes_its_page_itself(run, tmp_path):
 
 
 def test_checkpoints_without_end_apart(run):
-    code, _, err = run("learn", "broadcast", "--steps", "3000", "--out", "r", "--checkpoint-every", "1e400")
+    code, _, err = run("learn", "broadcast", "--steps", "100000", "--out", "r", "--checkpoint-every", "1e400")
     assert code == 2
     assert err == "error: --checkpoint-every: expected a number from 0 to 1e+09, got inf\n"
 

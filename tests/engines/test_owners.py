@@ -106,7 +106,8 @@ def test_cells_end_with_the_client_that_was_killed(processes, tmp_path):
     assert len(begun(tmp_path)) == 1
 
 
-def test_a_cell_whose_process_is_killed_is_done_once_more(tmp_path):
+def test_a_cell_whose_process_is_killed_is_done_once_more(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"], prepend=os.pathsep)
     with Crew() as crew:
         once = {"notes": str(tmp_path / "once"), "times": 1}
         assert crew.one(Cell("engines.cells:killed", once)) == "done"

@@ -52,7 +52,6 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     if not arguments or arguments[0] not in BESIDE or not _asks(arguments):
         return list(arguments)
     from decpomdp.core.errors import InputError
-    from decpomdp.io.files import words
     from decpomdp.io.run_folder import BEGUN, check_same, read_begun
 
     folder, beside = _parsed(arguments[1:], BESIDE[arguments[0]])
@@ -66,11 +65,8 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     if not _asks([OPTION, *begun.arguments]):
         raise InputError(f"{folder}: expected a run, got a call for help")
     check_same(begun)
-    try:
+    with suppress(OSError, ValueError):  # it need not be there any more: files that it needs were found above
         os.chdir(begun.folder)
-    except (OSError, ValueError) as error:  # ValueError: no path at all
-        if begun.files:  # else nothing that it needs was there
-            raise InputError(f"{begun.folder}: the run began in this folder: {words(error)}") from None
     began = _without(begun.arguments, _replaced(beside))
     end = began.index("--") if "--" in began else len(began)  # what follows that are no options
     return [*began[:end], OPTION, str(folder), *beside, *began[end:]]

@@ -7,6 +7,7 @@ They end with this process, however it ends, and leave the keyboard's interrupts
 import asyncio
 import logging
 import signal
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -158,7 +159,7 @@ def _started(stack: ExitStack, workers: int) -> Any:
     """Workers on this machine. What starts them blocks interrupts, and they inherit that."""
     from distributed import LocalCluster
 
-    resource_tracker.ensure_running()  # whoever starts it later would let interrupts through again
+    _start_tracker()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         cluster = LocalCluster(
@@ -176,6 +177,19 @@ def _started(stack: ExitStack, workers: int) -> Any:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     stack.callback(cluster.close, timeout=ANSWER)
     return cluster
+
+
+def _start_tracker() -> None:
+    """Python's own process that removes what others leave: whoever started it later would let interrupts through again.
+
+    It is not to say so on our standard error: after a command that was stopped at once, there is always something left.
+    """
+    before = sys.warnoptions[:]
+    sys.warnoptions.append("ignore")  # its arguments are made from these
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions[:] = before
 
 
 def _about(dask_worker: Any) -> dict[str, Any]:
