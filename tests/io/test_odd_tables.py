@@ -15,7 +15,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.core import FormatError, InputError
-from decpomdp.io import opening
+from decpomdp.io import opening, packing
 from decpomdp.io.complaints import checked
 from decpomdp.io.logged import Given, read_logged, stages_of_logged
 from decpomdp.io.stages import made
@@ -87,7 +87,7 @@ def test_labels_that_all_differ_have_to_fit(tmp_path, monkeypatch):
 def test_a_packed_file_does_not_unpack_to_more_than_anybody_waits_for(tmp_path, monkeypatch):
     path = tmp_path / "log.csv.gz"
     path.write_bytes(gzip.compress(HEADER.encode() + b"\n" * 3_000_000))
-    monkeypatch.setattr(opening, "ENOUGH", 1_000_000)
+    monkeypatch.setattr(packing, "RULE", opening.Rule(1_000_000, 100))
     with pytest.raises(FormatError, match="unpacks to at most 1000000 bytes, got more; unpack it first"):
         dp.read_table(path, discount=0.9)
 

@@ -140,7 +140,7 @@ def _given(
     agents, factor, name = (None, None, None) if like is None else _likeness(like)
     said = factor if discount is None else discount
     assumed = said is None and found != "episodes"
-    return Given(found, 1.0 if assumed else said, agents, name, _columns(column)), assumed
+    return Given(kind, 1.0 if assumed else said, agents, name, _columns(column)), assumed
 
 
 def _likeness(like: str) -> tuple[tuple["Agent", ...], float, str]:

@@ -15,6 +15,8 @@ from decpomdp.io.packing import packing
 from decpomdp.io.parquet_bounds import whole_groups
 from decpomdp.io.parquet_columns import UNKNOWN, is_list_of_plain, is_plain, texts_in
 
+NAMED = " (if it is CSV, give it a name that ends in .csv)"
+NARROW = "not in range"  # how Arrow says that a number does not fit
 MARK = b"PAR1"  # how every Parquet file begins and ends
 
 
@@ -51,7 +53,7 @@ def _end(size: int, begins: bytes, ends: bytes, error: Exception) -> str:
     if packed is not None:
         return f"expected a Parquet file, got a {packed} file; unpack it first, or name it .csv.gz if it is CSV"
     if begins != MARK:
-        return f"expected a Parquet file, got {f'another kind of {size} bytes' if size else 'an empty one'}"
+        return f"expected a Parquet file, got {f'another kind of {size} bytes{NAMED}' if size else 'an empty one'}"
     if ends == MARK and size > 2 * len(MARK):
         return f"the list of its contents, at its end, is damaged or contradicts itself ({words(error)})"
     return f"it is cut off or damaged at its end ({size} bytes are there), and no row can be read without that"
@@ -78,6 +80,8 @@ def _wrong(found: Any, group: int, name: str, failures: tuple[type[Exception], .
     try:
         part = found.read_row_group(group, columns=[name])
     except failures as error:
+        if NARROW in str(error):
+            return f"numbers of categories that do not fit their type ({words(error)}); cast it to text first"
         return "" if UNKNOWN in str(error) else "a damaged page"
     try:
         part.validate(full=True)

@@ -20,13 +20,14 @@ from decpomdp.io.table_cells import is_list
 
 COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
 MOST_LABELS = 2**15  # symbols are kept in 16 bits
+EXACT = 2**53  # beyond, a float64 does not hold every whole number
 MOST_NUMBERS = 10_000  # in a list: there is one per agent
 
 
 def _is_number(kind: Any, real: bool) -> bool:
     from pyarrow import types
 
-    return types.is_integer(kind) or (real and types.is_floating(kind))
+    return types.is_integer(kind) or (real and (types.is_floating(kind) or types.is_decimal(kind)))
 
 
 class Type(NamedTuple):
@@ -39,7 +40,7 @@ class Type(NamedTuple):
     def fits(self, kind: Any) -> bool:
         """Whether an Arrow type is one of these."""
         if self.lists:
-            return is_list(kind) and _is_number(kind.value_type, self.real)
+            return is_list(kind) and _is_number(kind.value_type, self.real) and "decimal" not in str(kind.value_type)
         return str(kind) == "bool" if self.words == TRUTHS else _is_number(kind, self.real)
 
 
@@ -158,9 +159,16 @@ class Columns(NamedTuple):
 
     def _numbers(self, name: str, real: bool = False) -> NDArray:
         """[r]: a column of numbers without nulls, as int64, or as float64 if `real`."""
+        import pyarrow as pa
+
         self._check_type(name)
         column = self.table[name].combine_chunks()
         self._refuse(_nulls(column), name, "a number")
+        if real and pa.types.is_integer(column.type):
+            whole = column.to_numpy(zero_copy_only=False)
+            self._refuse((whole > EXACT) | (whole < -EXACT), name, f"a whole number up to {EXACT}", whole)
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.large_string()).cast(pa.float64())  # Arrow's own way may miss the nearest number
         return self._numpy(column, name, real)
 
     def _flags(self, name: str) -> NDArray[np.bool_]:
@@ -190,7 +198,8 @@ class Columns(NamedTuple):
         import pyarrow as pa
 
         if real:
-            return numbers.to_numpy(zero_copy_only=False).astype(np.float64)
+            with np.errstate(invalid="ignore"):  # a NaN of any kind is one
+                return numbers.to_numpy(zero_copy_only=False).astype(np.float64)
         try:
             return numbers.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid as error:  # an unsigned number beyond int64

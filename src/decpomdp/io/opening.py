@@ -10,10 +10,11 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
-from typing import Any
+from typing import Any, NamedTuple
 
 from decpomdp.core.errors import FormatError
 from decpomdp.io.memory import memory
+from decpomdp.io.thrift import BrokenError, Reader
 
 STANDARD_INPUT = "-"  # how commands call it, unless a file has this name
 TO_FILE = "write it to a file first"
@@ -24,6 +25,9 @@ WIDTH = 16  # bytes of a cell and of what is made of it, on average
 LIKELY = 100  # times smaller than its content a file may be
 ENOUGH = 1 << 29  # bytes that any file may stand for
 FOOTER = 1 << 24  # bytes of the list of contents of a Parquet file; a megabyte is much
+LITTLE = 1 << 20  # bytes of it that are no matter
+PARTS = 250_000  # columns of all groups of rows together
+PARSED = 70  # times as many bytes that list takes when it is read
 MANY = 100_000  # columns, or groups of rows, of a Parquet file
 
 
@@ -95,24 +99,60 @@ def _check_footer(source: str) -> None:
         if file.seek(0, os.SEEK_END) >= ENDING:
             file.seek(-ENDING, os.SEEK_END)
             size = int.from_bytes(file.read(4), "little")
-            if file.read(4) == b"PAR1" and size > FOOTER:
+            if file.read(4) != b"PAR1":
+                return
+            if size > FOOTER:
                 raise FormatError(source, None, f"expected a list of contents of at most {FOOTER} bytes, got {size}")
+            check_fits(PARSED * size, source, "a list of contents")
+            if size > LITTLE:
+                file.seek(-ENDING - size, os.SEEK_END)
+                _check_parts(file.read(size), source)
 
 
-def most_of(source: str) -> int:
-    """Bytes that the file at `source` may stand for: many times its own."""
-    return max(ENOUGH, LIKELY * os.path.getsize(source))
+def _check_parts(footer: bytes, source: str) -> None:
+    """Raise FormatError for more columns of groups of rows than honest files have: each takes far more than its own."""
+    try:
+        columns, groups = Reader(footer).sizes(2, 4)
+    except BrokenError:
+        return  # whoever reads it says so
+    if columns * groups > PARTS:
+        got = f"{groups} of {columns}"
+        hint = "write larger groups of rows"
+        raise FormatError(source, None, f"expected at most {PARTS} columns of groups of rows, got {got}; {hint}")
 
 
-def check_bytes(needed: int, source: str, got: str) -> None:
-    """Raise FormatError for what would not fit into half of the memory: the other half is for what is made of it.
+class Rule(NamedTuple):
+    """How much more than its own bytes a file may stand for: it would take long for nothing."""
 
-    Nor may a file stand for far more than its own bytes: it would take long for nothing.
+    enough: int  # bytes that any file may stand for
+    likely: int  # times its own bytes
+    hint: str = ""  # what to do if it is meant
+
+    def most(self, size: int) -> int:
+        """Bytes that a file of this size may stand for."""
+        return max(self.enough, self.likely * size)
+
+
+ANEW = 'write it anew without compression and dictionaries (pyarrow: compression="none", use_dictionary=False)'
+RULE = Rule(ENOUGH, LIKELY)
+DATA = Rule(2 << 30, 1000, f"; {ANEW}")  # Parquet packs what an honest team did always alike into next to nothing
+
+
+def check_bytes(needed: int, source: str, got: str, rule: Rule = RULE, size: int | None = None) -> None:
+    """Raise FormatError for what would not fit into half of the memory, or is far more than `size` bytes stand for.
+
+    None: the size of the file.
     """
-    most = memory() // 2
-    if os.path.isfile(source) and needed > most_of(source):
+    if size is None and os.path.isfile(source):
         size = os.path.getsize(source)
-        said = f"expected what a file of {size} bytes may stand for ({most_of(source)} bytes)"
-        raise FormatError(source, None, f"{said}, got {got} of {needed} bytes")
+    if size is not None and needed > rule.most(size):
+        said = f"expected what {size} bytes may stand for ({rule.most(size)} bytes)"
+        raise FormatError(source, None, f"{said}, got {got} of {needed} bytes{rule.hint}")
+    check_fits(needed, source, got)
+
+
+def check_fits(needed: int, source: str, got: str) -> None:
+    """Raise FormatError for what would not fit into half of the memory: the other half is for what is made of it."""
+    most = memory() // 2
     if needed > most:
         raise FormatError(source, None, f"expected what fits into memory ({most} bytes), got {got} of {needed} bytes")

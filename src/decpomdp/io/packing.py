@@ -5,16 +5,19 @@ unpack to so much that nobody wants to wait for its end, and is refused for that
 """
 
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Self
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.opening import most_of
+from decpomdp.io.opening import RULE
 
 MARKS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}  # how files begin
+MARKS |= {bytes([first]) + b"\x2a\x4d\x18": "zstd" for first in range(0x50, 0x60)}  # with what is to be passed over
 ENDINGS = {".gz": "gzip", ".zst": "zstd"}  # how their names end
 OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}  # that are not unpacked here
 PIECE = 1 << 20  # bytes unpacked at a time
@@ -44,6 +47,38 @@ def stream_of(source: str) -> Any:
     return pa.input_stream(source, compression=kind)
 
 
+class WholeEnds:
+    """A stream for Arrow's reader of CSV, no piece of which ends between the two bytes of a line end.
+
+    Where a piece ends in CR, Arrow passes over an LF that the next one begins with: in a quoted cell too.
+    """
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._next = stream, b""  # the byte that was read too much
+        self._ended, self._lock = False, Lock()  # Arrow reads ahead in a thread of its own
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:  # whoever reads is waited for, and finds nothing more
+            self._ended = True
+
+    def read(self, size: int) -> bytes:
+        """So many bytes at most; none: there are no more."""
+        with self._lock:
+            return b"" if self._ended else self._read(size)
+
+    def _read(self, size: int) -> bytes:
+        piece: bytes = self._next + self._stream.read(max(size - 1 - len(self._next), 1))
+        self._next = self._stream.read(1) if piece.endswith(b"\r") else b""
+        if self._next == b"\n":
+            piece, self._next = piece + b"\n", b""
+        return piece
+
+
 @contextmanager
 def unpacked(source: str) -> Iterator[io.BufferedReader]:
     """The same bytes for Python's readers."""
@@ -51,17 +86,17 @@ def unpacked(source: str) -> Iterator[io.BufferedReader]:
         yield file
 
 
-def count_of(source: str, sign: bytes) -> int:
-    """How often a byte occurs; FormatError if the file unpacks to more than anybody would wait for."""
-    size, count, most = 0, 0, most_of(source)
+def signs_in(source: str, signs: bytes) -> bytes:
+    """Which of these bytes occur; FormatError if the file unpacks to more than anybody would wait for."""
+    size, found, most = 0, set[int](), RULE.most(os.path.getsize(source))
     with unpacked(source) as file:
         for piece in iter(partial(file.read, PIECE), b""):
             size += len(piece)
-            count += piece.count(sign)
+            found.update(sign for sign in signs if sign not in found and sign in piece)
             if size > most:
                 unlikely = f"expected a file that unpacks to at most {most} bytes, got more; unpack it first"
                 raise FormatError(source, None, unlikely)
-    return count
+    return bytes(found)
 
 
 @contextmanager

@@ -1,33 +1,35 @@
 """How much the columns of a Parquet file stand for: looked at before they are read, as it has to fit into memory.
 
 A few bytes of a file can stand for gigabytes: billions of rows, one list of a billion zeros, a page that unpacks to far
-more than it is packed. Rows and lists count by the numbers they hold. What pages unpack to counts as well where it is
-far more than the file, as texts of which no two are the same may have to be held; and no single page may be huge.
+more than it is packed. Rows and lists count by the numbers they hold, and texts by what their pages unpack to as well,
+since no two of them may be the same; and no single page may be huge. All of it is measured by the packed bytes of the
+columns that are read: others beside them warrant nothing.
 """
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.opening import LIKELY, WIDTH, check_bytes
+from decpomdp.io.opening import DATA, LIKELY, WIDTH, Rule, check_bytes
+from decpomdp.io.parquet_columns import beside
 from decpomdp.io.parquet_pages import Pages, pages_of
-from decpomdp.io.table_cells import is_list
+from decpomdp.io.table_cells import is_list, is_text
 
+HELD = 3  # times what the pages of texts unpack to is held while they are read
 LARGE = 1 << 26  # bytes that any page may unpack to; a megabyte is usual
 
 
-def check_columns(found: Any, columns: Sequence[str], source: str) -> dict[str, int]:
+def check_columns(found: Any, columns: Sequence[str], source: str, rule: Rule = DATA) -> dict[str, int]:
     """Raise FormatError if these columns need more memory than there is; else how many values each of them holds.
 
-    OSError if a page is damaged.
+    OSError if a page is damaged. What Arrow reads beside them counts too.
     """
-    pages = _pages(found, columns, source)
-    values = _check_parts(found, pages, source)
+    pages = _pages(found, [*columns, *beside(found.schema_arrow, columns)], source)
+    values = _check_parts(found, pages, source, rule)
     for name, parts in pages.items():
         if not all(part.whole for part in parts):
             raise OSError(f"a damaged page in column {name[:80]}")
-    return values
+    return {name: values[name] for name in columns}
 
 
 def whole_groups(found: Any, columns: Sequence[str], source: str) -> dict[str, list[bool]]:
@@ -35,7 +37,7 @@ def whole_groups(found: Any, columns: Sequence[str], source: str) -> dict[str, l
     told: dict[str, list[bool]] = {}
     for name, parts in _pages(found, columns, source).items():
         try:
-            _check_parts(found, {name: parts}, source)
+            _check_parts(found, {name: parts}, source, DATA)
         except FormatError:
             continue
         told[name] = [True] * found.num_row_groups
@@ -76,8 +78,12 @@ class _Part(NamedTuple):
 def _pages(found: Any, columns: Sequence[str], source: str) -> dict[str, list[_Part]]:
     """Column -> its parts, group of rows after group of rows. A list's numbers are a column of their own."""
     leaves = [found.schema.column(place) for place in range(len(found.schema))]
-    owners = [(place, name) for place, leaf in enumerate(leaves) for name in columns if _of(leaf.path, name)]
-    places = sorted({place for place, _ in owners})
+    named = [field.name for field in found.schema_arrow for _ in range(_leaves(field.type))]
+    if len(named) != len(leaves):
+        raise ValueError(f"columns of {len(named)} parts, of which the file has {len(leaves)}")
+    wanted = frozenset(columns)
+    owners = [(place, name) for place, name in enumerate(named) if name in wanted]
+    places = [place for place, _ in owners]
     pages: dict[str, list[_Part]] = {name: [] for name in columns}
     for number, group in enumerate(pages_of(source, places)):
         of_place = dict(zip(places, group.pages, strict=True))
@@ -88,12 +94,13 @@ def _pages(found: Any, columns: Sequence[str], source: str) -> dict[str, list[_P
     return pages
 
 
-def _of(path: str, name: str) -> bool:
-    """Whether what is at this path is a column, or a part of it."""
-    return path == name or path.startswith(f"{name}.")
+def _leaves(kind: Any) -> int:
+    """How many columns a file has for one of this Arrow type: names do not tell, as they may hold dots."""
+    kind = getattr(kind, "storage_type", kind)
+    return sum(_leaves(kind.field(n).type) for n in range(kind.num_fields)) if kind.num_fields else 1
 
 
-def _check_parts(found: Any, pages: dict[str, list[_Part]], source: str) -> dict[str, int]:
+def _check_parts(found: Any, pages: dict[str, list[_Part]], source: str, rule: Rule) -> dict[str, int]:
     """Raise FormatError if they do not fit; else how many values each column has."""
     for name, parts in pages.items():
         swollen = max((part.pages.swollen for part in parts), default=0)
@@ -106,13 +113,16 @@ def _check_parts(found: Any, pages: dict[str, list[_Part]], source: str) -> dict
             said = "expected texts in plain or dictionary encoding, got delta encoding (pyarrow can write it anew)"
             raise FormatError(source, None, f"column {name[:80]}: {said}")
     values = {name: sum(part.pages.values for part in parts) for name, parts in pages.items()}
-    _check_bytes(found, values, sum(part.pages.unpacked for parts in pages.values() for part in parts), source)
+    rows, kinds = found.metadata.num_rows, {field.name: field.type for field in found.schema_arrow}
+    needed = sum(_bytes(kinds[name], rows, values[name], parts) for name, parts in pages.items())
+    packed = sum(part.pages.packed for parts in pages.values() for part in parts)
+    check_bytes(needed, source, f"{rows} rows", rule, packed)
     return values
 
 
-def _check_bytes(found: Any, values: dict[str, int], unpacked: int, source: str) -> None:
-    rows, kinds = found.metadata.num_rows, {field.name: field.type for field in found.schema_arrow}
-    widths = {name: getattr(kinds[name], "list_size", 1) for name in values}  # of lists, where the file says it
-    needed = sum(max(count, rows * widths[name]) for name, count in values.items()) * WIDTH
-    needed += unpacked if unpacked > LIKELY * os.path.getsize(source) else 0
-    check_bytes(needed, source, f"{rows} rows")
+def _bytes(kind: Any, rows: int, values: int, parts: Sequence[_Part]) -> int:
+    """What a column and what is made of it take."""
+    unpacked = sum(part.pages.unpacked for part in parts)
+    numbers = max(values, rows * getattr(kind, "list_size", 1)) * WIDTH  # of lists, where the file says it
+    text = is_text(getattr(kind, "value_type", kind)) or "decimal" in str(kind)
+    return numbers + HELD * unpacked if text else max(numbers, unpacked)

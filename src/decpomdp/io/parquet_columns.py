@@ -21,7 +21,7 @@ def is_plain(kind: Any) -> bool:
 
     if types.is_dictionary(kind):
         kind = kind.value_type
-    of_width = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    of_width = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
     return of_width or is_text(kind) or types.is_null(kind)
 
 
@@ -29,11 +29,9 @@ def is_list_of_plain(kind: Any) -> bool:
     """Whether an Arrow type is one of lists of numbers or truth values; lists of texts are nobody's."""
     from pyarrow import types
 
-    return (
-        is_list(kind)
-        and is_plain(kind.value_type)
-        and not (is_text(kind.value_type) or types.is_dictionary(kind.value_type))
-    )
+    if not is_list(kind) or types.is_decimal(kind.value_type):
+        return False
+    return is_plain(kind.value_type) and not (is_text(kind.value_type) or types.is_dictionary(kind.value_type))
 
 
 def texts_in(schema: Any, columns: Sequence[str]) -> list[str]:

@@ -55,6 +55,7 @@ class Pages(NamedTuple):
     """Those of one column in one group of rows, as far as they can be read."""
 
     unpacked: int  # bytes of all
+    packed: int
     values: int
     swollen: int  # bytes of the largest one that is packed unlikely well
     delta: bool  # whether texts are written by how they differ
@@ -111,18 +112,19 @@ def _check_apart(chunks: Sequence[Chunk]) -> None:
 
 
 def _pages(file: BinaryIO, chunk: Chunk) -> Pages:
-    unpacked, values, swollen, delta, at = 0, 0, 0, False, chunk.first
+    unpacked, packed, values, swollen, delta, at = 0, 0, 0, 0, False, chunk.first
     try:
         while values < chunk.values:
             page, at = _page(file, at, chunk)
             unpacked += page.unpacked
+            packed += page.packed
             values += page.values if page.kind != DICTIONARY else 0
             delta = delta or page.delta
             if page.unpacked > LIKELY * page.packed:
                 swollen = max(swollen, page.unpacked)
     except (BrokenError, OSError):
-        return Pages(unpacked, values, swollen, delta, whole=False)
-    return Pages(unpacked, values, swollen, delta, whole=values == chunk.values)
+        return Pages(unpacked, packed, values, swollen, delta, whole=False)
+    return Pages(unpacked, packed, values, swollen, delta, whole=values == chunk.values)
 
 
 def _page(file: BinaryIO, at: int, chunk: Chunk) -> tuple[Page, int]:

@@ -16,13 +16,14 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.kinds import is_csv
-from decpomdp.io.opening import check_bytes
+from decpomdp.io.opening import DATA, RULE, check_bytes
 from decpomdp.io.table_cells import Cells, distinct, first_bad, is_text, nulls, numbered, whole_text, without_zeros
 from decpomdp.io.table_files import NEEDED, OPTIONAL, load_table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
 LETTERS = 1 << 14  # of a label
 LABEL = 100  # bytes of a text of Python's, beside its letters, and of what leads to it
+AS_TEXT = "cast others to text first"
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -65,14 +66,14 @@ class LongColumns(NamedTuple):
         """Texts or whole numbers, as texts; `empty` cells are allowed or refused."""
         import pyarrow as pa
 
-        column = self._column(name, "labels or whole numbers")
+        column = self._column(name, f"labels or whole numbers ({AS_TEXT})")
         if pa.types.is_floating(column.type):  # what a whole number becomes beside an empty cell in some tools
-            column = self._whole(column, name, "a label or a whole number")
+            column = self._numbered(column, name, empty)
         if pa.types.is_integer(column.type):
             each = column.dictionary_encode()
             column = pa.DictionaryArray.from_arrays(each.indices, each.dictionary.cast(pa.large_string()))
         if not _is_texts(column.type):
-            self.refuse_type(name, "labels or whole numbers", column.type)
+            self.refuse_type(name, f"labels or whole numbers ({AS_TEXT})", column.type)
         labels, codes = self._told(name, *distinct(column))
         if not empty:
             self.refuse(codes < 0, name, "a label or a whole number")
@@ -85,7 +86,8 @@ class LongColumns(NamedTuple):
         """Labels as Python's texts, unless they are too long or too many."""
         import pyarrow.compute as pc
 
-        check_bytes(len(texts) * LABEL + texts.nbytes, self.source, f"{len(texts)} labels in column {self.names[name]}")
+        needed, rule = len(texts) * LABEL + texts.nbytes, RULE if is_csv(self.source) else DATA
+        check_bytes(needed, self.source, f"{len(texts)} labels in column {self.names[name]}", rule)
         long = pc.greater(pc.utf8_length(texts), LETTERS).to_numpy(zero_copy_only=False)
         if long.any():
             row = int(np.argmax(np.append(long, False)[codes]))
@@ -162,12 +164,24 @@ class LongColumns(NamedTuple):
         called = self.names[name]
         if called in self.unread:
             self.refuse_type(name, expected, self.unread[called])
-        column = self.table[called].combine_chunks()
+        column = _joinable(self.table[called]).combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # what some versions make of no chunks, or of very long texts
             column = pa.concat_arrays(column.chunks)
         if pa.types.is_dictionary(column.type) and not is_text(column.type.value_type):
             column = column.dictionary_decode()
         return column.cast(pa.large_string()) if pa.types.is_null(column.type) else column  # no cell, so no type
+
+    def _numbered(self, column: Any, name: str, empty: bool) -> Any:
+        """Numbers as labels: whole ones if all are, else as they are written; NaN is an empty cell, if there may be."""
+        import pyarrow as pa
+
+        values = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        nothing = nulls(column) | (np.isnan(values) & empty)
+        values = np.where(nothing, 0.0, values)
+        self.refuse(~(np.abs(values) < 2**53), name, "a label or a whole number")
+        if np.any(values != np.rint(values)):
+            return pa.array(column.cast(pa.large_string()).to_numpy(zero_copy_only=False), mask=nothing)
+        return pa.array(np.rint(values).astype(np.int64), mask=nothing)
 
     def _whole(self, column: Any, name: str, expected: str) -> Any:
         import pyarrow as pa
@@ -179,18 +193,38 @@ class LongColumns(NamedTuple):
     def _cast(self, column: Any, kind: Any, name: str, expected: str) -> Any:
         """Numbers, or texts that say them, as a `kind`; of numbered texts each is looked at once."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         codes = None
         if pa.types.is_dictionary(column.type):
             column, codes = distinct(column)
         if is_text(column.type) and pa.types.is_integer(kind):
             column = without_zeros(column)
+            hexadecimal = pc.match_substring_regex(column, "[xX]").fill_null(False).to_numpy(zero_copy_only=False)
+            if hexadecimal.any():  # which Arrow takes for numbers
+                self._refuse_text(int(np.argmax(hexadecimal)), codes, name, expected)
+        if pa.types.is_decimal(column.type) and pa.types.is_floating(kind):
+            column = column.cast(pa.large_string())  # Arrow's own way may miss the nearest number
         try:
             values = column.cast(kind)
         except pa.ArrowInvalid:
-            bad = first_bad(column, kind)
-            self.refuse_row(bad if codes is None else int(np.argmax(codes == bad)), name, expected)
+            self._refuse_text(first_bad(column, kind), codes, name, expected)
         return values if codes is None else values.take(pa.array(codes, mask=codes < 0))
+
+    def _refuse_text(self, place: int, codes: NDArray[np.int64] | None, name: str, expected: str) -> NoReturn:
+        """Raise FormatError for the first row with this text, by its place among all or among those that differ."""
+        self.refuse_row(place if codes is None else int(np.argmax(codes == place)), name, expected)
+
+
+def _joinable(column: Any) -> Any:
+    """A column whose parts can be put together: numbers of labels as wide as those of all of them need."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = pa.dictionary(pa.int64(), column.type.value_type)
+    parts = [pa.DictionaryArray.from_arrays(each.indices.cast(pa.int64()), each.dictionary) for each in column.chunks]
+    return pa.chunked_array(parts, kind)
 
 
 def _is_texts(kind: Any) -> bool:

@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from typing import Any
 
 from decpomdp.core import FormatError
-from decpomdp.io.packing import PIECE, count_of, stream_of, unpacked
+from decpomdp.io.packing import PIECE, WholeEnds, signs_in, stream_of, unpacked
 from decpomdp.io.table_pieces import Pieces
 
 LONGEST = 1 << 23  # bytes of a row
@@ -69,10 +69,10 @@ def texts_of(source: str, names: list[str]) -> Any:
             null_values=[""],
         ),
     }
-    pieces, quoted = Pieces(source), count_of(source, b'"') > 0
+    pieces, signs = Pieces(source), signs_in(source, b'"\r')
     try:
-        with stream_of(source) as stream:
-            pieces.add_all(arrow.open_csv(stream, **options))
+        with stream_of(source) as stream, WholeEnds(stream) as whole:
+            pieces.add_all(arrow.open_csv(pa.PythonFile(whole, mode="r") if len(signs) > 1 else stream, **options))
     except pa.ArrowInvalid as error:
         if bad:
             got = f"expected {bad[0].expected_columns} cells, one per column, got {bad[0].actual_columns}"
@@ -85,7 +85,7 @@ def texts_of(source: str, names: list[str]) -> Any:
             raise
     if not pieces.rows:
         raise FormatError(source, None, "expected at least one row, got none")
-    if quoted:
+    if b'"' in signs:
         _refuse_odd_quotes(source)
     return pieces.table()
 

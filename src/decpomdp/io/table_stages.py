@@ -104,7 +104,7 @@ def _behaviour(found: LongColumns) -> NDArray[np.float32]:
     if not found.has("action_prob"):
         return np.full(len(found.table), np.nan, np.float32)
     values, missing = found.numbers("action_prob", unknown=True)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # becomes inf and is refused; a NaN of any kind is one
         single = values.astype(np.float32)
     found.refuse(~missing & ~((single > 0) & (single <= 1)), "action_prob", "a probability above 0 and up to 1")
     return np.where(missing, np.float32(np.nan), single)

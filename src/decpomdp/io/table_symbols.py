@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from decpomdp.core import NO_OBSERVATION, Agent, FormatError
 from decpomdp.core.agent import numbered
 from decpomdp.io.episode_columns import MOST_LABELS
-from decpomdp.io.table_cells import Cells
+from decpomdp.io.table_cells import Cells, whole_text
 from decpomdp.io.table_columns import LongColumns
 from decpomdp.io.table_owners import number_of, place_of, places_of, shown
 from decpomdp.io.table_pairs import Pairs
@@ -59,8 +59,9 @@ def symbols_of(
 
 def _without_minus_one(cells: Cells, agents: Sequence[Agent] | None) -> Cells:
     """-1 stands for nothing seen, unless it is somebody's label."""
-    nothing = [place for place, label in enumerate(cells.labels) if label in ("-1", "-1.0")]
-    if not nothing or (agents is not None and any("-1" in agent.observations for agent in agents)):
+    nothing = [place for place, label in enumerate(cells.labels) if whole_text(label) == "-1"]
+    known = {label for agent in agents or () for label in agent.observations}
+    if not nothing or any(whole_text(label) == "-1" for label in known):
         return cells
     return Cells(cells.labels, np.where(np.isin(cells.codes, nothing), -1, cells.codes))
 

@@ -48,6 +48,17 @@ class Reader:
             self._field(head & 15, number, wanted, found, depth)
         return found
 
+    def sizes(self, first: int, last: int) -> tuple[int, int]:
+        """How long the lists in two fields of the struct that begins here are; what follows the second is not read."""
+        found, number = {first: 0, last: 0}, 0
+        while (head := self._byte()) != 0 and number != last:
+            number = number + (head >> 4) if head >> 4 else self._whole(16)
+            if number in found:
+                found[number] = Reader(self.data, self.at)._size()[0]
+            if number != last and head & 15 not in (TRUE, FALSE):
+                self._pass(head & 15, 0)
+        return found[first], found[last]
+
     def _field(self, kind: int, number: int, wanted: Wanted, found: Found, depth: int) -> None:
         if number not in wanted:
             if kind not in (TRUE, FALSE):  # of truth values alone the type says all

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.opening import CHANGED, check_bytes, parquet
+from decpomdp.io.opening import CHANGED, RULE, check_bytes, parquet
 from decpomdp.io.parquet_bounds import check_columns, check_read
 from decpomdp.io.parquet_columns import is_list_of_plain, is_plain, read_plain, texts_in
 from decpomdp.io.table_cells import is_text, numbered
@@ -27,7 +27,7 @@ def trace_columns(source: str) -> dict[str, list[Any]]:
         schema, before = found.schema_arrow, found.metadata
         names: list[str] = schema.names
         _check_types(schema, source)
-        held = check_columns(found, names, source)
+        held = check_columns(found, names, source, RULE)
         _check_values(found.metadata.num_rows, held, source)
     table = read_plain(source, names, texts_in(schema, names), before)
     if table is None:
@@ -45,7 +45,7 @@ def _check_types(schema: Any, source: str) -> None:
         if count > 1:
             raise FormatError(source, None, f"column {name[:80]}: expected one, got more of that name")
         kind = schema.field(name).type
-        if not (is_plain(kind) or is_list_of_plain(kind)):
+        if "decimal" in str(kind) or not (is_plain(kind) or is_list_of_plain(kind)):
             raise FormatError(source, None, f"column {name[:80]}: expected numbers, texts or lists, got {kind}"[:300])
 
 
