@@ -131,8 +131,8 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
     """Value of `team` on `model` over `horizon` steps, or for ever.
 
     Any number of agents. Time and memory grow with states times the product of all agents' nodes; beyond 200 million
-    of these pairs it is refused, and `sampled_value` is the way. Of a deterministic team only pairs that it meets count,
-    ten million of them and twenty million moves between them at most: about 4 GB.
+    of these pairs it is refused, and `sampled_value` is the way. Of a deterministic team only the pairs count that it
+    meets, ten million of them and twenty million moves between them at most.
 
     Parameters
     ----------

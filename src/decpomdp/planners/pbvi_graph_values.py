@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import checks
+from decpomdp.evaluation.solving import power_of
 from decpomdp.kernels.beliefs import best_vector
 from decpomdp.kernels.policy_graph import value_step, visit_step
 from decpomdp.planners.pbvi_beliefs import Floats, Whole
@@ -75,8 +76,11 @@ def _correction(bounds: Bounds, actions: Whole, following: Whole, gap: Floats) -
         matvec=lambda flat: flat - moved(flat.reshape(gap.shape)).ravel(),
         dtype=np.float64,
     )
-    flat, _ = bicgstab(operator, gap.ravel(), rtol=1e-10, atol=0.1 * EXACT * bounds.scale, maxiter=200)
-    solved = flat.reshape(gap.shape)
+    power = power_of(float(np.abs(gap).max()))  # no digit changes, and squares of huge gaps stay within floating point
+    wanted = float(np.ldexp(0.1 * EXACT * bounds.scale, -power))
+    flat, _ = bicgstab(operator, np.ldexp(gap, -power).ravel(), rtol=1e-10, atol=wanted, maxiter=200)
+    with np.errstate(over="ignore"):  # what became too large is no solution
+        solved = np.ldexp(flat.reshape(gap.shape), power)
     better = bool(np.all(np.isfinite(solved))) and np.abs(gap + moved(solved) - solved).max() < np.abs(gap).max()
     return solved if better else gap
 
