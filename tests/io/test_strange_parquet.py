@@ -9,6 +9,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.core import Agent, Episodes, FormatError
+from decpomdp.io import episodes as written_by
 from decpomdp.io import opening, parquet_bounds
 from decpomdp.io.runs import read_trace
 
@@ -166,6 +167,29 @@ def test_a_table_that_stands_for_too_much_can_be_written_anew(path, monkeypatch)
     with pytest.raises(FormatError, match=r"may stand for .* got 20000 rows of .*; write it anew without compression"):
         read(path, held.set_column(0, "episode", held["episode"].cast(pa.int32())), compression="zstd")
     assert read(path, held, compression="none", use_dictionary=False).count == 20_000
+
+
+def test_what_is_written_can_be_read_however_well_it_packs(path, monkeypatch):
+    rule = opening.Rule(1000, 10)
+    monkeypatch.setattr(parquet_bounds.check_columns, "__defaults__", (rule,))
+    held = dp.simulate("dectiger", episodes=200, horizon=20, seed=1)
+    still = Episodes(
+        agents=held.agents,
+        offsets=held.offsets,
+        observations=np.zeros_like(held.observations),
+        actions=np.zeros_like(held.actions),
+        behaviour=np.ones_like(held.behaviour),
+        rewards=np.zeros_like(held.rewards),
+        discount=held.discount,
+        terminated=held.terminated,
+    )
+    dp.write_episodes(still, path)
+    with pytest.raises(FormatError, match="may stand for"):
+        dp.read_episodes(path)
+    monkeypatch.setattr(written_by, "DATA", rule)
+    dp.write_episodes(still, path)
+    assert dp.read_episodes(path) == still
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
 def test_texts_count_by_what_they_unpack_to_whatever_is_beside_them(path):

@@ -55,6 +55,7 @@ TYPES = {
     "terminated": Type(TRUTHS),
     "truncated": Type(TRUTHS),
 }
+LISTS = tuple(name for name, kind in TYPES.items() if kind.lists)
 
 
 class Columns(NamedTuple):

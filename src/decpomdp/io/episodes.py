@@ -8,7 +8,8 @@
     reward float64
     terminated, truncated bool  on the last row of an episode: it ended by itself, or it was cut off
 
-Compressed with zstd, with a checksum on every page. The metadata holds one JSON object under the key "decpomdp":
+Compressed with zstd, unless it would stand for more than a reader believes, with a checksum on every page. The
+metadata holds one JSON object under the key "decpomdp":
 format, agents with their labels, discount, name, facts and the version that wrote it. Under the key "decpomdp-digest"
 is a digest of that object and all rows (`episode_digest`). A file made by another tool may use other widths of
 numbers, lists without a fixed size, null for a whole list, and further columns, and needs no digest, but has to
@@ -18,6 +19,7 @@ carry that object.
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -29,11 +31,12 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, InputError, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
-from decpomdp.io.episode_columns import COLUMNS
+from decpomdp.io.episode_columns import COLUMNS, LISTS
 from decpomdp.io.episode_digest import DIGEST_KEY, Digest
 from decpomdp.io.episode_stages import EPISODES_FORMAT, About, AgentLabels, stages_of_episodes
 from decpomdp.io.files import FilePath, in_words, path_of, replacing
 from decpomdp.io.kinds import KEY
+from decpomdp.io.opening import DATA, WIDTH
 from decpomdp.io.stages import made
 
 GROUP = 2**17  # rows that are compressed and written together: what a writer holds in memory
@@ -125,6 +128,7 @@ class EpisodeWriter:
         options = {"compression": "zstd", "write_page_checksum": True}
         with ExitStack() as stack:
             temporary = stack.enter_context(replacing(self.path))
+            stack.push(lambda kind, *_: None if kind else _check_likely(temporary, len(self.agents)))
             sink = stack.enter_context(pa.OSFile(str(temporary), "wb"))
             self._writer = stack.enter_context(pq.ParquetWriter(sink, schema, **options))
             self._stack = stack.pop_all()
@@ -205,6 +209,27 @@ def read_episodes(path: FilePath) -> Episodes:
     10
     """
     return made(stages_of_episodes(path))
+
+
+def _check_likely(path: Path, agents: int) -> None:
+    """Write the file at `path` anew, without packing, if it stands for so much that a reader would not believe it.
+
+    Agents that always do the same take next to no bytes.
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as found:
+        about = found.metadata
+        groups = [about.row_group(n) for n in range(about.num_row_groups)]
+        packed = sum(group.column(n).total_compressed_size for group in groups for n in range(about.num_columns))
+        lists = sum(name in LISTS for name in COLUMNS)
+        needed = about.num_rows * (lists * agents + len(COLUMNS) - lists) * WIDTH
+        if needed <= DATA.most(packed // 2):
+            return
+        options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+        with replacing(str(path)) as plain, pq.ParquetWriter(plain, found.schema_arrow, **options) as writer:
+            for n in range(about.num_row_groups):
+                writer.write_table(found.read_row_group(n))
 
 
 def _software() -> str:
