@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Lock
-from typing import Any, Self
+from typing import Any
 
 from decpomdp.core.errors import FormatError
 from decpomdp.io.opening import RULE
@@ -21,6 +20,7 @@ MARKS |= {bytes([first]) + b"\x2a\x4d\x18": "zstd" for first in range(0x50, 0x60
 ENDINGS = {".gz": "gzip", ".zst": "zstd"}  # how their names end
 OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}  # that are not unpacked here
 PIECE = 1 << 20  # bytes unpacked at a time
+TRIES = 1000  # sizes of blocks
 
 
 def packing(beginning: bytes) -> str | None:
@@ -47,38 +47,6 @@ def stream_of(source: str) -> Any:
     return pa.input_stream(source, compression=kind)
 
 
-class WholeEnds:
-    """A stream for Arrow's reader of CSV, no piece of which ends between the two bytes of a line end.
-
-    Where a piece ends in CR, Arrow passes over an LF that the next one begins with: in a quoted cell too.
-    """
-
-    closed = False
-
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._next = stream, b""  # the byte that was read too much
-        self._ended, self._lock = False, Lock()  # Arrow reads ahead in a thread of its own
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:  # whoever reads is waited for, and finds nothing more
-            self._ended = True
-
-    def read(self, size: int) -> bytes:
-        """So many bytes at most; none: there are no more."""
-        with self._lock:
-            return b"" if self._ended else self._read(size)
-
-    def _read(self, size: int) -> bytes:
-        piece: bytes = self._next + self._stream.read(max(size - 1 - len(self._next), 1))
-        self._next = self._stream.read(1) if piece.endswith(b"\r") else b""
-        if self._next == b"\n":
-            piece, self._next = piece + b"\n", b""
-        return piece
-
-
 @contextmanager
 def unpacked(source: str) -> Iterator[io.BufferedReader]:
     """The same bytes for Python's readers."""
@@ -97,6 +65,33 @@ def signs_in(source: str, signs: bytes) -> bytes:
                 unlikely = f"expected a file that unpacks to at most {most} bytes, got more; unpack it first"
                 raise FormatError(source, None, unlikely)
     return bytes(found)
+
+
+def whole_blocks(source: str, longest: int) -> int:
+    """Bytes of blocks, not many less than the longest, none of which ends between the CR and the LF of a quoted cell.
+
+    Arrow passes over an LF that a block begins with where the one before ends in CR, also in the middle of a cell.
+    Best is a size that divides no CRLF; in a very long file, one that divides none behind an odd number of quotation
+    marks, which is in a quoted cell unless others hold marks too.
+    """
+    sizes = range(longest, max(longest - TRIES, longest // 2), -1)
+    outside, inside = set[int](), set[int]()  # those that divide one
+    before, quotes, last = 0, 0, b""
+    with unpacked(source) as file:
+        for piece in iter(partial(file.read, PIECE), b""):
+            data, first = last + piece, before - len(last)  # with the last byte of the piece before
+            for size in sizes:
+                for at in range(-(-max(before, 1) // size) * size - first, len(data), size):
+                    if data[at - 1 : at + 1] == b"\r\n":
+                        odd = (quotes + data.count(b'"', 0, at)) % 2
+                        (inside if odd else outside).add(size)
+            quotes += data.count(b'"', 0, len(data) - 1)
+            before, last = before + len(piece), piece[-1:]
+    for wrong in (outside | inside, inside):
+        for size in sizes:
+            if size not in wrong:
+                return size
+    raise FormatError(source, None, "expected LF as line ends in quoted cells, got very many CRLF; write it anew")
 
 
 @contextmanager

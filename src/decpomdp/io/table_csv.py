@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from typing import Any
 
 from decpomdp.core import FormatError
-from decpomdp.io.packing import PIECE, WholeEnds, signs_in, stream_of, unpacked
+from decpomdp.io.packing import PIECE, signs_in, stream_of, unpacked, whole_blocks
 from decpomdp.io.table_pieces import Pieces
 
 LONGEST = 1 << 23  # bytes of a row
@@ -53,14 +53,15 @@ def texts_of(source: str, names: list[str]) -> Any:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    bad: list[Any] = []
+    pieces, signs, bad = Pieces(source), signs_in(source, b'"\r'), list[Any]()
+    size = whole_blocks(source, LONGEST) if len(signs) > 1 else LONGEST
 
     def refuse(row: Any) -> str:  # Arrow cannot carry an exception of ours
         bad.append(row)
         return "error"
 
     options = {
-        "read_options": arrow.ReadOptions(use_threads=False, block_size=LONGEST),  # only then are bad rows numbered
+        "read_options": arrow.ReadOptions(use_threads=False, block_size=size),  # only then are bad rows numbered
         "parse_options": arrow.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
         "convert_options": arrow.ConvertOptions(
             column_types=dict.fromkeys(names, pa.large_string()),
@@ -69,10 +70,9 @@ def texts_of(source: str, names: list[str]) -> Any:
             null_values=[""],
         ),
     }
-    pieces, signs = Pieces(source), signs_in(source, b'"\r')
     try:
-        with stream_of(source) as stream, WholeEnds(stream) as whole:
-            pieces.add_all(arrow.open_csv(pa.PythonFile(whole, mode="r") if len(signs) > 1 else stream, **options))
+        with stream_of(source) as stream:
+            pieces.add_all(arrow.open_csv(stream, **options))
     except pa.ArrowInvalid as error:
         if bad:
             got = f"expected {bad[0].expected_columns} cells, one per column, got {bad[0].actual_columns}"
