@@ -134,7 +134,7 @@ def test_signalling_nan_is_unknown(path):
 def test_a_folder_of_parts_is_not_taken_for_another_thing(tmp_path):
     (tmp_path / "parts/agent=x").mkdir(parents=True)
     pq.write_table(table(), tmp_path / "parts/agent=x/0.parquet")
-    with pytest.raises(FormatError, match=r"expected one file, got a folder of Parquet files; join them first"):
+    with pytest.raises(FormatError, match=r"\(with metadata.json\), got Parquet files; join them to one"):
         dp.read_minari(tmp_path / "parts", 0.9)
 
 

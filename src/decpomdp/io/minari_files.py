@@ -55,10 +55,9 @@ def about_of(source: str) -> tuple[Path, dict[str, Any]]:
     """The folder with the data, and what its metadata say. Nothing that they name is run."""
     folder = next((Path(source, part) for part in ("data", "") if Path(source, part, "metadata.json").is_file()), None)
     if folder is None:
-        if any(islice(Path(source).rglob("*.parquet"), 1)):
-            said = "expected one file, got a folder of Parquet files; join them first (pyarrow, duckdb)"
-            raise FormatError(source, None, said)
-        raise FormatError(source, None, "expected the folder of a Minari dataset (with metadata.json), got another")
+        parts = any(any(Path(source).glob(form)) for form in ("*.parquet", "*=*/*.parquet"))  # how tools divide tables
+        got = "Parquet files; join them to one file first (pyarrow, duckdb)" if parts else "another"
+        raise FormatError(source, None, f"expected the folder of a Minari dataset (with metadata.json), got {got}")
     try:
         about = json.loads(read_bytes(file_in(folder, "metadata.json", Path(source)), LIMIT).decode())
     except FormatError as error:
