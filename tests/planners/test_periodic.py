@@ -1,6 +1,7 @@
 """Periodic plans against the exact evaluator, dense algebra and brute force; monotone at every sweep."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -53,8 +54,8 @@ def settled(game, plan, closed):
     for m in range(len(room.v)):
         fill_joint(game, plan, m, room.joint)
     places = room.places[: reach(game, plan, room.joint, closed, room.mark, room.places)]
-    assert values(game, plan, room.joint, closed, -np.inf, 1e-12, places, room.v)
-    occupancies(game, plan, room.joint, closed, 1e-13, places, room.wave, room.f)
+    assert values(game, plan, room.joint, closed, -np.inf, 1e-12, places, room.v, NEVER)
+    occupancies(game, plan, room.joint, closed, 1e-13, places, room.wave, room.f, NEVER)
     return room
 
 
@@ -109,7 +110,7 @@ def test_a_target_out_of_reach_is_refused_and_one_within_reach_is_not():
     places = room.places[: int(room.mark.sum())]
     for shift, accepted in ((-1e-6, True), (1e-6, False)):
         fresh = np.zeros_like(room.v)
-        assert values(game, plan, room.joint, True, value + shift, 1e-10, places, fresh) is accepted
+        assert values(game, plan, room.joint, True, value + shift, 1e-10, places, fresh, NEVER) is accepted
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -256,7 +257,7 @@ def test_a_plan_that_earns_nothing_ends_its_sweeps():
     _, game, plan, room = made((2, 2), (2, 2), (2, 2), 1, discount=0.9)
     silent = game._replace(reward=np.zeros_like(game.reward))
     room.v[:] = 5.0  # decays to the smallest floats there are, and must not be followed down to them
-    spread(silent, room.joint, room.v)
+    spread(silent, room.joint, room.v, NEVER)
     assert sweeps(silent, plan, room, True, 3, 1, -np.inf, MARGIN, np.uint64(0), NEVER) == pytest.approx(0, abs=1e-7)
 
 
@@ -337,3 +338,11 @@ def test_bad_settings_are_named(change, message):
 def test_bad_tunables_are_named(change, message):
     with pytest.raises(InputError, match=message):
         PeriodicSettings(**change)
+
+
+def test_a_time_limit_holds_for_discounts_near_one():
+    begin = time.monotonic()
+    dp.plan("dectiger", "periem", discount=0.999999, time_limit=1)  # compiles first, which does not count
+    begin = time.monotonic()
+    assert dp.plan("dectiger", "periem", discount=0.999999, time_limit=1).stopped == "time limit"
+    assert time.monotonic() - begin < 5

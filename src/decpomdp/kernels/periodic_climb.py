@@ -43,21 +43,36 @@ def remember(plan: Plan, room: Room, m: int, n: int, i: int) -> None:
 
 
 @kernel
-def better(game: Game, plan: Plan, room: Room, m: int, closed: bool, margin: float, value: float) -> bool:
+def better(
+    game: Game, plan: Plan, room: Room, m: int, closed: bool, margin: float, value: float, stop: NDArray[np.int64]
+) -> bool:
     """Whether the plan, changed in layer m, is worth more than `value`; then room.v and room.f are made up to date."""
     fill_joint(game, plan, m, room.joint)
     size = reach(game, plan, room.joint, closed, room.mark, room.places)
     places = room.places[:size]
     copy(room.v, room.trial)
-    if not values(game, plan, room.joint, closed, value + margin, 0.1 * margin, places, room.trial):
+    if (
+        not values(game, plan, room.joint, closed, value + margin, 0.1 * margin, places, room.trial, stop)
+        or stop[0] != 0
+    ):
         return False
     copy(room.trial, room.v)
-    occupancies(game, plan, room.joint, closed, FAINT, places, room.wave, room.f)
+    occupancies(game, plan, room.joint, closed, FAINT, places, room.wave, room.f, stop)
     return True
 
 
 @kernel
-def improve(game: Game, plan: Plan, room: Room, m: int, n: int, closed: bool, margin: float, value: float) -> float:
+def improve(
+    game: Game,
+    plan: Plan,
+    room: Room,
+    m: int,
+    n: int,
+    closed: bool,
+    margin: float,
+    value: float,
+    stop: NDArray[np.int64],
+) -> float:
     """All nodes of agent n in layer m at once; if that is no gain, one by one. The value after it."""
     layers, size = room.v.shape[0], plan.widths[n]
     following = room.v[(m + 1) % layers] if closed or m + 1 < layers else np.zeros(room.v.shape[1:])
@@ -68,13 +83,13 @@ def improve(game: Game, plan: Plan, room: Room, m: int, n: int, closed: bool, ma
         changed += chosen(game, plan, room, m, n, i, margin) > 0.0
     if changed == 0:
         return value
-    if better(game, plan, room, m, closed, margin, value):
+    if better(game, plan, room, m, closed, margin, value, stop):
         return at_start(game, plan, room.v)
     for i in range(size):
         restore(plan, room, m, n, i)
     for i in range(size if changed > 1 else 0):
         if chosen(game, plan, room, m, n, i, margin) > 0.0:
-            if better(game, plan, room, m, closed, margin, value):
+            if better(game, plan, room, m, closed, margin, value, stop):
                 value = at_start(game, plan, room.v)
                 remember(plan, room, m, n, i)
             restore(plan, room, m, n, i)
@@ -105,10 +120,10 @@ def sweeps(
     for m in range(layers):
         fill_joint(game, plan, m, room.joint)
     size = reach(game, plan, room.joint, closed, room.mark, room.places)
-    values(game, plan, room.joint, closed, -np.inf, 0.1 * margin, room.places[:size], room.v)
+    values(game, plan, room.joint, closed, -np.inf, 0.1 * margin, room.places[:size], room.v, stop)
     if closed:
-        spread(game, room.joint, room.v)
-    occupancies(game, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f)
+        spread(game, room.joint, room.v, stop)
+    occupancies(game, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f, stop)
     value, idle = at_start(game, plan, room.v), 0
     for _ in range(most):
         before = value
@@ -118,8 +133,8 @@ def sweeps(
                 if stop[0] != 0:
                     return value
                 n = (turn + k) % agents
-                refresh(game, plan, room, m, n, closed, key, counter)
-                value = improve(game, plan, room, m, n, closed, margin, value)
+                refresh(game, plan, room, m, n, closed, key, counter, stop)
+                value = improve(game, plan, room, m, n, closed, margin, value, stop)
         idle = 0 if value > before else idle + 1
         if idle >= patience or value + AHEAD * (value - before) < hope:
             break

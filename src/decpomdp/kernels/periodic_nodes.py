@@ -143,13 +143,21 @@ def random_belief(plan: Plan, room: Room, n: int, i: int, key: np.uint64, counte
 
 @kernel
 def refresh(
-    game: Game, plan: Plan, room: Room, m: int, n: int, closed: bool, key: np.uint64, counter: NDArray[np.int64]
+    game: Game,
+    plan: Plan,
+    room: Room,
+    m: int,
+    n: int,
+    closed: bool,
+    key: np.uint64,
+    counter: NDArray[np.int64],
+    stop: NDArray[np.int64],
 ) -> None:
     """Every unreached node of agent n in layer m becomes the best answer to a random belief."""
     merged = merge(game, plan, room, m, n)
     size = reach(game, plan, room.joint, closed, room.mark, room.places)
     if merged:
-        occupancies(game, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f)
+        occupancies(game, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f, stop)
     layers = room.v.shape[0]
     following = room.v[(m + 1) % layers] if closed or m + 1 < layers else np.zeros(room.v.shape[1:])
     for i in range(plan.widths[n]):

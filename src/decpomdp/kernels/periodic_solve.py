@@ -84,6 +84,7 @@ def values(
     tolerance: float,
     places: NDArray[np.int64],  # flat indices of all places where the team can be, rising
     v: NDArray[np.float64],  # [m, s, q]
+    stop: NDArray[np.int64],  # [1] set by another thread when it has to end: a discount near 1 takes long
 ) -> bool:
     """Solve for v where the team can be, from the guess it holds; in an open plan everywhere.
 
@@ -102,6 +103,8 @@ def values(
         low, high = where_met(game, joint, places, v, before)
         if at_start(game, plan, v) + high * rest <= target:
             return False
+        if stop[0] != 0:
+            break
         if (high - low) * rest <= tolerance:
             break
     more, flat = 0.5 * (low + high) / (1.0 - shrink), v.reshape(-1)
@@ -117,7 +120,7 @@ def enough(shrink: float) -> int:
 
 
 @kernel
-def spread(game: Game, joint: Joint, v: NDArray[np.float64]) -> None:
+def spread(game: Game, joint: Joint, v: NDArray[np.float64], stop: NDArray[np.int64]) -> None:
     """Values of a closed plan also where the team cannot be: they only guide choices, so ROUGH is enough."""
     states, width = v.shape[1], v.shape[2]
     before = np.empty((states, width))
@@ -133,7 +136,7 @@ def spread(game: Game, joint: Joint, v: NDArray[np.float64]) -> None:
         for s in range(states):
             for q in range(width):
                 change = max(change, abs(v[0, s, q] - before[s, q]))
-        if change * shrink <= wanted * (1.0 - shrink):
+        if stop[0] != 0 or change * shrink <= wanted * (1.0 - shrink):
             break
 
 
@@ -147,6 +150,7 @@ def occupancies(
     places: NDArray[np.int64],  # flat indices of all places where the team can be
     wave: NDArray[np.float64],  # [2, place] scratch
     f: NDArray[np.float64],  # [m, s, q]
+    stop: NDArray[np.int64],  # [1] not 0: it has to end
 ) -> None:
     """f[m, s, q], discounted visits from the start, but for the last `tolerance` of them."""
     layers, states, width = f.shape
@@ -158,7 +162,7 @@ def occupancies(
     for s in range(states):
         wave[0, s * width + q] = game.start[s]
     mass, now, step = 1.0, 0, 0
-    while mass > tolerance and (closed or step < layers):
+    while mass > tolerance and (closed or step < layers) and stop[0] == 0:
         for place in places:
             wave[1 - now, place] = 0.0
             flat[place] += wave[now, place]

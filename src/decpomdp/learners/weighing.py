@@ -79,7 +79,7 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
         _warn_of_cuts(episodes, ended, base)
     if not gain.any():
         raise InputError(
-            f"nothing to learn from: every reward is {base:g}"
+            f"nothing to learn from: every reward is {base + 0.0:g}"
             + ("" if base == 0 else " (a lower floor would weigh all steps alike)")
         )
     largest_gain = np.zeros(int(times.max()) + 1)
