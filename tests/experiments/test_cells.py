@@ -181,7 +181,7 @@ def test_a_mistake_names_the_cell(tmp_path):
 
 
 def test_a_process_that_dies_is_told(tmp_path):
-    with pytest.raises(InputError, match="its process ended before it was finished"):
+    with pytest.raises(InputError, match="processes ended before it was finished"):
         run_cells(tmp_path, [Cell("sys:exit", {})], 1, lambda _: None)
 
 

@@ -66,7 +66,7 @@ def test_what_is_lost_is_told(done, tmp_path, small, capsys):
     folder, _ = done
     shutil.copytree(folder / "cells", tmp_path / "cells")
     before = {name: reproduction.Record("quick", EFFORTS[name].seeds) for name in reproduction.NAMES}
-    reproduction._write_mark(tmp_path, before)
+    (tmp_path / reproduction.MARK).write_bytes(reproduction._mark(before))
     (tmp_path / reproduction.cells_of(["robustness"], EFFORTS)[0].place).unlink()
     assert code_of(["reproduce", "appendix", "--quick", "--out", str(tmp_path)]) == 0
     err = capsys.readouterr().err
