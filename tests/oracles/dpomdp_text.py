@@ -27,6 +27,8 @@ def meaning(text):
     """The model in a text, as a dictionary of labels and tables."""
     if "\0" in text:
         raise Refused("a NUL character")
+    if re.search(r"\r(?!\n|\Z)", text):
+        raise Refused("a carriage return without a line feed")
     lines = [line.partition("#")[0].strip() for line in text.removeprefix("\ufeff").split("\n")]
     rest = [line for line in lines if line]
     told = _header(rest)
