@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -129,8 +130,9 @@ def check_links(folder: Path) -> None:
     for place in (folder / name for name in OWN):
         if place.is_symlink() and os.path.dirname(os.path.realpath(place)) != home:
             raise InputError(f"{place}: expected a file of the run, got a link that leads out of its folder")
-        if place.exists() and not place.is_file():  # a pipe would be waited for
-            raise InputError(f"{place}: expected a file of the run, got a folder, a pipe or a device")
+        with suppress(OSError):  # it is not there; asked once, as a lock may go between two questions
+            if not stat.S_ISREG(place.stat().st_mode):  # a pipe would be waited for
+                raise InputError(f"{place}: expected a file of the run, got a folder, a pipe or a device")
 
 
 def check_all_links(folder: Path) -> None:
