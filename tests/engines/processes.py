@@ -15,6 +15,14 @@ ENVIRONMENT = {
 }
 
 
+def until(condition, seconds=120):
+    """Wait for it."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 class Processes:
     def __init__(self, folder):
         self.folder, self.file = folder, folder / "scheduler.json"

@@ -5,10 +5,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
-from engines.processes import Processes
+from engines.processes import Processes, until
 
 import decpomdp as dp
 from decpomdp.cli.main import code_of
@@ -24,13 +23,6 @@ LEARN = ("--truncation", "4", "--sweeps", "14", "--quiet")
 def recorded(tmp_path):
     dp.write_episodes(dp.simulate("dectiger", episodes=2000, horizon=6, seed=1), tmp_path / "e.parquet")
     return str(tmp_path / "e.parquet")
-
-
-def until(condition, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def ended(group):

@@ -5,11 +5,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
-from engines.processes import ENVIRONMENT, Processes
+from engines.processes import ENVIRONMENT, Processes, until
 
 from decpomdp.core import InputError
 from decpomdp.engines.cluster import Cluster, same
@@ -39,13 +38,6 @@ def processes(tmp_path_factory):
 
 def slow(folder, seed, seconds):
     return Cell("engines.cells:slow", {"seed": seed, "folder": str(folder), "seconds": seconds})
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def begun(folder):

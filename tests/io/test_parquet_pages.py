@@ -13,16 +13,10 @@ from decpomdp.core import FormatError
 from decpomdp.io.parquet_pages import pages_of
 from decpomdp.io.thrift import INT, LONG, BrokenError, Reader, ShortError
 
+from .made_parquet import varint
+
 ROWS = 3000
 WAYS = list(itertools.product(("none", "snappy", "zstd", "gzip"), ("1.0", "2.0"), (True, False), (100, 10_000)))
-
-
-def varint(number):
-    data = bytearray()
-    while number > 127:
-        data.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*data, number])
 
 
 @pytest.fixture(scope="module")
