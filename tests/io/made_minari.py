@@ -35,9 +35,14 @@ class Made:
         ends = {"terminations": [False, True], "truncations": [False, False]}
         seen_values = observations if isinstance(observations, dict) else list(observations)
         buffer = EpisodeBuffer(observations=seen_values, actions=[0, 1], rewards=[1.0, 2.0], infos=infos, **ends)
-        minari.create_dataset_from_buffers(
-            f"{form}-v0", [buffer], observation_space=seen, action_space=TWO, data_format=form, **ABOUT
-        )
+        try:
+            minari.create_dataset_from_buffers(
+                f"{form}-v0", [buffer], observation_space=seen, action_space=TWO, data_format=form, **ABOUT
+            )
+        except ValueError as error:
+            if "No storage implemented" not in str(error):
+                raise
+            pytest.skip(f"this version of Minari does not write {form}")
         self.about, self.hdf5 = self.path / "data/metadata.json", self.path / "data/main_data.hdf5"
         self.part = self.path / f"data/0/part-0.{form}"
 

@@ -158,7 +158,10 @@ def test_lists_that_are_not_as_many_as_the_rows(tmp_path):
         return changed(group, f1=(kind, new))
 
     write(path, body + part, with_group(footer, change))
-    assert "expected as many lists as rows" in limited(path, read=EPISODES)
+    said = limited(path, read=EPISODES)
+    assert (
+        "expected as many lists as rows" in said or "expected length 4 but got length 5" in said
+    )  # as pyarrow 20 has it
 
 
 def test_a_name_with_very_many_dots_takes_little_time(table):
