@@ -81,6 +81,11 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path):
     (tmp_path / LOCK).touch()
     with new_run(tmp_path) as folder:
         assert os.listdir(folder) == [LOCK]
+        (folder / "figures").mkdir()
+    (tmp_path / "figures/.decpomdp-4567.part").write_bytes(b"half")
+    (tmp_path / "figures/whole.svg").write_bytes(b"whole")
+    with locked(tmp_path):
+        assert os.listdir(tmp_path / "figures") == ["whole.svg"]
 
 
 def test_a_folder_is_marked_unless_it_is_somebody_elses(tmp_path):

@@ -83,7 +83,7 @@ def locked(folder: Path) -> Iterator[None]:
         if not (_lock(number) and _still_there(number, path)):
             raise InputError(f"{folder}: {BUSY}")
         with in_words(folder):
-            for part in folder.glob(PARTS):
+            for part in (*folder.glob(PARTS), *folder.glob(f"*/{PARTS}")):  # a table has folders of its own
                 part.unlink(missing_ok=True)
         try:
             yield
