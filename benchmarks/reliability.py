@@ -307,7 +307,7 @@ def trace(run: Path) -> bytes:
 
 
 HEADS = {
-    "stops": "| command | tries | with the team saved | runs lost | ended after, at most |",
+    "stops": "| command | tries | met by the second | with the team saved | runs lost | ended after it, at most |",
     "kills": "| command | runs | kills | with no checkpoint | bytes compared | runs that differ | largest checkpoint |",
     "disks": "| disk | what the command says | bytes compared after it was mended | runs that differ |",
     "engines": "| compared with one thread | bytes compared | runs that differ |",
@@ -327,7 +327,8 @@ def table(part: str, found: dict) -> str:
             lines.append(f"| {t['name']} | `{t['refused']}` | {t['compared']:,} | {t['different']} |")
         elif part == "stops":
             saved = "" if t["saved"] is None else t["saved"]
-            lines.append(f"| {t['name']} | {t['tries']} | {saved} | {t['different']} | {t['seconds']:.2f} s |")
+            seconds = f"{t['seconds']:.2f} s" if t["met"] else ""
+            lines.append(f"| {t['name']} | {t['tries']} | {t['met']} | {saved} | {t['different']} | {seconds} |")
         else:
             lines.append(f"| {t['name']} | {t['compared']:,} | {t['different']} |")
     if part == "kills" and found:

@@ -1,9 +1,9 @@
 """Ctrl-C twice, sent to real processes: how long the command takes to end, and what is left of its work.
 
 A part of `reliability.py`. A run is begun with checkpoints in short order; a moment after the first of them (after the
-first finished cell of a table) it is interrupted, and again a tenth of a second later, as a terminal does it: the whole
-group of processes gets the signal. Time counts from the second interrupt. A run is lost when it leaves neither a team
-nor a checkpoint, a file that cannot be read, or a half-written one.
+first finished cell of a table) it is interrupted, and again within a tenth of a second, as a terminal does it: the
+whole group of processes gets the signal. Time counts from the second interrupt, if it still meets the command. A run
+is lost when it leaves neither a team nor a checkpoint, a file that cannot be read, or a half-written one.
 """
 
 import json
@@ -41,8 +41,9 @@ class Stop:
 
     name: str
     tries: int = 0
+    met: int = 0  # of them where the command was still there for the second
     saved: int | None = 0  # with a team; None: it is a table
-    seconds: float = 0.0  # the most
+    seconds: float = 0.0  # the most, where it was met
     different: int = 0  # runs lost
 
 
@@ -50,17 +51,20 @@ def stopped(folder: Path, name: str, tries: int, rng: random.Random) -> Stop:
     found = Stop(name, saved=None if name in ("benchmark", "reproduce") else 0)
     for number in range(tries):
         out = folder / f"{name} stopped {number}"
-        found.seconds = max(found.seconds, interrupted(folder, name, out, rng.uniform(0, 2)))
+        seconds = interrupted(folder, name, out, rng.uniform(0, 2), rng.uniform(0, 0.1))
+        found.seconds = max(found.seconds, seconds or 0.0)
+        found.met += seconds is not None
         found.tries += 1
         if found.saved is not None:
             found.saved += (out / "team.json").exists()
         found.different += not whole(out)
-    print(f"{name}: {found.seconds:.2f} s, {found.saved} saved, {found.different} lost", file=sys.stderr, flush=True)
+    told = f"{found.met} of {found.tries} met twice, {found.seconds:.2f} s, {found.saved} saved, {found.different} lost"
+    print(f"{name}: {told}", file=sys.stderr, flush=True)
     return found
 
 
-def interrupted(folder: Path, name: str, out: Path, pause: float) -> float:
-    """Seconds from the second interrupt to the end."""
+def interrupted(folder: Path, name: str, out: Path, first: float, second: float) -> float | None:
+    """Seconds from the second interrupt to the end; None if the first had ended it by then."""
     often = [] if name in ("benchmark", "reproduce") else ["--checkpoint-every", "0.1", "--quiet"]
     own = [*COMMAND, *LONG[name], "--out", str(out), *often]
     with subprocess.Popen(
@@ -72,14 +76,14 @@ def interrupted(folder: Path, name: str, out: Path, pause: float) -> float:
                 process.kill()
                 raise SystemExit(f"{name}: nothing was kept: {process.communicate()[1]}")
             time.sleep(0.02)
-        time.sleep(pause)
+        time.sleep(first)
         os.killpg(process.pid, signal.SIGINT)
-        time.sleep(0.1)
-        begin = time.monotonic()
-        if process.poll() is None:
+        time.sleep(second)
+        begin, met = time.monotonic(), process.poll() is None
+        if met:
             os.killpg(process.pid, signal.SIGINT)
         process.wait()
-        seconds = time.monotonic() - begin
+        seconds = time.monotonic() - begin if met else None
         _, said = process.communicate()
     if process.returncode not in (0, 130) or "Traceback" in said:
         raise SystemExit(f"{name}: exit code {process.returncode}: {said}")

@@ -25,7 +25,7 @@ def test_figures_come_between_their_markers(scripts, tmp_path):
     reliability, page = scripts
     from reliability_stops import Stop
 
-    tally = reliability.asdict(Stop("plan, em", 3, 2, 0.512))
+    tally = reliability.asdict(Stop("plan, em", 4, 3, 2, 0.512))
     tally |= reliability.asdict(reliability.Tally("plan, em", 2, 7, 1, 1234567, 0, 5000, "error: DISK: full"))
     (tmp_path / "r.json").write_text(json.dumps({part: {"plan, em": tally} for part in reliability.PARTS}))
     (tmp_path / "fuzz.json").write_text(json.dumps({"team": {"executions": 200, "accepted": 50, "megabytes": 90}}))
@@ -40,7 +40,7 @@ def test_figures_come_between_their_markers(scripts, tmp_path):
         assert found == tables[part]
     assert "| plan, em | 2 | 7 | 1 | 1,234,567 | 0 | 5 kB |\n| all | 2 | 7 | 1 | 1,234,567 | 0 | |" in after
     assert "| plan, em | `error: DISK: full` | 1,234,567 | 0 |" in after
-    assert "| plan, em | 3 | 2 | 0 | 0.51 s |" in after
+    assert "| plan, em | 4 | 3 | 2 | 0 | 0.51 s |" in after
     assert "| team | 200 | 25% | 1 | 90 MB |\n| all | 200 | | 1 | 90 MB |" in after
     assert page.written(after, tables) == after
     assert re.sub(r"(begin: \w+ -->).*?(<!-- end)", r"\1\2", after, flags=re.S) == re.sub(

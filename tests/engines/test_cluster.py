@@ -13,7 +13,8 @@ from engines.processes import Processes
 import decpomdp as dp
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.cluster import Cluster, Lost, same
-from decpomdp.engines.connection import EngineError, versions
+from decpomdp.engines.connection import versions
+from decpomdp.engines.errors import EngineError
 from decpomdp.experiments.cells import Cell, result_of
 from decpomdp.experiments.crew import run_cells
 from decpomdp.filtering.shards import dealt
@@ -193,7 +194,7 @@ def test_batches_of_the_papers_loop(processes, problem, iterations):
 
 
 def test_nobody_there(monkeypatch):
-    monkeypatch.setattr("decpomdp.engines.connection.ANSWER", 1.0)
+    monkeypatch.setattr("decpomdp.engines.scheduler.ANSWER", 1.0)
     begin = time.monotonic()
     with pytest.raises(EngineError, match=r"such as tcp://node7:8786, got 'tcp://127.0.0.1:9' \(nobody answered"):
         Cluster("tcp://127.0.0.1:9")
@@ -206,7 +207,7 @@ def test_nobody_there(monkeypatch):
 )
 def test_somebody_else_there(monkeypatch, words, why):
     """A port that takes connections, and is silent or speaks another language."""
-    monkeypatch.setattr("decpomdp.engines.connection.ANSWER", 1.0)
+    monkeypatch.setattr("decpomdp.engines.scheduler.ANSWER", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer():

@@ -101,7 +101,7 @@ def test_the_papers_loop_plays_on_workers(tmp_path):
 )
 def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys, given, told):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("decpomdp.engines.connection.ANSWER", 0.5)
+    monkeypatch.setattr("decpomdp.engines.scheduler.ANSWER", 0.5)
     assert code_of(given) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1

@@ -12,7 +12,7 @@ from engines.processes import ENVIRONMENT, Processes, until
 
 from decpomdp.core import InputError
 from decpomdp.engines.cluster import Cluster, same
-from decpomdp.engines.connection import EngineError
+from decpomdp.engines.errors import EngineError
 from decpomdp.experiments.cells import Cell, result_of
 from decpomdp.experiments.crew import Crew, run_cells
 

@@ -44,7 +44,7 @@ def opened(engine: str, scheduler: str | None, workers: int | None = None) -> "I
         yield None
         return
     from decpomdp.engines.cluster import Cluster
-    from decpomdp.engines.connection import EngineError
+    from decpomdp.engines.errors import EngineError
 
     try:
         with Cluster(scheduler, workers) as cluster:

@@ -15,7 +15,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
 from uuid import uuid4
 
-from decpomdp.engines.connection import COMING, EngineError, check_versions, connected, versions, what_workers_tell
+from decpomdp.engines.connection import COMING, check_versions, connected, versions, what_workers_tell
+from decpomdp.engines.errors import EngineError
 from decpomdp.engines.threads import default_threads
 
 BEAT = 2.0  # seconds between two looks at whether there still are workers

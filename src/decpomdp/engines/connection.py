@@ -10,7 +10,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -18,21 +17,16 @@ from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from platform import python_version
 from typing import Any
-from urllib.parse import urlsplit
 
-ANSWER = 5.0  # seconds in which a scheduler has to answer
+from decpomdp.engines.errors import EngineError
+from decpomdp.engines.scheduler import ANSWER, FAILURES, check_address, check_answer, not_reached
+
 COMING = 60.0  # seconds to wait for the first worker, or for another one when all are gone
 SAME = ("decpomdp", "numpy", "scipy", "numba")  # versions that numbers depend on
 LOCAL = "127.0.0.1"
-PLAIN, SAFE = ("tcp", "ws"), ("tls", "wss")  # ways to talk to a scheduler; the latter take certificates
 SILENT = logging.CRITICAL + 1
 LOOK, SILENCE = 10.0, 60.0  # seconds between two questions to a scheduler, and in which it has to answer
-FAILURES = (OSError, ValueError, TypeError, ImportError, RuntimeError, MemoryError, EOFError)
 NOT_INSTALLED = "(not installed)"
-
-
-class EngineError(RuntimeError):
-    """The cluster cannot be reached, or does not work any more; the message is one line."""
 
 
 def connected(stack: ExitStack, scheduler: str | None, workers: int) -> Any:
@@ -42,45 +36,21 @@ def connected(stack: ExitStack, scheduler: str | None, workers: int) -> Any:
     from distributed import Client
 
     if scheduler is not None:
-        _check_address(scheduler)
+        check_address(scheduler)
     stack.enter_context(_quiet())
     if scheduler is not None:
-        _check_answer(scheduler)
+        check_answer(scheduler)
     address = _started(stack, workers) if scheduler is None else scheduler
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # versions are checked by `what_workers_tell`
             client: Any = Client(address, timeout=ANSWER, set_as_default=False)
     except FAILURES as error:
-        raise _no_address(scheduler, _why(error)) from None
+        raise not_reached(scheduler, error) from None
     stack.callback(_let_go, client)
     watch = asyncio.run_coroutine_threadsafe(_watch(client), client.loop.asyncio_loop)
     stack.callback(watch.cancel)
     return client
-
-
-def _check_answer(scheduler: str) -> None:
-    """Raise EngineError unless a scheduler answers: for one that is silent, or is none, a client waits for ever."""
-    with ThreadPoolExecutor(1) as thread:  # whoever calls may be in a loop of events of his own
-        try:
-            thread.submit(asyncio.run, _asked(scheduler)).result()
-        except FAILURES as error:
-            raise _no_address(scheduler, _why(error)) from None
-
-
-async def _asked(scheduler: str) -> None:
-    from distributed.comm.core import connect
-    from distributed.security import Security
-
-    async def ask() -> None:
-        comm = await connect(scheduler, timeout=ANSWER, **Security().get_connection_args("client"))
-        try:
-            await comm.write({"op": "echo", "data": "", "reply": True})
-            await comm.read()
-        finally:
-            comm.abort()
-
-    await asyncio.wait_for(ask(), ANSWER)
 
 
 async def _watch(client: Any) -> None:
@@ -95,42 +65,6 @@ async def _watch(client: Any) -> None:
             return
         except OSError:  # it is lost already
             return
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, OSError):  # a TimeoutError is one
-        return f"nobody answered within {ANSWER:g} s"
-    return "what answers is no Dask scheduler" if isinstance(error, MemoryError) else " ".join(str(error).split())
-
-
-def _check_address(scheduler: str) -> None:
-    """Before a client is made: one that fails half-way complains once more when it is thrown away."""
-    try:
-        parts = urlsplit(scheduler if "://" in scheduler else f"tcp://{scheduler}")
-        whole = parts.hostname is not None and parts.port is not None and not parts.path.strip("/")
-    except ValueError as error:
-        raise _no_address(scheduler, str(error)) from None
-    if parts.scheme not in (*PLAIN, *SAFE):
-        raise _no_address(scheduler, f"expected one of {', '.join((*PLAIN, *SAFE))}, got {parts.scheme}")
-    if not whole:
-        raise _no_address(scheduler, "expected a host and a port")
-    if parts.scheme in SAFE and not _has_certificates():
-        raise _no_address(scheduler, "expected certificates in Dask's settings, distributed.comm.tls, got none")
-
-
-def _has_certificates() -> bool:
-    from distributed.security import Security
-
-    try:
-        return Security().get_connection_args("client").get("ssl_context") is not None
-    except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise EngineError(f"scheduler: certificates in Dask's settings cannot be read: {reason}") from None
-
-
-def _no_address(scheduler: str | None, why: str) -> EngineError:
-    example = "the address of a Dask scheduler, such as tcp://node7:8786"
-    return EngineError(f"scheduler: expected {example}, got {scheduler!r} ({why})")
 
 
 def what_workers_tell(client: Any, name: str) -> Mapping[str, dict[str, Any]]:

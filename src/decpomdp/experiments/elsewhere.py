@@ -21,7 +21,7 @@ from typing import Any
 from uuid import uuid4
 
 from decpomdp.engines.cluster import Cluster, place_of_worker, wanted
-from decpomdp.engines.connection import EngineError
+from decpomdp.engines.errors import EngineError
 from decpomdp.experiments.cells import LIMIT, Cell
 from decpomdp.experiments.crew import Crew
 from decpomdp.experiments.origin import code_digest

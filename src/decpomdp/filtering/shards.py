@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Episodes
 from decpomdp.engines.cluster import AHEAD, Cluster, Lost, same
-from decpomdp.engines.connection import EngineError
+from decpomdp.engines.errors import EngineError
 from decpomdp.engines.threads import serial_products
 from decpomdp.filtering.buffers import Buffers
 from decpomdp.filtering.count import added, count_slots
