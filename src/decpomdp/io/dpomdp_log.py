@@ -83,13 +83,17 @@ def obey(table: NDArray, records: Records, axes: Sequence[Axis], work: int = 0) 
         _scatter(table, records, slice(done, at))
         selected = [axis.select(code) for axis, code in zip(axes, records.places[at].tolist(), strict=True)]
         work += max(LEAST, _entries(table, selected))
-        if work > WORK:
-            line = int(records.lines[at])
-            raise InputError(f"line {line}: expected statements that set at most {WORK} entries, found more")
+        check_work(work, int(records.lines[at]))
         _fill(table, selected, records.values[at] if records.given[at] == SCALAR else records.blocks[records.given[at]])
         done = at + 1
     _scatter(table, records, slice(done, None))
     return work
+
+
+def check_work(work: int, line: int) -> None:
+    """Raise InputError for statements that set more entries than they may; they do so up to this line."""
+    if work > WORK:
+        raise InputError(f"line {line}: expected statements that set at most {WORK} entries, found more")
 
 
 def _entries(table: NDArray, selected: list) -> int:

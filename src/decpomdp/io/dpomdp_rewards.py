@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.checks import Floats
 from decpomdp.io.dpomdp_fields import ALL, SOME, Axis, Selection, one_or_all
-from decpomdp.io.dpomdp_log import SCALAR, Records, obey
+from decpomdp.io.dpomdp_log import LEAST, SCALAR, Records, check_work, obey
 
 CELLS = 1 << 22  # numbers of R laid out together, unless one joint action and state alone need more
 
@@ -30,12 +30,11 @@ def expected_rewards(records: Records, transition: Floats, observation: Floats, 
     marks = records.take(~plain).leading(2)
     obey(rich, marks._replace(values=np.ones_like(marks.values)), axes[:2])
     cells, work = observation[0].size, 0  # of R for one joint action and state; set so far
-    for actions in _blocks(np.flatnonzero(rich.any(axis=1)), cells * reward.shape[1]):
-        window = _Window(axes[0], reward.shape[0], actions)
-        about = window.restrict(records, 0)
-        for states in _blocks(np.flatnonzero(rich[actions].any(axis=0)), cells * len(actions)):
+    by_action = _Cut(axes[0], rich.any(axis=1), cells * reward.shape[1])
+    for window, actions, about in by_action.blocks(records, 0):
+        by_state = _Cut(axes[1], rich[actions].any(axis=0), cells * len(actions))
+        for _, states, part in by_state.blocks(about, 1):
             here = np.ix_(actions, states)
-            part = _Window(axes[1], reward.shape[1], states).restrict(about, 1)
             near = transition[here], observation[actions]
             expected, work = _expectation(part, *near, (window, *axes[1:]), work)
             reward[here] = np.where(rich[here], expected, reward[here])
@@ -59,38 +58,61 @@ def _expectation(
         return np.einsum("ust,ust->us", transition, after), work
 
 
+class _Cut:
+    """The wanted indices of an axis, cut into blocks that are laid out one after the other."""
+
+    def __init__(self, whole: Axis, wanted: NDArray[np.bool_], cells: int) -> None:
+        """`cells`: numbers that each index takes; at most CELLS together make a block, one at least."""
+        self._whole = whole
+        self._chosen, self._step = np.flatnonzero(wanted), max(1, CELLS // cells)
+        self._count = -(-len(self._chosen) // self._step)
+        self._block, self._place = np.full((2, len(wanted)), -1)  # [index] in which block it is, and where in that
+        self._block[self._chosen], self._place[self._chosen] = np.divmod(np.arange(len(self._chosen)), self._step)
+
+    def blocks(self, records: Records, axis: int) -> Iterator[tuple["_Window", Indices, Records]]:
+        """Each block with its indices, and the statements that touch it, their indices on `axis` places in it.
+
+        No statement is looked at for blocks that it does not touch: a file may have many of both.
+        """
+        codes = records.places[:, axis]
+        everywhere = np.flatnonzero(codes == ALL)
+        touched, block = self._touched(codes, records.lines)
+        ends = np.searchsorted(block, np.arange(self._count + 1))
+        for number in range(self._count):
+            own = np.sort(np.concatenate([everywhere, touched[ends[number] : ends[number + 1]]]))
+            part = records.take(own)
+            one = codes[own] >= 0
+            part.places[one, axis] = self._place[codes[own][one]]
+            chosen = self._chosen[number * self._step : (number + 1) * self._step]
+            yield _Window(self._whole, np.where(self._block == number, self._place, -1)), chosen, part
+
+    def _touched(self, codes: Indices, lines: Indices) -> tuple[Indices, Indices]:
+        """Pairs of a statement that does not hold for all, and a block that it touches, in the order of the blocks."""
+        one = np.flatnonzero(codes >= 0)
+        pairs, work = [(one, self._block[codes[one]])], 0
+        some = np.flatnonzero(codes <= SOME)
+        some = some[np.argsort(codes[some], kind="stable")]
+        for alike in np.split(some, np.flatnonzero(np.diff(codes[some])) + 1) if len(some) else ():
+            selected = self._block[self._whole.select(int(codes[alike[0]]))]
+            blocks = np.unique(selected)
+            work += len(selected) + LEAST * len(alike) * len(blocks)
+            check_work(work, int(lines[alike[0]]))
+            pairs.append((np.repeat(alike, len(blocks)), np.tile(blocks, len(alike))))
+        touched, block = (np.concatenate(each) for each in zip(*pairs, strict=True))
+        order = np.argsort(block, kind="stable")
+        order = order[block[order] >= 0]
+        return touched[order], block[order]
+
+
 class _Window:
     """Some of the indices of an axis, known by their place among these."""
 
-    def __init__(self, whole: Axis, size: int, chosen: Indices) -> None:
-        self._whole = whole
-        self._position = np.full(size, -1)
-        self._position[chosen] = np.arange(len(chosen))
+    def __init__(self, whole: Axis, places: Indices) -> None:
+        self._whole, self._places = whole, places  # [index] -1: not in it
 
     def select(self, code: int) -> Selection:
         """What `code` selects of the window; an index is already a place in it."""
         if code > SOME:
             return one_or_all(code)
-        return self._inside(code)
-
-    def _inside(self, code: int) -> Indices:
-        places = self._position[self._whole.select(code)]
+        places = self._places[self._whole.select(code)]
         return places[places >= 0]
-
-    def restrict(self, records: Records, axis: int) -> Records:
-        """The statements that touch the window (a copy), their indices on `axis` turned into places in it."""
-        codes = records.places[:, axis]
-        moved = np.where(codes >= 0, self._position[np.maximum(codes, 0)], codes)
-        kept = (codes < 0) | (moved >= 0)
-        for code in np.unique(codes[codes <= SOME]).tolist():
-            if not len(self._inside(code)):
-                kept &= codes != code
-        result = records.take(kept)
-        result.places[:, axis] = moved[kept]
-        return result
-
-
-def _blocks(indices: Indices, cells: int) -> Iterator[Indices]:
-    """`indices` in blocks that take at most CELLS numbers if each takes `cells`; at least one per block."""
-    step = max(1, CELLS // cells)
-    return (indices[at : at + step] for at in range(0, len(indices), step))
