@@ -5,6 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 SHELL := /bin/bash
+unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes; each would compile our modules anew
 
 .PHONY: help demo test lint unit browser test-slow test-sumo test-oldest bench reliability docs setup lock audit clean
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from decpomdp.cli import resume
+from decpomdp.core import InputError
 from decpomdp.io import run_folder
 
 
@@ -14,7 +15,6 @@ from decpomdp.io import run_folder
         (["--scheduler", "tcp://b"], ["--engine", "dask", "--scheduler", "tcp://b"]),
         (["--engine", "threads"], ["--engine", "threads"]),
         (["--engine=dask"], ["--engine", "dask"]),
-        ([], ["--engine", "dask", "--scheduler", "tcp://a"]),
     ],
 )
 def test_another_scheduler_alone_leaves_the_engine(tmp_path, monkeypatch, beside, where):
@@ -53,3 +53,15 @@ def test_what_stands_behind_two_dashes_stays_there(tmp_path, monkeypatch):
     again = resume.recorded(["learn", "--resume", "out", "--quiet"])
     folder = str(tmp_path / "out")
     assert again == ["learn", "--steps", "1000", "--out", "out", "--resume", folder, "--quiet", "--", "dectiger"]
+
+
+@pytest.mark.parametrize("given", [["--scheduler", "tcp://a:1"], ["--scheduler=tcp://a:1"]])
+def test_a_scheduler_is_not_called_because_a_file_says_so(tmp_path, monkeypatch, given):
+    """Whoever answers there could run code here, and a run folder may come from anybody."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    run_folder.begin(tmp_path / "out", ["learn", "e", "--engine", "dask", *given, "--out", "out"])
+    with pytest.raises(InputError, match="used the scheduler 'tcp://a:1', which is not called because a file says so"):
+        resume.recorded(["learn", "--resume", "out", "--quiet"])
+    begun = resume.recorded(["learn", "--resume", "out", "--scheduler", "tcp://b:2"])
+    assert ("tcp://a:1" in " ".join(begun), begun[-1]) == (False, "tcp://b:2")

@@ -63,7 +63,7 @@ def test_a_lost_or_silent_scheduler_is_told_and_the_run_goes_on(tmp_path, record
 
 def test_workers_that_the_command_starts(tmp_path, capsys):
     """The same file, byte for byte."""
-    given = ["simulate", "broadcast", "--episodes", "3000", "--horizon", "300", "--seed", "2", "--out"]
+    given = ["simulate", "broadcast", "--episodes", "3000", "--horizon", "300", "--seed", "2", "--quiet", "--out"]
     assert code_of([*given, str(tmp_path / "here.parquet")]) == 0
     assert code_of([*given, str(tmp_path / "there.parquet"), "--engine", "dask"]) == 0
     assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()

@@ -9,6 +9,7 @@ import pytest
 
 from decpomdp.core import FormatError
 from decpomdp.io.dpomdp import Limits, parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp_fields import SOME, Joint
 
 HEAD = "agents: 2\ndiscount: 1\nvalues: reward\n"
 SIZES = "states: {}\nstart:\nuniform\nactions:\n{}\n{}\nobservations:\n{}\n{}\n"
@@ -136,6 +137,17 @@ def test_what_all_statements_set_is_bounded(monkeypatch, wide):
     text = HEAD + SIZES.format(20, 5, 5, 1, 1) + wide * 200
     with pytest.raises(FormatError, match="expected statements that set at most 100000 entries, found more"):
         parse_dpomdp(text)
+
+
+def test_statements_cost_nothing_where_they_do_not_hold(monkeypatch):
+    """With a block for every joint action, what holds for eight of 64 is looked at for eight, not for all of them."""
+    looked = []
+    select = Joint.select
+    monkeypatch.setattr(Joint, "select", lambda own, code: looked.append(code) or select(own, code))
+    monkeypatch.setattr("decpomdp.io.dpomdp_rewards.CELLS", 1)
+    text = HEAD + SIZES.format(2, 8, 8, 1, 1) + "T: * : uniform\nO: * : uniform\n"
+    parse_dpomdp(text + "".join(f"R: {k} * : 0 : 0 : * : {k}\nR: * {k} : 0 : 0 : * : 1\n" for k in range(8)))
+    assert 16 * 8 <= sum(code <= SOME for code in looked) <= 16 * (8 + 2)
 
 
 @pytest.mark.parametrize(("digits", "found"), [(30, "1.00e+30"), (2000, "1.00e+1000")])

@@ -50,6 +50,50 @@ def test_a_number_that_is_no_label_among_numbers_is_refused(tmp_path):
         read(tmp_path, "csv", [dp.Agent("ann", ("go",), ("1", "2", "3"))], (0, 1), None)
 
 
+@pytest.mark.parametrize(
+    ("labels", "cell"),
+    [(("01", "02", "03"), 1), (("-1", "+0", "+1"), 1), (("-2", "-1"), 0), (("0.5", "1.5"), 1), (("1e3", "a"), 0)],
+)
+def test_labels_that_only_look_like_numbers_have_none_either(tmp_path, labels, cell):
+    """A spreadsheet makes 1 of 01: that is not the second label."""
+    with pytest.raises(dp.FormatError, match=f"row 1, column observation: expected an observation of ann .*'{cell}'"):
+        read(tmp_path, "csv", [dp.Agent("ann", ("go",), labels)], (cell,), None)
+
+
+@pytest.mark.parametrize("nothing", ["NaN", "nan", "-1", "-1.0"])
+def test_nothing_seen_may_be_written_in_several_ways(tmp_path, nothing):
+    path = tmp_path / "log.csv"
+    path.write_text(HEADER + f"0,0,ann,{nothing},go,0\n0,1,ann,left,go,0\n")
+    found = dp.read_table(path, 0.9)
+    assert (found.agents[0].observations, found.observations[:, 0].tolist()) == (("left",), [dp.NO_OBSERVATION, 0])
+    known = dp.read_table(path, 0.9, [dp.Agent("ann", ("go",), ("left", nothing))])
+    assert known.observations[:, 0].tolist() == [1, 0]
+    path.write_text(HEADER + f"0,0,ann,left,go,0\n0,1,ann,{nothing},go,0\n")
+    with pytest.raises(dp.FormatError, match="row 1, column observation: expected an observation"):
+        dp.read_table(path, 0.9)
+
+
+def test_an_action_that_is_not_there_is_no_action(tmp_path):
+    (tmp_path / "log.csv").write_text(HEADER + "0,0,ann,,go,0\n0,1,ann,left,NaN,0\n")
+    with pytest.raises(dp.FormatError, match="row 1, column action: expected a label or a whole number, got 'NaN'"):
+        dp.read_table(tmp_path / "log.csv", 0.9)
+
+
+@pytest.mark.parametrize(
+    "reward", ["9007199254740993", "9007199254740993.0", "-9007199254740993", "1" + "0" * 22 + "1"]
+)
+def test_whole_rewards_that_would_be_rounded_are_refused(tmp_path, reward):
+    (tmp_path / "log.csv").write_text(HEADER + f"0,0,ann,,go,1\n0,1,ann,left,go,{reward}\n")
+    with pytest.raises(dp.FormatError, match=r"row 1, column reward: expected a number that floating point can hold"):
+        dp.read_table(tmp_path / "log.csv", 0.9)
+
+
+@pytest.mark.parametrize("reward", ["9007199254740992", "9100000000000000.0", "1e300", "18014398509481984", "0.1"])
+def test_large_rewards_that_are_numbers_are_read(tmp_path, reward):
+    (tmp_path / "log.csv").write_text(HEADER + f"0,0,ann,,go,{reward}\n")
+    assert dp.read_table(tmp_path / "log.csv", 0.9).rewards.tolist() == [float(reward)]
+
+
 def test_ends_may_be_written_as_fractions_or_not_at_all(tmp_path):
     head = HEADER[:-1] + ",terminated,truncated\n"
     (tmp_path / "log.csv").write_text(head + "0,0,ann,,go,0,1.0,\n")

@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io import run_folder
+from decpomdp.io import files, run_folder
+from decpomdp.io.files import replacing, write_bytes
 from decpomdp.io.run_folder import (
     BEGUN,
     BUSY,
@@ -65,13 +66,13 @@ def test_two_locks_in_one_process(tmp_path):
 
 
 def test_a_lock_that_was_removed_meanwhile_is_no_lock(tmp_path, monkeypatch):
-    lock = run_folder._lock
+    lock = run_folder.lock
 
     def late(number):
         (tmp_path / LOCK).unlink()
         return lock(number)
 
-    monkeypatch.setattr(run_folder, "_lock", late)
+    monkeypatch.setattr(run_folder, "lock", late)
     with pytest.raises(InputError, match="another process"), locked(tmp_path):
         pass
 
@@ -86,6 +87,29 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path):
     (tmp_path / "figures/whole.svg").write_bytes(b"whole")
     with locked(tmp_path):
         assert os.listdir(tmp_path / "figures") == ["whole.svg"]
+
+
+def test_what_somebody_is_writing_is_left_alone(tmp_path):
+    """Also below the folder, where another run may be at work, and whatever a link leads to."""
+    other = tmp_path / "other"
+    for place in (tmp_path / "run/inside", other):
+        place.mkdir(parents=True)
+    (tmp_path / "run/elsewhere").symlink_to(other)
+    (other / ".decpomdp-0123.part").write_bytes(b"half")
+    for place in (tmp_path / "run", tmp_path / "run/inside"):
+        with replacing(place / "data.bin") as part:
+            with locked(tmp_path / "run"):
+                pass
+            part.write_bytes(b"whole")
+        assert (place / "data.bin").read_bytes() == b"whole"
+    assert (other / ".decpomdp-0123.part").exists()
+
+
+def test_a_part_that_somebody_looks_at_is_made_anew(tmp_path, monkeypatch):
+    answers = iter([False, True])
+    monkeypatch.setattr(files, "lock", lambda _: next(answers))
+    write_bytes(tmp_path / "data.bin", b"whole")
+    assert os.listdir(tmp_path) == ["data.bin"]
 
 
 def test_a_folder_is_marked_unless_it_is_somebody_elses(tmp_path):

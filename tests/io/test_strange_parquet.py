@@ -213,10 +213,31 @@ def test_many_empty_groups_of_rows_are_not_parsed(path):
     pq.write_table(table(), path)
     body, footer = hand.parts(path)
     kind, groups = hand.inside(footer, 4)
-    empty = [(1, hand.LIST, (hand.STRUCT, [[] for _ in range(6)])), (2, hand.LONG, 0), (3, hand.LONG, 0)]
+    empty = [(1, hand.LIST, (hand.STRUCT, [[] for _ in range(3)])), (2, hand.LONG, 0), (3, hand.LONG, 0)]
     hand.write(path, body, hand.changed(footer, f4=(kind, [*groups, *[empty] * 80_000])))
     said = "expected at most 250000 columns of groups of rows, got 80001 of 7; write larger groups of rows"
     assert limited(path, 60, seconds=5) == said
+
+
+def test_many_columns_of_groups_of_rows_are_not_parsed(path):
+    """As many as the list of contents has room for, whatever columns it names."""
+    pq.write_table(table(), path)
+    body, footer = hand.parts(path)
+    kind, groups = hand.inside(footer, 4)
+    wide = [(1, hand.LIST, (hand.STRUCT, [[(2, hand.LONG, 0)]] * 90_000)), (2, hand.LONG, 0), (3, hand.LONG, 0)]
+    hand.write(path, body, hand.changed(footer, f4=(kind, [*groups, *[wide] * 4])))
+    assert limited(path, 60, seconds=5) == (
+        "expected at most 250000 columns of groups of rows, got more; write larger groups of rows"
+    )
+
+
+def test_a_large_list_of_contents_that_is_damaged(path):
+    pq.write_table(table().replace_schema_metadata({"x": "x" * (2 << 20)}), path)
+    assert dp.read_table(path, 0.9).count == 6
+    body, footer = hand.parts(path)
+    hand.write(path, body, [*footer, *(field for field in footer if field[0] == 4)])
+    with pytest.raises(FormatError, match="expected a list of contents of Parquet, got a damaged one"):
+        dp.read_table(path, 0.9)
 
 
 def test_a_list_of_contents_has_to_fit(path, monkeypatch):

@@ -67,9 +67,20 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     check_same(begun)
     with suppress(OSError, ValueError):  # it need not be there any more: files that it needs were found above
         os.chdir(begun.folder)
+    _check_scheduler(folder, begun.arguments, beside)
     began = _without(begun.arguments, _replaced(beside))
     end = began.index("--") if "--" in began else len(began)  # what follows that are no options
     return [*began[:end], OPTION, str(folder), *beside, *began[end:]]
+
+
+def _check_scheduler(folder: Path, began: Sequence[str], beside: Sequence[str]) -> None:
+    """Refuse to call a scheduler that a file alone names: whoever answers there could run code here."""
+    from decpomdp.core.errors import InputError
+
+    where = _value(began, SCHEDULER)
+    if where is not None and not set(ELSEWHERE) & set(beside):
+        said = f"the run used the scheduler {where!r}, which is not called because a file says so"
+        raise InputError(f"{folder}: {said}; give {SCHEDULER}, or {ENGINE} threads, beside {OPTION}")
 
 
 def _sweep(folder: Path) -> None:
@@ -100,6 +111,19 @@ def _without(arguments: Sequence[str], names: Sequence[str]) -> list[str]:
         elif word.partition("=")[0] not in names:
             kept.append(word)
     return [*kept, *arguments[end:]]
+
+
+def _value(arguments: Sequence[str], name: str) -> str | None:
+    """What is given for an option; None if it is not there."""
+    rest = iter(arguments)
+    for word in rest:
+        if word == "--":
+            return None
+        if word == name:
+            return next(rest, "")
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return None
 
 
 def _asks(arguments: Sequence[str]) -> bool:

@@ -30,9 +30,9 @@ def expected_rewards(records: Records, transition: Floats, observation: Floats, 
     marks = records.take(~plain).leading(2)
     obey(rich, marks._replace(values=np.ones_like(marks.values)), axes[:2])
     cells, work = observation[0].size, 0  # of R for one joint action and state; set so far
-    by_action = _Cut(axes[0], rich.any(axis=1), cells * reward.shape[1])
+    by_action = _Cut(axes[0], np.logical_or.reduce(rich, axis=1), cells * reward.shape[1])
     for window, actions, about in by_action.blocks(records, 0):
-        by_state = _Cut(axes[1], rich[actions].any(axis=0), cells * len(actions))
+        by_state = _Cut(axes[1], np.logical_or.reduce(rich[actions], axis=0), cells * len(actions))
         for _, states, part in by_state.blocks(about, 1):
             here = np.ix_(actions, states)
             near = transition[here], observation[actions]

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import accumulate
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 
 from decpomdp.core.checks import kind_of
 from decpomdp.core.errors import FormatError, InputError
+from decpomdp.io.locks import lock, still_there
 from decpomdp.io.opening import opened
 
 Document = TypeVar("Document")
@@ -45,8 +47,7 @@ def replacing(path: FilePath) -> Iterator[Path]:
     with in_words(path_of(path)):
         target = Path(os.path.realpath(path))  # a link stays a link; what it points to is replaced
         mode = _mode_of(target)
-        temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        temporary, number = _part_beside(target)
         _parts.add(temporary)
         try:
             yield temporary
@@ -57,8 +58,24 @@ def replacing(path: FilePath) -> Iterator[Path]:
         finally:
             temporary.unlink(missing_ok=True)
             _parts.discard(temporary)
+            if number is not None:
+                os.close(number)
         with suppress(OSError):  # makes the new name itself last; not every system can do this to a folder
             _to_disk(target.parent)
+
+
+def _part_beside(target: Path) -> tuple[Path, int | None]:
+    """A new file, and what to close at the end: until then it is locked, so that nobody takes it for left behind."""
+    while True:
+        temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
+        number = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        if sys.platform == "win32":  # where a file that is open cannot get its name
+            os.close(number)
+            return temporary, None
+        if lock(number) and still_there(number, temporary):
+            return temporary, number
+        os.close(number)  # somebody looked at it at this moment
+        temporary.unlink(missing_ok=True)
 
 
 def drop_parts() -> None:

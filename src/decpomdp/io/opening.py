@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from decpomdp.core.errors import FormatError
 from decpomdp.io.memory import memory
-from decpomdp.io.thrift import BrokenError, Reader
+from decpomdp.io.thrift import BrokenError, ManyError, Reader, Wanted
 
 STANDARD_INPUT = "-"  # how commands call it, unless a file has this name
 TO_FILE = "write it to a file first"
@@ -28,6 +28,8 @@ FOOTER = 1 << 24  # bytes of the list of contents of a Parquet file; a megabyte 
 LITTLE = 1 << 20  # bytes of it that are no matter
 PARTS = 250_000  # columns of all groups of rows together
 PARSED = 70  # times as many bytes that list takes when it is read
+CONTENTS: Wanted = {2: ({},), 4: ({1: ({},)},)}  # of that list: how many columns, groups of rows, and columns of these
+LARGER = "write larger groups of rows"
 MANY = 100_000  # columns, or groups of rows, of a Parquet file
 
 
@@ -110,15 +112,22 @@ def _check_footer(source: str) -> None:
 
 
 def _check_parts(footer: bytes, source: str) -> None:
-    """Raise FormatError for more columns of groups of rows than honest files have: each takes far more than its own."""
+    """Raise FormatError for more columns of groups of rows than honest files have: each takes far more than its own.
+
+    Counted are those that every group has, and those that it should have by the list of columns.
+    """
+    said = f"expected at most {PARTS} columns of groups of rows"
     try:
-        columns, groups = Reader(footer).sizes(2, 4)
-    except BrokenError:
-        return  # whoever reads it says so
+        found = Reader(footer, most=PARTS).struct(CONTENTS)
+    except ManyError:
+        raise FormatError(source, None, f"{said}, got more; {LARGER}") from None
+    except BrokenError as error:  # Arrow may see something else in it
+        raise FormatError(
+            source, None, f"expected a list of contents of Parquet, got a damaged one ({error})"
+        ) from None
+    columns, groups = (found.get(field, (0, 0))[0] for field in CONTENTS)
     if columns * groups > PARTS:
-        got = f"{groups} of {columns}"
-        hint = "write larger groups of rows"
-        raise FormatError(source, None, f"expected at most {PARTS} columns of groups of rows, got {got}; {hint}")
+        raise FormatError(source, None, f"{said}, got {groups} of {columns}; {LARGER}")
 
 
 class Rule(NamedTuple):

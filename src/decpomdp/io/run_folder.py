@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
@@ -22,6 +21,7 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.io.checkpoints import NAMES
 from decpomdp.io.files import FilePath, from_json, in_words, read_bytes, words, write_bytes
 from decpomdp.io.kinds import is_there
+from decpomdp.io.locks import lock, still_there
 from decpomdp.io.runs import LOG, REPORT, RUN, TEAM, TRACE, versions
 
 BEGUN, LOCK = "begun.json", ".lock"
@@ -31,6 +31,7 @@ FORMAT = "decpomdp-begun/1"
 BUSY = "another process is writing to this run"
 LIMIT = 2**20  # bytes of a begun.json
 PIPE = "a pipe"  # instead of a digest
+NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # for a pipe
 
 
 class Begun(msgspec.Struct):
@@ -80,17 +81,29 @@ def locked(folder: Path) -> Iterator[None]:
     with in_words(path):
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        if not (_lock(number) and _still_there(number, path)):
+        if not (lock(number) and still_there(number, path)):
             raise InputError(f"{folder}: {BUSY}")
         with in_words(folder):
-            for part in (*folder.glob(PARTS), *folder.glob(f"*/{PARTS}")):  # a table has folders of its own
-                part.unlink(missing_ok=True)
+            _remove_parts(folder)
         try:
             yield
         finally:
             path.unlink(missing_ok=True)
     finally:
         os.close(number)
+
+
+def _remove_parts(folder: Path) -> None:
+    """What nobody writes to any more, here and in the folders of a table; not where links lead."""
+    inside = (place for place in folder.iterdir() if place.is_dir() and not place.is_symlink())
+    for part in (part for place in (folder, *inside) for part in place.glob(PARTS)):
+        with suppress(OSError):  # it is gone, or not ours to remove
+            number = os.open(part, os.O_RDWR | NO_WAITING)
+            try:
+                if lock(number) and still_there(number, part):
+                    part.unlink()
+            finally:
+                os.close(number)
 
 
 def empty(folder: Path) -> None:
@@ -215,7 +228,7 @@ def _busy(folder: Path) -> bool:
     except OSError:  # nobody does, or the answer comes when it is locked
         return False
     try:
-        return not _lock(number)
+        return not lock(number)
     finally:
         os.close(number)
 
@@ -263,28 +276,3 @@ def _digest(path: FilePath) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None
-
-
-def _still_there(number: int, path: Path) -> bool:
-    """Whether the file that was locked is the one that others will find."""
-    with suppress(FileNotFoundError):
-        return os.fstat(number).st_ino == path.stat().st_ino
-    return False
-
-
-def _lock(number: int) -> bool:
-    """Whether the file is ours now."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True

@@ -7,6 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
+LOOKS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")  # like a number
+DIGITS = re.compile(r"\s*([+-]?[0-9]+)(?:\.0*)?\s*")
+EXACT = 2.0**53  # from here on not every whole number is one of floating point
 
 
 class Cells(NamedTuple):
@@ -75,6 +78,18 @@ def first_bad(column: Any, kind: Any) -> int:
         except pa.ArrowInvalid:
             high = middle
     return low
+
+
+def first_rounded(texts: Any, values: Any) -> int | None:
+    """The first of these texts that says another whole number than its value; None: there is none."""
+    numbers = values.to_numpy(zero_copy_only=False)
+    if not np.issubdtype(numbers.dtype, np.floating):
+        return None
+    for place in np.flatnonzero((np.abs(numbers) >= EXACT) & np.isfinite(numbers)).tolist():
+        said = DIGITS.fullmatch(texts[place].as_py())
+        if said is not None and int(said[1]) != int(numbers[place]):
+            return place
+    return None
 
 
 def whole_text(label: str) -> str:

@@ -17,7 +17,17 @@ from decpomdp.io.damage import refusal
 from decpomdp.io.files import FilePath, path_of, words
 from decpomdp.io.kinds import is_csv
 from decpomdp.io.opening import DATA, RULE, check_bytes
-from decpomdp.io.table_cells import Cells, distinct, first_bad, is_text, nulls, numbered, whole_text, without_zeros
+from decpomdp.io.table_cells import (
+    Cells,
+    distinct,
+    first_bad,
+    first_rounded,
+    is_text,
+    nulls,
+    numbered,
+    whole_text,
+    without_zeros,
+)
 from decpomdp.io.table_files import NEEDED, OPTIONAL, load_table
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # tabs and line ends may stand in a quoted cell
@@ -209,6 +219,8 @@ class LongColumns(NamedTuple):
             values = column.cast(kind)
         except pa.ArrowInvalid:
             self._refuse_text(first_bad(column, kind), codes, name, expected)
+        if is_text(column.type) and (place := first_rounded(column, values)) is not None:
+            self._refuse_text(place, codes, name, f"{expected} that floating point can hold")
         return values if codes is None else values.take(pa.array(codes, mask=codes < 0))
 
     def _refuse_text(self, place: int, codes: NDArray[np.int64] | None, name: str, expected: str) -> NoReturn:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from decpomdp.core import Agent, FormatError
-from decpomdp.io.table_cells import Cells, whole_text
+from decpomdp.io.table_cells import LOOKS, Cells, whole_text
 from decpomdp.io.table_columns import LongColumns
 from decpomdp.io.table_rows import Owners
 
@@ -52,13 +52,13 @@ def places_of(labels: Sequence[str]) -> dict[str, int]:
     """The place of every cell that stands for one of these labels: its name, or else its number.
 
     Of a label such as 12.0 the name is 12 too, unless there is another 12. Numbers stand for labels only where no label
-    is a whole number itself: among 1, 2, 3 a cell 0 would be the first, and 1 not the second.
+    looks like a number itself: among 1, 2, 3 a cell 0 would be the first, and 1 not the second; 1 may have been 01.
     """
     places = {label: place for place, label in enumerate(labels)}
     whole = [whole_text(label) for label in labels]
     counts = Counter(whole)
     names = {name: place for place, name in enumerate(whole) if counts[name] == 1}
-    numeric = any(number_of(name) >= 0 for name in whole)
+    numeric = any(LOOKS.fullmatch(label) for label in labels)
     return ({} if numeric else {str(place): place for place in range(len(labels))}) | names | places
 
 

@@ -9,7 +9,6 @@ together may be a million (ENOUGH), or as many as the table has rows. Work is do
 that it has, or in one go over the rows; equal alphabets are held once.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,14 +18,13 @@ from numpy.typing import NDArray
 from decpomdp.core import NO_OBSERVATION, Agent, FormatError
 from decpomdp.core.agent import numbered
 from decpomdp.io.episode_columns import MOST_LABELS
-from decpomdp.io.table_cells import Cells, whole_text
+from decpomdp.io.table_cells import LOOKS, Cells, whole_text
 from decpomdp.io.table_columns import LongColumns
 from decpomdp.io.table_owners import number_of, place_of, places_of, shown
 from decpomdp.io.table_pairs import Pairs
 from decpomdp.io.table_rows import Owners, Rows
 
 ENOUGH = 1_000_000  # labels of all agents in one column
-LOOKS = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")  # like a number
 
 
 class Symbols(NamedTuple):
@@ -41,8 +39,7 @@ def symbols_of(
 ) -> Symbols:
     """The symbol of every cell of one column, and the alphabet of every agent."""
     names, own = owners
-    if what == "observation":
-        cells = _without_minus_one(cells, agents)
+    cells = _without_nothing(what, agents, found, cells)
     pairs = Pairs.find(own, cells, len(names))
     if agents is None:
         of_pair, alphabets = Occurring(what, found, names, cells, pairs).symbols()
@@ -57,13 +54,21 @@ def symbols_of(
     return Symbols(symbols, alphabets)
 
 
-def _without_minus_one(cells: Cells, agents: Sequence[Agent] | None) -> Cells:
-    """-1 stands for nothing seen, unless it is somebody's label."""
-    nothing = [place for place, label in enumerate(cells.labels) if whole_text(label) == "-1"]
-    known = {label for agent in agents or () for label in agent.observations}
-    if not nothing or any(whole_text(label) == "-1" for label in known):
+def _without_nothing(what: str, agents: Sequence[Agent] | None, found: LongColumns, cells: Cells) -> Cells:
+    """-1 and NaN stand for nothing seen, unless they are somebody's label; of actions there is no such thing."""
+    known = {_bare(label) for agent in agents or () for label in getattr(agent, f"{what}s")}
+    signs = {"nan", "-1"} if what == "observation" else {"nan"}
+    nothing = [place for place, label in enumerate(cells.labels) if _bare(label) in signs - known]
+    if not nothing:
         return cells
-    return Cells(cells.labels, np.where(np.isin(cells.codes, nothing), -1, cells.codes))
+    empty = np.isin(cells.codes, nothing)
+    if what != "observation":
+        found.refuse(empty, what, "a label or a whole number")
+    return Cells(cells.labels, np.where(empty, -1, cells.codes))
+
+
+def _bare(label: str) -> str:
+    return whole_text(label).lower()
 
 
 def _known(

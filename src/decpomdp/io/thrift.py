@@ -16,9 +16,10 @@ TRUE, FALSE, BYTE, SHORT, INT, LONG, DOUBLE, TEXT, LIST, SET, MAP, STRUCT, UUID 
 WIDTHS = {DOUBLE: 8, BYTE: 1, UUID: 16}  # bytes of values that are as wide as any other of their type
 DEEPEST = 64  # structs in structs
 
-# field -> INT or LONG: a whole number; {...}: what is wanted of the struct in it; [{...}]: of each struct of its list
+# field -> INT or LONG: a whole number; {...}: what is wanted of the struct in it; [{...}]: of each struct of its list;
+# ({...},): how many structs its list holds, and how many the lists that are wanted of those hold together
 Wanted = Mapping[int, Any]
-Found = dict[int, Any]  # field -> its number, struct or list of structs
+Found = dict[int, Any]  # field -> its number, struct, list of structs or pair of sizes
 
 
 class BrokenError(ValueError):
@@ -29,11 +30,15 @@ class ShortError(BrokenError):
     """What may become one if more bytes follow."""
 
 
-class Reader:
-    """The bytes of a struct, read from `at` on."""
+class ManyError(BrokenError):
+    """More structs in counted lists than there may be."""
 
-    def __init__(self, data: bytes, at: int = 0) -> None:
-        self.data, self.at = data, at
+
+class Reader:
+    """The bytes of a struct, read from `at` on; lists that are counted may hold `most` structs."""
+
+    def __init__(self, data: bytes, at: int = 0, most: int = 1 << 31) -> None:
+        self.data, self.at, self.most = data, at, most
 
     def struct(self, wanted: Wanted, depth: int = 0) -> Found:
         """The wanted fields of the struct that begins here."""
@@ -48,38 +53,38 @@ class Reader:
             self._field(head & 15, number, wanted, found, depth)
         return found
 
-    def sizes(self, first: int, last: int) -> tuple[int, int]:
-        """How long the lists in two fields of the struct that begins here are; what follows the second is not read."""
-        found, number = {first: 0, last: 0}, 0
-        while (head := self._byte()) != 0 and number != last:
-            number = number + (head >> 4) if head >> 4 else self._whole(16)
-            if number in found:
-                found[number] = Reader(self.data, self.at)._size()[0]
-            if number != last and head & 15 not in (TRUE, FALSE):
-                self._pass(head & 15, 0)
-        return found[first], found[last]
-
     def _field(self, kind: int, number: int, wanted: Wanted, found: Found, depth: int) -> None:
         if number not in wanted:
             if kind not in (TRUE, FALSE):  # of truth values alone the type says all
                 self._pass(kind, depth)
             return
         inner = wanted[number]
-        expected = STRUCT if isinstance(inner, dict) else LIST if isinstance(inner, list) else inner
+        expected = STRUCT if isinstance(inner, dict) else LIST if isinstance(inner, list | tuple) else inner
         if number in found or kind != expected:
             raise BrokenError(f"field {number} twice, or of another type")
         if kind == STRUCT:
             found[number] = self.struct(inner, depth + 1)
         elif kind == LIST:
-            found[number] = self._structs(inner[0], depth)
+            found[number] = (self._structs if isinstance(inner, list) else self._sizes)(inner[0], depth)
         else:
             found[number] = self._whole(32 if kind == INT else 64)
 
     def _structs(self, wanted: Wanted, depth: int) -> list[Found]:
+        return [self.struct(wanted, depth + 1) for _ in range(self._size_of_structs())]
+
+    def _sizes(self, wanted: Wanted, depth: int) -> tuple[int, int]:
+        size, inside = self._size_of_structs(), 0
+        for _ in range(size):
+            inside += sum(each[0] for each in self.struct(wanted, depth + 1).values())
+            if inside > self.most:
+                raise ManyError(f"more than {self.most}")
+        return size, inside
+
+    def _size_of_structs(self) -> int:
         size, kind = self._size()
         if kind != STRUCT:
             raise BrokenError("expected a list of structs")
-        return [self.struct(wanted, depth + 1) for _ in range(size)]
+        return size
 
     def _pass(self, kind: int, depth: int) -> None:
         """Go on behind a value of this type."""
