@@ -53,7 +53,7 @@ def timeless(fit):
 
 def episodes():
     model = dp.load("dectiger")
-    return dp.simulate(model, dp.Team.uniform(model), 300, 8, seed=3)
+    return dp.simulate(model, dp.Team.uniform(model), 150, 6, seed=3)
 
 
 def from_episodes(prior, **more):

@@ -28,7 +28,15 @@ def test_more_steps_are_never_less_of_anything():
         assert numbers[-1] == getattr(SETTINGS, name)
 
 
-@pytest.mark.parametrize(("learner", "steps"), [(sbpr, 20_000), (sbpr, 100_000), (mcem, 30_000), (mcem, 120_000)])
+@pytest.mark.parametrize(
+    ("learner", "steps"),
+    [
+        (sbpr, 20_000),
+        pytest.param(sbpr, 100_000, marks=pytest.mark.slow),
+        (mcem, 30_000),
+        (mcem, 120_000),
+    ],
+)
 def test_few_steps_are_enough_to_be_better_than_chance(learner, steps):
     model = dp.load("recycling")
     chance = dp.exact_value(model, dp.Team.uniform(model)).value

@@ -16,7 +16,6 @@ from decpomdp.io.snapshots import decode, encode
 from decpomdp.planners import hyperplanes as module
 from decpomdp.planners.central_bound import central_bound
 from decpomdp.planners.compression import compress
-from decpomdp.planners.fb_hsvi import fb_hsvi
 from decpomdp.planners.folding import folded, team_of
 from decpomdp.planners.graph_values import valued
 from decpomdp.planners.hsvi_search import Search
@@ -27,6 +26,18 @@ from decpomdp.planners.occupancy import dynamics_of, follow, start_of
 from decpomdp.planners.points import Points
 from decpomdp.planners.promised import promised
 from decpomdp.planners.stopping import RehearsalClock
+
+
+def searched(model, keeper=UNKEPT, rounds=2):
+    search = Search(model, None, (1e-3, 0.0), RehearsalClock(), rounds, 0, lambda row: None, keeper)
+    search.run()
+    return search
+
+
+@pytest.fixture(scope="module")
+def dectiger():
+    """A search that is over, to be looked at."""
+    return searched(load("dectiger", 0.9))
 
 
 def problem(agents, seed, discount=0.4):
@@ -217,13 +228,12 @@ def test_never_above_the_best_policy(agents, horizon, seed):
     assert not start.value + 2 * np.abs(model.reward).max() <= most  # a bound that far below would say nothing
 
 
-def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning():
-    model = load("dectiger", 0.9)
-    fit = fb_hsvi(model, iterations=2)
+def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(dectiger):
+    model, team = load("dectiger", 0.9), dectiger.incumbent.team
     dynamics, start = dynamics_of(model), start_of(model)
-    plane = hyperplane(dynamics, fit.team, 0.9)
-    first = np.ravel_multi_index([int(c.initial.argmax()) for c in fit.team.controllers], fit.team.nodes)
-    value = exact_value(model, fit.team).value
+    plane = hyperplane(dynamics, team, 0.9)
+    first = np.ravel_multi_index([int(c.initial.argmax()) for c in team.controllers], team.nodes)
+    value = exact_value(model, team).value
     assert float(start.weight @ plane.values[start.state, first]) == pytest.approx(value, abs=1e-6)
     assert start_in(plane, start).value >= value - 1e-6
     for count in (2, 3):
@@ -314,14 +324,8 @@ def test_a_loop_of_points_is_a_team():
     assert model.reward[0, 0] < model.reward.max()  # else the constant team would have been as good
 
 
-def searched(model, keeper=UNKEPT, rounds=2):
-    search = Search(model, None, (1e-3, 0.0), RehearsalClock(), rounds, 0, lambda row: None, keeper)
-    search.run()
-    return search
-
-
-def test_the_search_has_hyperplanes_and_its_points_look_at_them():
-    search = searched(load("dectiger", 0.9))
+def test_the_search_has_hyperplanes_and_its_points_look_at_them(dectiger):
+    search = dectiger
     assert search.hyperplanes.teams[-1] == search.incumbent.team
     assert search.root.lower >= search.incumbent.value - 1e-6
     assert search.root.lower <= search.root.upper
@@ -361,9 +365,9 @@ class Given:
 def test_going_on_from_a_state_has_the_same_lower_bounds():
     model = load("recycling", 0.9)
     keeper = Once(30)
-    whole = searched(model, keeper, rounds=3)
+    whole = searched(model, keeper)
     assert keeper.state.hyperplanes
-    resumed = searched(model, Given(keeper.state), rounds=3)
+    resumed = searched(model, Given(keeper.state))
     assert [point.lower for point in resumed.points.all()] == [point.lower for point in whole.points.all()]
     assert resumed.hyperplanes.teams == whole.hyperplanes.teams
     assert resumed.incumbent.team == whole.incumbent.team
