@@ -163,8 +163,8 @@ def test_three_agents_for_ever():
 
 def test_same_seed_same_team_for_any_threads():
     model = load("broadcast", 0.9)
-    one = fb_hsvi(model, iterations=2, seed=4, threads=1)
-    two = fb_hsvi(model, iterations=2, seed=4, threads=2)
+    one = fb_hsvi(model, iterations=1, seed=4, threads=1)
+    two = fb_hsvi(model, iterations=1, seed=4, threads=2)
     assert one.team == two.team
     assert [row["lower"] for row in one.trace] == [row["lower"] for row in two.trace]
     assert [row["upper"] for row in one.trace] == [row["upper"] for row in two.trace]

@@ -220,7 +220,7 @@ def test_reaches_the_best_known_value_of_recycling():
 
 
 def test_beats_the_published_value_of_box_pushing():
-    fit = periem(dp.load("boxpushing"), layers=1, width=5, restarts=1, seed=0, settings=PeriodicSettings(patience=40))
+    fit = periem(dp.load("boxpushing"), layers=1, width=5, restarts=1, seed=0, settings=PeriodicSettings(patience=15))
     assert fit.trace[-1]["value"] > 148.7
 
 
