@@ -81,8 +81,8 @@ DATA = {
     [
         ("paper", "broadcast", 20, (1, 2)),
         pytest.param("sigma 2", "broadcast", 50, (1, 2), marks=pytest.mark.slow),
-        ("dp", "the last one seen", 20, (2,)),
-        ("paper", "the last one seen", 50, (2,)),
+        pytest.param("dp", "the last one seen", 50, (2,), marks=pytest.mark.slow),
+        pytest.param("paper", "the last one seen", 50, (2,), marks=pytest.mark.slow),
         pytest.param("paper", "three agents", 50, (1, 2, 3), marks=pytest.mark.slow),
         *(
             pytest.param(prior, data, 50, None, marks=pytest.mark.slow, id=f"{prior}, {data}")
