@@ -49,10 +49,10 @@ class Once:
 
 
 @pytest.fixture(scope="module")
-def recycling():
+def broadcast():
     """A search that is over, to be looked at, and its state of a moment on the way."""
     keeper = Once(30)
-    return searched(load("recycling", 0.9), keeper), keeper.state
+    return searched(load("broadcast", 0.9), keeper), keeper.state
 
 
 def problem(agents, seed, discount=0.4):
@@ -243,8 +243,8 @@ def test_never_above_the_best_policy(agents, horizon, seed):
     assert not start.value + 2 * np.abs(model.reward).max() <= most  # a bound that far below would say nothing
 
 
-def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(recycling):
-    model, team = load("recycling", 0.9), recycling[0].incumbent.team
+def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broadcast):
+    model, team = load("broadcast", 0.9), broadcast[0].incumbent.team
     dynamics, start = dynamics_of(model), start_of(model)
     plane = hyperplane(dynamics, team, 0.9)
     first = np.ravel_multi_index([int(c.initial.argmax()) for c in team.controllers], team.nodes)
@@ -339,8 +339,8 @@ def test_a_loop_of_points_is_a_team():
     assert model.reward[0, 0] < model.reward.max()  # else the constant team would have been as good
 
 
-def test_the_search_has_hyperplanes_and_its_points_look_at_them(recycling):
-    search, _ = recycling
+def test_the_search_has_hyperplanes_and_its_points_look_at_them(broadcast):
+    search, _ = broadcast
     assert search.hyperplanes.teams[-1] == search.incumbent.team
     assert search.root.lower >= search.incumbent.value - 1e-6
     assert search.root.lower <= search.root.upper
@@ -362,10 +362,10 @@ class Given:
         pass
 
 
-def test_going_on_from_a_state_has_the_same_lower_bounds(recycling):
-    whole, state = recycling
+def test_going_on_from_a_state_has_the_same_lower_bounds(broadcast):
+    whole, state = broadcast
     assert state.hyperplanes
-    resumed = searched(load("recycling", 0.9), Given(state))
+    resumed = searched(load("broadcast", 0.9), Given(state))
     assert [point.lower for point in resumed.points.all()] == [point.lower for point in whole.points.all()]
     assert resumed.hyperplanes.teams == whole.hyperplanes.teams
     assert resumed.incumbent.team == whole.incumbent.team
