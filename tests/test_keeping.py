@@ -53,7 +53,7 @@ def timeless(fit):
 
 def episodes():
     model = dp.load("dectiger")
-    return dp.simulate(model, dp.Team.uniform(model), 300, 8, seed=3)
+    return dp.simulate(model, dp.Team.uniform(model), 150, 6, seed=3)
 
 
 def from_episodes(prior, **more):
@@ -117,7 +117,7 @@ WORKS = {
         3,
         lambda: lambda keeper: dp.plan("dectiger", "em", restarts=6, iterations=40, seed=2, keeper=keeper),
     ),
-    "planning by periem": (4, lambda: lambda keeper: dp.plan("dectiger", "periem", restarts=6, seed=2, keeper=keeper)),
+    "planning by periem": (4, lambda: lambda keeper: dp.plan("dectiger", "periem", restarts=4, seed=2, keeper=keeper)),
     "planning by pbvi": (3, lambda: lambda keeper: dp.plan("dectiger", "pbvi", epsilon=1e-3, keeper=keeper)),
     "planning by fb-hsvi": (
         60,

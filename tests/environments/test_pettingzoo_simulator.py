@@ -271,7 +271,7 @@ POLE = dp.Discretiser.binned([[], [], [-0.05, 0.0, 0.05], [-0.5, 0.0, 0.5]])
 def test_a_pole_is_kept_up_after_learning():
     """CartPole, cut off after 30 steps: random play falls after about 20, a controller of a few nodes hardly ever."""
     simulator = dp.from_pettingzoo(lambda: gymnasium.make("CartPole-v1"), discretise=POLE, discount=0.99, horizon=30)
-    fit = dp.learn(simulator, steps=40_000, horizon=30, seed=1)
+    fit = dp.learn(simulator, steps=20_000, horizon=30, seed=1)
     env = gymnasium.make("CartPole-v1")
     random, learned = (
         dp.play(team, env, seed=10_000, episodes=60, horizon=30, discretise=POLE)

@@ -46,7 +46,7 @@ def test_self_normalised_estimates_and_sample_sizes(middle, spread, sizes):
     assert np.isfinite(shares.ratios).all()
 
 
-@pytest.mark.parametrize("size", [1e-300, 1.0, 1e150])
+@pytest.mark.parametrize("size", [1e-300, pytest.param(1.0, marks=pytest.mark.slow), 1e150])
 def test_ten_thousand_steps_of_a_team_far_away(size):
     """Numbers or a refusal, never nonsense: estimates within what the rewards allow, warned of."""
     rng = np.random.default_rng(0)

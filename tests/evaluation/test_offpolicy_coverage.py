@@ -14,11 +14,11 @@ from evaluation.logged import doing, mild, part_of, seen_then_done
 
 @pytest.fixture(scope="module")
 def many():
-    """200 data sets of 150 episodes: what is said about each, the exact value, and the range of the model's rewards."""
+    """100 data sets of 150 episodes: what is said about each, the exact value, and the range of the model's rewards."""
     model, behaviour, team = mild()
     span = (float(model.reward.min()), float(model.reward.max()))
-    logged = dp.simulate(model, behaviour, 200 * 150, 3, seed=4)
-    sets = [part_of(logged, 150 * i, 150 * (i + 1)) for i in range(200)]
+    logged = dp.simulate(model, behaviour, 100 * 150, 3, seed=4)
+    sets = [part_of(logged, 150 * i, 150 * (i + 1)) for i in range(100)]
     told = [offpolicy_value(part, team, reward_range=span, confidence=0.9, resamples=200) for part in sets]
     return told, exact_value(model, team, 3).value
 
@@ -100,9 +100,9 @@ def test_attacks_are_warned_of_or_covered(number, monkeypatch):
     ("behaviour", "team", "rewards", "count"),
     [
         ([0.9245, 0.075, 0.0005], [0.1, 0.6, 0.3], [0.0, 1.0, 10.0], 200),
-        ([0.8, 0.195, 0.005], [0.2, 0.6, 0.2], [0.0, 1.0, 10.0], 100),
+        pytest.param([0.8, 0.195, 0.005], [0.2, 0.6, 0.2], [0.0, 1.0, 10.0], 100, marks=pytest.mark.slow),
         ([0.7, 0.29, 0.01], [0.4, 0.45, 0.15], [0.0, 1.0, 5.0], 60),
-        ([0.8, 0.1995, 0.0005], [0.3, 0.6, 0.1], [0.0, 1.0, 10.0], 200),
+        pytest.param([0.8, 0.1995, 0.0005], [0.3, 0.6, 0.1], [0.0, 1.0, 10.0], 200, marks=pytest.mark.slow),
     ],
 )
 def test_intervals_hold_where_the_behaviour_hardly_ever_does_what_the_team_does(behaviour, team, rewards, count):

@@ -151,7 +151,7 @@ PLANS = {
 @pytest.mark.parametrize("method", PLANS)
 def test_planning(run, tmp_path, method, rewards, discount):
     (tmp_path / "p.dpomdp").write_text(problem(*REWARDS[rewards], discount))
-    told = run("plan", "p.dpomdp", *PLANS[method], "--time-limit", 1, "--out", "run", *QUIET)
+    told = run("plan", "p.dpomdp", *PLANS[method], "--time-limit", 0.3, "--out", "run", *QUIET)
     if isinstance(told, str):
         assert "discount below 1" in told
         assert discount == "1"

@@ -137,17 +137,17 @@ def test_bad_settings_are_refused(broadcast):
         mcem(broadcast, iterations=0)
 
 
-def test_what_a_slow_simulator_can_play_is_enough_for_a_start():
+@pytest.mark.parametrize("steps", [3_600, 36_000, pytest.param(360_000, marks=pytest.mark.slow)])
+def test_what_a_slow_simulator_can_play_is_enough_for_a_start(steps):
     """A third each for the updates, the replays and the tests."""
     settings, grid = McemSettings(), dp.load("traffic:3")
-    for steps in (3_600, 36_000, 360_000):
-        small = scaled(settings, Ground(grid, None, steps, 0, None), None, None)
-        updates, replays = small.updates * small.episodes, 4 * small.elites * small.episodes
-        assert 29 * (updates + replays + TESTED * small.tests) <= steps
-        assert min(small.updates, small.episodes, small.tests) >= FEWEST
-        fit = mcem(grid, steps=steps, settings=small)
-        assert fit.trace[-1]["iteration"] >= small.updates
-        assert np.isfinite(fit.trace[-1]["value"])
+    small = scaled(settings, Ground(grid, None, steps, 0, None), None, None)
+    updates, replays = small.updates * small.episodes, 4 * small.elites * small.episodes
+    assert 29 * (updates + replays + TESTED * small.tests) <= steps
+    assert min(small.updates, small.episodes, small.tests) >= FEWEST
+    fit = mcem(grid, steps=steps, settings=small)
+    assert fit.trace[-1]["iteration"] >= small.updates
+    assert np.isfinite(fit.trace[-1]["value"])
 
 
 def test_only_what_is_slow_is_played_less():

@@ -1,6 +1,6 @@
 """The paper's loop: window, step, starts, and whole runs on models and simulators."""
 
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -159,9 +159,9 @@ def test_the_result_does_not_depend_on_threads(broadcast):
 
 
 def test_steps_are_never_exceeded(broadcast):
-    fit = sbpr(broadcast, steps=600_000, seed=0, settings=BRIEF)
+    fit = sbpr(broadcast, steps=200_000, seed=0, settings=BRIEF)
     assert fit.stopped in ("steps", "converged")
-    assert fit.trace[-1]["steps"] <= 600_000
+    assert fit.trace[-1]["steps"] <= 200_000
     assert sbpr(broadcast, steps=1, settings=BRIEF).stopped == "steps"
 
 
@@ -188,7 +188,7 @@ def test_settings_tell_what_shaped_the_result(broadcast):
 
 
 def test_it_converges_and_respects_the_clock(broadcast):
-    assert sbpr(broadcast, settings=BRIEF).stopped == "converged"
+    assert sbpr(broadcast, settings=replace(BRIEF, race=5, round=5, patience=1)).stopped == "converged"
     assert sbpr(broadcast, time_limit=0, settings=BRIEF).stopped == "time limit"
 
 
@@ -211,7 +211,7 @@ def test_a_given_behaviour_plays_first(broadcast):
         sbpr(broadcast, behaviour=Team.uniform(dp.load("dectiger")))
 
 
-@pytest.mark.parametrize("agents", [2, 3, 4])
+@pytest.mark.parametrize("agents", [2, pytest.param(3, marks=pytest.mark.slow), 4])
 def test_simulators_that_end_and_show_something_first(corridor, agents):
     world = corridor(agents=agents)
     fit = sbpr(world, iterations=30, seed=0, settings=BRIEF)
@@ -240,15 +240,15 @@ def test_bad_settings_are_refused(broadcast):
 @pytest.mark.parametrize("size", [1.7e308, 1e300, 1e160])
 @pytest.mark.parametrize("learner", [sbpr, mcem, search])
 def test_rewards_whose_squares_are_no_numbers_are_refused(broadcast, learner, size):
-    huge = dataclasses.replace(broadcast, reward=broadcast.reward * size)
+    huge = replace(broadcast, reward=broadcast.reward * size)
     with pytest.raises(InputError, match=r"expected rewards from -1e\+100 to 1e\+100 for learning by playing, got"):
         learner(huge, steps=300_000, seed=0)
 
 
 @pytest.mark.parametrize("learner", [sbpr, mcem, search])
 def test_the_unit_of_rewards_does_not_matter(broadcast, learner):
-    large = dataclasses.replace(broadcast, reward=broadcast.reward * 2.0**330)
-    small = dataclasses.replace(broadcast, reward=broadcast.reward * 2.0**-330)
-    teams = [learner(problem, steps=300_000, seed=0).team for problem in (broadcast, large, small)]
+    large = replace(broadcast, reward=broadcast.reward * 2.0**330)
+    small = replace(broadcast, reward=broadcast.reward * 2.0**-330)
+    teams = [learner(problem, steps=60_000, seed=0).team for problem in (broadcast, large, small)]
     assert teams[0] == teams[1]
     assert teams[0] == teams[2]

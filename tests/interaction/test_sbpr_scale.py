@@ -28,7 +28,15 @@ def test_more_steps_are_never_less_of_anything():
         assert numbers[-1] == getattr(SETTINGS, name)
 
 
-@pytest.mark.parametrize(("learner", "steps"), [(sbpr, 20_000), (sbpr, 100_000), (mcem, 30_000), (mcem, 120_000)])
+@pytest.mark.parametrize(
+    ("learner", "steps"),
+    [
+        (sbpr, 20_000),
+        pytest.param(sbpr, 100_000, marks=pytest.mark.slow),
+        (mcem, 30_000),
+        (mcem, 120_000),
+    ],
+)
 def test_few_steps_are_enough_to_be_better_than_chance(learner, steps):
     model = dp.load("recycling")
     chance = dp.exact_value(model, dp.Team.uniform(model)).value
@@ -38,7 +46,7 @@ def test_few_steps_are_enough_to_be_better_than_chance(learner, steps):
 
 
 def test_what_is_not_counted_is_played_as_the_settings_have_it():
-    model = dp.load("broadcast")
-    assert sbpr(model, iterations=1).settings["tests"] == SETTINGS.tests
-    assert sbpr(model, time_limit=0.2).settings["tests"] == SETTINGS.tests
-    assert sbpr(model, steps=20_000).settings["tests"] < SETTINGS.tests
+    model, few = dp.load("broadcast"), SbprSettings(random_episodes=1000, lengths=(3,), elites=2, generations=0)
+    assert sbpr(model, iterations=1, settings=few).settings["tests"] == few.tests
+    assert sbpr(model, time_limit=0.2, settings=few).settings["tests"] == few.tests
+    assert sbpr(model, steps=20_000, settings=few).settings["tests"] < few.tests

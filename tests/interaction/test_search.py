@@ -52,7 +52,7 @@ def test_another_seed_is_another_search():
 )
 def test_any_simulator(corridor, kind):
     simulator = corridor(**kind)
-    fit = search(simulator, steps=150_000, seed=0)
+    fit = search(simulator, steps=60_000, seed=0)
     # everybody goes right: the last one decides when it is over
     reached = sampled_value(corridor(**kind), fit.team, 2000, 30, seed=9).value
     alone = np.array([10 * 0.9**k - sum(0.9**t for t in range(k)) for k in range(3)])
@@ -61,7 +61,7 @@ def test_any_simulator(corridor, kind):
 
 
 def test_a_first_observation_is_used(echo):
-    fit = search(echo, steps=500_000, seed=0)
+    fit = search(echo, steps=200_000, seed=0)
     assert all(controller.initial_given is not None for controller in fit.team.controllers)
     assert sampled_value(echo, fit.team, 500).value > 1.9  # 2: all three are right from the first step on
 

@@ -56,7 +56,7 @@ def said(process):
 
 
 @pytest.mark.parametrize(
-    ("work", "processes"), [(SUMS, 4), pytest.param(LEARN, 6, marks=pytest.mark.slow)], ids=["sums", "learn"]
+    ("work", "processes"), [(SUMS, 3), pytest.param(LEARN, 6, marks=pytest.mark.slow)], ids=["sums", "learn"]
 )
 def test_by_processes(tmp_path, work, processes):
     found = [started(work + ALONE, tmp_path / "cache") for _ in range(processes)]

@@ -230,7 +230,7 @@ def test_rewards_that_are_just_numbers(unit, prior):
     ids=str,
 )
 def test_the_furthest_numbers_of_a_prior_still_learn(furthest):
-    fit = learn_from_episodes(EPISODES, StickBreaking(**furthest), settings=LearnSettings(truncation=3, sweeps=8))
+    fit = learn_from_episodes(EPISODES, StickBreaking(**furthest), settings=LearnSettings(truncation=3, sweeps=5))
     bounds = np.array([row["bound"] for row in fit.trace])
     assert np.isfinite(bounds).all()
     assert (np.diff(bounds) >= -1e-9 * np.maximum(1, np.abs(bounds[1:]))).all()

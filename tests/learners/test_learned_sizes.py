@@ -1,6 +1,7 @@
 """The size that is learned is the one that the data support, whatever the truncation and the beginning."""
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from decpomdp.learners import (
 @quiet
 def test_truncation_fifty_ends_with_the_size_the_data_support():
     _, episodes = logged("dectiger", 300, 6)
-    fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=50, sweeps=60))
+    fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=50, sweeps=30))
     first, last = fit.trace[0], fit.trace[-1]
     assert first["truncation"] == 50
     assert last["mean_nodes"] < 10
@@ -39,8 +40,14 @@ def test_the_truncation_grows_when_every_node_is_used():
     assert fit.decided.nodes == (2,)
 
 
-@pytest.mark.parametrize("begin", ["best", "random"])
-@pytest.mark.parametrize("truncation", [3, 10, 50])
+@pytest.mark.parametrize(
+    ("truncation", "begin"),
+    [
+        *[(3, "random"), (50, "best")],
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [(3, "best"), (10, "best")]),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [(10, "random"), (50, "random")]),
+    ],
+)
 def test_the_size_is_what_the_data_support_whatever_the_truncation(begin, truncation):
     fit = learn_from_episodes(alternating(), begin=begin, settings=LearnSettings(truncation=truncation))
     assert fit.posterior.sizes == (2,)
@@ -49,7 +56,7 @@ def test_the_size_is_what_the_data_support_whatever_the_truncation(begin, trunca
 
 @quiet
 @pytest.mark.parametrize("sigma", [0.5, 2.0])
-@pytest.mark.parametrize("truncation", [3, 50])
+@pytest.mark.parametrize("truncation", [pytest.param(3, marks=pytest.mark.slow), 50])
 def test_the_size_is_the_same_with_another_sigma(sigma, truncation):
     settings = LearnSettings(truncation=truncation)
     fit = learn_from_episodes(alternating(), StickBreaking(sigma=sigma), settings=settings, threads=1)
@@ -58,8 +65,20 @@ def test_the_size_is_the_same_with_another_sigma(sigma, truncation):
     assert fit.decided.nodes == (2,)
 
 
-@pytest.mark.parametrize("begin", ["best", "random", "team"])
-@pytest.mark.parametrize("prior", ["stick-breaking", "dp"])
+@functools.cache
+def end_from_ten_nodes(prior):
+    return learn_from_episodes(alternating(), prior, settings=LearnSettings(truncation=10)).trace[-1]["bound"]
+
+
+@pytest.mark.parametrize(
+    ("prior", "begin"),
+    [
+        *(("stick-breaking", begin) for begin in ("best", "random", "team")),
+        ("dp", "random"),
+        pytest.param("dp", "best", marks=pytest.mark.slow),
+        pytest.param("dp", "team", marks=pytest.mark.slow),
+    ],
+)
 def test_a_single_node_grows_where_the_data_support_more(begin, prior):
     """A split gives the start node the action that was taken more often, here the wrong one to begin with."""
     episodes = alternating()
@@ -71,8 +90,7 @@ def test_a_single_node_grows_where_the_data_support_more(begin, prior):
     assert fit.decided.controllers[0].action.argmax(axis=1).tolist() == [0, 1]
     assert (np.diff(bounds) >= -1e-10 * np.abs(bounds[1:])).all()
     assert fit.stopped == "converged"
-    many = learn_from_episodes(episodes, prior, settings=LearnSettings(truncation=10))
-    assert bounds[-1] == pytest.approx(many.trace[-1]["bound"], abs=0.5)
+    assert bounds[-1] == pytest.approx(end_from_ten_nodes(prior), abs=0.5)
 
 
 def test_without_a_fresh_beginning_a_single_node_stays(monkeypatch):
@@ -84,7 +102,7 @@ def test_without_a_fresh_beginning_a_single_node_stays(monkeypatch):
 def test_a_single_node_may_grow_beyond_twice_its_truncation():
     """Rewarded is a, b, c in turn: three nodes are needed, one is given."""
     rng = np.random.default_rng(0)
-    count, horizon = 1500, 3
+    count, horizon = 600, 3
     did = rng.integers(0, 3, count * horizon)
     wanted = np.arange(count * horizon) % horizon
     episodes = Episodes(
@@ -96,7 +114,7 @@ def test_a_single_node_may_grow_beyond_twice_its_truncation():
         (did == wanted).astype(float),
         0.9,
     )
-    ends = [learn_from_episodes(episodes, settings=LearnSettings(truncation=nodes)) for nodes in (1, 20)]
+    ends = [learn_from_episodes(episodes, settings=LearnSettings(truncation=nodes)) for nodes in (1, 8)]
     assert ends[0].posterior.sizes == ends[1].posterior.sizes == (3,)
     assert ends[0].trace[-1]["bound"] == pytest.approx(ends[1].trace[-1]["bound"], abs=0.5)
 

@@ -9,6 +9,7 @@ Episodes: dicts with actions[t, n], observations[t, n], behaviour[t, n], rewards
 episode, discount and shift included, none negative. For tiny sizes only: the cost is Z ** T.
 """
 
+import functools
 import itertools
 
 import numpy as np
@@ -224,6 +225,7 @@ def line_below(shape, rate, sigma):
     return expected(middle)
 
 
+@functools.lru_cache(maxsize=10_000)  # whoever changes one stick asks for the others again
 def bounded_stick_divergence(s, e, shape, rate, sigma):
     """`expected_stick_divergence` with the line in place of f, where sigma is not 1."""
     eta, weights = gamma_rule(shape, rate)

@@ -62,7 +62,7 @@ def sweep(episodes, agents, weights, kappa):
 
 
 def setting(rng, kind, first=True):
-    episodes = random_episodes(rng, lengths=(3, 2, 3))
+    episodes = random_episodes(rng, lengths=(3, 2))
     agents = [random_posterior(rng, kind, nodes=nodes, first=first) for nodes in (2, 3)]
     return episodes, agents, sweeps.shifted_rewards(episodes, DISCOUNT, FLOOR)
 
@@ -72,7 +72,7 @@ def setting(rng, kind, first=True):
 def test_no_update_lowers_the_bound(rng, kind, kappa):
     episodes, agents, weights = setting(rng, kind)
     bounds = [sweeps.bound(episodes, agents, weights, kappa)]
-    for _ in range(5):
+    for _ in range(3):
         agents = sweep(episodes, agents, weights, kappa)
         bounds.append(sweeps.bound(episodes, agents, weights, kappa))
         agents = [with_concentrations(agent) for agent in agents]
@@ -116,7 +116,7 @@ def test_the_bound_is_stationary_where_the_sweep_stands_still(rng, kind):
     episodes = random_episodes(rng, lengths=(2, 2))
     agents = [random_posterior(rng, kind), random_posterior(rng, "dirichlet")]  # only the first is changed
     weights = sweeps.shifted_rewards(episodes, DISCOUNT, FLOOR)
-    for _ in range(400):
+    for _ in range(200):
         agents = [with_concentrations(agent) for agent in sweep(episodes, agents, weights, 1.0)]
     for name, term in terms_of_the_bound(kind):
         right, wrong = steepest(name, episodes, agents, weights, term)

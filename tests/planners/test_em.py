@@ -177,7 +177,7 @@ def test_stops_for_the_reason_it_says():
     assert em(model, nodes=1, restarts=2, iterations=5000).stopped == "converged"
     assert em(model, restarts=1, iterations=1).stopped == "iterations"
     assert em(model, nodes=1, iterations=3).settings["restarts"] == 10  # neither given: bounded
-    fit = em(model, nodes=1, iterations=3, time_limit=3.0)  # as many restarts as the time allows
+    fit = em(model, nodes=1, iterations=3, time_limit=1.5)  # as many restarts as the time allows
     assert fit.settings["restarts"] is None
     assert len(fit.trace) > 12
     assert fit.stopped == "time limit"

@@ -9,14 +9,12 @@ from oracles.policy_trees import local_policies
 from oracles.values import value_of_paths
 
 from decpomdp.core import Controller, Team
-from decpomdp.core.keeping import UNKEPT
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.io.snapshots import decode, encode
 from decpomdp.planners import hyperplanes as module
 from decpomdp.planners.central_bound import central_bound
 from decpomdp.planners.compression import compress
-from decpomdp.planners.fb_hsvi import fb_hsvi
 from decpomdp.planners.folding import folded, team_of
 from decpomdp.planners.graph_values import valued
 from decpomdp.planners.hsvi_search import Search
@@ -27,6 +25,34 @@ from decpomdp.planners.occupancy import dynamics_of, follow, start_of
 from decpomdp.planners.points import Points
 from decpomdp.planners.promised import promised
 from decpomdp.planners.stopping import RehearsalClock
+
+
+def searched(model, keeper):
+    search = Search(model, None, (1e-3, 0.0), RehearsalClock(), 2, 0, lambda row: None, keeper)
+    search.run()
+    return search
+
+
+class Once:
+    """Keeps the state of one moment."""
+
+    def __init__(self, moment):
+        self.moment, self.state, self.count = moment, None, 0
+
+    def restore(self, kind):
+        assert kind is HsviState
+
+    def offer(self, state):
+        self.count += 1
+        if self.count == self.moment:
+            self.state = decode(encode(state()), HsviState)  # as a file would have it
+
+
+@pytest.fixture(scope="module")
+def broadcast():
+    """A search that is over, to be looked at, and its state of a moment on the way."""
+    keeper = Once(30)
+    return searched(load("broadcast", 0.9), keeper), keeper.state
 
 
 def problem(agents, seed, discount=0.4):
@@ -217,13 +243,12 @@ def test_never_above_the_best_policy(agents, horizon, seed):
     assert not start.value + 2 * np.abs(model.reward).max() <= most  # a bound that far below would say nothing
 
 
-def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning():
-    model = load("dectiger", 0.9)
-    fit = fb_hsvi(model, iterations=2)
+def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broadcast):
+    model, team = load("broadcast", 0.9), broadcast[0].incumbent.team
     dynamics, start = dynamics_of(model), start_of(model)
-    plane = hyperplane(dynamics, fit.team, 0.9)
-    first = np.ravel_multi_index([int(c.initial.argmax()) for c in fit.team.controllers], fit.team.nodes)
-    value = exact_value(model, fit.team).value
+    plane = hyperplane(dynamics, team, 0.9)
+    first = np.ravel_multi_index([int(c.initial.argmax()) for c in team.controllers], team.nodes)
+    value = exact_value(model, team).value
     assert float(start.weight @ plane.values[start.state, first]) == pytest.approx(value, abs=1e-6)
     assert start_in(plane, start).value >= value - 1e-6
     for count in (2, 3):
@@ -314,35 +339,14 @@ def test_a_loop_of_points_is_a_team():
     assert model.reward[0, 0] < model.reward.max()  # else the constant team would have been as good
 
 
-def searched(model, keeper=UNKEPT, rounds=2):
-    search = Search(model, None, (1e-3, 0.0), RehearsalClock(), rounds, 0, lambda row: None, keeper)
-    search.run()
-    return search
-
-
-def test_the_search_has_hyperplanes_and_its_points_look_at_them():
-    search = searched(load("dectiger", 0.9))
+def test_the_search_has_hyperplanes_and_its_points_look_at_them(broadcast):
+    search, _ = broadcast
     assert search.hyperplanes.teams[-1] == search.incumbent.team
     assert search.root.lower >= search.incumbent.value - 1e-6
     assert search.root.lower <= search.root.upper
     best = max(search.points.all(), key=lambda point: point.lower)
     assert best.lower > search.points.central.least[0] + 1
     assert all(point.lower <= point.upper + 1e-9 for point in search.points.all())
-
-
-class Once:
-    """Keeps the state of one moment."""
-
-    def __init__(self, moment):
-        self.moment, self.state, self.count = moment, None, 0
-
-    def restore(self, kind):
-        assert kind is HsviState
-
-    def offer(self, state):
-        self.count += 1
-        if self.count == self.moment:
-            self.state = decode(encode(state()), HsviState)  # as a file would have it
 
 
 class Given:
@@ -358,12 +362,10 @@ class Given:
         pass
 
 
-def test_going_on_from_a_state_has_the_same_lower_bounds():
-    model = load("recycling", 0.9)
-    keeper = Once(30)
-    whole = searched(model, keeper, rounds=3)
-    assert keeper.state.hyperplanes
-    resumed = searched(model, Given(keeper.state), rounds=3)
+def test_going_on_from_a_state_has_the_same_lower_bounds(broadcast):
+    whole, state = broadcast
+    assert state.hyperplanes
+    resumed = searched(load("broadcast", 0.9), Given(state))
     assert [point.lower for point in resumed.points.all()] == [point.lower for point in whole.points.all()]
     assert resumed.hyperplanes.teams == whole.hyperplanes.teams
     assert resumed.incumbent.team == whole.incumbent.team

@@ -29,7 +29,7 @@ def tiny(seed, discount=0.35, **sizes):
     return making.model(np.random.default_rng(seed), discount=discount, **sizes)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 8))])
 def test_the_optimum_lies_between_the_bounds(seed):
     model = tiny(seed)
     fit = pbvi(model, epsilon=1e-3)
@@ -41,7 +41,7 @@ def test_the_optimum_lies_between_the_bounds(seed):
     assert dp.exact_value(centralised(model), fit.team).value == pytest.approx(fit.lower, abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_both_bounds_hold_at_every_belief(seed):
     model = tiny(seed)
     run = Pbvi(model, (1e-3, 200, 50), PlanClock(None, 1), 0, unwatched)
@@ -123,7 +123,7 @@ def test_the_trace():
 
 def test_the_same_for_any_number_of_threads():
     model = dp.load("gridsmall")
-    one, three = (pbvi(model, beliefs=150, seed=3, threads=threads) for threads in (1, 3))
+    one, three = (pbvi(model, beliefs=60, seed=3, threads=threads) for threads in (1, 3))
     assert one.team == three.team
     assert np.array_equal(one.policy.vectors, three.policy.vectors)
     assert [{**row, "seconds": 0} for row in one.trace] == [{**row, "seconds": 0} for row in three.trace]

@@ -220,7 +220,7 @@ def test_reaches_the_best_known_value_of_recycling():
 
 
 def test_beats_the_published_value_of_box_pushing():
-    fit = periem(dp.load("boxpushing"), layers=1, width=5, restarts=1, seed=0, settings=PeriodicSettings(patience=40))
+    fit = periem(dp.load("boxpushing"), layers=1, width=5, restarts=1, seed=0, settings=PeriodicSettings(patience=15))
     assert fit.trace[-1]["value"] > 148.7
 
 
@@ -341,8 +341,7 @@ def test_bad_tunables_are_named(change, message):
 
 
 def test_a_time_limit_holds_for_discounts_near_one():
-    begin = time.monotonic()
-    dp.plan("dectiger", "periem", discount=0.999999, time_limit=1)  # compiles first, which does not count
+    dp.plan("dectiger", "periem", discount=0.999999, time_limit=0.05)  # compiles first, which does not count
     begin = time.monotonic()
     assert dp.plan("dectiger", "periem", discount=0.999999, time_limit=1).stopped == "time limit"
     assert time.monotonic() - begin < 5
