@@ -33,7 +33,7 @@ class Corridor:
 def main() -> None:
     simulator = Corridor()
     random = dp.sampled_value(simulator, dp.Team.uniform(simulator), episodes=2000, seed=1)
-    fit = dp.learn(simulator, time_limit=5, seed=1)
+    fit = dp.learn(simulator, steps=300_000, seed=1)
     learned = dp.sampled_value(simulator, fit.team, episodes=2000, seed=1)
     print(f"random  {random.value:.2f} +- {random.standard_error:.2f}")
     print(f"learned {learned.value:.2f} +- {learned.standard_error:.2f} with {fit.team.nodes} nodes")

@@ -34,7 +34,7 @@ def test_a_polite_kill_keeps_the_best_so_far(learning, tmp_path):
     assert (tmp_path / "r/report.html").exists()
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.02, 0.3])
+@pytest.mark.parametrize("pause", [0.0, pytest.param(0.02, marks=pytest.mark.slow), 0.3])
 def test_two_interrupts_leave_the_team(learning, tmp_path, pause):
     learning.send_signal(signal.SIGINT)
     time.sleep(pause)
@@ -115,9 +115,16 @@ with interrupts.leaving(lambda: ["to go on: again"]), replacing("some.txt") as p
 
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts are sent as signals")
-@pytest.mark.parametrize("kind", ["stubborn", "deaf"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_second_ends_it_wherever_it_is(tmp_path, kind, number, code):
+@pytest.mark.parametrize(
+    ("number", "code", "kind"),
+    [
+        (signal.SIGINT, 130, "deaf"),
+        (signal.SIGTERM, 143, "stubborn"),
+        pytest.param(signal.SIGINT, 130, "stubborn", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 143, "deaf", marks=pytest.mark.slow),
+    ],
+)
+def test_the_second_ends_it_wherever_it_is(tmp_path, number, code, kind):
     with subprocess.Popen(
         [sys.executable, "-c", HEARING, kind], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -86,7 +86,7 @@ def test_no_time_gives_the_first_team(as_json, tmp_path, method):
     assert told["value"]["value"] == pytest.approx(-20)  # everybody listens for ever
 
 
-@pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi"])
+@pytest.mark.parametrize("method", ["em", pytest.param("periem", marks=pytest.mark.slow), "fb-hsvi"])
 def test_an_interrupt_of_the_others(tmp_path, method):
     command = [sys.executable, "-m", "decpomdp.cli.start", "plan", "dectiger", "--method", method, "--time-limit", "99"]
     process = subprocess.Popen(

@@ -123,6 +123,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path):
     ) as process:
         while not list(out.glob("cells/*.json")):
             assert process.poll() is None
+            time.sleep(0.02)  # the process needs the processor more
         os.killpg(process.pid, signal.SIGINT)  # as the terminal does
         err = process.stderr.read()
     assert process.returncode == 130
@@ -135,6 +136,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path):
     with subprocess.Popen(again, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True) as process:
         while len(list(out.glob("cells/*.json"))) <= len(kept):
             assert process.poll() is None
+            time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)
     assert (out / "begun.json").exists()  # it can go on once more
     (out / "begun.json").unlink()  # as it is at the end

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from decpomdp.io.run_folder import BEGUN, begin, locked
 COMMAND = [sys.executable, "-m", "decpomdp.cli.start"]
 OFTEN = ["--checkpoint-every", "0.05", "--quiet"]
 SEARCH = ["learn", "dectiger", "--steps", "8000000", "--seed", "1"]
+SHORT = ["learn", "broadcast", "--steps", "4000000"]  # six rows, soon
 
 
 @cache
@@ -111,11 +113,18 @@ def test_killed_and_continued(run, tmp_path, name):
     assert {path.name: path.read_bytes() for path in (tmp_path / "cut").iterdir()} == before
 
 
+@pytest.fixture(scope="module")
+def killed_once(tmp_path_factory):
+    """A run that was killed, with a checkpoint: for all tests that need one, which copy it."""
+    folder = tmp_path_factory.mktemp("killed")
+    assert killed(folder, *SEARCH, "--out", "cut", *OFTEN)
+    return folder / "cut"
+
+
 @pytest.fixture
-def unfinished(tmp_path):
-    """A run that was killed, with a checkpoint."""
-    assert killed(tmp_path, *SEARCH, "--out", "cut", *OFTEN)
-    return tmp_path / "cut"
+def unfinished(killed_once, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(killed_once, tmp_path / "cut")
 
 
 @pytest.mark.filterwarnings("default:.*is damaged")
@@ -261,7 +270,7 @@ def interrupted_after(monkeypatch):
 def test_an_interrupt_after_a_kill_between_two_files(run, tmp_path, interrupted_after, rows):
     """There is a team and no record of it: what has come as far is saved, and nothing worse."""
     interrupted_after(3)
-    run("learn", "broadcast", "--out", "r", "--quiet", "--checkpoint-every", 1000)
+    run(*SHORT, "--out", "r", "--quiet", "--checkpoint-every", 1000)
     (tmp_path / "r/run.json").unlink()
     before = (tmp_path / "r/trace.parquet").read_bytes()
     interrupted_after(rows)
@@ -308,8 +317,8 @@ def test_checkpoints_without_end_apart(run):
 
 def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, interrupted_after):
     """A run without a checkpoint begins again: interrupted at once, it has less than it had before."""
-    interrupted_after(6)
-    run("learn", "broadcast", "--out", "r", "--quiet", "--checkpoint-every", 1000)
+    interrupted_after(4)
+    run(*SHORT, "--out", "r", "--quiet", "--checkpoint-every", 1000)
     told = {name: (tmp_path / "r" / name).read_bytes() for name in ("team.json", "run.json", "trace.parquet")}
     interrupted_after(2)
     code, _, err = run("learn", "--resume", "r", "--quiet")
@@ -317,7 +326,7 @@ def test_a_second_interrupt_keeps_what_the_first_one_left(run, tmp_path, interru
     assert "keeps the team that it had" in err
     assert f"to begin again: decpomdp learn --resume {tmp_path}/r" in err
     assert {name: (tmp_path / "r" / name).read_bytes() for name in told} == told
-    interrupted_after(9)
+    interrupted_after(5)
     assert "keeps the team" not in run("learn", "--resume", "r", "--quiet")[2]
     assert (tmp_path / "r/trace.parquet").read_bytes() != told["trace.parquet"]
 

@@ -96,7 +96,7 @@ def test_a_table_keeps_every_finished_cell(tmp_path, name, times):
 @pytest.mark.parametrize("quiet", [["--quiet"], []])
 def test_nobody_looks_on_any_more(tmp_path, quiet):
     """Standard error is a pipe whose reader has gone, as with `| tee log` and Ctrl-C: the best so far is saved."""
-    logged = dp.simulate("dectiger", "random", episodes=3000, horizon=6, seed=1)
+    logged = dp.simulate("dectiger", "random", episodes=100, horizon=6, seed=1)
     dp.write_episodes(logged, tmp_path / "e.parquet")
     learn = ["learn", "e.parquet", "--tolerance", "0", "--sweeps", "100000", "--out", "out", *quiet]
     with subprocess.Popen(

@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.name != "demo.py")
+SLOW = "pettingzoo_team.py"  # a slow environment; docs/pettingzoo.md, which is run, does the same with a quick one
+EXAMPLES = [
+    pytest.param(path, id=path.name, marks=pytest.mark.slow if path.name == SLOW else ())
+    for path in sorted((ROOT / "examples").glob("*.py"))
+    if path.name != "demo.py"
+]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", EXAMPLES)
 def test_example_runs(path):
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -25,6 +25,15 @@ def slow(settings):
     return settings["seed"]
 
 
+def waiting(settings):
+    """Says which process it is, and goes on when it is told to."""
+    folder = Path(settings["folder"])
+    (folder / f"{settings['seed']}.pid").write_text(str(os.getpid()))
+    while not (folder / "go on").exists():
+        time.sleep(0.02)
+    return settings["seed"]
+
+
 def killed(settings):
     """Ended from outside so many times before it comes to its end."""
     notes = Path(settings["notes"])

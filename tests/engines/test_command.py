@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from engines.processes import Processes, until
@@ -19,10 +20,25 @@ pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWa
 LEARN = ("--truncation", "4", "--sweeps", "14", "--quiet")
 
 
-@pytest.fixture
-def recorded(tmp_path):
-    dp.write_episodes(dp.simulate("dectiger", episodes=2000, horizon=6, seed=1), tmp_path / "e.parquet")
-    return str(tmp_path / "e.parquet")
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """A page shows what drawn teams do: playing few of them is enough here (all of them: tests/report)."""
+    monkeypatch.setattr("decpomdp.report.belief.PLAYED", 4)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    place = tmp_path_factory.mktemp("recorded") / "e.parquet"
+    dp.write_episodes(dp.simulate("dectiger", episodes=1000, horizon=6, seed=1), place)
+    return str(place)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(recorded):
+    """The team.json of a run on threads that nobody disturbed."""
+    out = Path(recorded).with_name("here")
+    assert code_of(["learn", recorded, "--out", str(out), *LEARN]) == 0
+    return (out / "team.json").read_bytes()
 
 
 def ended(group):
@@ -35,10 +51,11 @@ def ended(group):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_lost_or_silent_scheduler_is_told_and_the_run_goes_on(tmp_path, recorded, capsys, monkeypatch, how):
+def test_a_lost_or_silent_scheduler_is_told_and_the_run_goes_on(
+    tmp_path, recorded, undisturbed, capsys, monkeypatch, how
+):
     monkeypatch.setattr("decpomdp.engines.connection.LOOK", 0.5)
     monkeypatch.setattr("decpomdp.engines.connection.SILENCE", 3.0)
-    assert code_of(["learn", recorded, "--out", str(tmp_path / "here"), *LEARN]) == 0
     processes, there = Processes(tmp_path), tmp_path / "there"
 
     def lose():
@@ -58,7 +75,7 @@ def test_a_lost_or_silent_scheduler_is_told_and_the_run_goes_on(tmp_path, record
     assert f"to go on: decpomdp learn --resume {there}" in lines
     assert len(lines) == 2
     assert code_of(["learn", "--resume", str(there), "--engine", "threads", "--quiet"]) == 0
-    assert (there / "team.json").read_bytes() == (tmp_path / "here/team.json").read_bytes()
+    assert (there / "team.json").read_bytes() == undisturbed
 
 
 def test_workers_that_the_command_starts(tmp_path, capsys):

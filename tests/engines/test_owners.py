@@ -58,12 +58,13 @@ def test_the_end_of_one_table_leaves_the_other_alone(processes, tmp_path):
     mine, other = tmp_path / "mine", tmp_path / "other"
     mine.mkdir()
     with Cluster(address) as cluster, Cluster(address) as another:
-        cell = slow(mine, 7, 4.0)
+        cell = Cell("engines.cells:waiting", {"seed": 7, "folder": str(mine)})
         work = threading.Thread(target=run_cells, args=(mine, [cell], cluster, lambda progress: None))
         work.start()
         until(lambda: begun(mine))
         run_cells(other, [Cell("engines.cells:doubled", {"seed": 3})], another, lambda progress: None)
         assert work.is_alive()
+        (mine / "go on").touch()
         work.join()
     assert result_of(mine, cell) == 7
 

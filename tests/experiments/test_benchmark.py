@@ -2,7 +2,9 @@
 
 import json
 import runpy
+import shutil
 import statistics
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -239,19 +241,29 @@ def test_a_run_that_was_cut_off_here_is_finished_elsewhere(tmp_path, cell):
     assert [line.seeds for line in lines_of(tmp_path, PLAN)] == [1]
 
 
-@pytest.fixture
-def table(tmp_path, monkeypatch):
-    """A finished table of one run, of a problem in a file."""
-    monkeypatch.chdir(tmp_path)
-    dp.write_dpomdp(dp.load("broadcast"), "own.dpomdp")
+def own_table():
+    """One run, of a problem in a file."""
     plan = Plan(("own.dpomdp",), ("search",), 1, None, 3000, 1)
+    run_table(Path("t"), plan, 1, "decpomdp.cli.benchmark:learned", lambda line: None)
 
-    def again():
-        run_table(Path("t"), plan, 1, "decpomdp.cli.benchmark:learned", lambda line: None)
 
-    again()
-    again()  # nothing has changed: nothing is done
-    return again
+@pytest.fixture(scope="module")
+def finished_table(tmp_path_factory):
+    """Its folder, for all tests that need one, which copy it."""
+    folder = tmp_path_factory.mktemp("table")
+    with chdir(folder):
+        dp.write_dpomdp(dp.load("broadcast"), "own.dpomdp")
+        own_table()
+    return folder
+
+
+@pytest.fixture
+def table(finished_table, tmp_path, monkeypatch):
+    """A finished table in this folder, and what runs it again."""
+    shutil.copytree(finished_table, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    own_table()  # nothing has changed: nothing is done
+    return own_table
 
 
 def test_runs_of_a_problem_that_has_changed_are_refused(table):
