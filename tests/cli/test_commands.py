@@ -232,8 +232,8 @@ def test_a_full_disk_under_the_output_is_one_line():
 @pytest.mark.parametrize("closed", ["2>&-", "<&-"])
 def test_streams_that_are_not_there(tmp_path, closed):
     """As daemons start their work."""
-    plan = f'"{sys.executable}" -m decpomdp.cli.main plan broadcast --method pbvi --out r {closed}'
-    done = subprocess.run(plan, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path)
+    learn = f'"{sys.executable}" -m decpomdp.cli.main learn broadcast --steps 100000 --out r {closed}'
+    done = subprocess.run(learn, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "Traceback" not in done.stderr
     assert (tmp_path / "r/report.html").exists()
     assert not (tmp_path / "r/begun.json").exists()

@@ -19,7 +19,7 @@ EFFORTS = {
         steps=100_000,
     ),
     "figure1": replace(
-        figure1.QUICK, seeds=1, problem="broadcast", episodes=(10,), steps=5, sizes=(1, 2), sweeps=5, truncation=6
+        figure1.QUICK, seeds=2, problem="broadcast", episodes=(10,), steps=5, sizes=(1, 2), sweeps=5, truncation=6
     ),
     "figure2": replace(figure2.QUICK, seeds=1, side=2, iterations=2, episodes=20, every=1, tests=20),
     "appendix": replace(appendix.QUICK, seeds=1, problems=("broadcast",), iterations=2, every=1),

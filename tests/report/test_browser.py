@@ -63,7 +63,7 @@ NAMES = ("tiger", "logged", "boxpushing", "marsrovers", "gridsmall", "streets", 
     ("name", "width"),
     [
         pytest.param(name, width, marks=pytest.mark.slow if width == 1280 and name not in ("tiger", "streets") else ())
-        for name in NAMES  # what fits a phone fits a desk
+        for name in NAMES  # on a phone all of them, at a desk and in daylight a team and a crowd
         for width in (1280, 390)
     ],
 )
