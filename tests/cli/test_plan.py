@@ -48,9 +48,16 @@ def test_the_same_again(as_json, tmp_path):
     assert (tmp_path / "r/team.json").read_bytes() == (tmp_path / "s/team.json").read_bytes()
 
 
-@pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi"])
-def test_other_methods(as_json, tmp_path, method):
-    told = as_json("plan", "broadcast", "--method", method, "--time-limit", 1, "--out", "r", "--quiet")
+@pytest.mark.parametrize(
+    ("method", "end"),
+    [
+        ("em", ["--time-limit", 1]),
+        ("periem", ["--time-limit", 1]),
+        ("fb-hsvi", ["--time-limit", 60, "--epsilon", 0.5]),  # soon
+    ],
+)
+def test_other_methods(as_json, tmp_path, method, end):
+    told = as_json("plan", "broadcast", "--method", method, *end, "--out", "r", "--quiet")
     team = dp.read_team(tmp_path / "r/team.json")
     assert told["value"]["value"] == dp.exact_value(dp.load("broadcast"), team).value
     assert told["value"]["value"] > 8
