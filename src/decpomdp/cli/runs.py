@@ -164,7 +164,8 @@ def _saying_what_is_missing(folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if (folder / "team.json").exists():
-            words.note(f"the team is in {folder}, without its value; for the page: decpomdp report {folder}")
+            command = shlex.join(["decpomdp", "report", str(folder)])
+            words.note(f"the team is in {folder}, without its value; for the page: {command}")
         raise
 
 
