@@ -308,3 +308,23 @@ def test_learning_by_playing_needs_a_discount_below_one(run, tmp_path):
 def test_a_line_keeps_the_spaces_of_a_path(capsys):
     words.note("to go on: decpomdp learn --resume 'a  b\tc'\n  or\r\nanew \x1b[2J\n")
     assert capsys.readouterr().err == "to go on: decpomdp learn --resume 'a  b\tc' or anew \\x1b[2J\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "dectiger", "--method", "em", "--out", "{}/out"),
+        ("learn", "dectiger", "--steps", "3000", "--out", "{}/out"),
+        ("learn", "--resume", "out"),
+        ("plan", "--resume=out"),
+    ],
+)
+def test_a_working_folder_that_is_gone(run, tmp_path, monkeypatch, arguments):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    code, out, err = run(*(argument.format(tmp_path) for argument in arguments))
+    assert (code, out) == (2, "")
+    assert err == "error: the working folder is gone; call the command in one that is there\n"
+    assert not list(tmp_path.iterdir())
