@@ -67,6 +67,8 @@ def interrupted(folder: Path, name: str, out: Path, first: float, second: float)
     """Seconds from the second interrupt to the end; None if the first had ended it by then."""
     often = [] if name in ("benchmark", "reproduce") else ["--checkpoint-every", "0.1", "--quiet"]
     own = [*COMMAND, *LONG[name], "--out", str(out), *often]
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # we are in the background of a script: it is inherited
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         own, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:

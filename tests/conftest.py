@@ -5,6 +5,7 @@ What runs whole programs comes first: a long test that is begun last would leave
 
 import hashlib
 import os
+import signal
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,6 +19,8 @@ def _digest() -> str:
     return sha.hexdigest()[:16] + ("-checked" if os.environ.get("NUMBA_BOUNDSCHECK") == "1" else "")
 
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background of a script: commands would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _digest()))
 
 

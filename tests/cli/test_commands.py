@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import decpomdp as dp
+from decpomdp.cli import words
 
 
 @pytest.fixture
@@ -302,3 +303,28 @@ def test_learning_by_playing_needs_a_discount_below_one(run, tmp_path):
     code, _, said = run("learn", "dectiger", "--discount", 1, "--steps", 100, "--out", tmp_path / "run")
     assert (code, said) == (2, "error: discount: expected less than 1 (in Python: 1 with a horizon), got 1\n")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_line_keeps_the_spaces_of_a_path(capsys):
+    words.note("to go on: decpomdp learn --resume 'a  b\tc'\n  or\r\nanew \x1b[2J\n")
+    assert capsys.readouterr().err == "to go on: decpomdp learn --resume 'a  b\tc' or anew \\x1b[2J\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "dectiger", "--method", "em", "--out", "{}/out"),
+        ("learn", "dectiger", "--steps", "3000", "--out", "{}/out"),
+        ("learn", "--resume", "out"),
+        ("plan", "--resume=out"),
+    ],
+)
+def test_a_working_folder_that_is_gone(run, tmp_path, monkeypatch, arguments):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    code, out, err = run(*(argument.format(tmp_path) for argument in arguments))
+    assert (code, out) == (2, "")
+    assert err == "error: the working folder is gone; call the command in one that is there\n"
+    assert not list(tmp_path.iterdir())

@@ -60,6 +60,28 @@ def test_an_interrupt_while_the_command_is_starting_is_silent(tmp_path):
         assert process.returncode in (-signal.SIGINT, 130, 0)
 
 
+IGNORED = """
+import os, signal
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
+from decpomdp.cli import main, start
+def work(_):
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        os.kill(os.getpid(), number)
+    print("done")
+    return 0
+main.code_of = work
+start.run()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts are sent as signals")
+def test_what_was_ignored_at_the_start_stays_so(tmp_path):
+    """As under nohup, and in a background job of a script."""
+    done = subprocess.run([sys.executable, "-c", IGNORED], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
 def asked(interrupts, number=signal.SIGINT):
     interrupts._asked(number, None)
 

@@ -15,7 +15,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.io.checkpoints import NAMES
-from decpomdp.io.run_folder import BEGUN, begin, locked
+from decpomdp.io.run_folder import BEGUN, begin, finish, locked
 
 COMMAND = [sys.executable, "-m", "decpomdp.cli.start"]
 OFTEN = ["--checkpoint-every", "0.05", "--quiet"]
@@ -240,6 +240,23 @@ def test_without_a_checkpoint_it_begins_again(run, tmp_path):
     assert (code, err) == (0, f"{tmp_path}/cut: there is no checkpoint, so the run begins again\n")
 
 
+def test_a_run_that_another_process_finishes_at_this_moment(run, tmp_path, monkeypatch):
+    """After the look at what it was asked to do, and before the lock."""
+    whole = ["plan", "dectiger", "--method", "em", "--nodes", "1", "--quiet", "--out", "r"]
+    assert run(*whole)[0] == 0
+    begin(tmp_path / "r", whole)
+
+    def late(folder):
+        finish(folder)
+        return locked(folder)
+
+    monkeypatch.setattr("decpomdp.io.run_folder.locked", late)
+    before = sorted((path.name, path.read_bytes()) for path in (tmp_path / "r").iterdir() if path.name != BEGUN)
+    code, out, err = run("plan", "--resume", "r")
+    assert (code, out, err) == (0, "", f"{tmp_path}/r: the run is finished; nothing was done\n")
+    assert sorted((path.name, path.read_bytes()) for path in (tmp_path / "r").iterdir()) == before
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are POSIX's")
 def test_a_run_that_began_with_a_pipe_cannot_go_on(run, tmp_path):
     """What came through it cannot be compared with what would come now."""
@@ -305,8 +322,14 @@ def test_a_run_at_work_makes_its_page_itself(run, tmp_path):
         code, _, err = run("report", "r")
         assert (code, err) == (2, "error: r: another process is writing to this run\n")
         assert (tmp_path / "r/report.html").read_bytes() == page
+        (tmp_path / "linked.html").symlink_to("r/report.html")
+        for out in ("r/report.html", "../" + tmp_path.name + "/r/report.html", "linked.html"):
+            code, _, err = run("report", "r", "--out", out)
+            assert (code, err) == (2, "error: r: another process is writing to this run\n")
+            assert (tmp_path / "r/report.html").read_bytes() == page
         assert run("report", "r", "--out", "elsewhere.html")[0] == 0
     assert run("report", "r")[0] == 0
+    assert run("report", "r", "--out", "linked.html")[:2] == (0, "written to linked.html\n")
 
 
 def test_checkpoints_without_end_apart(run):

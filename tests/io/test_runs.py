@@ -113,8 +113,8 @@ def said(log):
 
 def test_a_log_is_written_while_it_grows(tmp_path):
     log = RunLog(["learn"], tmp_path / "log.txt")
-    log.say("one\nline")
-    assert log.path.read_text().endswith("Z  one line\n")
+    log.say("one\nline, 'a  path'")
+    assert log.path.read_text().endswith("Z  one line, 'a  path'\n")
 
 
 def test_a_log_notes_the_command_and_the_latest_progress(monkeypatch, tmp_path):

@@ -35,9 +35,10 @@ class Interrupts:
         self.left: Callable[[], Sequence[str]] = tuple  # lines about what stays when it ends wherever it is
 
     def listen(self) -> None:
-        """From now on."""
+        """From now on, to those that are not ignored: nohup and shells that begin a job in the background do that."""
         for number in SIGNALS:
-            signal.signal(number, self._asked)
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._asked)
         ear, mouth = socket.socketpair()
         mouth.setblocking(False)
         signal.set_wakeup_fd(mouth.detach(), warn_on_full_buffer=False)

@@ -53,6 +53,7 @@ USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ =
 
 
 STOPPED = 130  # the exit code of an interrupt
+GONE = "the working folder is gone; call the command in one that is there"
 
 
 def _version(wanted: bool) -> None:
@@ -82,6 +83,15 @@ def _output_lost(error: OSError) -> int:
         words.fail(f"standard output: {error.strerror or error}")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 1
+
+
+def _is_somewhere() -> bool:
+    """Whether the working folder is there."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def run(arguments: list[str] | None = None) -> None:
@@ -137,6 +147,9 @@ def code_of(arguments: list[str] | None = None) -> int:
         return 2
     except OSError as error:  # files of ours are spoken of as InputError: this is the output itself, or no path at all
         if error.filename is None:
+            if isinstance(error, FileNotFoundError) and not _is_somewhere():
+                words.fail(GONE)
+                return 2
             return _output_lost(error)
         words.fail(f"{error.filename}: {error.strerror or error}")
         return 2

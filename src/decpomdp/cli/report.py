@@ -1,5 +1,6 @@
 """`decpomdp report`."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,12 +44,13 @@ def report(
         raise InputError(f"--animate: expected a single run, got {len(runs)}")
     found = [shown(read_run(folder), problem) for folder in runs]
     moving = None if animate is None else _animation(found[0], animate)
-    if out is None:
-        with locked(runs[0]):  # whoever is writing to this run makes its page himself
-            found = [shown(read_run(runs[0]), problem)]
-            page = write_page(found)
-    else:
+    own = runs[0] if out is None else _run_of(out, runs)
+    if own is None:
         page = write_page(found, out)
+    else:
+        with locked(own):  # whoever is writing to this run makes its page himself
+            found = [shown(read_run(folder), problem) for folder in runs]
+            page = write_page(found, out)
     for one in found:
         if one.missing:
             words.note(f"{one.run.folder}: without replay, for {one.missing}")
@@ -59,6 +61,12 @@ def report(
         result |= {"animation": str(animate), "animation_bytes": len(moving)}
         lines.append(f"animation written to {animate}")
     words.tell(result, as_json, lines)
+
+
+def _run_of(out: Path, runs: list[Path]) -> Path | None:
+    """The run whose folder the page goes into, by whatever links and names; None: into none of them."""
+    folder = os.path.dirname(os.path.realpath(out))
+    return next((run for run in runs if os.path.realpath(run) == folder), None)
 
 
 def _animation(shown: "Shown", path: Path) -> bytes:

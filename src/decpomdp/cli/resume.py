@@ -43,6 +43,9 @@ Every = Annotated[
 class OverAlready(Exception):  # noqa: N818 - it is no error
     """The run that was to be continued is finished."""
 
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder}: the run is finished; nothing was done")
+
 
 def recorded(arguments: Sequence[str]) -> list[str]:
     """The arguments to run: those of the run to be continued, in the folder where it began, if there is one.
@@ -59,7 +62,7 @@ def recorded(arguments: Sequence[str]) -> list[str]:
     begun = None if over else read_begun(folder)
     if begun is None:
         _sweep(folder)
-        raise OverAlready(f"{folder}: the run is finished; nothing was done")
+        raise OverAlready(folder)
     if begun.arguments[:1] != [arguments[0]]:
         raise InputError(f"{folder}: expected a run of `decpomdp {arguments[0]}`, got another command's")
     if not _asks([OPTION, *begun.arguments]):

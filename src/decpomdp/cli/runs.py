@@ -119,6 +119,8 @@ def _opened(place: Place) -> "Iterator[tuple[Path, Checkpoints]]":
                 yield folder, Checkpoints(folder, run_folder.work_of(folder), every)
     else:
         with run_folder.locked(place.resume), _saying_how_to_go_on(place.resume):
+            if run_folder.read_begun(place.resume) is None:  # another process finished it before the lock was ours
+                raise resume.OverAlready(place.resume)
             if not any((place.resume / name).exists() for name in NAMES):
                 words.note(f"{place.resume}: there is no checkpoint, so the run begins again")
             yield place.resume, Checkpoints(place.resume, run_folder.work_of(place.resume), every)
@@ -164,7 +166,8 @@ def _saying_what_is_missing(folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if (folder / "team.json").exists():
-            words.note(f"the team is in {folder}, without its value; for the page: decpomdp report {folder}")
+            command = shlex.join(["decpomdp", "report", str(folder)])
+            words.note(f"the team is in {folder}, without its value; for the page: {command}")
         raise
 
 

@@ -48,7 +48,8 @@ def simulate(
 
     model = load(problem, discount)
     told: dict[str, str] = getattr(model, "facts", {})
-    facts = {**told, "policy": policy, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
+    named = policy.encode(errors="backslashreplace").decode()  # the name of a file may be no text
+    facts = {**told, "policy": named, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
     returns = []
     with engine.opened(engine_name, scheduler) as cluster, counting(episodes, "episodes", model) as progress:
         pieces = _watched(_pieces(model, policy, explore, episodes, horizon, seed, cluster), progress)

@@ -6,7 +6,8 @@ import signal
 def run() -> None:
     """Import the command, then run it."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a script: it stays so
+            signal.signal(number, signal.SIG_DFL)
     from decpomdp.cli.main import run as run_command
 
     run_command()

@@ -65,9 +65,9 @@ def fail(message: str) -> None:
 
 def note(message: str) -> None:
     """A line beside the result."""
-    from decpomdp.core.plain import plain
+    from decpomdp.core.plain import on_a_line
 
-    aside(plain(" ".join(message.split())) + "\n")
+    aside(on_a_line(message) + "\n")
 
 
 def watched() -> bool:

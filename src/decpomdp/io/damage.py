@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from decpomdp.core import FormatError
+from decpomdp.io.arrow_files import arrow_file
 from decpomdp.io.files import words
 from decpomdp.io.opening import parquet
 from decpomdp.io.packing import packing
@@ -29,7 +30,7 @@ def refusal(source: str, what: str, columns: Sequence[str], error: Exception) ->
 
     failures = (pa.ArrowException, OSError, ValueError, MemoryError)
     try:
-        with pa.OSFile(source, "rb") as file:
+        with arrow_file(source, "rb") as file:
             size, begins = file.size(), file.read(len(MARK))
             file.seek(max(0, size - len(MARK)))
             ends = file.read(len(MARK))

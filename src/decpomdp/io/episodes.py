@@ -31,6 +31,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, InputError, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
+from decpomdp.io.arrow_files import arrow_file
 from decpomdp.io.episode_columns import COLUMNS, LISTS
 from decpomdp.io.episode_digest import DIGEST_KEY, Digest
 from decpomdp.io.episode_stages import EPISODES_FORMAT, About, AgentLabels, stages_of_episodes
@@ -121,7 +122,6 @@ class EpisodeWriter:
         self._digest = Digest()
 
     def __enter__(self) -> Self:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         schema = _schema(len(self.agents), self._about)
@@ -129,7 +129,7 @@ class EpisodeWriter:
         with ExitStack() as stack:
             temporary = stack.enter_context(replacing(self.path))
             stack.push(lambda kind, *_: None if kind else _check_likely(temporary, len(self.agents)))
-            sink = stack.enter_context(pa.OSFile(str(temporary), "wb"))
+            sink = stack.enter_context(arrow_file(temporary, "wb"))
             self._writer = stack.enter_context(pq.ParquetWriter(sink, schema, **options))
             self._stack = stack.pop_all()
         return self
@@ -218,7 +218,7 @@ def _check_likely(path: Path, agents: int) -> None:
     """
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as found:
+    with arrow_file(path, "rb") as file, pq.ParquetFile(file) as found:
         about = found.metadata
         groups = [about.row_group(n) for n in range(about.num_row_groups)]
         packed = sum(group.column(n).total_compressed_size for group in groups for n in range(about.num_columns))
@@ -227,7 +227,11 @@ def _check_likely(path: Path, agents: int) -> None:
         if needed <= DATA.most(packed // 2):
             return
         options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
-        with replacing(str(path)) as plain, pq.ParquetWriter(plain, found.schema_arrow, **options) as writer:
+        with (
+            replacing(str(path)) as plain,
+            arrow_file(plain, "wb") as sink,
+            pq.ParquetWriter(sink, found.schema_arrow, **options) as writer,
+        ):
             for n in range(about.num_row_groups):
                 writer.write_table(found.read_row_group(n))
 

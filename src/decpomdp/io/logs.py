@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from decpomdp.core import Row, Watch
-from decpomdp.core.plain import plain
+from decpomdp.core.plain import on_a_line
 from decpomdp.core.progress import in_words as row_in_words
 from decpomdp.io.files import in_words
 
@@ -32,14 +32,14 @@ class RunLog:
     def say(self, line: str) -> None:
         """Note a line, with the time of day."""
         with in_words(self.path), self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {plain(' '.join(line.split()))}\n")
+            file.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {on_a_line(line)}\n")
 
     def watching(self, watch: Watch, columns: Mapping[str, str]) -> Watch:
         """A watch that passes rows on and notes some of them: `columns` says how, key -> format."""
 
         def both(row: Row) -> None:
             watch(row)
-            self.last = row_in_words(row, columns)
+            self.last = " ".join(row_in_words(row, columns).split())
             if time.monotonic() - self.shown >= EVERY:
                 self._note_progress()
 

@@ -7,6 +7,7 @@ can also pack them: a few bytes may then announce any number, so such a message 
 Reference: Apache Arrow, Columnar format, and Message.fbs; FlatBuffers, internals.
 """
 
+import os
 import struct
 from typing import Any
 
@@ -52,7 +53,7 @@ def _parquet(path: str, spaces: tuple[Any, Any], most: int) -> Any:
 def _arrow(path: str, spaces: tuple[Any, Any], most: int) -> Any:
     import pyarrow as pa
 
-    file = pa.memory_map(path)
+    file = pa.memory_map(os.fsencode(path))
     if file.read(len(MAGIC)) != MAGIC:
         raise ValueError("expected an Arrow file, got another")
     schema, batches, rows = None, [], 0

@@ -13,6 +13,7 @@ from io import BufferedReader
 from typing import Any, NamedTuple
 
 from decpomdp.core.errors import FormatError
+from decpomdp.io.arrow_files import arrow_file
 from decpomdp.io.memory import memory
 from decpomdp.io.thrift import BrokenError, ManyError, Reader, Wanted
 
@@ -76,7 +77,6 @@ def check_file(source: str) -> None:
 @contextmanager
 def parquet(source: str, texts: Sequence[str] = ()) -> Iterator[Any]:
     """The Parquet file at `source`; the columns `texts` come as numbered labels, each text once."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     check_file(source)
@@ -86,7 +86,7 @@ def parquet(source: str, texts: Sequence[str] = ()) -> Iterator[Any]:
         "read_dictionary": list(texts),
         "thrift_container_size_limit": MANY,  # room for that is made before there is any
     }
-    with pa.OSFile(source, "rb") as file:
+    with arrow_file(source, "rb") as file:
         try:
             found = pq.ParquetFile(file, **options)
         except KeyError:  # one of the `texts`, which were there when the file was looked at before

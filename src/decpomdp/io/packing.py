@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from decpomdp.core.errors import FormatError
+from decpomdp.io.arrow_files import arrow_file
 from decpomdp.io.opening import RULE
 
 MARKS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}  # how files begin
@@ -44,7 +45,7 @@ def stream_of(source: str) -> Any:
 
     with open(source, "rb") as file:
         kind = packing(file.peek(4))
-    return pa.input_stream(source, compression=kind)
+    return pa.input_stream(arrow_file(source, "rb"), compression=kind)
 
 
 @contextmanager
@@ -99,5 +100,6 @@ def packed(path: Path, name: str) -> Iterator[Any]:
     """A stream into the new file at `path`, packed as the `name` says that it will have."""
     import pyarrow as pa
 
-    with pa.output_stream(str(path), compression=ENDINGS.get(Path(name).suffix.lower())) as stream:
+    kind = ENDINGS.get(Path(name).suffix.lower())
+    with arrow_file(path, "wb") as file, pa.output_stream(file, compression=kind) as stream:
         yield stream

@@ -21,6 +21,8 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
+from decpomdp.io import byte_names
+from decpomdp.io.arrow_files import arrow_file
 from decpomdp.io.episode_digest import digest_of as episode_digest
 from decpomdp.io.files import finite, from_json, path_of, read_bytes, replacing, words, write_bytes
 from decpomdp.io.team import read_team, team_to_json, write_team
@@ -140,6 +142,7 @@ def write_run(
     told = {
         "format": RUN_FORMAT,
         **facts,
+        **({"source": byte_names.to_json(facts["source"])} if "source" in facts else {}),
         "stopped": fit.stopped,
         "seconds": round(fit.seconds, 3),
         "nodes": list(fit.team.nodes),
@@ -155,8 +158,8 @@ def write_trace(trace: tuple[Row, ...], path: Path) -> None:
     import pyarrow.parquet as pq
 
     columns = {key: [_plain(row[key]) for row in trace] for key in (trace[0] if trace else ())}
-    with replacing(path) as part:
-        pq.write_table(pa.table(columns), part, compression="zstd")
+    with replacing(path) as part, arrow_file(part, "wb") as file:
+        pq.write_table(pa.table(columns), file, compression="zstd")
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
@@ -202,9 +205,11 @@ def read_record(path: Path) -> RunRecord:
     data, source = read_bytes(path, LIMIT), os.fspath(path)
     from_json(data, dict, source, RUN_FORMAT)  # refuses what is not JSON or not ours, but knows no whole numbers
     try:
-        return msgspec.json.decode(data, type=RunRecord)
+        record = msgspec.json.decode(data, type=RunRecord)
     except msgspec.DecodeError as error:
         raise FormatError(source, None, words(error).replace("`", "").replace(" - at $.", " at ")) from None
+    record.source = byte_names.from_json(record.source)
+    return record
 
 
 def read_trace(path: Path) -> dict[str, list[Any]]:

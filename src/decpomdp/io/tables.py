@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent, Episodes, checks
+from decpomdp.io.arrow_files import arrow_file
 from decpomdp.io.files import FilePath, path_of, replacing
 from decpomdp.io.kinds import is_csv
 from decpomdp.io.packing import packed
@@ -112,7 +113,8 @@ def write_table(episodes: Episodes, path: FilePath) -> None:
             with packed(temporary, path_of(path)) as stream:
                 csv.write_csv(table, stream)
         else:
-            pq.write_table(table, str(temporary), compression="zstd", write_page_checksum=True)
+            with arrow_file(temporary, "wb") as file:
+                pq.write_table(table, file, compression="zstd", write_page_checksum=True)
 
 
 def long_table(episodes: Episodes) -> Any:

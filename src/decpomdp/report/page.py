@@ -35,7 +35,7 @@ def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
     if path is None:
         check_links(runs[0].run.folder)
     target = path or runs[0].run.folder / REPORT
-    write_bytes(target, page(runs).encode())
+    write_bytes(target, page(runs).encode(errors="backslashreplace"))  # names may be bytes that are no text
     return target
 
 
