@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from engines.processes import ENVIRONMENT, Processes, until
+from engines.processes import ENVIRONMENT, until
 
 from decpomdp.core import InputError
 from decpomdp.engines.cluster import Cluster, same
@@ -27,13 +27,6 @@ cells = [Cell("engines.cells:slow", {"seed": seed, "folder": str(folder), "secon
 with Cluster(sys.argv[1]) as cluster:
     run_cells(folder, cells, cluster, lambda progress: None)
 """
-
-
-@pytest.fixture(scope="module")
-def processes(tmp_path_factory):
-    found = Processes(tmp_path_factory.mktemp("cluster"))
-    yield found
-    found.end()
 
 
 def slow(folder, seed, seconds):
