@@ -102,6 +102,21 @@ def test_a_cell_whose_process_is_killed_is_done_once_more(tmp_path, monkeypatch)
         assert (tmp_path / "twice").read_text() == "begun\n" * 2
 
 
+def test_an_idle_process_that_died_costs_nothing(tmp_path, monkeypatch):
+    """The question that it did not take any more is asked again, and nothing is left of it."""
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"], prepend=os.pathsep)
+    with Crew() as crew:
+        assert crew.one(Cell("engines.cells:doubled", {"seed": 3})) == 6
+        (first,) = crew.processes
+        os.kill(first.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked for its code
+        assert crew.one(Cell("engines.cells:doubled", {"seed": 4})) == 8
+        assert not alive(first.pid)
+        assert first.stdin.closed
+        assert first.stdout.closed
+        assert first not in crew.processes
+
+
 def test_a_worker_of_another_version_that_comes_later_is_refused(processes):
     with Cluster(processes.exactly(1)) as cluster:
         cluster._versions = {**cluster._versions, "numba": "7.7"}  # all that come are later ones
