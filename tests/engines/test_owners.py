@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from engines.cells import impatient
 from engines.processes import ENVIRONMENT, until
 
 from decpomdp.core import InputError
@@ -15,6 +16,7 @@ from decpomdp.engines.cluster import Cluster, same
 from decpomdp.engines.errors import EngineError
 from decpomdp.experiments.cells import Cell, result_of
 from decpomdp.experiments.crew import Crew, run_cells
+from decpomdp.experiments.elsewhere import _worked
 
 CLIENT = """
 import sys
@@ -115,6 +117,16 @@ def test_an_idle_process_that_died_costs_nothing(tmp_path, monkeypatch):
         assert first.stdin.closed
         assert first.stdout.closed
         assert first not in crew.processes
+
+
+def test_a_process_without_work_ends_though_nobody_says_so(processes, tmp_path):
+    """As where a client was killed while another worker did the rest; whoever comes later is served by a new one."""
+    with Cluster(processes.exactly(1)) as cluster:
+        cluster.everywhere(impatient)
+        for seed in range(2):
+            assert cluster.results([cluster.submit(_worked, slow(tmp_path, seed, 0.0), "me")])[0][1] == seed
+            until(lambda: not any(map(alive, begun(tmp_path))), 30)
+    assert len(set(begun(tmp_path))) == 2
 
 
 def test_a_worker_of_another_version_that_comes_later_is_refused(processes):

@@ -116,7 +116,7 @@ class Crew:
 
     def __init__(self) -> None:
         self.processes: list[subprocess.Popen[str]] = []
-        self.idle: list[subprocess.Popen[str]] = []
+        self.idle: list[tuple[subprocess.Popen[str], float]] = []  # and since when
         self.closed = False
         self.lock = threading.Lock()
 
@@ -130,6 +130,16 @@ class Crew:
             for process in over:
                 process.kill()
         for process in over:
+            _end(process)
+
+    def rest(self, seconds: float) -> None:
+        """End processes that have had nothing to do for so long; new ones are started when there is work again."""
+        with self.lock:
+            over = [process for process, since in self.idle if monotonic() - since >= seconds]
+            self.idle = [(process, since) for process, since in self.idle if process not in over]
+            self.processes = [process for process in self.processes if process not in over]
+        for process in over:
+            process.kill()
             _end(process)
 
     def work(self, cells: Sequence[Cell], at_once: int) -> Iterator[tuple[Cell, Any]]:
@@ -163,7 +173,7 @@ class Crew:
             often = f"{ATTEMPTS} processes ended before it was finished"
             raise InputError(f"{cell.name}: {often} (the last one with code {process.returncode})")
         with self.lock:
-            self.idle.append(process)
+            self.idle.append((process, monotonic()))
         content = json.loads(told)
         if "error" in content:
             raise InputError(f"{cell.name}: {content['error']}")
@@ -177,7 +187,7 @@ class Crew:
             if not self.idle:
                 self.processes.append(_started())
                 return self.processes[-1]
-            return self.idle.pop()
+            return self.idle.pop()[0]
 
     def _forget(self, process: "subprocess.Popen[str]") -> None:
         """One that has ended."""

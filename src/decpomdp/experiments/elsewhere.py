@@ -7,15 +7,16 @@ not see our disk, unless a problem is a file.
 
 Several of us may use a cluster at the same time: each has processes of its own there, under its own `owner`. When it
 has ended, they end, also where it was killed and could not say so: whoever works looks now and then whether anybody
-still waits for it.
+still waits for it, and whoever has had nothing to do for a while ends.
 """
 
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,6 +30,7 @@ from decpomdp.io.files import in_words, read_bytes, write_bytes
 from decpomdp.io.run_folder import finish, locked
 
 OUT = "out"  # the setting that names the folder of a cell that writes its own files
+LOOK, IDLE = 10.0, 30.0  # seconds between two looks at who has nothing to do, and for how long that may be
 
 
 def work_elsewhere(
@@ -62,6 +64,7 @@ def _worked(cell: Cell, owner: str) -> tuple[str, Any, Mapping[str, bytes]]:
     """On a worker: what code it has, and what that made of the cell."""
     with _crews_lock:
         crew = _crews.setdefault(owner, Crew())  # one that was dismissed takes no work any more
+        _look_at_idle()
     return code_digest(), *worked(cell, partial(crew.one, wanted=wanted()), place_of_worker())
 
 
@@ -80,6 +83,23 @@ def keep_files(last: Path, files: Mapping[str, bytes]) -> None:
 
 _crews: dict[str, Crew] = {}  # on a worker: owner -> the processes that work for him
 _crews_lock = threading.Lock()
+
+
+@cache
+def _look_at_idle() -> threading.Thread:
+    """On a worker, for as long as it lives: end processes that nobody gives work any more."""
+
+    def look() -> None:
+        while True:
+            time.sleep(LOOK)
+            with _crews_lock:
+                crews = list(_crews.values())
+            for crew in crews:
+                crew.rest(IDLE)
+
+    watch = threading.Thread(target=look, daemon=True)
+    watch.start()
+    return watch
 
 
 def dismiss(owner: str) -> None:
