@@ -6,6 +6,7 @@ import signal
 import time
 from pathlib import Path
 
+from decpomdp.domains.load import load
 from decpomdp.experiments import elsewhere
 
 
@@ -25,6 +26,11 @@ def slow(settings):
     Path(settings["folder"], f"{settings['seed']}.pid").write_text(str(os.getpid()))
     time.sleep(settings["seconds"])
     return settings["seed"]
+
+
+def loaded(settings):
+    """Which problem it found."""
+    return load(settings["problem"]).digest()
 
 
 def impatient():

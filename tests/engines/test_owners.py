@@ -12,11 +12,13 @@ from engines.cells import impatient
 from engines.processes import ENVIRONMENT, until
 
 from decpomdp.core import InputError
+from decpomdp.domains.load import load
 from decpomdp.engines.cluster import Cluster, same
 from decpomdp.engines.errors import EngineError
 from decpomdp.experiments.cells import Cell, result_of
 from decpomdp.experiments.crew import Crew, run_cells
-from decpomdp.experiments.elsewhere import _worked
+from decpomdp.experiments.elsewhere import _content, _with_file, _worked
+from decpomdp.io.dpomdp import write_dpomdp
 
 CLIENT = """
 import sys
@@ -127,6 +129,26 @@ def test_a_process_without_work_ends_though_nobody_says_so(processes, tmp_path):
             assert cluster.results([cluster.submit(_worked, slow(tmp_path, seed, 0.0), "me")])[0][1] == seed
             until(lambda: not any(map(alive, begun(tmp_path))), 30)
     assert len(set(begun(tmp_path))) == 2
+
+
+def test_the_file_of_a_problem_is_the_same_on_workers(processes, tmp_path, monkeypatch):
+    """They work in another folder, where a file of that name is another one or none."""
+    address, cell = processes.exactly(1), Cell("engines.cells:loaded", {"problem": "p.dpomdp", "seed": 0})
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path / "own")
+    write_dpomdp(load("broadcast"), "p.dpomdp")
+    with Cluster(address) as cluster:
+        run_cells(tmp_path, [cell], cluster, lambda progress: None)
+        assert result_of(tmp_path, cell) == load("broadcast").digest()
+        asked = _with_file(cell, _content)
+        write_dpomdp(load("dectiger"), "p.dpomdp")
+        with pytest.raises(
+            InputError, match=r"/p\.dpomdp: expected the same file on the worker tcp.*, got another one"
+        ):
+            cluster.results([cluster.submit(_worked, asked, "me")])
+        Path("p.dpomdp").unlink()
+        with pytest.raises(InputError, match=r"expected the same file on the worker tcp.*, got none: cannot be read"):
+            cluster.results([cluster.submit(_worked, asked, "me")])
 
 
 def test_a_worker_of_another_version_that_comes_later_is_refused(processes):

@@ -237,6 +237,13 @@ def place_of_worker() -> str:
     return str(get_worker().local_directory)
 
 
+def address_of_worker() -> str:
+    """On a worker: under which address others know it."""
+    from distributed import get_worker
+
+    return str(get_worker().address)
+
+
 def same(value: Any) -> Any:
     """The value itself: submitted once, it serves several pieces of work, and can be had again."""
     return value
