@@ -149,6 +149,8 @@ def test_the_file_of_a_problem_is_the_same_on_workers(processes, tmp_path, monke
         Path("p.dpomdp").unlink()
         with pytest.raises(InputError, match=r"expected the same file on the worker tcp.*, got none: cannot be read"):
             cluster.results([cluster.submit(_worked, asked, "me")])
+    with pytest.raises(InputError, match=r"p\.dpomdp: cannot be read"):  # nor is another one taken where ours is gone
+        _with_file(cell, _content)
 
 
 def test_a_worker_of_another_version_that_comes_later_is_refused(processes):

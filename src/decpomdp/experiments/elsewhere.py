@@ -79,7 +79,7 @@ def _worked(cell: Cell, owner: str) -> tuple[str, Any, Mapping[str, bytes]]:
 def _with_file(cell: Cell, content: Callable[[str], str]) -> Cell:
     """The cell as it travels: workers are in other folders, and maybe on machines with other files."""
     problem = cell.settings.get(PROBLEM)
-    if not isinstance(problem, str) or not is_file(problem) or not Path(problem).is_file():
+    if not isinstance(problem, str) or not is_file(problem):
         return cell
     there = {PROBLEM: str(Path(problem).absolute()), CONTENT: content(problem)}
     return replace(cell, settings={**cell.settings, **there})
