@@ -6,6 +6,9 @@ import signal
 import time
 from pathlib import Path
 
+from decpomdp.domains.load import load
+from decpomdp.experiments import elsewhere
+
 
 def doubled(settings):
     return 2 * settings["seed"]
@@ -32,6 +35,17 @@ def waiting(settings):
     while not (folder / "go on").exists():
         time.sleep(0.02)
     return settings["seed"]
+
+
+def loaded(settings):
+    """Which problem it found."""
+    return load(settings["problem"]).digest()
+
+
+def impatient():
+    """On a worker: processes that have nothing to do end soon."""
+    elsewhere.LOOK, elsewhere.IDLE = 0.1, 0.3
+    elsewhere._look_at_idle.cache_clear()
 
 
 def killed(settings):

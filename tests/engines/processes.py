@@ -10,7 +10,8 @@ from pathlib import Path
 
 HERE = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
 ENVIRONMENT = {
-    "PYTHONPATH": str(Path(__file__).parents[1]),  # work that tests ask for
+    # work that tests ask for, and the package that they test
+    "PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")))),
     "MALLOC_TRIM_THRESHOLD_": "65536",  # as Dask's nanny sets it: memory goes back to the system
 }
 
@@ -46,11 +47,16 @@ class Processes:
         while len(self.workers) > count:
             self.kill(self.workers[-1])
         while len(self.workers) < count:
-            self.started += 1
-            place = str(self.folder / f"worker{self.started}")
-            more = ("--nthreads", "1", "--no-nanny", "--memory-limit", memory, "--local-directory", place)
-            self.workers.append(self._run("worker", address, *more))
+            self._start(address, memory, ENVIRONMENT)
         self._known(address, count)
+        return address
+
+    def add(self, *environments):
+        """One more worker for each, with these variables; returns the scheduler's address when it knows of them."""
+        address = self.address
+        for environment in environments:
+            self._start(address, "0", environment)
+        self._known(address, len(self.workers))
         return address
 
     def kill(self, worker):
@@ -71,12 +77,18 @@ class Processes:
             process.wait()
         self.log.close()
 
-    def _run(self, what, *arguments):
+    def _start(self, address, memory, environment):
+        self.started += 1
+        place = str(self.folder / f"worker{self.started}")
+        more = ("--nthreads", "1", "--no-nanny", "--memory-limit", memory, "--local-directory", place)
+        self.workers.append(self._run("worker", address, *more, environment=environment))
+
+    def _run(self, what, *arguments, environment=ENVIRONMENT):
         return subprocess.Popen(
             [sys.executable, "-m", "dask", what, *arguments, *HERE],
             stdout=self.log,
             stderr=self.log,
-            env={**os.environ, **ENVIRONMENT},
+            env={**os.environ, **environment},
         )
 
     def _known(self, address, count):

@@ -8,7 +8,6 @@ from pathlib import Path
 import dask
 import numpy as np
 import pytest
-from engines.processes import Processes
 
 import decpomdp as dp
 from decpomdp.domains.traffic import Traffic
@@ -27,13 +26,6 @@ SMALL = dp.LearnSettings(truncation=4, sweeps=2)
 LITTLE = SbprSettings(
     crowd_batch=3000, crowd_pause=1, tests=2500, random_episodes=2500, generations=1, elites=1, lengths=(3,)
 )
-
-
-@pytest.fixture(scope="module")
-def processes(tmp_path_factory):
-    found = Processes(tmp_path_factory.mktemp("cluster"))
-    yield found
-    found.end()
 
 
 @pytest.fixture(scope="module")

@@ -53,11 +53,18 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     if is_logged(text):
         got = conversion(text) or ("got logged episodes" if is_there(text) else MISSING)
         raise InputError(f"{text}: expected a problem, {got}")
-    if text not in domains.names() and (text.endswith(ENDINGS) or _is_file(text)):
+    if is_file(text):
         from decpomdp.io.dpomdp import read_dpomdp
 
         return read_dpomdp(text, discount)
     return domains.build(text, discount)
+
+
+def is_file(problem: str) -> bool:
+    """Whether a problem is asked for by the path of a file, and not by its name."""
+    if problem in domains.names() or domains.is_simulator(problem):
+        return False
+    return problem.endswith(ENDINGS) or _is_file(problem)
 
 
 def load_model(problem: str | os.PathLike[str], discount: float | None = None) -> DecPOMDP:

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
 from uuid import uuid4
 
-from decpomdp.engines.connection import COMING, check_versions, connected, versions, what_workers_tell
+from decpomdp.engines.connection import COMING, answers, check_versions, connected, versions, what_workers_tell
 from decpomdp.engines.errors import EngineError
 from decpomdp.engines.threads import default_threads
 
@@ -24,6 +24,7 @@ AHEAD = 2  # pieces of work for every place, so that nobody is idle
 KEPT_BYTES = 512_000_000  # of results that a worker may be asked to keep, if that is a small part of its memory
 KEPT_SHARE = 10
 UNWANTED = ("cancelled", "released", "forgotten")  # states of a task that runs for nobody
+ENDING = 5.0  # seconds that are waited for workers where nothing depends on their answer
 PAUSED = 600.0  # seconds in which workers that Dask paused, as their memory is full, have to go on
 
 
@@ -50,10 +51,11 @@ class Cluster:
 
     def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
         self.name = "the cluster of this machine" if scheduler is None else scheduler
+        self._has_put = False
         with ExitStack() as stack:
             self.client = connected(stack, scheduler, workers or default_threads())
             with self._speaking():
-                about = what_workers_tell(self.client, self.name)
+                about, self._silent = what_workers_tell(self.client, self.name)
             self._stack = stack.pop_all()
         self.workers = len(about)  # processes, when the connection was made
         self.places = sum(told["threads"] for told in about.values())  # pieces of work at the same time
@@ -69,10 +71,11 @@ class Cluster:
 
     def put(self, value: Any) -> Any:
         """Send a value to one of the workers, by turns, to stay there."""
+        self._has_put = True
         with self._speaking():
             while True:
                 try:
-                    return self.client.scatter([value], hash=False)[0]
+                    return self.client.scatter([value], workers=self._answering(), hash=False)[0]
                 except TimeoutError:
                     self._check_workers()
 
@@ -148,9 +151,9 @@ class Cluster:
                 self.client.cancel(list(begun))
 
     def everywhere(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Do something once in every worker process."""
+        """Have something done once in every worker process, without waiting long for one that does not answer."""
         with self._speaking():
-            self.client.run(work, *arguments)
+            answers(self.client, ENDING, work, *arguments)
 
     def is_there(self, value: Any) -> bool:
         """Whether what was put to a worker is still there."""
@@ -165,6 +168,12 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _answering(self) -> list[str] | None:
+        """Workers that take what is put there; None: all, as nobody was silent when the connection was made."""
+        if not self._silent:
+            return None
+        return [address for address in self.client.nthreads() if address not in self._silent] or None
 
     def _check_workers(self) -> None:
         """Wait for workers to come back, or to have memory again, but not for ever."""
@@ -196,6 +205,8 @@ class Cluster:
             if self.client.status != "running":
                 raise EngineError(f"{self.name}: the scheduler is lost") from None
             if isinstance(error, CancelledError | CommClosedError):
+                if not self._has_put:
+                    raise EngineError(f"{self.name}: a worker, or what it worked on, is lost") from None
                 raise Lost(f"{self.name}: a worker died with what was put there") from None
             raise
 
@@ -224,6 +235,13 @@ def place_of_worker() -> str:
     from distributed import get_worker
 
     return str(get_worker().local_directory)
+
+
+def address_of_worker() -> str:
+    """On a worker: under which address others know it."""
+    from distributed import get_worker
+
+    return str(get_worker().address)
 
 
 def same(value: Any) -> Any:

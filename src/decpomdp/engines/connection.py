@@ -9,7 +9,7 @@ import logging
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +21,7 @@ from typing import Any
 from decpomdp.engines.errors import EngineError
 from decpomdp.engines.scheduler import ANSWER, FAILURES, check_address, check_answer, not_reached
 
+TELLING = 30.0  # seconds in which a worker has to say what it is; it may have to load our code first
 COMING = 60.0  # seconds to wait for the first worker, or for another one when all are gone
 SAME = ("decpomdp", "numpy", "scipy", "numba")  # versions that numbers depend on
 LOCAL = "127.0.0.1"
@@ -67,26 +68,56 @@ async def _watch(client: Any) -> None:
             return
 
 
-def what_workers_tell(client: Any, name: str) -> Mapping[str, dict[str, Any]]:
-    """{address: threads, memory}; a worker that would compute other numbers than we is refused."""
+def what_workers_tell(client: Any, name: str) -> tuple[Mapping[str, dict[str, Any]], frozenset[str]]:
+    """{address: threads, memory}, and who says nothing: nothing is put there, as long as there are others.
+
+    A worker that would compute other numbers than we is refused.
+    """
     try:
         client.wait_for_workers(1, timeout=COMING)
     except TimeoutError:
         raise EngineError(f"{name}: expected workers, got none within {COMING:g} s") from None
-    try:
-        about: dict[str, dict[str, Any]] = client.run(_about)
-    except ImportError as error:
-        raise EngineError(f"{name}: a worker lacks what is needed: {error}") from None
+    about = answers(client, TELLING, _about)
+    silent = frozenset(address for address, told in about.items() if isinstance(told, OSError))  # or a TimeoutError
+    about = {address: told for address, told in about.items() if address not in silent}
     for address, told in about.items():
+        if not isinstance(told, dict) or "versions" not in told:
+            wanted, why = f"decpomdp {versions()['decpomdp']}, as it is here", " ".join(str(told).split())
+            raise EngineError(f"worker {address}: expected {wanted}, got none or another version ({why})")
         check_versions(f"worker {address}", versions(), told["versions"])
-    return about
+    if not about:
+        raise EngineError(f"{name}: expected an answer of a worker, got none within {TELLING:g} s")
+    if silent:
+        which = f"{len(silent)} of {len(silent) + len(about)} workers ({', '.join(sorted(silent))})"
+        after = "what Dask gives them waits until it gives them up (its setting worker-ttl)"
+        warnings.warn(f"{name}: {which} did not answer within {TELLING:g} s; {after}", RuntimeWarning, stacklevel=3)
+    return about, silent
+
+
+def answers(client: Any, seconds: float, work: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """{address: what work(*arguments) returned or raised in that worker; a TimeoutError where nothing came in time}."""
+
+    async def one(address: str) -> Any:
+        asked = client.run(work, *arguments, workers=[address], on_error="return")
+        try:
+            return (await asyncio.wait_for(asked, seconds))[address]
+        except TimeoutError as error:
+            return error
+
+    async def every() -> dict[str, Any]:
+        addresses = list(await client.nthreads())
+        return dict(zip(addresses, await asyncio.gather(*map(one, addresses)), strict=True))
+
+    found: dict[str, Any] = client.sync(every)
+    return found
 
 
 def check_versions(who: str, wanted: Mapping[str, str], got: Mapping[str, str] | None = None) -> None:
     """Raise EngineError if a worker (this process, if nothing is told of it) would compute other numbers."""
-    for package, found in (versions() if got is None else got).items():
-        if wanted[package] != found:
-            raise EngineError(f"{who}: expected {package} {wanted[package]}, as it is here, got {found}")
+    told = versions() if got is None else got
+    for package, here in wanted.items():
+        if told.get(package) != here:
+            raise EngineError(f"{who}: expected {package} {here}, as it is here, got {told.get(package, 'none')}")
 
 
 def _started(stack: ExitStack, workers: int) -> Any:

@@ -5,12 +5,14 @@ A client that fails half-way complains once more when it is thrown away, and for
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import urlsplit
 
 from decpomdp.engines.errors import EngineError
 
 ANSWER = 5.0  # seconds in which a scheduler has to answer
 PLAIN, SAFE = ("tcp", "ws"), ("tls", "wss")  # ways to talk to a scheduler; the latter take certificates
+OTHER = "what answers is no Dask scheduler"
 FAILURES = (OSError, ValueError, TypeError, ImportError, RuntimeError, MemoryError, EOFError)
 
 
@@ -43,24 +45,27 @@ def check_answer(scheduler: str) -> None:
     """Raise EngineError unless a scheduler is there and answers."""
     with ThreadPoolExecutor(1) as thread:  # whoever calls may be in a loop of events of his own
         try:
-            thread.submit(asyncio.run, _asked(scheduler)).result()
+            who = thread.submit(asyncio.run, _asked(scheduler)).result()
         except FAILURES as error:
             raise not_reached(scheduler, error) from None
+    if not isinstance(who, dict) or who.get("type") != "Scheduler":  # a worker has an address, too
+        raise not_reached(scheduler, OTHER)
 
 
-async def _asked(scheduler: str) -> None:
+async def _asked(scheduler: str) -> Any:
+    """What is there says of itself."""
     from distributed.comm.core import connect
     from distributed.security import Security
 
-    async def ask() -> None:
+    async def ask() -> Any:
         comm = await connect(scheduler, timeout=ANSWER, **Security().get_connection_args("client"))
         try:
-            await comm.write({"op": "echo", "data": "", "reply": True})
-            await comm.read()
+            await comm.write({"op": "identity", "reply": True})
+            return await comm.read()
         finally:
             comm.abort()
 
-    await asyncio.wait_for(ask(), ANSWER)
+    return await asyncio.wait_for(ask(), ANSWER)
 
 
 def not_reached(scheduler: str | None, why: str | Exception) -> EngineError:
@@ -68,6 +73,6 @@ def not_reached(scheduler: str | None, why: str | Exception) -> EngineError:
     if isinstance(why, OSError):  # a TimeoutError is one
         why = f"nobody answered within {ANSWER:g} s"
     elif isinstance(why, MemoryError):
-        why = "what answers is no Dask scheduler"
+        why = OTHER
     example = "the address of a Dask scheduler, such as tcp://node7:8786"
     return EngineError(f"scheduler: expected {example}, got {scheduler!r} ({' '.join(str(why).split())})")

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -29,6 +29,7 @@ from decpomdp.experiments.origin import code_digest
 
 ATTEMPTS = 2  # processes that may end over one cell
 LOOK = 1.0  # seconds between two looks at whether a cell is still wanted
+GRACE = 5.0  # seconds in which a process that says nothing more has to be gone
 FEW = 3  # cells that a pace is taken from, at least
 SERIAL = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -115,7 +116,7 @@ class Crew:
 
     def __init__(self) -> None:
         self.processes: list[subprocess.Popen[str]] = []
-        self.idle: list[subprocess.Popen[str]] = []
+        self.idle: list[tuple[subprocess.Popen[str], float]] = []  # and since when
         self.closed = False
         self.lock = threading.Lock()
 
@@ -125,13 +126,21 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         with self.lock:
             self.closed = True
-            for process in self.processes:
+            over, self.processes, self.idle = self.processes, [], []
+            for process in over:
                 process.kill()
-        for process in self.processes:
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+        for process in over:
+            _end(process)
+
+    def rest(self, seconds: float) -> None:
+        """End processes that have had nothing to do for so long; new ones are started when there is work again."""
+        with self.lock:
+            over = [process for process, since in self.idle if monotonic() - since >= seconds]
+            self.idle = [(process, since) for process, since in self.idle if process not in over]
+            self.processes = [process for process in self.processes if process not in over]
+        for process in over:
+            process.kill()
+            _end(process)
 
     def work(self, cells: Sequence[Cell], at_once: int) -> Iterator[tuple[Cell, Any]]:
         """Cells with their results, as they come."""
@@ -156,13 +165,15 @@ class Crew:
             process = self._process()
             with _while_wanted(process, wanted):
                 told = _asked(process, question)
+            if not told:
+                self._forget(process)
             if told or (wanted is not None and not wanted()):
                 break
         if not told:
             often = f"{ATTEMPTS} processes ended before it was finished"
-            raise InputError(f"{cell.name}: {often} (the last one with code {process.wait()})")
+            raise InputError(f"{cell.name}: {often} (the last one with code {process.returncode})")
         with self.lock:
-            self.idle.append(process)
+            self.idle.append((process, monotonic()))
         content = json.loads(told)
         if "error" in content:
             raise InputError(f"{cell.name}: {content['error']}")
@@ -175,8 +186,14 @@ class Crew:
                 raise InputError("the work was ended")
             if not self.idle:
                 self.processes.append(_started())
-                self.idle.append(self.processes[-1])
-            return self.idle.pop()
+                return self.processes[-1]
+            return self.idle.pop()[0]
+
+    def _forget(self, process: "subprocess.Popen[str]") -> None:
+        """One that has ended."""
+        _end(process)
+        with self.lock, suppress(ValueError):  # whoever ended the work has done so
+            self.processes.remove(process)
 
 
 def _started() -> "subprocess.Popen[str]":
@@ -190,6 +207,19 @@ def _started() -> "subprocess.Popen[str]":
         env={**os.environ, **dict.fromkeys(SERIAL, "1")},
         start_new_session=True,
     )
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """Leave nothing of a process that has ended, or is about to."""
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # a question that it did not take any more
+                pipe.close()
 
 
 @contextmanager
@@ -222,6 +252,7 @@ def _asked(process: "subprocess.Popen[str]", line: str) -> str:
     try:
         process.stdin.write(line + "\n")
         process.stdin.flush()
-        return process.stdout.readline()
+        told = process.stdout.readline()
+        return told if told.endswith("\n") else ""
     except (OSError, ValueError):  # its pipes are closed
         return ""

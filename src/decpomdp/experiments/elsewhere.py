@@ -3,41 +3,50 @@
 A worker gives a cell to a process of its own, as `crew` does on this machine, so that cells do not meet in one process.
 What a cell writes into a folder, it writes into a temporary one there; the files come back and are written here, the
 one that says that the cell is finished last. What a run on this machine had begun there is over with that. Workers need
-not see our disk, unless a problem is a file.
+not see our disk, unless a problem is a file: then its whole path travels with the digest of its contents, so that
+another file in its place is refused.
 
 Several of us may use a cluster at the same time: each has processes of its own there, under its own `owner`. When it
 has ended, they end, also where it was killed and could not say so: whoever works looks now and then whether anybody
-still waits for it.
+still waits for it, and whoever has had nothing to do for a while ends.
 """
 
+import hashlib
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from decpomdp.engines.cluster import Cluster, place_of_worker, wanted
+from decpomdp.core import FormatError, InputError
+from decpomdp.domains.load import is_file
+from decpomdp.engines.cluster import Cluster, address_of_worker, place_of_worker, wanted
 from decpomdp.engines.errors import EngineError
 from decpomdp.experiments.cells import LIMIT, Cell
 from decpomdp.experiments.crew import Crew
 from decpomdp.experiments.origin import code_digest
-from decpomdp.io.files import in_words, read_bytes, write_bytes
+from decpomdp.io.files import in_words, read_bytes, words, write_bytes
+from decpomdp.io.opening import opened
 from decpomdp.io.run_folder import finish, locked
 
 OUT = "out"  # the setting that names the folder of a cell that writes its own files
+PROBLEM, CONTENT = "problem", "content of the file"  # settings: a name or a path; the digest of what is there
+LOOK, IDLE = 10.0, 30.0  # seconds between two looks at who has nothing to do, and for how long that may be
 
 
 def work_elsewhere(
     cluster: Cluster, folder: Path, cells: Sequence[Cell], at_once: int | None = None
 ) -> Iterator[tuple[Cell, Any, str]]:
     """Cells with their results and the code that made them, which is the workers', as they come."""
-    owner = uuid4().hex
+    owner, content = uuid4().hex, cache(_content)
+    sent = [(_with_file(cell, content), owner) for cell in cells]
     try:
-        for number, (code, result, files) in cluster.as_they_come(_worked, [(cell, owner) for cell in cells], at_once):
+        for number, (code, result, files) in cluster.as_they_come(_worked, sent, at_once):
             if cells[number].own_file:
                 keep_files(folder / cells[number].place, files)
             yield cells[number], result, code
@@ -60,9 +69,42 @@ def worked(cell: Cell, work: Callable[[Cell], Any], home: str) -> tuple[Any, Map
 
 def _worked(cell: Cell, owner: str) -> tuple[str, Any, Mapping[str, bytes]]:
     """On a worker: what code it has, and what that made of the cell."""
+    _check_file(cell)
     with _crews_lock:
         crew = _crews.setdefault(owner, Crew())  # one that was dismissed takes no work any more
+        _look_at_idle()
     return code_digest(), *worked(cell, partial(crew.one, wanted=wanted()), place_of_worker())
+
+
+def _with_file(cell: Cell, content: Callable[[str], str]) -> Cell:
+    """The cell as it travels: workers are in other folders, and maybe on machines with other files."""
+    problem = cell.settings.get(PROBLEM)
+    if not isinstance(problem, str) or not is_file(problem):
+        return cell
+    there = {PROBLEM: str(Path(problem).absolute()), CONTENT: content(problem)}
+    return replace(cell, settings={**cell.settings, **there})
+
+
+def _content(path: str) -> str:
+    try:
+        with opened(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError) as error:
+        raise FormatError(path, None, f"cannot be read: {words(error)}") from None
+
+
+def _check_file(cell: Cell) -> None:
+    """On a worker: its file has to be the one that was meant."""
+    if CONTENT not in cell.settings:
+        return
+    path = cell.settings[PROBLEM]
+    expected = f"{path}: expected the same file on the worker {address_of_worker()}"
+    try:
+        same = _content(path) == cell.settings[CONTENT]
+    except FormatError as error:
+        raise InputError(f"{expected}, got none: {error.message}") from None
+    if not same:
+        raise InputError(f"{expected}, got another one")
 
 
 def keep_files(last: Path, files: Mapping[str, bytes]) -> None:
@@ -80,6 +122,23 @@ def keep_files(last: Path, files: Mapping[str, bytes]) -> None:
 
 _crews: dict[str, Crew] = {}  # on a worker: owner -> the processes that work for him
 _crews_lock = threading.Lock()
+
+
+@cache
+def _look_at_idle() -> threading.Thread:
+    """On a worker, for as long as it lives: end processes that nobody gives work any more."""
+
+    def look() -> None:
+        while True:
+            time.sleep(LOOK)
+            with _crews_lock:
+                crews = list(_crews.values())
+            for crew in crews:
+                crew.rest(IDLE)
+
+    watch = threading.Thread(target=look, daemon=True)
+    watch.start()
+    return watch
 
 
 def dismiss(owner: str) -> None:
