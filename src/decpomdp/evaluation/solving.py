@@ -63,7 +63,8 @@ def solve(chain: Chain) -> tuple[Floats, float]:
 
 def rounding(chain: Chain, v: Floats) -> float:
     """How far v may be off where the equation holds to the last digit."""
-    return (8 * EPS + off(chain)) * float(np.abs(v).max()) * _ahead(chain)
+    each = (8 * EPS + off(chain)) * float(np.abs(v).max())
+    return each * _ahead(chain) if each else 0.0
 
 
 def off(chain: Chain) -> float:
