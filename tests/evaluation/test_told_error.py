@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracles import making
+from oracles.exact_values import true_value
 
 import decpomdp as dp
 from decpomdp.evaluation import exact_value
@@ -26,3 +28,12 @@ def test_nothing_earned_is_no_error(off):
     model = one_agent([1, 0], [[[0.5, 0.5 + off]] * 2], np.zeros((1, 2)), 1 - 2**-53)
     found = exact_value(model, dp.Team.uniform(model))
     assert (found.value, found.error, found.sure) == (0.0, 0.0, True)
+
+
+@pytest.mark.parametrize("seed", [183, 390, 473])
+def test_the_largest_error_has_room_for_its_own_rounding(seed):
+    """Discount 1 - 2^-53: the value has no digit, and the error is what any value may be off."""
+    rng = np.random.default_rng(seed)
+    model = making.model(rng, 1, (2, 2), (1, 1), discount=1 - 2**-53)
+    team = making.team(rng, model, 1)
+    assert within(exact_value(model, team), true_value(model, team))

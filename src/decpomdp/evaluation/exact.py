@@ -189,7 +189,7 @@ def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
         v, error = solve(chain)
         # neither v nor what it should be can be larger than this, even where rounding makes rows sum to more than one
         most = float(np.abs(v).max()) + float(np.abs(chain.expected).max()) / (1 - model.discount)
-        return _told(chain, v, min(error + rounding(chain, v), most), None)
+        return _told(chain, v, min(error + rounding(chain, v), most * (1 + 8 * EPS)), None)
 
 
 def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
