@@ -18,6 +18,7 @@ from decpomdp.core.checks import of_kind, whole
 from decpomdp.core.controller import READ
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
+from decpomdp.evaluation.allowance import LEAST, allowance
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, sparse
 from decpomdp.evaluation.solving import EPS, Floats, off, power_of, rounding, solve
 from decpomdp.kernels import backup as kernels
@@ -29,7 +30,6 @@ PIECES = 4  # of a backup's joint actions, for the threads
 SMALL = 200_000  # numbers in a backup that one thread does faster alone
 LARGEST = 200_000_000  # numbers in a value table: 1.6 GB
 SECOND = 4_000_000  # moves between pairs, where a stochastic team is followed after all: seconds
-LEAST = float(np.nextafter(0.0, 1.0))  # what the smallest numbers are rounded to
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,9 @@ class TeamOnModel:
         taken = np.any(acts > 0, axis=1)
         got = np.where(met_states(model, taken) & taken[:, None], model.reward, 0.0)  # others may be huge
         self.power = power_of(float(np.abs(got).max()))
-        self.expected = np.ascontiguousarray(np.ldexp(got, -self.power).T @ acts)  # [s, q]
+        scaled = np.ldexp(got, -self.power).T
+        self.expected = np.ascontiguousarray(scaled @ acts)  # [s, q]
+        self.allowance = allowance(model, team, float((np.abs(scaled) @ acts).max()), 0.0)
 
     @property
     def discount(self) -> float:
@@ -188,13 +190,15 @@ def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     with np.errstate(over="ignore", invalid="ignore"):
         v, error = solve(chain)
         # neither v nor what it should be can be larger than this, even where rounding makes rows sum to more than one
-        most = float(np.abs(v).max()) + float(np.abs(chain.expected).max()) / (1 - model.discount)
-        return _told(chain, v, min(error + rounding(chain, v), most * (1 + 8 * EPS)), None)
+        allowed, room = chain.allowance, 8 * EPS + chain.allowance.start + chain.allowance.rows
+        earned = float(np.abs(chain.expected).max()) + room * allowed.gross + allowed.lost
+        most = (float(np.abs(v).max()) + earned / (1 - model.discount)) * (1 + room)
+        return _told(chain, v, min(error + rounding(chain, v), most), None)
 
 
 def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
     """The value of a finite number of steps; steps that the discount makes invisible are left out."""
-    discount, size = chain.discount, float(np.abs(chain.expected).max())
+    discount, allowed = chain.discount, chain.allowance
     v: NDArray[np.float64] = np.zeros(chain.shape)
     steps = 0
     while steps < horizon:
@@ -205,12 +209,13 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
         if still:
             break
     sums = steps if discount == 1 else min(steps, 1 / (1 - discount))  # as long as they grow, so does their rounding
-    return _told(chain, v, (8 * EPS + off(chain)) * size * sums * sums, horizon)
+    room = 8 * EPS + off(chain) + allowed.start + allowed.rows
+    return _told(chain, v, room * allowed.gross * sums * sums + allowed.lost * sums, horizon)
 
 
 def _told(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
-    value, largest = chain.at_start(v), float(np.abs(v).max())
-    error = float(np.ldexp(error, chain.power)) + LEAST * (largest > 0)
+    value, largest = chain.at_start(v), max(float(np.abs(v).max()), chain.allowance.gross)
+    error = float(np.ldexp(error, chain.power)) + LEAST * (error > 0)
     near = SURE * max(abs(value), min(1.0, float(np.ldexp(largest, chain.power))))
     return ExactValue(value, error, horizon, chain.discount, bool(np.isfinite(value)) and error <= max(near, LEAST))
 

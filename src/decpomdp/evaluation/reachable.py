@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.joint import LARGEST, joint_numbers, joint_parts
+from decpomdp.evaluation.allowance import allowance
 from decpomdp.evaluation.solving import power_of
 from decpomdp.kernels.backup import SparseRows
 
@@ -70,7 +71,8 @@ class MetPairs:
         self.shape = (size, 1)
         self.power = power_of(self._largest)
         parts = [self._earned(self._pairs[at : at + abreast]) for at in range(0, size, abreast)]
-        self.expected: Floats = np.concatenate(parts)[:, None]
+        self.expected: Floats = np.concatenate([net for net, _ in parts])[:, None]
+        self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts), 0.0)
 
     @property
     def discount(self) -> float:
@@ -112,11 +114,12 @@ class MetPairs:
         joint = joint_numbers(own, [len(agent.actions) for agent in self.model.agents])
         return place, joint, weight, [each[place] for each in nodes], own
 
-    def _earned(self, pairs: Whole) -> Floats:
-        """The expected reward at pairs, in the unit of the chain."""
+    def _earned(self, pairs: Whole) -> tuple[Floats, Floats]:
+        """The expected reward at pairs, and its size if none cancelled another, in the unit of the chain."""
         place, action, weight, _, _ = self._taken(pairs)
         reward = np.ldexp(self.model.reward[action, (pairs // math.prod(self.nodes))[place]], -self.power)
-        return np.bincount(place, weight * reward, len(pairs)).astype(np.float64)
+        net, gross = (np.bincount(place, weight * each, len(pairs)) for each in (reward, np.abs(reward)))
+        return net.astype(np.float64), gross.astype(np.float64)
 
     def _follow(self, abreast: int, most: int) -> tuple[Whole, Whole, Floats]:
         """Find all pairs; (row, column, probability) of every move between them."""
