@@ -85,12 +85,13 @@ class TeamOnModel:
         self.observation = sparse(model.observation)
         self.moves = _moves(model, team)
         acts = _joint_actions(team)
-        taken = np.any(acts > 0, axis=1)
+        taken = _ever_taken(team)
         got = np.where(met_states(model, taken) & taken[:, None], model.reward, 0.0)  # others may be huge
         self.power = power_of(float(np.abs(got).max()))
         scaled = np.ldexp(got, -self.power).T
         self.expected = np.ascontiguousarray(scaled @ acts)  # [s, q]
-        self.allowance = allowance(model, team, float((np.abs(scaled) @ acts).max()), 0.0)
+        terms = len(acts) * self.shape[0] * model.joint_observations * sum(team.nodes) * (len(team.nodes) + 2)
+        self.allowance = allowance(model, team, float((np.abs(scaled) @ acts).max()), terms * LEAST * bool(got.any()))
 
     @property
     def discount(self) -> float:
@@ -225,6 +226,14 @@ def _joint_actions(team: Team) -> NDArray[np.float64]:
     joint: NDArray[np.float64] = np.ones((1, 1))
     for controller in team.controllers:
         joint = np.kron(joint, controller.action.T).astype(np.float64)
+    return joint
+
+
+def _ever_taken(team: Team) -> NDArray[np.bool_]:
+    """[u]: whether a joint node takes joint action u, however small the product of the agents' probabilities."""
+    joint: NDArray[np.bool_] = np.ones(1, bool)
+    for controller in team.controllers:
+        joint = np.kron(joint, np.any(controller.action > 0, axis=0)).astype(bool)
     return joint
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.joint import LARGEST, joint_numbers, joint_parts
-from decpomdp.evaluation.allowance import allowance
+from decpomdp.evaluation.allowance import LEAST, allowance
 from decpomdp.evaluation.solving import power_of
 from decpomdp.kernels.backup import SparseRows
 
@@ -72,7 +72,9 @@ class MetPairs:
         self.power = power_of(self._largest)
         parts = [self._earned(self._pairs[at : at + abreast]) for at in range(0, size, abreast)]
         self.expected: Floats = np.concatenate([net for net, _ in parts])[:, None]
-        self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts), 0.0)
+        choices = math.prod(int(np.diff(acts.offsets).max()) for acts in self._acts)
+        lost = (self.moves.nnz + choices * len(team.nodes) * 2) * LEAST * (self._largest > 0)
+        self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts), lost)
 
     @property
     def discount(self) -> float:
