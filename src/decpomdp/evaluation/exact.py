@@ -209,9 +209,11 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
         v = following
         if still:
             break
-    sums = steps if discount == 1 else min(steps, 1 / (1 - discount))  # as long as they grow, so does their rounding
+    most = horizon if discount == 1 else min(horizon, 1 / (1 - discount))
+    sums = min(steps, most)  # as long as they grow, so does their rounding; then every step may hide a little
     room = 8 * EPS + off(chain) + allowed.start + allowed.rows
-    return _told(chain, v, room * allowed.gross * sums * sums + allowed.lost * sums, horizon)
+    error = room * (allowed.gross * sums * sums + float(np.abs(v).max()) * (most - sums)) + allowed.lost * most
+    return _told(chain, v, error, horizon)
 
 
 def _told(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
