@@ -135,7 +135,7 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
 
     Any number of agents. Time and memory grow with states times the product of all agents' nodes; beyond 200 million
     of these pairs it is refused, and `sampled_value` is the way. Of a deterministic team only the pairs count that it
-    meets, ten million of them and twenty million moves between them at most.
+    meets, unless these are more than ten million, or the moves between them more than twenty million.
 
     Parameters
     ----------
@@ -176,9 +176,16 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
 
 
 def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
-    """The chain that `team` makes of `model`: of a deterministic team only what it meets."""
+    """The chain that `team` makes of `model`: of a deterministic team only what it meets, if that can be followed."""
     of_kind("team", team, Team, READ).check_fits(model)
-    return MetPairs(model, team) if is_deterministic(team) else TeamOnModel(model, team)
+    if not is_deterministic(team):
+        return TeamOnModel(model, team)
+    try:
+        return MetPairs(model, team)
+    except InputError:
+        if len(model.states) * math.prod(team.nodes) > LARGEST:
+            raise
+        return TeamOnModel(model, team)
 
 
 def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
