@@ -6,7 +6,7 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.core import Controller, Team
-from decpomdp.core.minimal import minimal_controller, minimised
+from decpomdp.core.minimal import minimal_controller, minimised, simplified
 
 
 def blown_up(rng, controller, copies):
@@ -68,3 +68,30 @@ def test_starts_given_an_observation_stay_reachable():
     found = minimal_controller(controller)
     assert found.nodes == 2
     assert found.initial_given.tolist() == [[0.0, 1.0]]
+
+
+@pytest.mark.parametrize("start", [[0.5, 0, 0.5], [0.4, 0, 0.6]])
+@pytest.mark.parametrize("rare", [4e-13, 1e-200])
+def test_a_rare_move_is_a_difference(start, rare):
+    """Node 0 may move on to the node that earns; node 2, which does the same, may not."""
+    moves = np.zeros((3, 2, 1, 3))
+    moves[0, :, 0] = [1 - rare, rare, 0]
+    moves[1, :, 0, 0] = moves[2, :, 0, 2] = 1.0
+    controller = Controller(start, [[1, 0], [0, 1], [1, 0]], moves)
+    assert minimal_controller(controller).nodes == 3
+
+
+def test_rare_actions_and_rare_moves_of_other_sizes_differ():
+    moves = np.ones((2, 2, 1, 2)) / 2
+    assert minimal_controller(Controller([0.5, 0.5], [[1, 4e-13], [1, 0]], moves)).nodes == 2
+    assert minimal_controller(Controller([0.5, 0.5], [[1, 1e-100], [1, 2e-100]], moves)).nodes == 2
+    assert minimal_controller(Controller([0.5, 0.5], [[1, 1e-100], [1, 1e-100 * (1 + 1e-15)]], moves)).nodes == 1
+    assert minimal_controller(Controller([0.5, 0.5], [[0.3, 0.7], [0.3 + 5e-17, 0.7]], moves)).nodes == 1
+
+
+def test_what_learners_leave_over_does_not_keep_learned_nodes_apart():
+    moves = np.zeros((2, 3, 2, 2))
+    moves[0, ..., 0], moves[1, ..., 1] = 1.0, 1.0
+    learned = Team.of(dp.load("dectiger"), [Controller([0.5, 0.5], [[1, 1e-50, 0], [1, 1e-20, 0]], moves)] * 2)
+    assert simplified(learned).nodes == (1, 1)
+    assert minimised(learned).nodes == (2, 2)

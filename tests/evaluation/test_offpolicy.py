@@ -166,3 +166,13 @@ def test_unknown_probabilities_and_single_episodes_are_refused():
         offpolicy_value(dp.simulate(model, behaviour, 1, 3), team)
     with pytest.raises(InputError, match="team does not fit"):
         offpolicy_value(logged, Team.uniform(dp.load("dectiger")))
+
+
+@pytest.mark.parametrize("ends", [(-1.7e308, 1.7e308), (-1e308, 1e308), (-100, 1e308), (-1e308, 5.0), (-6e307, 6e307)])
+def test_a_reward_range_too_large_to_be_added_up_is_refused(ends):
+    model = dp.load("recycling")
+    logged = dp.simulate(model, episodes=50, horizon=3, seed=1)
+    with pytest.raises(InputError, match="reward range: the rewards are too large to be added up in floating point"):
+        offpolicy_value(logged, Team.uniform(model), reward_range=ends)
+    low, high = offpolicy_value(logged, Team.uniform(model), reward_range=(-1e300, 1e300)).guaranteed
+    assert np.isfinite(high - low)

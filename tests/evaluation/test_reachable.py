@@ -7,6 +7,7 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.evaluation import exact, reachable
 from decpomdp.evaluation.exact import TeamOnModel, _value, chain_of, exact_value
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic
 
@@ -43,3 +44,49 @@ def test_large_machines_take_little_time():
     assert chain.shape[0] < 200_000
     assert exact_value(model, team).error < 1e-6
     assert time.process_time() - begin < 30
+
+
+def blind(states, observations):
+    """One agent who does one thing: everything may follow everything, and every observation is seen."""
+    agent = dp.Agent("g", ("a",), [f"o{o}" for o in range(observations)])
+    even, seen = np.full((1, states, states), 1 / states), np.full((1, states, observations), 1 / observations)
+    names = [str(s) for s in range(states)]
+    model = dp.DecPOMDP([agent], names, np.full(states, 1 / states), even, seen, np.ones((1, states)), 0.9)
+    return model, dp.Team.uniform(model)
+
+
+def test_moves_are_counted_once_whatever_is_seen():
+    model, team = blind(30, 30)
+    chain = MetPairs(model, team, 1000)
+    assert chain.moves.nnz == 900
+    assert _value(chain, None).value == pytest.approx(10, rel=1e-12)
+    with pytest.raises(dp.InputError, match="at most 899 moves between pairs"):
+        MetPairs(model, team, 899)
+
+
+def test_dense_models_are_followed_a_few_pairs_at_a_time(monkeypatch):
+    """A block lays out a number for every pair, following state and observation."""
+    blocks, onward = [], MetPairs._onward
+    monkeypatch.setattr(MetPairs, "_onward", lambda self, pairs: blocks.append(len(pairs)) or onward(self, pairs))
+    monkeypatch.setattr(reachable, "CELLS", 30_000)
+    monkeypatch.setattr(reachable, "LOOSE", 20_000)
+    assert exact_value(*blind(50, 40)).value == pytest.approx(10, rel=1e-12)
+    assert blocks == [15, 15, 15, 5]
+    monkeypatch.setattr(reachable, "CELLS", 1000)  # less than one pair needs
+    assert exact_value(*blind(50, 40)).value == pytest.approx(10, rel=1e-12)
+    assert set(blocks[4:]) == {1}
+
+
+@pytest.mark.parametrize("bound", ["PAIRS", "MOVES"])
+@pytest.mark.parametrize("horizon", [None, 3])
+def test_all_pairs_where_too_many_are_met(monkeypatch, bound, horizon):
+    rng = np.random.default_rng(0)
+    model = making.model(rng, 3, (2, 2), (2, 2))
+    team = making.team(rng, model, 3).decided()
+    met = exact_value(model, team, horizon)
+    monkeypatch.setattr(reachable, bound, 4)
+    assert isinstance(chain_of(model, team), TeamOnModel)
+    assert exact_value(model, team, horizon).value == pytest.approx(met.value, rel=1e-12)
+    monkeypatch.setattr(exact, "LARGEST", 20)
+    with pytest.raises(dp.InputError, match=r"exact value: expected at most 4 .* to be met, got more"):
+        exact_value(model, team, horizon)

@@ -1,5 +1,6 @@
 """Controllers in words."""
 
+import numpy as np
 from dectiger_horizon3 import controller
 
 import decpomdp as dp
@@ -54,3 +55,20 @@ def test_a_label_stays_on_its_line(tmp_path, capsys):
     assert told.splitlines() == lines
     assert r"\x1b[2Jgo\nnode 9: \u202e\x9b" in told
     assert not set(told) & set("\x1b\x9b\u202e")
+
+
+def test_many_equally_likely_choices_are_counted():
+    agent = dp.Agent("x", tuple(f"u{a}" for a in range(201)), ("o",))
+    words = controller_in_words(agent, dp.Controller.uniform(201, 1))
+    few = " or ".join(f"u{a} (0.005)" for a in range(5))
+    assert words == ["start in 0", f"node 0: {few} or 196 others; then go to 0"]
+    table = np.zeros((2, 201, 1, 2))
+    table[:, :100, :, 0] = table[:, 100:, :, 1] = 1.0
+    words = controller_in_words(agent, dp.Controller([1.0, 0.0], np.full((2, 201), 1 / 201), table))
+    assert words[1].startswith(f"node 0: {few} or 196 others; after u0 then go to 0; after u1 then go to 0;")
+    row = np.full(201, 1 / 201)
+    walk = dp.Controller(row, np.eye(2)[np.zeros(201, int)], np.tile(row, (201, 2, 3, 1)))
+    many = " or ".join(f"{j} (0.005)" for j in range(5)) + " or 196 others"
+    assert controller_in_words(AGENT, walk)[:2] == [f"start in {many}", f"node 0: wait; then go to {many}"]
+    rest = dp.Controller([1.0], [[0.996, 0.004]], [[[[1.0]] * 3] * 2])
+    assert controller_in_words(AGENT, rest)[1] == "node 0: wait; then go to 0"  # as ever where something is likely

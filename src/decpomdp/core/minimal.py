@@ -1,9 +1,14 @@
-"""The smallest controller that acts exactly the same: unreachable nodes dropped, equivalent nodes merged.
+"""The smallest controller that acts the same: unreachable nodes dropped, equivalent nodes merged.
 
 Two nodes are equivalent when they choose actions with the same probabilities and, after every action they may take
 and every observation, reach each class of equivalent nodes with the same probability. The coarsest such partition is
-found by refinement. Merging keeps the probability of every action after every history, hence the value, unchanged.
+found by refinement. Merging keeps the probability of every action after every history, hence the value, unchanged: but
+for rounding, as probabilities count as the same that agree to twelve digits, however small they are.
+
+What learners leave over, 1e-50 beside 0, would keep nodes apart that nobody can tell apart; `simplified` does not.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +16,10 @@ from numpy.typing import NDArray
 from decpomdp.core import checks
 from decpomdp.core.controller import READ, Controller, Team
 
-DIGITS = 12  # probabilities that agree to this many decimals count as equal
+Floats = NDArray[np.float64]
+
+DECIMALS = 12  # of probabilities, by which learned nodes are compared
+BITS = 40  # probabilities that agree to this many leading bits, twelve digits, count as equal
 
 
 def minimised(team: Team) -> Team:
@@ -25,7 +33,7 @@ def minimised(team: Team) -> Team:
     Returns
     -------
     Team
-        Acts with the same probabilities after every history.
+        Acts with the same probabilities after every history, each to twelve digits in every step.
 
     Raises
     ------
@@ -44,10 +52,26 @@ def minimised(team: Team) -> Team:
     return Team(team.agents, smaller, team.discount, team.problem)
 
 
-def minimal_controller(controller: Controller) -> Controller:
-    """The smallest controller with the same behaviour; a sure start stays first."""
+def simplified(team: Team) -> Team:
+    """Like `minimised`, but differences below 1e-12 do not count: what was learned, about as it behaves."""
+    smaller = tuple(minimal_controller(controller, _to_decimals) for controller in team.controllers)
+    return Team(team.agents, smaller, team.discount, team.problem)
+
+
+def _to_decimals(table: Floats) -> Floats:
+    return np.round(table, DECIMALS)
+
+
+def _to_bits(table: Floats) -> Floats:
+    """Rounded to so many bits, whatever the size: what is positive stays so."""
+    part, power = np.frexp(table)
+    return np.ldexp(np.round(np.ldexp(part, BITS)), power - BITS)
+
+
+def minimal_controller(controller: Controller, rounded: Callable[[Floats], Floats] = _to_bits) -> Controller:
+    """The smallest controller with the same behaviour as far as `rounded` leaves it; a sure start stays first."""
     kept = _reachable(controller)
-    classes = _classes(controller, kept)
+    classes = _classes(controller, kept, rounded)
     _, firsts = np.unique(classes, return_index=True)
     members = np.zeros((len(kept), len(firsts)))  # [node, class]
     members[np.arange(len(kept)), classes] = 1.0
@@ -70,13 +94,13 @@ def _reachable(controller: Controller) -> NDArray[np.int64]:
     return np.array(found)
 
 
-def _classes(controller: Controller, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+def _classes(controller: Controller, kept: NDArray[np.int64], rounded: Callable[[Floats], Floats]) -> NDArray[np.int64]:
     """[kept node]: its class in the coarsest stable partition, numbered by first appearance."""
-    action = np.round(controller.action[kept], DIGITS)
+    action = rounded(controller.action[kept])
     moves = controller.transition[kept][..., kept] * (action > 0)[:, :, None, None]
     classes = _numbered(action)
     while True:
-        reach = np.round(moves @ np.eye(classes.max() + 1)[classes], DIGITS).reshape(len(kept), -1)
+        reach = rounded(moves @ np.eye(classes.max() + 1)[classes]).reshape(len(kept), -1)
         finer = _numbered(np.concatenate([classes[:, None], reach], axis=1))
         if finer.max() == classes.max():
             return classes

@@ -18,6 +18,7 @@ from decpomdp.core.checks import of_kind, whole
 from decpomdp.core.controller import READ
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
+from decpomdp.evaluation.allowance import LEAST, allowance
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, sparse
 from decpomdp.evaluation.solving import EPS, Floats, off, power_of, rounding, solve
 from decpomdp.kernels import backup as kernels
@@ -29,7 +30,6 @@ PIECES = 4  # of a backup's joint actions, for the threads
 SMALL = 200_000  # numbers in a backup that one thread does faster alone
 LARGEST = 200_000_000  # numbers in a value table: 1.6 GB
 SECOND = 4_000_000  # moves between pairs, where a stochastic team is followed after all: seconds
-LEAST = float(np.nextafter(0.0, 1.0))  # what the smallest numbers are rounded to
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,13 @@ class TeamOnModel:
         self.observation = sparse(model.observation)
         self.moves = _moves(model, team)
         acts = _joint_actions(team)
-        taken = np.any(acts > 0, axis=1)
+        taken = _ever_taken(team)
         got = np.where(met_states(model, taken) & taken[:, None], model.reward, 0.0)  # others may be huge
         self.power = power_of(float(np.abs(got).max()))
-        self.expected = np.ascontiguousarray(np.ldexp(got, -self.power).T @ acts)  # [s, q]
+        scaled = np.ldexp(got, -self.power).T
+        self.expected = np.ascontiguousarray(scaled @ acts)  # [s, q]
+        terms = len(acts) * self.shape[0] * model.joint_observations * sum(team.nodes) * (len(team.nodes) + 2)
+        self.allowance = allowance(model, team, float((np.abs(scaled) @ acts).max()), terms * LEAST * bool(got.any()))
 
     @property
     def discount(self) -> float:
@@ -132,7 +135,7 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
 
     Any number of agents. Time and memory grow with states times the product of all agents' nodes; beyond 200 million
     of these pairs it is refused, and `sampled_value` is the way. Of a deterministic team only the pairs count that it
-    meets, ten million of them and twenty million moves between them at most.
+    meets, unless these are more than ten million, or the moves between them more than twenty million.
 
     Parameters
     ----------
@@ -173,9 +176,16 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
 
 
 def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
-    """The chain that `team` makes of `model`: of a deterministic team only what it meets."""
+    """The chain that `team` makes of `model`: of a deterministic team only what it meets, if that can be followed."""
     of_kind("team", team, Team, READ).check_fits(model)
-    return MetPairs(model, team) if is_deterministic(team) else TeamOnModel(model, team)
+    if not is_deterministic(team):
+        return TeamOnModel(model, team)
+    try:
+        return MetPairs(model, team)
+    except InputError:
+        if len(model.states) * math.prod(team.nodes) > LARGEST:
+            raise
+        return TeamOnModel(model, team)
 
 
 def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
@@ -188,13 +198,15 @@ def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     with np.errstate(over="ignore", invalid="ignore"):
         v, error = solve(chain)
         # neither v nor what it should be can be larger than this, even where rounding makes rows sum to more than one
-        most = float(np.abs(v).max()) + float(np.abs(chain.expected).max()) / (1 - model.discount)
+        allowed, room = chain.allowance, 8 * EPS + chain.allowance.start + chain.allowance.rows
+        earned = float(np.abs(chain.expected).max()) + room * allowed.gross + allowed.lost
+        most = (float(np.abs(v).max()) + earned / (1 - model.discount)) * (1 + room)
         return _told(chain, v, min(error + rounding(chain, v), most), None)
 
 
 def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
     """The value of a finite number of steps; steps that the discount makes invisible are left out."""
-    discount, size = chain.discount, float(np.abs(chain.expected).max())
+    discount, allowed = chain.discount, chain.allowance
     v: NDArray[np.float64] = np.zeros(chain.shape)
     steps = 0
     while steps < horizon:
@@ -204,13 +216,16 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
         v = following
         if still:
             break
-    sums = steps if discount == 1 else min(steps, 1 / (1 - discount))  # as long as they grow, so does their rounding
-    return _told(chain, v, (8 * EPS + off(chain)) * size * sums * sums, horizon)
+    most = horizon if discount == 1 else min(horizon, 1 / (1 - discount))
+    sums = min(steps, most)  # as long as they grow, so does their rounding; then every step may hide a little
+    room = 8 * EPS + off(chain) + allowed.start + allowed.rows
+    error = room * (allowed.gross * sums * sums + float(np.abs(v).max()) * (most - sums)) + allowed.lost * most
+    return _told(chain, v, error, horizon)
 
 
 def _told(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
-    value, largest = chain.at_start(v), float(np.abs(v).max())
-    error = float(np.ldexp(error, chain.power)) + LEAST * (largest > 0)
+    value, largest = chain.at_start(v), max(float(np.abs(v).max()), chain.allowance.gross)
+    error = float(np.ldexp(error, chain.power)) + LEAST * (error > 0)
     near = SURE * max(abs(value), min(1.0, float(np.ldexp(largest, chain.power))))
     return ExactValue(value, error, horizon, chain.discount, bool(np.isfinite(value)) and error <= max(near, LEAST))
 
@@ -220,6 +235,14 @@ def _joint_actions(team: Team) -> NDArray[np.float64]:
     joint: NDArray[np.float64] = np.ones((1, 1))
     for controller in team.controllers:
         joint = np.kron(joint, controller.action.T).astype(np.float64)
+    return joint
+
+
+def _ever_taken(team: Team) -> NDArray[np.bool_]:
+    """[u]: whether a joint node takes joint action u, however small the product of the agents' probabilities."""
+    joint: NDArray[np.bool_] = np.ones(1, bool)
+    for controller in team.controllers:
+        joint = np.kron(joint, np.any(controller.action > 0, axis=0)).astype(bool)
     return joint
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, Episodes, InputError
+from decpomdp.core import NO_OBSERVATION, Episodes
+from decpomdp.evaluation.sampled import mean_return, unit_of
 from decpomdp.kernels.weighing import running_sums
 
 ENOUGH = 10.0  # episodes that must speak for a team
@@ -19,9 +20,7 @@ ENOUGH = 10.0  # episodes that must speak for a team
 def facts_of(episodes: Episodes) -> dict[str, Any]:
     """Numbers for people and programs: counts, lengths, rewards, returns, probabilities."""
     returns, ended = episodes.returns(), np.asarray(episodes.terminated)
-    if not np.all(np.isfinite(returns)):
-        raise InputError("returns: the rewards are too large to be added up in floating point")
-    error = float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else None
+    _, error = mean_return([returns])
     return {
         "name": episodes.name,
         "episodes": episodes.count,
@@ -30,7 +29,7 @@ def facts_of(episodes: Episodes) -> dict[str, Any]:
         "terminated": int(ended.sum()),
         "truncated": int((~ended).sum()),
         "discount": episodes.discount,
-        "returns": {**_spread(returns), "standard_error": error},
+        "returns": {**_spread(returns), "standard_error": error if len(returns) > 1 else None},
         "rewards": _spread(episodes.rewards),
         "agents": [_agent(episodes, n) for n in range(len(episodes.agents))],
         "joint_actions": {
@@ -44,7 +43,9 @@ def facts_of(episodes: Episodes) -> dict[str, Any]:
 
 def _spread(values: NDArray) -> dict[str, float]:
     kind = int if values.dtype.kind in "iu" else float
-    return {"mean": float(values.mean()), "min": kind(values.min()), "max": kind(values.max())}
+    unit = unit_of(values)
+    mean = unit * float((values / unit).mean()) if unit > 1 else float(values.mean())
+    return {"mean": mean, "min": kind(values.min()), "max": kind(values.max())}
 
 
 def _agent(episodes: Episodes, n: int) -> dict[str, Any]:

@@ -180,6 +180,7 @@ def offpolicy_value(
     if episodes.count < 2:
         raise InputError("episodes: expected at least 2 to estimate a value with an interval, got 1")
     span = _range(episodes, steps, reward_range)
+    _check_sum(span, factor, steps)
     chances = log_chances(episodes, team, checked_threads(threads))
     never = never_taken(episodes, team)
     with engine.serial_products(), np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
@@ -231,6 +232,14 @@ def _range(episodes: Episodes, horizon: int, given: tuple[float, float] | None) 
             f"reward range: expected the data's rewards, {least:g} to {most:g}, inside, got {low} to {high}"
         )
     return (min(low, 0.0), max(high, 0.0)) if int(episodes.lengths.min()) < horizon else (low, high)
+
+
+def _check_sum(span: tuple[float, float], discount: float, steps: int) -> None:
+    """The rewards' range, and what an episode may earn, must be finite: guarantees are made of both."""
+    with np.errstate(over="ignore"):
+        ends = np.outer(span, discount ** np.arange(steps, dtype=np.float64)).sum(axis=1)
+        if not np.isfinite(ends[1] - ends[0]):
+            raise InputError("reward range: the rewards are too large to be added up in floating point")
 
 
 def _possible(ends: np.ndarray, values: np.ndarray, low: float, high: float) -> np.ndarray:

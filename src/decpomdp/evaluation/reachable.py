@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.joint import LARGEST, joint_numbers, joint_parts
+from decpomdp.evaluation.allowance import LEAST, allowance
 from decpomdp.evaluation.solving import power_of
 from decpomdp.kernels.backup import SparseRows
 
@@ -21,8 +22,9 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 ABREAST = 2000  # pairs that are followed at a time
-CELLS = 4_000_000  # numbers that following them may lay out, where chance decides
+CELLS = 4_000_000  # numbers that following them may lay out
 PAIRS = 10_000_000  # met at most: about 200 bytes each
+LOOSE = 1_000_000  # moves from which on those between the same pairs are counted as one
 MOVES = 20_000_000  # between them: about 100 bytes each
 
 
@@ -54,7 +56,7 @@ def sparse(table: Floats) -> SparseRows:
 class MetPairs:
     """The chain over the pairs that a team meets; `backup` and `at_start` as for all pairs."""
 
-    def __init__(self, model: DecPOMDP, team: Team, most: int = MOVES) -> None:
+    def __init__(self, model: DecPOMDP, team: Team, most: int | None = None) -> None:
         from scipy.sparse import csr_array
 
         self.model, self.nodes = model, team.nodes
@@ -63,14 +65,17 @@ class MetPairs:
         self._moves = [sparse(c.transition) for c in team.controllers]  # row (i, a, o)
         self._largest = 0.0  # reward that is got
         self._pairs, self._first = self._begin(team)  # [pair], ever longer, and where it starts
-        abreast = ABREAST if is_deterministic(team) else _abreast(model, self._acts, self._moves)
-        rows, columns, weights = self._follow(abreast, most)
+        abreast = _abreast(model, self._acts, self._moves)
+        rows, columns, weights = self._follow(abreast, MOVES if most is None else most)
         size = len(self._pairs)
         self.moves = csr_array((weights, (rows, columns)), shape=(size, size))
         self.shape = (size, 1)
         self.power = power_of(self._largest)
         parts = [self._earned(self._pairs[at : at + abreast]) for at in range(0, size, abreast)]
-        self.expected: Floats = np.concatenate(parts)[:, None]
+        self.expected: Floats = np.concatenate([net for net, _ in parts])[:, None]
+        choices = math.prod(int(np.diff(acts.offsets).max()) for acts in self._acts)
+        lost = (self.moves.nnz + choices * len(team.nodes) * 2) * LEAST * (self._largest > 0)
+        self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts), lost)
 
     @property
     def discount(self) -> float:
@@ -112,31 +117,35 @@ class MetPairs:
         joint = joint_numbers(own, [len(agent.actions) for agent in self.model.agents])
         return place, joint, weight, [each[place] for each in nodes], own
 
-    def _earned(self, pairs: Whole) -> Floats:
-        """The expected reward at pairs, in the unit of the chain."""
+    def _earned(self, pairs: Whole) -> tuple[Floats, Floats]:
+        """The expected reward at pairs, and its size if none cancelled another, in the unit of the chain."""
         place, action, weight, _, _ = self._taken(pairs)
         reward = np.ldexp(self.model.reward[action, (pairs // math.prod(self.nodes))[place]], -self.power)
-        return np.bincount(place, weight * reward, len(pairs)).astype(np.float64)
+        net, gross = (np.bincount(place, weight * each, len(pairs)) for each in (reward, np.abs(reward)))
+        return net.astype(np.float64), gross.astype(np.float64)
 
     def _follow(self, abreast: int, most: int) -> tuple[Whole, Whole, Floats]:
         """Find all pairs; (row, column, probability) of every move between them."""
         found: list[tuple[Whole, Whole, Floats]] = []
         known = set(self._pairs.tolist())
         room, count, done = self._pairs, len(self._pairs), 0  # `room` has places for more than the `count` found so far
-        moves = 0
+        moves, merging = 0, False
         while done < count:
             here = room[done : min(done + abreast, count)]
-            row, pair, weight = self._onward(here)
+            row, pair, weight = _merged(*self._onward(here)) if merging else self._onward(here)
             new = [each for each in np.unique(pair).tolist() if each not in known]
             known.update(new)
+            found.append((row + done, pair, weight))
             moves += len(pair)
+            if moves > min(LOOSE, most) and not merging:
+                merging, found = True, [_merged(*each) for each in found]
+                moves = sum(len(each) for each, _, _ in found)
             if count + len(new) > PAIRS or moves > most:
                 what = "pairs of state and joint node" if count + len(new) > PAIRS else "moves between pairs"
                 raise _too_many(PAIRS if count + len(new) > PAIRS else most, what)
             if count + len(new) > len(room):
                 room = np.concatenate([room, np.empty(len(room) + len(new), np.int64)])
             room[count : count + len(new)] = new
-            found.append((row + done, pair, weight))
             done, count = done + len(here), count + len(new)
         self._pairs = room[:count]
         rows, pairs, weights = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -164,6 +173,13 @@ class MetPairs:
         return place[choice], after, weight
 
 
+def _merged(row: Whole, pair: Whole, weight: Floats) -> tuple[Whole, Whole, Floats]:
+    """Moves from and to the same pair as one."""
+    ahead, number = np.unique(pair, return_inverse=True)
+    moves, which = np.unique(row * len(ahead) + number, return_inverse=True)
+    return moves // len(ahead), ahead[moves % len(ahead)], np.bincount(which, weight, len(moves)).astype(np.float64)
+
+
 def _spread(rows: SparseRows, which: Whole) -> tuple[Whole, Whole, Floats]:
     """All entries of some rows: place in `which`, column, value."""
     begins, counts = rows.offsets[which], rows.offsets[which + 1] - rows.offsets[which]
@@ -175,10 +191,12 @@ def _spread(rows: SparseRows, which: Whole) -> tuple[Whole, Whole, Floats]:
 def _abreast(model: DecPOMDP, acts: list[SparseRows], moves: list[SparseRows]) -> int:
     """How many pairs can be followed at a time when each leads to many."""
     choices = math.prod(int(np.diff(rows.offsets).max()) for rows in acts)
-    states, seen = (int(np.count_nonzero(t, axis=-1).max()) for t in (model.transition, model.observation))
     onward = math.prod(int(np.diff(rows.offsets).max()) for rows in moves)
+    if ABREAST * choices * onward * len(model.states) * model.joint_observations <= CELLS:
+        return ABREAST
+    states, seen = (int(np.count_nonzero(t, axis=-1).max()) for t in (model.transition, model.observation))
     each = choices * max(len(model.states), states * max(model.joint_observations, seen * onward))
-    if each > CELLS:
+    if each > CELLS and choices * onward > 1:  # else it is no more than the model itself
         raise _too_many(CELLS, "numbers about what follows a pair")
     return max(1, min(ABREAST, CELLS // each))
 

@@ -100,11 +100,16 @@ def mean_return(parts: Iterable[NDArray[np.float64]]) -> tuple[float, float]:
     returns = np.concatenate(list(parts))
     if not np.all(np.isfinite(returns)):
         raise InputError("returns: the rewards are too large to be added up in floating point")
-    size = float(np.abs(returns).max())
-    unit = size if size > LARGE else 1.0  # in which squares and sums stay finite
+    unit = unit_of(returns)
     shares = returns / unit
     spread = float(shares.std(ddof=1)) if len(returns) > 1 else float("nan")
     return unit * float(shares.mean()), unit * (spread / float(np.sqrt(len(returns))))
+
+
+def unit_of(values: NDArray) -> float:
+    """In which squares and sums stay finite: 1, or the largest of huge numbers."""
+    size = max(abs(float(values.min())), abs(float(values.max())))
+    return size if size > LARGE else 1.0
 
 
 def _own_horizon(problem: DecPOMDP | Simulator) -> int:

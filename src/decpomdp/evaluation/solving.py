@@ -17,6 +17,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.evaluation.allowance import Allowance
+
 Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(float).eps)
@@ -36,6 +38,7 @@ class Chain(Protocol):
     shape: tuple[int, int]
     expected: Floats  # rewards, divided by 2 to the `power`
     power: int
+    allowance: Allowance
 
     @property
     def discount(self) -> float:
@@ -62,8 +65,10 @@ def solve(chain: Chain) -> tuple[Floats, float]:
 
 
 def rounding(chain: Chain, v: Floats) -> float:
-    """How far v may be off where the equation holds to the last digit."""
-    return (8 * EPS + off(chain)) * float(np.abs(v).max()) * _ahead(chain)
+    """How far v, and what it is at the start, may be off where the equation holds to the last digit."""
+    allowed, size = chain.allowance, float(np.abs(v).max())
+    each = (8 * EPS + off(chain) + allowed.rows) * max(size, allowed.gross) + allowed.lost
+    return each * _ahead(chain) + allowed.start * size if each else 0.0
 
 
 def off(chain: Chain) -> float:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.core import Team
-from decpomdp.core.minimal import minimised
+from decpomdp.core.minimal import simplified
 from decpomdp.experiments.sumo_learning import SharedSettings, everywhere, shared
 from decpomdp.rollouts.tables import players_of
 from decpomdp.sumo.grid import SumoGrid
@@ -129,7 +129,7 @@ def learned(
             for team in (state.team.decided(), state.team):
                 ratio = _worst(_means(grid, team, seeds, trying.horizon), usual)
                 best, least = (team, ratio) if ratio < least else (best, least)
-        yield iteration, minimised(best), least
+        yield iteration, simplified(best), least
 
 
 def _means(grid: SumoGrid, team: Team, seeds: Sequence[int], horizon: int) -> np.ndarray:

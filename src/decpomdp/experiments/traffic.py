@@ -18,7 +18,7 @@ import numpy as np
 
 from decpomdp.core import Controller, Team
 from decpomdp.core.fit import unwatched
-from decpomdp.core.minimal import minimised
+from decpomdp.core.minimal import simplified
 from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.interaction.mcem import Mcem, McemSettings
@@ -71,7 +71,7 @@ def curve(method: str, seed: int, effort: Effort, side: int = 10, threads: int |
         if iteration % effort.every == 0 or iteration == 1:
             played = [tested(ground, one, effort.tests, horizon, seed) for one in (team, team.decided())]
             best = max(played, key=lambda one: one.value)
-            acting = float(np.mean(minimised(best.team).nodes))
+            acting = float(np.mean(simplified(best.team).nodes))
             yield Point(method, seed, iteration, spent, best.value, best.error, nodes, acting, size)
 
 

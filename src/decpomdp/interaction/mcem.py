@@ -30,7 +30,7 @@ from decpomdp.core import Controller, DecPOMDP, InputError, Simulator, Team
 from decpomdp.core.checks import settled
 from decpomdp.core.fit import Fit, Row, Watch, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
-from decpomdp.core.minimal import minimised
+from decpomdp.core.minimal import simplified
 from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range
 from decpomdp.interaction.mcem_state import Climb, McemState, go_on, state_of
 from decpomdp.interaction.sbpr_crowd_scale import affordable
@@ -110,7 +110,7 @@ def mcem(
     stopped = run.run()
     limits: Row = {"time_limit": time_limit, "steps": steps, "iterations": iterations, "horizon": horizon}
     facts: Row = {"method": "mcem", "seed": seed, **limits, **asdict(chosen)}
-    return Fit(minimised(run.best.team), tuple(run.trace), stopped, ground.seconds(), facts)
+    return Fit(simplified(run.best.team), tuple(run.trace), stopped, ground.seconds(), facts)
 
 
 def scaled(settings: McemSettings, ground: Ground, iterations: int | None, horizon: int | None) -> McemSettings:

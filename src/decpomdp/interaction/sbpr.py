@@ -21,7 +21,7 @@ import numpy as np
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
 from decpomdp.core.fit import Row, Watch, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
-from decpomdp.core.minimal import minimised
+from decpomdp.core.minimal import simplified
 from decpomdp.engines.cluster import Cluster
 from decpomdp.engines.threads import serial_products
 from decpomdp.interaction.sbpr_crowd_scale import affordable
@@ -73,7 +73,7 @@ def sbpr(
     limits: Row = {"time_limit": time_limit, "steps": steps, "iterations": iterations, "horizon": horizon}
     begun_with = None if behaviour is None else team_digest(behaviour)
     told: Row = {"method": "sbpr", "seed": seed, **limits, "behaviour": begun_with}
-    team = minimised(loop.best.team)
+    team = simplified(loop.best.team)
     return BayesFit(
         team=team,
         trace=tuple(loop.trace),
@@ -81,7 +81,7 @@ def sbpr(
         seconds=ground.seconds(),
         settings={**told, "prior": believed.text, **loop.settings.row()},
         posterior=loop.posterior,
-        decided=minimised(team.decided()),
+        decided=simplified(team.decided()),
     )
 
 

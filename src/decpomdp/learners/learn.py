@@ -7,7 +7,7 @@ from functools import partial
 
 from decpomdp.core import Episodes, Fit, Row, Team, Watch, checks, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
-from decpomdp.core.minimal import minimised
+from decpomdp.core.minimal import simplified
 from decpomdp.engines.cluster import Cluster
 from decpomdp.engines.threads import serial_products
 from decpomdp.filtering.layout import lay_out
@@ -104,13 +104,13 @@ def learn_from_episodes(
         "seed": key,
     }
     return BayesFit(
-        team=minimised(mean),
+        team=simplified(mean),
         trace=tuple(loop.trace),
         stopped=stopped,
         seconds=loop.seconds(),
         settings=told,
         posterior=posterior,
-        decided=minimised(mean.decided()),
+        decided=simplified(mean.decided()),
     )
 
 

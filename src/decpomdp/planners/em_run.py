@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 
 from decpomdp.core import DecPOMDP, Fit, Row, Team, Watch
-from decpomdp.core.minimal import minimised
+from decpomdp.core.minimal import simplified
 from decpomdp.engines import threads as engine
 from decpomdp.engines.clock import Finished
 from decpomdp.planners.em_chain import Tables, World, flattened
@@ -135,7 +135,7 @@ class EmRun:
         incumbent = self.incumbent
 
         def shrink() -> str:
-            smaller = minimised(incumbent.team)
+            smaller = simplified(incumbent.team)
             if smaller.nodes != incumbent.team.nodes:
                 incumbent.best = incumbent.valued(smaller)
             return stopped

@@ -3,7 +3,7 @@
 Every line is one line, whatever the labels hold: control characters are written out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from decpomdp.core.checks import of_kind
 from decpomdp.core.plain import plain
 
 RARE = 0.005  # choices less likely than this are left out
+FEW = 5  # that are named where all of them are as rare
 
 
 def team_in_words(team: Team) -> list[str]:
@@ -63,14 +64,16 @@ def controller_in_words(agent: Agent, controller: Controller) -> list[str]:
 
 
 def _node(agent: Agent, controller: Controller, i: int) -> Iterator[str]:
-    taken = [a for a in range(controller.actions) if controller.action[i, a] >= RARE]
-    yield _chosen([(agent.actions[a], controller.action[i, a]) for a in taken])
-    rows = [controller.transition[i, a] for a in taken]
-    if all(np.allclose(row, rows[0]) for row in rows):
-        yield _moves(agent, rows[0])
+    row = controller.action[i]
+    taken = _likely(row)
+    yield _chosen(agent.actions, row)
+    alike = taken if row.max() >= RARE else np.flatnonzero(row)
+    moves = controller.transition[i]
+    if all(np.allclose(moves[a], moves[taken[0]]) for a in alike):
+        yield _moves(agent, moves[taken[0]])
         return
-    for a, row in zip(taken, rows, strict=True):
-        yield f"after {agent.actions[a]} {_moves(agent, row)}"
+    for a in taken:
+        yield f"after {agent.actions[a]} {_moves(agent, moves[a])}"
 
 
 def _moves(agent: Agent, rows: NDArray[np.float64]) -> str:
@@ -84,12 +87,22 @@ def _moves(agent: Agent, rows: NDArray[np.float64]) -> str:
 
 
 def _nodes(row: NDArray[np.float64]) -> str:
-    return _chosen([(str(j), p) for j, p in enumerate(row) if p >= RARE])
+    return _chosen(range(len(row)), row)
 
 
-def _chosen(choices: list[tuple[str, float]]) -> str:
+def _likely(row: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The choices to be named, in their order; a few of the likeliest where all of them are rare."""
+    if row.max() >= RARE:
+        return np.flatnonzero(row >= RARE)
+    return np.sort(np.argsort(-row, kind="stable")[:FEW])
+
+
+def _chosen(names: Sequence[object], row: NDArray[np.float64]) -> str:
     """A sure choice by its name, others with their probabilities, likeliest first."""
-    if len(choices) == 1:
-        return choices[0][0]
-    ordered = sorted(choices, key=lambda choice: -choice[1])
-    return " or ".join(f"{name} ({p:.2f})" for name, p in ordered)
+    ordered = sorted(_likely(row).tolist(), key=lambda k: -row[k])
+    if row.max() < RARE:
+        few = [f"{names[k]} ({row[k]:.2g})" for k in ordered]
+        return " or ".join([*few, f"{np.count_nonzero(row) - len(few)} others"])
+    if len(ordered) == 1:
+        return str(names[ordered[0]])
+    return " or ".join(f"{names[k]} ({row[k]:.2f})" for k in ordered)

@@ -1,0 +1,141 @@
+"""The error that is told with an exact value covers the truth: what it would be without any rounding."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from oracles import making
+from oracles.exact_values import true_value
+
+import decpomdp as dp
+from decpomdp.evaluation import exact_value
+from decpomdp.evaluation.exact import TeamOnModel, _value
+from decpomdp.evaluation.reachable import MetPairs
+
+
+def one_agent(start, transition, reward, discount, actions=1):
+    """A model for one agent who sees nothing."""
+    agent = dp.Agent("g", [f"u{a}" for a in range(actions)], ("o",))
+    states = [str(s) for s in range(len(start))]
+    return dp.DecPOMDP([agent], states, start, transition, np.ones((actions, len(start), 1)), reward, discount)
+
+
+def within(found, truth):
+    return abs(Fraction(found.value) - truth) <= Fraction(found.error)
+
+
+@pytest.mark.parametrize("off", [3e-16, 8e-16])
+def test_nothing_earned_is_no_error(off):
+    """The sum of what may be lost has no end where a row sums to more than 1: nothing times that is nothing."""
+    model = one_agent([1, 0], [[[0.5, 0.5 + off]] * 2], np.zeros((1, 2)), 1 - 2**-53)
+    found = exact_value(model, dp.Team.uniform(model))
+    assert (found.value, found.error, found.sure) == (0.0, 0.0, True)
+
+
+@pytest.mark.parametrize("seed", [123, 183, 390, 473])
+def test_the_largest_error_has_room_for_its_own_rounding(seed):
+    """Discount 1 - 2^-53: the value has no digit, and the error is what any value may be off."""
+    rng = np.random.default_rng(seed)
+    model = making.model(rng, 1, (2, 2), (1, 1), discount=1 - 2**-53)
+    team = making.team(rng, model, 1)
+    assert within(exact_value(model, team), true_value(model, team))
+
+
+def told_by_both(model, team, horizon):
+    return [exact_value(model, team, horizon), *(_value(c(model, team), horizon) for c in (TeamOnModel, MetPairs))]
+
+
+@pytest.mark.parametrize(("discount", "horizon"), [(0.5, None), (0.0, None), (0.5, 1), (0.9, 7)])
+def test_starts_that_are_off(discount, horizon):
+    size, off = 100, 8e-14
+    model = one_agent(np.full(size, (1 + off) / size), np.eye(size)[None], np.ones((1, size)), discount)
+    alike = dp.Controller(np.full(size, (1 - off / 2) / size), np.ones((size, 1)), np.eye(size)[:, None, None])
+    truth = (1 - (Fraction(discount) ** horizon if horizon else 0)) / (1 - Fraction(discount))
+    for team in (dp.Team.uniform(model), dp.Team.of(model, [alike])):
+        for found in told_by_both(model, team, horizon):
+            assert within(found, truth)
+            assert found.error < 1e-11
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("discount", "horizon"), [(0.0, None), (1e-12, None), (0.9, None), (0.5, 1), (0.9, 7)])
+def test_actions_that_are_off(sign, discount, horizon):
+    """Rows of transitions that are off the other way make up for it in what follows, not in what is earned."""
+    size, off = 50, 4e-14
+    transition = np.full((size, size, size), (1 - sign * off) / size)
+    model = one_agent(np.eye(size)[0], transition, np.ones((size, size)), discount, size)
+    often = dp.Controller([1.0], np.full((1, size), (1 + off) / size), np.ones((1, size, 1, 1)))
+    truth = (1 - (Fraction(discount) ** horizon if horizon else 0)) / (1 - Fraction(discount))
+    for found in told_by_both(model, dp.Team.of(model, [often]), horizon):
+        assert within(found, truth)
+
+
+@pytest.mark.parametrize("horizon", [None, 3])
+def test_rows_that_are_off_in_turn(horizon):
+    """What is seen is too likely in one state and too unlikely in the other: the sums do not show it."""
+    seen = np.array([[[0.5, 0.5 + 1.5e-15], [0.5 - 1.5e-15, 0.5]]])
+    agent = dp.Agent("g", ("a",), ("o", "p"))
+    model = dp.DecPOMDP([agent], ["s", "t"], [1, 0], np.full((1, 2, 2), 0.5), seen, [[1000.0, -1000.0]], 0.99)
+    team = dp.Team.uniform(model)
+    for found in told_by_both(model, team, horizon):
+        assert within(found, true_value(model, team, horizon))
+
+
+@pytest.mark.parametrize("horizon", [None, 3])
+def test_rewards_that_cancel(horizon):
+    """7e10 with 0.3 and -3e10 with 0.7 come to 5.6e-7, of which no digit is left."""
+    model = one_agent([1.0], np.ones((2, 1, 1)), [[7e10], [-3e10]], 0.9, 2)
+    team = dp.Team.of(model, [dp.Controller([1.0], [[0.3, 0.7]], np.ones((1, 2, 1, 1)))])
+    for found in told_by_both(model, team, horizon):
+        assert within(found, true_value(model, team, horizon))
+    fair = one_agent([1.0], np.ones((2, 1, 1)), [[1], [-1]], 0.9999, 2)
+    assert exact_value(fair, dp.Team.uniform(fair), horizon).precision == "exact"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_of_random_models_that_are_off(seed):
+    rng = np.random.default_rng(seed)
+
+    def bent(table):
+        return table * (1 + 1.7e-15 * rng.choice([-1, 1], size=(*table.shape[:-1], 1)))
+
+    fair = making.model(rng, 2, (2, 2), (2, 1), discount=[0.0, 1e-300, 0.5, 0.99999][seed % 4])
+    model = replace(fair, **{name: bent(getattr(fair, name)) for name in ("start", "transition", "observation")})
+    team = making.team(rng, model, (2, 1))
+    team = dp.Team.of(model, [dp.Controller(*map(bent, (c.initial, c.action, c.transition))) for c in team.controllers])
+    for horizon in (None, 1, 3):
+        for found in told_by_both(model, team, horizon):
+            assert within(found, true_value(model, team, horizon))
+            assert found.sure
+
+
+@pytest.mark.parametrize(("chance", "agents"), [(1e-163, 2), (5e-200, 2), (1e-110, 3), (3e-162, 2), (1e-320, 1)])
+@pytest.mark.parametrize(("discount", "horizon"), [(0.9, None), (0.9999999, None), (0.9, 1), (0.9, 5)])
+def test_chances_too_small_for_floating_point(chance, agents, discount, horizon):
+    """All agents together take the last action (almost) less often than a number can say, for a huge reward."""
+    names = [dp.Agent(f"g{n}", ("a", "b"), ("o",)) for n in range(agents)]
+    actions = 2**agents
+    reward = np.zeros((actions, 1))
+    reward[-1] = 1.7e308
+    model = dp.DecPOMDP(names, ["s"], [1.0], np.ones((actions, 1, 1)), np.ones((actions, 1, 1)), reward, discount)
+    team = dp.Team.of(model, [dp.Controller([1.0], [[1.0, chance]], np.ones((1, 2, 1, 1)))] * agents)
+    for found in told_by_both(model, team, horizon):
+        assert within(found, true_value(model, team, horizon))
+        assert found.error < 1e-4
+        assert found.sure is False
+
+
+def test_what_is_never_done_loses_nothing():
+    model = one_agent([1.0], np.ones((2, 1, 1)), [[0.0], [1.7e308]], 0.9, 2)
+    team = dp.Team.of(model, [dp.Controller.deterministic([0], [[0]], 2)])
+    for found in told_by_both(model, team, None):
+        assert (found.value, found.error, found.sure) == (0.0, 0.0, True)
+
+
+def test_steps_that_rounding_hides():
+    """Every step is worth 2^-54, which is nothing beside the 1 and -1 of its states: the sum stands still."""
+    model = one_agent([0.5, 0.5], np.full((1, 2, 2), 0.5), [[1.0, -1 + 2**-53]], 1.0)
+    for found in told_by_both(model, dp.Team.uniform(model), 10**6):
+        assert within(found, Fraction(10**6, 2**54))
+        assert found.sure
