@@ -108,7 +108,7 @@ def test_numbers_among_labels_are_refused_unless_the_labels_are_known(tmp_path):
         logged(tmp_path, ("go", "1"))
     agents = [Agent("x", ("stay", "go", "bond"), ("o",))]
     assert logged(tmp_path, ("go", "0", "bond", "2.0"), agents=agents).actions[:, 0].tolist() == [1, 0, 2, 2]
-    with pytest.raises(FormatError, match=r"row 0, column action: expected an action of x \(stay, go, bond\), got '01'"):
+    with pytest.raises(FormatError, match=r"row 0, column action: expected an action of x .*bond.*, got '01'"):
         logged(tmp_path, ("01",), agents=agents)
     agents = [Agent("x", ("stay", "go", "007"), ("o",))]
     assert logged(tmp_path, ("go", "007"), agents=agents).actions[:, 0].tolist() == [1, 2]
