@@ -25,7 +25,7 @@ help:
 setup: $(READY)
 
 $(READY): pyproject.toml requirements/dev.lock
-	@echo "== setting up .venv (once; needs the network)"
+	@echo "== setting up .venv (once; needs the network and some minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: expected Python 3.11 or newer, got $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.12"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
