@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from functools import cache
 
 import numpy as np
 import pytest
@@ -70,13 +71,18 @@ def test_every_lower_bound_is_the_evaluators(method, monkeypatch):
     assert fit.trace[-1]["lower"] > 23  # far better than the first team
 
 
+@cache
+def compiled(method):
+    """All that it needs: the compiler itself does not bear an interrupt."""
+    plan("gridsmall", method, **({"beliefs": 20} if method == "pbvi" else {"time_limit": 1}))
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file that a library had just opened
 @pytest.mark.parametrize("delay", [0.02, 0.4])
 @pytest.mark.parametrize("method", METHODS)
 def test_an_interrupt_at_any_moment_leaves_a_team(method, delay):
     model = dp.load("gridsmall")
-    warm = {"beliefs": 20} if method == "pbvi" else {"time_limit": 0}
-    plan(model, method, **warm)  # imported and compiled: the compiler itself does not bear an interrupt
+    compiled(method)
     begun = threading.Event()
 
     def interrupt():

@@ -105,6 +105,8 @@ def run(arguments: list[str] | None = None) -> None:
 
 
 def _prepared(arguments: list[str] | None) -> int:
+    if sys.stderr is None:  # as daemons have it; libraries want one, and a file that is opened later must not be it
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 for as long as we live
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
