@@ -8,8 +8,11 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 LONG = ("tests/docs/", "tests/engines/", "tests/cli/")
+PAGES = ("tests/engines/", "tests/cli/", "tests/experiments/")  # make pages, and look at other things
 
 
 def _digest() -> str:
@@ -26,3 +29,10 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _digest()))
 
 def pytest_collection_modifyitems(items: list) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))  # stable: the rest keeps its order
+
+
+@pytest.fixture(autouse=True)
+def few_draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page shows what drawn teams do: playing few of them is enough there (all of them: tests/report)."""
+    if request.node.nodeid.startswith(PAGES):
+        monkeypatch.setattr("decpomdp.report.belief.PLAYED", 4)

@@ -7,12 +7,6 @@ import pytest
 from decpomdp.cli.main import code_of
 
 
-@pytest.fixture(autouse=True)
-def few_draws(monkeypatch):
-    """A page shows what drawn teams do: playing few of them is enough here (all of them: tests/report)."""
-    monkeypatch.setattr("decpomdp.report.belief.PLAYED", 4)
-
-
 @pytest.fixture
 def run(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -20,12 +20,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWa
 LEARN = ("--truncation", "4", "--sweeps", "14", "--quiet")
 
 
-@pytest.fixture(autouse=True)
-def few_draws(monkeypatch):
-    """A page shows what drawn teams do: playing few of them is enough here (all of them: tests/report)."""
-    monkeypatch.setattr("decpomdp.report.belief.PLAYED", 4)
-
-
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     place = tmp_path_factory.mktemp("recorded") / "e.parquet"

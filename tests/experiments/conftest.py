@@ -9,12 +9,6 @@ from decpomdp.experiments import reproduction
 from experiments.small_efforts import EFFORTS
 
 
-@pytest.fixture(autouse=True)
-def few_draws(monkeypatch):
-    """A page shows what drawn teams do: playing few of them is enough here (all of them: tests/report)."""
-    monkeypatch.setattr("decpomdp.report.belief.PLAYED", 4)
-
-
 @pytest.fixture(scope="session")
 def done(tmp_path_factory):
     """All experiments, computed once."""
