@@ -58,6 +58,7 @@ class Progress:
         self._every = None if every is None else checks.number("every", every, 0.0, 1e9)
         self._shown: float | None = None  # when
         self._latest = ""
+        self._row: Row = {}
         self._inside = False
         self._width = 0
         self._display: Any = None
@@ -76,6 +77,7 @@ class Progress:
 
     def __call__(self, row: Row) -> None:
         """Show this row, unless another one was shown just now."""
+        self._row = row
         self._latest = in_words(row)
         now, notebook = time.monotonic(), _in_notebook()
         live = notebook or (self._inside and sys.stderr.isatty())
@@ -87,6 +89,12 @@ class Progress:
             self._in_place(self._latest)
         else:
             self._print(self._latest, live)
+
+    def tick(self, seconds: float, phase: str) -> None:
+        """Show the elapsed time between two rows."""
+        row = {**self._row, "seconds": seconds, **({"phase": phase} if phase else {})}
+        if self._row or phase:
+            self(row)
 
     def _print(self, line: str, live: bool) -> None:
         sys.stderr.write("\r" + line.ljust(self._width) if live else line + "\n")

@@ -1,10 +1,12 @@
-"""Any state as bytes and back: nested NamedTuples, dataclasses, lists, dictionaries, numbers, texts and arrays.
+"""Any state as bytes and back: nested NamedTuples, dataclasses, lists, dictionaries, numbers, texts, arrays and
+random generators.
 
-MessagePack, with arrays as [type, shape, bytes], or [type, shape, bytes, order of the axes] where they do not lie in
-memory as they are read: sums over an array are taken as it lies there, and their last digits depend on it. What comes
-back is checked against the type that is asked for; nothing in the bytes can name a type or run code.
+MessagePack, with arrays as [type, shape, bytes], or [type, shape, bytes, order of the axes] if they are not
+C-contiguous: sums over an array follow its memory order, and their last digits depend on it. What is decoded is checked
+against the requested type; nothing in the bytes can name a type or run code.
 """
 
+import json
 import re
 from types import MappingProxyType
 from typing import Any, TypeVar, get_origin
@@ -40,12 +42,18 @@ def _plain(value: Any) -> Any:
         return told if order == list(range(value.ndim)) else [*told, order]
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.random.Generator):
+        return json.dumps(value.bit_generator.state)
     if isinstance(value, MappingProxyType):
         return dict(value)
     raise TypeError(f"a state cannot hold a {type(value).__name__}")
 
 
 def _rich(kind: Any, value: Any) -> Any:
+    if kind is np.random.Generator:
+        generator = np.random.default_rng(0)
+        generator.bit_generator.state = json.loads(value)
+        return generator
     if (get_origin(kind) or kind) is not np.ndarray:
         raise TypeError(f"a state cannot hold a {kind}")
     name, shape, data, *more = value

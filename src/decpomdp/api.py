@@ -1,0 +1,324 @@
+"""The front door: `learn`, `plan`, `evaluate` and `simulate`.
+
+A method is named by its settings object, or by a name and keyword arguments:
+
+    dp.learn("dectiger", dp.Search(max_nodes=4), seed=1)
+    dp.learn("dectiger", max_nodes=4, seed=1)
+
+`METHODS` lists every method once: the command's options, `run.json` and `--resume` follow from it.
+"""
+
+import hashlib
+import importlib
+import math
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+
+from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Simulator, Team, Watch, checks
+from decpomdp.core.errors import LearningWarning
+from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
+from decpomdp.core.settings import Settings, settings_of
+from decpomdp.domains.load import opened, opened_model
+
+MANY_AGENTS = 8  # from here on, agents get credit one by one
+Source = DecPOMDP | Simulator | Episodes | Sequence[Episodes]
+
+
+class Entry(NamedTuple):
+    """A method: its settings, and where the class is that runs it; imported on use, with its kernels."""
+
+    settings: type[Settings]
+    runner: str  # "module:class", called with (problem or episodes, settings, inputs)
+
+    def method(self, source: Any, settings: Settings, inputs: Inputs) -> Method:
+        """The method, ready to run."""
+        module, _, name = self.runner.partition(":")
+        made: Callable[..., Method] = getattr(importlib.import_module(module), name)
+        return made(source, settings, inputs)
+
+
+PLAYING: dict[str, Entry] = {}  # learn by playing a problem
+LOGGED: dict[str, Entry] = {}  # learn from recorded episodes
+PLANNING: dict[str, Entry] = {}  # plan with a model
+
+
+def execute(
+    source: Source,
+    entry: Entry,
+    settings: Settings,
+    inputs: Inputs,
+    budget: Budget,
+    *,
+    checkpoint: Checkpoint | None = None,
+    watch: Watch | None = None,
+    display: Display | None = None,
+) -> Fit:
+    """Run a method: what `learn`, `plan` and the commands share."""
+    _check(settings, inputs, budget)
+    if budget == Budget() and settings.default_seconds is not None:
+        budget = Budget(seconds=settings.default_seconds)
+    method = entry.method(source, settings, inputs)
+    outcome = run(method, budget, checkpoint=checkpoint, watch=watch, display=display)
+    return outcome.fit.described(settings, inputs.seed)
+
+
+def _check(settings: Settings, inputs: Inputs, budget: Budget) -> None:
+    """Refuse limits and inputs that the method would ignore."""
+    names = {"seconds": "time_limit"}
+    for limit in ("steps", "iterations"):
+        if getattr(budget, limit) is not None and limit not in settings.limits:
+            known = ", ".join(names.get(name, name) for name in settings.limits)
+            raise InputError(f"{limit}: not a limit of {settings.method}, which has {known}")
+    for name in ("begin", "behaviours", "engine"):
+        if getattr(inputs, name) is not None and name not in settings.inputs:
+            raise InputError(f"{name}: not an input of {settings.method}")
+
+
+def learn(
+    source: str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Episodes],
+    method: Settings | str | None = None,
+    *,
+    discount: float | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    steps: int | None = None,
+    iterations: int | None = None,
+    threads: int | None = None,
+    engine: Any = None,
+    begin: Team | None = None,
+    behaviours: Sequence[Team] | None = None,
+    progress: bool = False,
+    watch: Watch | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **fields: Any,
+) -> Fit:
+    """Learn a team from a problem (by playing it) or from episodes (without playing).
+
+    Parameters
+    ----------
+    source
+        The name of a built-in problem, a `.dpomdp` file, a model, any `Simulator`; or recorded episodes, as objects
+        or as a file.
+    method
+        Settings such as `Search(max_nodes=4)`, or the name of a method: "search", "sbpr" (Dec-SBPR; on a simulator the
+        paper's loop), "mcem". None: "search" for a problem, "sbpr" for episodes and for more than 8 agents.
+    discount
+        Use this discount instead of the problem's own (not for simulators that are given as objects).
+    seed
+        Fixes every random choice.
+    time_limit, steps, iterations
+        Limits in seconds, joint steps played and iterations; the best team so far is returned. A limit that the method
+        does not count is refused.
+    threads
+        How many threads to use; all cores by default. The result does not depend on it.
+    engine
+        A Dask cluster that does the work instead of threads (`sbpr`).
+    begin
+        A team to begin with (`sbpr` from episodes).
+    behaviours
+        The teams that collected each batch of episodes (`sbpr` from episodes).
+    progress
+        Show the progress in a terminal or a notebook.
+    watch
+        Called with every new row of the trace; the run ends when it returns True.
+    checkpoint
+        A folder for checkpoints: the same call resumes from it after a kill.
+    fields
+        Settings of the method by name, in place of a settings object.
+
+    Returns
+    -------
+    Fit
+        The team, the trace and why it stopped; a `BayesFit` with the posterior from sbpr.
+
+    Raises
+    ------
+    InputError
+        An argument is of the wrong kind or unknown, or there is nothing to learn from.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> fit = dp.learn("broadcast", steps=3_000_000, seed=1)
+    >>> round(dp.evaluate(fit.team, dp.load("broadcast")).value, 1) >= 9.1
+    True
+    """
+    given = source_of(source, discount)
+    known = LOGGED if isinstance(given, Episodes | Sequence) else PLAYING
+    entry, settings = chosen(known, method, default_method(given), fields)
+    inputs = Inputs(seed, threads, engine, begin, behaviours)
+    budget = Budget(seconds=time_limit, steps=steps, iterations=iterations)
+    fit = _shown(given, entry, settings, inputs, budget, progress, watch, checkpoint)
+    if not taught(fit):
+        warnings.warn(
+            "nothing was learned within the limits: the team is the initial one; allow more time or steps",
+            LearningWarning,
+            stacklevel=2,
+        )
+    return fit
+
+
+def plan(
+    problem: str | os.PathLike[str] | DecPOMDP,
+    method: Settings | str | None = None,
+    *,
+    discount: float | None = None,
+    seed: int = 0,
+    time_limit: float | None = None,
+    iterations: int | None = None,
+    threads: int | None = None,
+    begin: Team | None = None,
+    progress: bool = False,
+    watch: Watch | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **fields: Any,
+) -> Fit:
+    """Plan a team for a problem whose model is known.
+
+    Parameters
+    ----------
+    problem
+        The name of a built-in problem, a `.dpomdp` file, or a model.
+    method
+        Settings such as `Em(nodes=3)`, or the name of a method: "fb-hsvi" (default; heuristic search with bounds),
+        "periem" (periodic controllers), "em" (expectation maximisation), or "pbvi": one agent that sees and does
+        everything. The team of "pbvi" is for `centralised(problem)`, and its upper bound holds for every team.
+    discount
+        Use this discount instead of the problem's own.
+    seed
+        Fixes every random choice.
+    time_limit, iterations
+        Limits; the best team so far is returned. A limit that the method does not count is refused.
+    threads
+        How many threads to use; all cores by default. The result does not depend on it.
+    begin
+        A team to begin with (`em`).
+    progress
+        Show the progress in a terminal or a notebook.
+    watch
+        Called with every new row of the trace; the run ends when it returns True.
+    checkpoint
+        A folder for checkpoints: the same call resumes from it after a kill.
+    fields
+        Settings of the method by name, in place of a settings object.
+
+    Returns
+    -------
+    Fit
+        The team, the trace with the bounds, and why it stopped.
+
+    Raises
+    ------
+    InputError
+        An argument is of the wrong kind or unknown, or the problem has no model.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> fit = dp.plan("dectiger", "pbvi")
+    >>> fit.stopped
+    'converged'
+    """
+    model = opened_model(problem, discount)
+    entry, settings = chosen(PLANNING, method, "fb-hsvi", fields)
+    inputs = Inputs(seed, threads, None, begin)
+    budget = Budget(seconds=time_limit, iterations=iterations)
+    return _shown(model, entry, settings, inputs, budget, progress, watch, checkpoint)
+
+
+def chosen(
+    known: dict[str, Entry], method: Settings | str | None, default: str, fields: dict[str, Any]
+) -> tuple[Entry, Settings]:
+    """The method that was asked for, with its settings."""
+    if isinstance(method, Settings):
+        entry = next((entry for entry in known.values() if isinstance(method, entry.settings)), None)
+        if entry is None:
+            kinds = ", ".join(entry.settings.__name__ for entry in known.values())
+            raise InputError(f"method: expected settings among {kinds}, got {type(method).__name__}")
+        if fields:
+            raise InputError(f"{next(iter(fields))}: set it in {type(method).__name__}(...)")
+        return entry, method
+    name = checks.one_of("method", default if method is None else method, tuple(known))
+    return known[name], settings_of(known[name].settings, fields)
+
+
+def source_of(
+    source: str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Episodes], discount: float | None
+) -> Source:
+    """What there is to learn from: a problem or episodes, loaded if it is a name or a path."""
+    if isinstance(source, str | os.PathLike) and str(source).endswith(".parquet"):
+        from decpomdp.io.episodes import read_episodes
+
+        source = read_episodes(source)
+    if isinstance(source, Episodes):
+        return source if discount is None else replace(source, discount=discount)
+    if isinstance(source, list | tuple):
+        if discount is not None:
+            raise InputError(f"discount: expected none with several batches, got {discount!r}")
+        return source
+    return opened(source, discount)  # type: ignore[arg-type]
+
+
+def default_method(source: Source) -> str:
+    """The method if none is named: a problem with many agents needs a critic per agent."""
+    if isinstance(source, DecPOMDP):
+        return "search"
+    if isinstance(source, Episodes | Sequence):
+        return "sbpr"
+    return "sbpr" if len(source.agents) > MANY_AGENTS else "search"
+
+
+def taught(fit: Fit) -> bool:
+    """Whether anything was learned before the limits were reached: whether any value was measured."""
+    values = (row.get("value") for row in fit.trace)
+    return any(isinstance(value, float | int) and math.isfinite(value) for value in values)
+
+
+def run_id(source: Source, settings: Settings, inputs: Inputs, budget: Budget) -> str:
+    """Identifies a run: what it learns from, and everything that its result depends on."""
+    from decpomdp.io.runs import source_digest, team_digest
+
+    sources = list(source) if isinstance(source, Sequence) else [source]
+    teams = [inputs.begin, *(inputs.behaviours or ())]
+    told = [
+        [source_digest(each) for each in sources],
+        [None if team is None else team_digest(team) for team in teams],
+        settings,
+        inputs.seed,
+        budget,
+    ]
+    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+
+
+def _shown(
+    source: Source,
+    entry: Entry,
+    settings: Settings,
+    inputs: Inputs,
+    budget: Budget,
+    progress: bool,
+    watch: Watch | None,
+    checkpoint: str | os.PathLike[str] | None,
+) -> Fit:
+    """`execute` for Python: with checked arguments, and a progress display if wanted."""
+    from decpomdp.core.progress import Progress
+    from decpomdp.io.checkpoint import CheckpointFolder
+
+    checks.whole("seed", inputs.seed, 0, 2**63 - 1)
+    checks.threads(inputs.threads)
+    if budget.seconds is not None:
+        checks.number("time_limit", budget.seconds, 0.0, 1e9)
+    for name in ("steps", "iterations"):
+        if getattr(budget, name) is not None:
+            checks.whole(name, getattr(budget, name), 1, 2**62)
+    if watch is not None:
+        checks.callback("watch", watch)
+    folder = None if checkpoint is None else CheckpointFolder(checkpoint, run_id(source, settings, inputs, budget))
+    with Progress() if checks.truth("progress", progress) else nullcontext() as display:
+        return execute(source, entry, settings, inputs, budget, checkpoint=folder, watch=watch, display=display)

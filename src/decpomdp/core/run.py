@@ -1,0 +1,314 @@
+"""A run is a state, a step and a budget.
+
+    method.init(now)         -> State              quick; its result is valid, however poor
+    method.step(state, now)  -> State, Row | None  10 ms to 1 s of work; a row if there is something to record
+    method.result(state)     -> Fit, Row | None    valid after every step; the row closes the trace
+
+A state is plain data (a NamedTuple of numbers, strings, arrays, teams), so it *is* the checkpoint. It has the fields
+`steps` (joint steps played), `iterations` and `stopped` (why the method ended; "" while it goes on). Models, threads,
+clusters, simulators and caches belong to the method object. A step depends on (state, now) alone and may reuse the
+memory of the state it was given. Methods never see a clock, a signal or a file: whatever ends a run early (time limit,
+Ctrl-C, SIGTERM, callback) sets one flag, `now.stop`. A long step calls `now.check()`, and may catch `Cut` to return
+what it has. Compiled loops poll the flag and release the GIL.
+
+The step runs on a thread of its own; the clock and the signals stay on the main thread.
+"""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core.controller import Team
+from decpomdp.core.fit import Fit, Row, Watch
+
+TIME_LIMIT, INTERRUPTED, CALLBACK, PROCESSOR_TIME = 1, 2, 3, 4  # values of the stop flag
+REASONS = ("", "time limit", "interrupted", "callback", "processor time")
+TICK = 0.05  # seconds between two looks at the clock
+CHECK_POINTS = ("time limit", "processor time", "steps", "iterations")
+
+Result = TypeVar("Result")
+
+
+class Cut(Exception):  # noqa: N818 - it is no error
+    """Raised by `now.check()`: the run is ending and this step is no longer needed."""
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """When to stop, whichever comes first. Limits of steps and iterations give the same result on every machine."""
+
+    seconds: float | None = None
+    cpu_seconds: float | None = None  # of this process, all threads
+    steps: int | None = None  # joint steps played
+    iterations: int | None = None
+
+    def used(self, spent: "Spent") -> tuple[float, str]:
+        """The largest share of a limit that is used up, and the name of that limit."""
+        limits = (self.seconds, self.cpu_seconds, self.steps, self.iterations)
+        shares = [
+            (used / limit if limit else 1.0, why)
+            for why, used, limit in zip(CHECK_POINTS, spent, limits, strict=True)
+            if limit is not None
+        ]
+        return max(shares, default=(0.0, ""))
+
+
+class Spent(NamedTuple):
+    """What a run has used up so far; the fields of `Budget`."""
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    steps: int = 0
+    iterations: int = 0
+
+
+class Now(NamedTuple):
+    """All that a step may know of the outside world, as it was when the step began."""
+
+    progress: float  # share of the budget used, 0 to 1: schedules anneal by this
+    seconds: float  # left; inf without a limit
+    steps: float  # left; inf without a limit
+    iterations: float  # left; inf without a limit
+    pace: float  # seconds that the last step took; 0 before the first one
+    stop: NDArray[np.int64]  # [1]; not 0: end early
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the run is ending."""
+        return bool(self.stop[0])
+
+    def check(self) -> None:
+        """Raise `Cut` if the run is ending."""
+        if self.stop[0]:
+            raise Cut
+
+
+def unlimited() -> Now:
+    """No limits, never stopped: for warm-up, tests and steps outside a run."""
+    return Now(0.0, math.inf, math.inf, math.inf, 0.0, np.zeros(1, np.int64))
+
+
+class Inputs(NamedTuple):
+    """What a method gets beside its problem (or episodes) and its settings."""
+
+    seed: int = 0
+    threads: int | None = None  # None: all cores; the result does not depend on it
+    engine: Any = None  # a Dask cluster instead of threads; the result is the same
+    begin: Team | None = None  # a team to begin with
+    behaviours: Sequence[Team] | None = None  # the teams that collected each batch of episodes
+
+
+class State(Protocol):
+    """What the driver reads of a state."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def stopped(self) -> str: ...
+
+
+class Method(Protocol):
+    """What the driver runs."""
+
+    state: type  # of its states: a checkpoint is decoded as this type
+
+    def toy(self) -> "Method":
+        """The same method on a toy problem: two steps of it compile everything."""
+        ...
+
+    def init(self, now: Now) -> Any: ...
+    def step(self, state: Any, now: Now) -> tuple[Any, Row | None]: ...
+    def result(self, state: Any) -> tuple[Fit, Row | None]: ...
+
+
+class Checkpoint(Protocol):
+    """Where a run is saved (`io/checkpoints.py`)."""
+
+    def load(self, kind: type) -> tuple[Any, Spent, list[Row]] | None:
+        """The saved state, what was spent and the trace up to it; None if nothing was saved."""
+        ...
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for the next one."""
+        ...
+
+    def save(self, state: Any, spent: Spent, trace: list[Row]) -> None:
+        """Replace the saved state; rows are appended to the saved trace."""
+        ...
+
+
+class Display(Protocol):
+    """Shows a run to people."""
+
+    def __call__(self, row: Row) -> object:
+        """A new row of the trace."""
+        ...
+
+    def tick(self, seconds: float, phase: str) -> None:
+        """Called about twenty times a second, with the elapsed time and "compiling" or "" as the phase."""
+        ...
+
+
+class Outcome(NamedTuple):
+    """What a run leaves."""
+
+    fit: Fit  # as the method made it, with trace, stopped and seconds
+    spent: Spent
+
+
+def run(
+    method: Method,
+    budget: Budget,
+    *,
+    checkpoint: Checkpoint | None = None,
+    watch: Watch | None = None,
+    display: Display | None = None,
+) -> Outcome:
+    """Run until the method ends, the budget is used up or the user asks to stop; resume from `checkpoint`.
+
+    `watch` is called with every row of the trace; the run ends when it returns True.
+    """
+    saved = checkpoint.load(method.state) if checkpoint else None
+    driver = _Driver(budget, display, saved[1] if saved else Spent())
+    trace: list[Row] = list(saved[2]) if saved else []
+    with _signals(driver.stop):
+        if budget.seconds:
+            driver.phase = "compiling"
+            driver.work(lambda: warm_up(method.toy()))
+        driver.start()
+        state = saved[0] if saved else driver.work(lambda: method.init(driver.now()))
+        while not (state.stopped or driver.over()):
+            if checkpoint and checkpoint.due:  # before a step: a step that is cut leaves nothing in a checkpoint
+                checkpoint.save(state, driver.spent, trace)
+            try:
+                state, row = driver.timed(method, state)
+            except Cut:
+                break
+            driver.count(state)
+            if row is not None:
+                driver.record(row, trace, watch)
+        fit, last = driver.work(lambda: method.result(state))
+    driver.count(state)
+    if last is not None:
+        driver.record(last, trace, watch)
+    stopped = REASONS[int(driver.stop[0])] or state.stopped or budget.used(driver.spent)[1]
+    return Outcome(fit.finished(tuple(trace), stopped, driver.spent.seconds), driver.spent)
+
+
+def warm_up(method: Method) -> None:
+    """Compile what a method needs: two steps on its toy problem."""
+    now = unlimited()
+    state = method.init(now)
+    for _ in range(2):
+        if not state.stopped:
+            state, _ = method.step(state, now)
+    method.result(state)
+
+
+class _Driver:
+    """The clock, the stop flag and the worker thread of one run."""
+
+    def __init__(self, budget: Budget, display: Display | None, spent: Spent) -> None:
+        self.budget, self.display, self.spent = budget, display, spent
+        self.stop = np.zeros(1, np.int64)
+        self.phase, self.pace = "", 0.0
+        self.began: float | None = None  # the clock stands still before `start`
+
+    def start(self) -> None:
+        """Start the clock, at the time that was spent before a resume."""
+        self.phase = ""
+        self.began = time.monotonic() - self.spent.seconds
+        self.began_cpu = time.process_time() - self.spent.cpu_seconds
+
+    def seconds(self) -> float:
+        return 0.0 if self.began is None else time.monotonic() - self.began
+
+    def over(self) -> bool:
+        return bool(self.stop[0]) or self.budget.used(self.spent)[0] >= 1
+
+    def now(self) -> Now:
+        def left(limit: float | None, used: float) -> float:
+            return math.inf if limit is None else max(0.0, limit - used)
+
+        used, budget = self.spent, self.budget
+        return Now(
+            progress=min(1.0, budget.used(used)[0]),
+            seconds=left(budget.seconds, used.seconds),
+            steps=left(budget.steps, used.steps),
+            iterations=left(budget.iterations, used.iterations),
+            pace=self.pace,
+            stop=self.stop,
+        )
+
+    def count(self, state: State) -> None:
+        """Take stock after a step."""
+        used = time.process_time() - self.began_cpu
+        self.spent = Spent(self.seconds(), used, state.steps, state.iterations)
+
+    def timed(self, method: Method, state: Any) -> tuple[Any, Row | None]:
+        now, began = self.now(), time.monotonic()
+        result = self.work(lambda: method.step(state, now))
+        self.pace = time.monotonic() - began
+        return result
+
+    def record(self, row: Row, trace: list[Row], watch: Watch | None) -> None:
+        trace.append({"seconds": round(self.spent.seconds, 3), **row})
+        if self.display:
+            self.display(trace[-1])
+        if watch and watch(trace[-1]) is True:
+            self.stop[0] = self.stop[0] or CALLBACK
+
+    def work(self, task: Callable[[], Result]) -> Result:
+        """Do `task` on a thread of its own, while this one watches the clock and receives signals."""
+        future: Future[Result] = Future()
+        threading.Thread(target=_fulfil, args=(future, task), name="decpomdp-step", daemon=True).start()
+        while wait([future], timeout=TICK).not_done:
+            self._look()
+        return future.result()
+
+    def _look(self) -> None:
+        seconds, budget = self.seconds(), self.budget
+        if self.display:
+            self.display.tick(seconds, self.phase)
+        if self.began is None:
+            return
+        if budget.seconds is not None and seconds > budget.seconds:
+            self.stop[0] = self.stop[0] or TIME_LIMIT
+        if budget.cpu_seconds is not None and time.process_time() - self.began_cpu > budget.cpu_seconds:
+            self.stop[0] = self.stop[0] or PROCESSOR_TIME
+
+
+def _fulfil(future: "Future[Result]", task: Callable[[], Result]) -> None:
+    try:
+        future.set_result(task())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+@contextmanager
+def _signals(stop: NDArray[np.int64]) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM sets the flag, the second has its usual effect. Nothing is raised inside a step."""
+
+    def ask(number: int, _: Any) -> None:
+        stop[0] = INTERRUPTED
+        signal.signal(number, usual[number])
+
+    main = threading.current_thread() is threading.main_thread()
+    heard = [n for n in (signal.SIGINT, signal.SIGTERM) if main and signal.getsignal(n) is not signal.SIG_IGN]
+    usual: dict[int, Any] = {number: signal.signal(number, ask) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
