@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from decpomdp.core.controller import Team
 from decpomdp.core.fit import Fit, Row, Watch
 
-TIME_LIMIT, INTERRUPTED, CALLBACK, PROCESSOR_TIME = 1, 2, 3, 4  # values of the stop flag
-REASONS = ("", "time limit", "interrupted", "callback", "processor time")
+TIME_LIMIT, INTERRUPTED, TERMINATED, CALLBACK, PROCESSOR_TIME = 1, 2, 3, 4, 5  # values of the stop flag
+REASONS = ("", "time limit", "interrupted", "terminated", "callback", "processor time")
 TICK = 0.05  # seconds between two looks at the clock
 CHECK_POINTS = ("time limit", "processor time", "steps", "iterations")
 
@@ -301,7 +301,7 @@ def _signals(stop: NDArray[np.int64]) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM sets the flag, the second has its usual effect. Nothing is raised inside a step."""
 
     def ask(number: int, _: Any) -> None:
-        stop[0] = INTERRUPTED
+        stop[0] = TERMINATED if number == signal.SIGTERM else INTERRUPTED
         signal.signal(number, usual[number])
 
     main = threading.current_thread() is threading.main_thread()

@@ -52,7 +52,7 @@ class CheckpointFolder:
 
     def __init__(self, folder: FilePath, run_id: str, every: float = EVERY) -> None:
         self.folder, self.run_id, self.every = Path(path_of(folder)), run_id, every
-        self._written, self._pause = 0, 0.0 if every == 0 else every  # rows in the file
+        self._written, self._pause = 0, every  # rows in the trace file, seconds
         self._last = time.monotonic()
 
     @property
@@ -89,7 +89,7 @@ class CheckpointFolder:
         digest = hashlib.sha256(body).hexdigest().encode()
         write_bytes(self.folder / STATE, FORMAT + digest + b"\n" + body)
         self._last = time.monotonic()
-        self._pause = max(self.every, COST * (self._last - began))
+        self._pause = max(self.every, COST * (self._last - began)) if self.every else 0.0
 
     def clear(self) -> None:
         """Remove the files: the run is finished."""
