@@ -1,5 +1,5 @@
 """`python -m decpomdp`: the command."""
 
-from decpomdp.cli.start import run
+from decpomdp.cli.main import run
 
 run()

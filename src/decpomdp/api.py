@@ -46,6 +46,12 @@ class Entry(NamedTuple):
 PLAYING: dict[str, Entry] = {}  # learn by playing a problem
 LOGGED: dict[str, Entry] = {}  # learn from recorded episodes
 PLANNING: dict[str, Entry] = {}  # plan with a model
+ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())
+
+
+def entry_of(settings: Settings) -> Entry:
+    """The method that these settings belong to."""
+    return next(entry for entry in ENTRIES if isinstance(settings, entry.settings))
 
 
 def execute(

@@ -1,4 +1,4 @@
-"""`--engine` and `--scheduler`: where the work is done. The result does not depend on it."""
+"""`--engine` and `--scheduler`: threads or a Dask cluster. The result does not depend on it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 THREADS, DASK = "threads", "dask"
 NAMES = ("--engine", "--scheduler")
-PANEL = "Where it is done"
+PANEL = "Execution"
 
 Engine = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--engine",
         help="threads: this machine's (default); dask: a Dask cluster. The result is the same.",
@@ -34,11 +34,11 @@ Scheduler = Annotated[
 
 
 @contextmanager
-def opened(engine: str, scheduler: str | None, workers: int | None = None) -> "Iterator[Cluster | None]":
+def opened(engine: str | None, scheduler: str | None, workers: int | None = None) -> "Iterator[Cluster | None]":
     """The cluster that the options ask for, for as long as the work takes; None: this machine's threads do it."""
     from decpomdp.core import InputError, checks
 
-    if checks.one_of("--engine", engine, (THREADS, DASK)) == THREADS:
+    if engine is None or checks.one_of("--engine", engine, (THREADS, DASK)) == THREADS:
         if scheduler is not None:
             raise InputError(f"--scheduler belongs to --engine {DASK}")
         yield None

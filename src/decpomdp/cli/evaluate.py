@@ -50,13 +50,11 @@ def evaluate(
     as_json: words.Json = False,
 ) -> None:
     """Compute the exact expected discounted reward of a team, or estimate it from test or logged episodes."""
-    from decpomdp.cli.progress import counting
     from decpomdp.core import DecPOMDP, InputError
     from decpomdp.domains.load import load
     from decpomdp.evaluation import exact_value, sampled_value
     from decpomdp.io.team import read_team
-    from decpomdp.planners.centralised import PREFIX
-    from decpomdp.planners.front import played_by
+    from decpomdp.planners.centralised import PREFIX, played_by
 
     team = read_team(team_file)
     if logged is not None:
@@ -79,7 +77,7 @@ def evaluate(
         line = f"value {decimal(exact.value, 6)} ({exact.precision}, {span}, discount {model.discount:g})"
     else:
         test_episodes = test_episodes or runs.test_episodes(model)  # what can only be played has no exact value
-        with counting(test_episodes, "test episodes", model) as progress:
+        with words.counting(test_episodes, "test episodes") as progress:
             sampled = sampled_value(model, team, test_episodes, horizon, seed, watch=progress)
         result = {
             "value": sampled.value,

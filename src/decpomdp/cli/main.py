@@ -2,8 +2,10 @@
 
 import io
 import os
+import signal
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -15,45 +17,67 @@ from decpomdp.cli import (
     export,
     learn,
     list_runs,
-    plan,
     problems,
     report,
     reproduce,
-    resume,
     show,
     simulate,
     words,
 )
-from decpomdp.cli.interrupts import interrupts
 
-app = typer.Typer(
-    name="decpomdp",
-    help="Learn small finite-state controllers for teams that must act without talking.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("list")(problems.list_problems)
-app.command("info")(problems.info)
-app.command("learn")(learn.learn)
-app.command("plan")(plan.plan)
-app.command("simulate")(simulate.simulate)
-app.command("evaluate")(evaluate.evaluate)
-app.command("show")(show.show)
-app.command("export")(export.export)
-app.command("report")(report.report)
-app.command("runs")(list_runs.list_runs)
-app.command("benchmark")(benchmark.benchmark)
-app.command("reproduce")(reproduce.reproduce)
-app.add_typer(data.app, name="data")
-
-
-# what the command-line library raises for a mistake in the arguments; it ships its own copy of click, or uses click's
+# raised by the command-line library for a mistake in the arguments; it ships its own copy of click, or uses click's
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+INTERRUPTED, TERMINATED = 130, 143  # exit codes
+NO_FOLDER = "the working folder no longer exists; run the command in another one"
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": problems.list_problems,
+    "info": problems.info,
+    "learn": learn.learn,
+    "plan": learn.plan,
+    "simulate": simulate.simulate,
+    "evaluate": evaluate.evaluate,
+    "show": show.show,
+    "export": export.export,
+    "report": report.report,
+    "runs": list_runs.list_runs,
+    "benchmark": benchmark.benchmark,
+    "reproduce": reproduce.reproduce,
+}
 
 
-STOPPED = 130  # the exit code of an interrupt
-GONE = "the working folder is gone; call the command in one that is there"
+def app_for(arguments: list[str]) -> typer.Typer:
+    """The command; `learn` and `plan` get the settings of their methods as options only if they are called.
+
+    Their settings import numpy, which `--help` need not wait for.
+    """
+    app = typer.Typer(
+        name="decpomdp",
+        help="Learn small finite-state controllers for teams that must act without talking.",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_main)
+    for name, command in COMMANDS.items():
+        app.command(name)(_with_settings(name, command) if name in arguments[:1] else _without_settings(command))
+    app.add_typer(data.app, name="data")
+    return app
+
+
+def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., None]:
+    if name not in ("learn", "plan"):
+        return command
+    from decpomdp.api import LOGGED, PLANNING, PLAYING
+    from decpomdp.cli.options import with_fields
+
+    entries = [*PLAYING.values(), *LOGGED.values()] if name == "learn" else PLANNING.values()
+    return with_fields({str(e.settings.__struct_config__.tag): e.settings for e in entries})(command)
+
+
+def _without_settings(command: Callable[..., None]) -> Callable[..., None]:
+    from decpomdp.cli.options import without_fields
+
+    return without_fields(command)
 
 
 def _version(wanted: bool) -> None:
@@ -68,7 +92,6 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     words.note(f"warning: {message}")
 
 
-@app.callback()
 def _main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
@@ -77,91 +100,99 @@ def _main(
     pass
 
 
-def _output_lost(error: OSError) -> int:
-    """Standard output cannot be written to. Nobody may be left to be told, and Python must not try again at exit."""
-    if not isinstance(error, BrokenPipeError):
-        words.fail(f"standard output: {error.strerror or error}")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 1
-
-
-def _is_somewhere() -> bool:
-    """Whether the working folder is there."""
-    try:
-        os.getcwd()
-    except OSError:
-        return False
-    return True
-
-
 def run(arguments: list[str] | None = None) -> None:
-    """Run the command; a user's mistake is one line on standard error and exit code 2."""
+    """Run the command and exit; a user's mistake is one line on standard error and exit code 2."""
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
-        interrupts.listen()
         code = _prepared(arguments)
-    except KeyboardInterrupt:  # between two lines of ours
-        code = interrupts.code
-    interrupts.leave(interrupts.code if interrupts.killed else code)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    _exit(code)
+
+
+def _exit(code: int) -> None:
+    """Exit without waiting for a step that is still running on its thread."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            try:
+                stream.flush()
+            except (OSError, ValueError):  # the reader is gone
+                code = code or 1
+    if code in (INTERRUPTED, TERMINATED):
+        os._exit(code)
+    sys.exit(code)
 
 
 def _prepared(arguments: list[str] | None) -> int:
-    if sys.stderr is None:  # as daemons have it; libraries want one, and a file that is opened later must not be it
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 for as long as we live
+    if sys.stderr is None:  # as for a daemon; libraries want one, and a file that is opened later must not be it
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     if sys.stdout is None:
         words.fail("standard output is closed")
         return 1
-    return code_of(arguments)
+    return code_of(sys.argv[1:] if arguments is None else arguments)
 
 
-def _mistake() -> type[ValueError]:
-    """Looked up when something was raised, and not before: its room loads numpy, for which `--help` need not wait."""
-    from decpomdp.core.errors import InputError
-
-    return InputError
-
-
-def code_of(arguments: list[str] | None = None) -> int:
-    """Run the command and say how it went: 0 well, 2 a user's mistake, 130 interrupted, 143 killed politely."""
-    given = sys.argv[1:] if arguments is None else arguments
+def code_of(arguments: list[str]) -> int:
+    """Run the command; its exit code: 0 success, 2 a user's mistake, 130 interrupted, 143 terminated."""
     warnings.showwarning = _warn
     try:
-        again = resume.recorded(given)
-        resume.given.set(tuple(again))
-        result = app(args=again or ["--help"], standalone_mode=False)
+        result = app_for(arguments)(args=arguments or ["--help"], standalone_mode=False)
         sys.stdout.flush()
-    except resume.OverAlready as over:
-        words.note(str(over))
-        return 0
     except USAGE as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "decpomdp"
         words.fail(f"{error.format_message()} (see `{command} --help`)")
         return 2
-    except (typer.Abort, KeyboardInterrupt):  # before anything is imported: it may have come within an import
-        result = STOPPED
+    except (typer.Abort, KeyboardInterrupt):
+        result = INTERRUPTED
     except typer.Exit as error:
         result = error.exit_code
-    except _mistake() as error:
+    except SystemExit as error:
+        return int(error.code or 0)
+    except Exception as error:
+        code = _handled(error)
+        if code is None:
+            raise
+        return code
+    if result == INTERRUPTED:  # the command-line library may have turned the interrupt into this number
+        words.aside("error: interrupted\n")
+    return result if isinstance(result, int) else 0
+
+
+def _handled(error: Exception) -> int | None:
+    """The exit code for an error that a user can understand, after one line about it; None for any other error."""
+    from decpomdp.cli.runs import AlreadyFinished
+    from decpomdp.core.errors import InputError  # imported late: its room loads numpy
+
+    if isinstance(error, AlreadyFinished):
+        words.note(str(error))
+        return 0
+    if isinstance(error, InputError):
         words.fail(str(error))
         return 2
-    except OSError as error:  # files of ours are spoken of as InputError: this is the output itself, or no path at all
-        if error.filename is None:
-            if isinstance(error, FileNotFoundError) and not _is_somewhere():
-                words.fail(GONE)
-                return 2
-            return _output_lost(error)
-        words.fail(f"{error.filename}: {error.strerror or error}")
-        return 2
-    except MemoryError:
+    if isinstance(error, MemoryError):
         words.fail("not enough memory for this problem")
         return 1
-    if result == STOPPED:  # the command-line library may have turned the interrupt into this number
-        words.aside("error: interrupted\n")  # with nothing imported: an import may be what was interrupted
-        return interrupts.code
-    return result if isinstance(result, int) else 0
+    if isinstance(error, OSError):  # errors of our own files are InputErrors: this is standard output, or the folder
+        return _lost(error)
+    return None
+
+
+def _lost(error: OSError) -> int:
+    if error.filename is not None:
+        words.fail(f"{error.filename}: {error.strerror or error}")
+        return 2
+    if isinstance(error, FileNotFoundError):
+        words.fail(NO_FOLDER)
+        return 2
+    if not isinstance(error, BrokenPipeError):
+        words.fail(f"standard output: {error.strerror or error}")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # prevents a second error at exit
+    return 1
 
 
 if __name__ == "__main__":

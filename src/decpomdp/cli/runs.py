@@ -1,199 +1,417 @@
-"""What the commands that fill a run folder share."""
+"""A run in a folder: `learn` and `plan` start one or resume one, save its result, then add its value and its page.
+
+`run.json` holds source, settings, seed and budget from the start, so `--resume` needs nothing else. The result is saved
+as soon as the run ends. What follows (value, posterior of the found team, page) is bounded, shown as it happens, and
+can be switched off; an interrupt there loses nothing.
+"""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from decpomdp.cli import resume, words
-from decpomdp.cli.interrupts import interrupts
+from decpomdp.cli import words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Watch
-    from decpomdp.core.keeping import Keeper
-    from decpomdp.io.checkpoints import Checkpoints
+    from decpomdp.api import Entry, Source
+    from decpomdp.core import DecPOMDP, Fit, Row, Simulator, Team
+    from decpomdp.core.run import Budget, Inputs
+    from decpomdp.core.settings import Settings
+    from decpomdp.io.checkpoint import CheckpointFolder
+    from decpomdp.io.runs import RunRecord
 
-MANY = 8  # agents, whose nodes are no longer told one by one
-TESTS = {True: 1000, False: 20}  # episodes that say what a team is worth, on a simulator that is quick or not
+MANY = 8  # agents, whose nodes are no longer listed one by one
+TESTS = {True: 1000, False: 20}  # test episodes on a fast and on a slow simulator
+VALUE_SECONDS, POSTERIOR_SECONDS = 60.0, 20.0  # for the steps after the run, at most
+TERMINATED = 143  # exit code after SIGTERM
+
+Result = TypeVar("Result")
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were used."""
-    return {name: value for name, value in options.items() if value is not None}
+class Options(NamedTuple):
+    """How to run, beside what is learned or planned."""
+
+    threads: int | None
+    every: float | None  # seconds between checkpoints
+    quiet: bool
+    value: bool  # compute the value of the team
+    posterior: bool  # compute the posterior of the team that was found
+    report: bool  # make the page
 
 
-def refuse(options: dict[str, Any], what: str) -> None:
-    """An option that would do nothing is a mistake."""
+class Work(NamedTuple):
+    """What to run."""
+
+    record: "RunRecord"
+    source: "Source"
+    entry: "Entry"
+    settings: "Settings"
+    inputs: "Inputs"
+    budget: "Budget"
+
+
+def started(
+    command: str,
+    source: str,
+    discount: float | None,
+    seed: int,
+    budget: "Budget",
+    begin: str | None,
+    choose: "Callable[[Source], tuple[Entry, Settings]]",
+    inputs: "Inputs",
+) -> Work:
+    """A new run from the options of a command."""
+    import msgspec
+
+    from decpomdp.io.runs import RunRecord, versions
+
+    opened = _opened(command, source, discount)
+    entry, settings = choose(opened)
+    team = None if begin is None else _team(begin, opened)
+    record = RunRecord(
+        command=command,
+        source=_absolute(source),
+        problem=opened.name,
+        digest=_digest(opened),
+        discount=opened.discount,
+        method=settings.method,
+        seed=seed,
+        settings=msgspec.to_builtins(settings),
+        budget={name: limit for name, limit in msgspec.to_builtins(budget).items() if limit is not None},
+        begin="" if begin is None else _absolute(begin),
+        begin_digest="" if team is None else _team_digest(team),
+        versions=versions(),
+        finished=False,
+    )
+    return Work(record, opened, entry, settings, inputs._replace(seed=seed, begin=team), budget)
+
+
+def resumed(command: str, folder: Path, inputs: "Inputs") -> Work | None:
+    """The unfinished run in a folder; None if it is finished."""
+    import msgspec
+
+    from decpomdp.api import ENTRIES, entry_of
     from decpomdp.core import InputError
+    from decpomdp.core.run import Budget
+    from decpomdp.io.run_folder import check_same, unfinished
 
-    for name in given(options):
-        raise InputError(f"--{name.replace('_', '-')} does not belong to {what}")
+    record = unfinished(folder)
+    if record is None:
+        return None
+    if record.command != command:
+        raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got one of `decpomdp {record.command}`")
+    opened = _opened(command, record.source, record.discount)
+    check_same(record, _digest(opened))
+    team = _team(record.begin, opened) if record.begin else None
+    if team is not None and _team_digest(team) != record.begin_digest:
+        raise InputError(f"{record.begin}: changed since the run started; cannot resume")
+    try:
+        settings: Settings = msgspec.convert(record.settings, _union(ENTRIES))
+        budget = msgspec.convert(record.budget, Budget)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{folder / 'run.json'}: {error}") from None
+    seed = record.seed or 0
+    return Work(record, opened, entry_of(settings), settings, inputs._replace(seed=seed, begin=team), budget)
 
 
-class Place(NamedTuple):
-    """Where a run is kept."""
+def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
+    """Run, save the result at once, then add value, posterior and page. Returns the result for people and programs."""
+    from decpomdp.io.run_folder import locked, new_run, unfinished
+    from decpomdp.io.runs import write_record
 
-    out: Path
-    resume: Path | None  # the unfinished run to go on with, which is the same place
-    every: float | None  # seconds from one checkpoint to the next
+    if resuming:
+        with locked(folder), _resume_hint(work, folder):
+            if unfinished(folder) is None:  # another process finished it before the lock was ours
+                raise AlreadyFinished(folder)
+            return _in_folder(work, folder, resuming, options)
+    with new_run(folder), _resume_hint(work, folder):
+        write_record(folder, work.record)
+        return _in_folder(work, folder, resuming, options)
 
 
-def kept(
-    place: Place,
-    shown: tuple[dict[str, str], bool],
-    known: Mapping[str, Any],
-    work: "Callable[[Watch, Keeper], Fit]",
-    judge: "Callable[[Fit], tuple[Fit, dict[str, Any], DecPOMDP | Episodes | Simulator]]",
-) -> dict[str, Any]:
-    """Do the work, save its result at once, then judge it and write the whole run with its page.
+class AlreadyFinished(Exception):  # noqa: N818 - it is no error
+    """The run to resume is finished."""
 
-    `shown`: the columns to show, and whether to be quiet; `known`: facts that are clear from the beginning; `judge`
-    adds what is known afterwards and says what the page is to play the team on.
-    """
-    from decpomdp.cli.progress import Progress
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder}: the run is finished; nothing to do")
+
+
+def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
+    from decpomdp.api import execute as run_method
+    from decpomdp.api import run_id, taught
+    from decpomdp.io.checkpoint import EVERY, CheckpointFolder
     from decpomdp.io.logs import RunLog
-    from decpomdp.io.run_folder import finish
-    from decpomdp.io.runs import LOG
-    from decpomdp.report.keep import keep_fit, keep_run, prepare
+    from decpomdp.io.runs import LOG, write_fit, write_record
 
-    columns, quiet = shown
-    prepare()
-    with _opened(place) as (folder, keeper), RunLog(resume.given.get(), folder / LOG) as log:
-        fit, better = None, False
-        with _saying_what_is_missing(folder), interrupts.until_saved():
-            try:
-                with Progress(columns, quiet) as progress:
-                    fit = work(log.watching(progress, columns), keeper)
-            finally:
-                better = fit is not None and not _got_as_far_before(place, fit)
-                if fit is not None and better:
-                    with interrupts.save():
-                        keep_fit(folder, fit, known)
-                        log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
-        if not better:
-            words.note(f"{folder} keeps the team that it had: this time the run did not come further")
-            raise KeyboardInterrupt
-        if fit.stopped == "interrupted" and not quiet:
-            words.note(f"the team is in {folder}; its value and its page follow (Ctrl-C once more: without them)")
-        with _saying_what_is_missing(folder):
-            judged, more, source = judge(fit)
-            facts = {**known, **more}
-            keep_run(folder, judged, facts, source)
-        if fit.stopped != "interrupted":
-            finish(folder)
-    return told(facts, judged, folder)
+    every = EVERY if options.every is None else options.every
+    identity = run_id(work.source, work.settings, work.inputs, work.budget)
+    checkpoint = CheckpointFolder(folder, identity, every)
+    if resuming and not checkpoint.exists:
+        words.note(f"{folder}: there is no checkpoint, so the run starts again")
+    with RunLog(sys.argv[1:], folder / LOG) as log, words.display(options.quiet) as display:
+        fit = run_method(
+            work.source,
+            work.entry,
+            work.settings,
+            work.inputs,
+            work.budget,
+            checkpoint=checkpoint,
+            watch=log.watch,
+            display=display,
+        )
+        log.close(f"stopped: {fit.stopped}, after {fit.seconds:.1f} s")
+    if resuming and fit.stopped in ("interrupted", "terminated") and len(fit.trace) < _rows_before(folder):
+        words.note(f"no improvement over the saved result; {folder} is unchanged")
+        raise KeyboardInterrupt
+    record = work.record
+    record.learned = taught(fit)
+    record.steps = _last(fit, "steps")
+    record = write_fit(folder, fit, record)
+    if fit.stopped == "terminated":
+        words.note(f"the team is in {folder / 'team.json'}")
+        raise SystemExit(TERMINATED)
+    fit = _after(work, folder, fit, record, options)
+    if fit.stopped != "interrupted":
+        record.finished = True
+        write_record(folder, record)
+        checkpoint.clear()
+    return _result(record, fit, folder)
 
 
-def _got_as_far_before(place: Place, fit: "Fit") -> bool:
-    """Whether a run that went on, and was interrupted again, had come as far before: what it had is as good then."""
-    from decpomdp.core import InputError
-    from decpomdp.io.runs import RUN, TEAM, TRACE, read_trace
-    from decpomdp.io.team import read_team
+def _after(work: Work, folder: Path, fit: "Fit", record: "RunRecord", options: Options) -> "Fit":
+    """What is added to a saved result: its value, the posterior of the found team, the page."""
+    from decpomdp.io.runs import write_record
 
-    if place.resume is None or fit.stopped != "interrupted":
-        return False
+    if fit.stopped == "interrupted":
+        words.note(f"the team is in {folder}; its value and its page follow (Ctrl-C again: skip them)")
     try:
-        read_team(place.resume / TEAM)
-        before = max(map(len, read_trace(place.resume / TRACE).values()), default=0)
-    except (InputError, OSError):
-        return False  # nothing that could be kept
-    whole = (place.resume / RUN).exists()  # else it was killed while it wrote them: what is as good completes it
-    return before >= len(fit.trace) if whole else before > len(fit.trace)
+        if options.posterior:
+            fit = _with_posterior(work, fit, options)
+        if options.value:
+            _add_value(work, fit, record, options.quiet)
+            write_record(folder, record)
+        if options.report:
+            from decpomdp.report.keep import write_report
 
-
-@contextmanager
-def _opened(place: Place) -> "Iterator[tuple[Path, Checkpoints]]":
-    """The run's folder, which is ours alone, and who keeps the state of its work."""
-    from decpomdp.core import checks
-    from decpomdp.io import run_folder
-    from decpomdp.io.checkpoints import EVERY, NAMES, Checkpoints
-
-    every = EVERY if place.every is None else checks.number("--checkpoint-every", place.every, 0.0, 1e9)
-    if place.resume is None:
-        with run_folder.new_run(place.out) as folder:
-            run_folder.begin(folder, resume.given.get())
-            with _saying_how_to_go_on(folder):
-                yield folder, Checkpoints(folder, run_folder.work_of(folder), every)
-    else:
-        with run_folder.locked(place.resume), _saying_how_to_go_on(place.resume):
-            if run_folder.read_begun(place.resume) is None:  # another process finished it before the lock was ours
-                raise resume.OverAlready(place.resume)
-            if not any((place.resume / name).exists() for name in NAMES):
-                words.note(f"{place.resume}: there is no checkpoint, so the run begins again")
-            yield place.resume, Checkpoints(place.resume, run_folder.work_of(place.resume), every)
-
-
-@contextmanager
-def _saying_how_to_go_on(folder: Path) -> Iterator[None]:
-    """What is left of a run that was cut off is not lost."""
-    from decpomdp.core import FormatError
-    from decpomdp.io.checkpoints import NAMES
-    from decpomdp.io.run_folder import BEGUN
-
-    command = shlex.join(["decpomdp", *resume.given.get()[:1], "--resume", str(folder)])
-
-    def again() -> str:
-        kept = any((folder / name).exists() for name in NAMES)
-        return f"to {'go on' if kept else 'begin again'}: {command}"
-
-    def left() -> list[str]:
-        """Of a run that is stopped wherever it is."""
-        team = [f"the team is in {folder / 'team.json'}"] if (folder / "team.json").exists() else []
-        return [*team, again()] if (folder / BEGUN).exists() else []
-
-    useless = False
-    try:
-        with interrupts.leaving(left):
-            yield
-    except FormatError:  # a file that cannot be used: the same would be said once more
-        useless = True
+            with words.phase("making the page", options.quiet):
+                write_report(folder, fit, record, work.source)
+    except KeyboardInterrupt:
+        command = shlex.join(["decpomdp", "report", str(folder)])
+        words.note(f"the team is in {folder}, without its value or page; for the page: {command}")
         raise
-    finally:
-        if (
-            not useless
-            and (folder / BEGUN).exists()
-            and any((folder / name).exists() for name in (*NAMES, "team.json"))
-        ):
-            words.note(again())
+    return fit
+
+
+def _with_posterior(work: Work, fit: "Fit", options: Options) -> "Fit":
+    """With the posterior that fresh episodes of the found team support, where that says something."""
+    from contextlib import suppress
+    from dataclasses import replace
+
+    from decpomdp.core import Episodes, InputError
+
+    simulator = work.source
+    if work.record.command == "plan" or isinstance(simulator, Episodes | list | tuple):
+        return fit
+    if len(simulator.agents) > MANY:  # the joint ratios of more agents leave nothing to read
+        return replace(fit, posterior=None) if hasattr(fit, "posterior") else fit  # type: ignore[call-arg]
+    if not work.record.learned:
+        return fit
+    from decpomdp.interaction.posterior_of_team import posterior_of_team
+
+    with words.phase("posterior of the team", options.quiet), suppress(InputError):  # rewards that never vary
+        return posterior_of_team(
+            simulator, fit, seed=work.inputs.seed, threads=options.threads, seconds=POSTERIOR_SECONDS
+        )
+    return fit
+
+
+def _add_value(work: Work, fit: "Fit", record: "RunRecord", quiet: bool) -> None:
+    """What can be said about the team: its value is computed again, whatever the method thought of it."""
+    from decpomdp.core import DecPOMDP, Episodes
+    from decpomdp.io.runs import ValueRecord
+    from decpomdp.planners.centralised import played_by
+
+    if isinstance(work.source, Episodes | list | tuple):
+        best = max(fit.trace, key=lambda row: _number(row["bound"]))  # the row of the returned team
+        record.bound, record.sample_size = _number(best["bound"]), _number(best["sample_size"])
+        record.sweeps = int(_number(best["sweep"]))
+        method = "importance-weighted mean return of the data"
+        record.value = ValueRecord(value=_number(best["value"]), method=method)
+        return
+    posterior = getattr(fit, "posterior", None)
+    record.posterior_nodes = None if posterior is None else list(posterior.sizes)
+    if fit.trace and fit.trace[-1].get("upper") is not None:
+        record.upper_bound, record.gap = _last(fit, "upper"), _last(fit, "gap")
+    horizon = getattr(work.settings, "horizon", None) if record.command == "plan" else None
+    if isinstance(work.source, DecPOMDP):
+        played = played_by(work.source, fit.team)
+        record.problem, record.horizon = played.name, horizon
+        record.value = exact_record(played, fit.team, horizon, quiet)
+    else:
+        record.value = sampled_record(work.source, fit.team, work.inputs.seed, quiet)
+
+
+def exact_record(model: "DecPOMDP", team: "Team", horizon: int | None, quiet: bool) -> Any:
+    """The exact value, unless it takes too long."""
+    from decpomdp.evaluation import exact_value
+    from decpomdp.io.runs import ValueRecord
+
+    with words.phase("exact value", quiet):
+        exact = bounded(lambda: exact_value(model, team, horizon), VALUE_SECONDS)
+    if exact is None:
+        words.note(f"the exact value takes more than {VALUE_SECONDS:.0f} s; `decpomdp evaluate` computes it")
+        return None
+    span = "" if horizon is None else f", over {horizon} steps"
+    return ValueRecord(value=exact.value, error=exact.error, method=f"{exact.precision}, from the model{span}")
+
+
+def sampled_record(simulator: "Simulator", team: "Team", seed: int, quiet: bool) -> Any:
+    """The mean return of fresh test episodes."""
+    from decpomdp.evaluation import sampled_value
+    from decpomdp.io.runs import ValueRecord
+
+    tests = test_episodes(simulator)
+    with words.counting(tests, "test episodes", quiet) as progress:
+        sampled = sampled_value(simulator, team, tests, seed=seed ^ 1, watch=progress)
+    method = f"mean of {tests} fresh episodes of {sampled.horizon} steps"
+    return ValueRecord(value=sampled.value, standard_error=sampled.standard_error, method=method)
+
+
+def bounded(task: "Callable[[], Result]", seconds: float) -> "Result | None":
+    """The result of a task, or None if it takes longer than `seconds`."""
+    from concurrent.futures import Future, wait
+    from threading import Thread
+
+    future: Future[Result] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(task())
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=work, name="decpomdp-bounded", daemon=True).start()
+    return None if wait([future], timeout=seconds).not_done else future.result()
+
+
+def _opened(command: str, source: str, discount: float | None) -> Any:
+    from decpomdp.api import source_of
+    from decpomdp.core import InputError
+    from decpomdp.core.simulator import Simulator
+    from decpomdp.domains.load import opened_model
+
+    if command == "plan":
+        return opened_model(source, discount)
+    found = source_of(source, discount)
+    if isinstance(found, Simulator) and found.discount >= 1 and getattr(found, "horizon", None) is None:
+        raise InputError(f"discount: expected less than 1 (in Python: 1 with a horizon), got {found.discount:g}")
+    return found
+
+
+def _team(name: str, source: Any) -> "Team":
+    from decpomdp.core import Episodes
+    from decpomdp.io.team import read_team
+    from decpomdp.rollouts.policies import team_for
+
+    return read_team(name) if isinstance(source, Episodes) else team_for(name, source)
+
+
+def _digest(source: Any) -> str:
+    from decpomdp.io.runs import source_digest
+
+    return source_digest(source)
+
+
+def _team_digest(team: "Team") -> str:
+    from decpomdp.io.runs import team_digest
+
+    return team_digest(team)
+
+
+def _absolute(source: str) -> str:
+    """A name as it is, the path of a file in full: a run may be resumed from another folder."""
+    return str(Path(source).absolute()) if Path(source).is_file() else source
+
+
+def _union(entries: "Sequence[Entry]") -> Any:
+    from typing import Union
+
+    return Union[tuple(entry.settings for entry in entries)]  # noqa: UP007
+
+
+def _rows_before(folder: Path) -> int:
+    """Rows of the trace that an earlier interrupt saved; 0 if there is no usable result."""
+    from decpomdp.core import InputError
+    from decpomdp.io.runs import read_run
+
+    try:
+        return max(map(len, read_run(folder).trace.values()), default=0)
+    except (InputError, OSError):
+        return 0
 
 
 @contextmanager
-def _saying_what_is_missing(folder: Path) -> Iterator[None]:
+def _resume_hint(work: Work, folder: Path) -> Iterator[None]:
+    """Say how to resume a run that was cut off."""
+    from decpomdp.io.run_folder import can_resume
+
     try:
         yield
-    except KeyboardInterrupt:
-        if (folder / "team.json").exists():
-            command = shlex.join(["decpomdp", "report", str(folder)])
-            words.note(f"the team is in {folder}, without its value; for the page: {command}")
-        raise
+    finally:
+        if can_resume(folder):
+            words.note(f"to resume: {shlex.join(['decpomdp', work.record.command, '--resume', str(folder)])}")
 
 
-def told(facts: dict[str, Any], fit: "Fit", out: Path) -> dict[str, Any]:
-    """The result of a run, for people and programs."""
-    return {**facts, "stopped": fit.stopped, "seconds": fit.seconds, "nodes": list(fit.team.nodes), "out": str(out)}
+def _number(cell: Any) -> float:
+    return float(cell)
+
+
+def _last(fit: "Fit", column: str) -> float | None:
+    """The last value of a column of the trace."""
+    last: Row = fit.trace[-1] if fit.trace else {}
+    value = last.get(column)
+    return value if isinstance(value, int | float) else None
+
+
+def _result(record: "RunRecord", fit: "Fit", folder: Path) -> dict[str, Any]:
+    import msgspec
+
+    known = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
+    return {**known, "nodes": list(fit.team.nodes), "out": str(folder)}
 
 
 def test_episodes(simulator: "DecPOMDP | Simulator") -> int:
-    """How many say what a team is worth where there is no model."""
+    """How many test episodes to play where there is no model."""
     return TESTS[bool(getattr(simulator, "quick", False))]
 
 
 def sizes(nodes: "Sequence[int]") -> str:
-    """Nodes per agent in words: all of them, or of many agents the mean."""
+    """Nodes per agent in words: all of them, or for many agents the mean."""
     if len(nodes) <= MANY:
         return "+".join(str(count) for count in nodes)
     return f"{sum(nodes) / len(nodes):.2f} on average ({min(nodes)} to {max(nodes)}, {len(nodes)} agents)"
 
 
-def lines(result: dict[str, Any], more: list[str]) -> list[str]:
-    """The result in words, with what the command has to say beside."""
-    nodes, value = sizes(result["nodes"]), result["value"]
-    error = f" ± {value['standard_error']:.2g}" if "standard_error" in value else ""
-    first = (
-        f"value {value['value']:.6g}{error} ({value['method']}), nodes {nodes}, "
-        f"{result['seconds']:.1f} s, stopped: {result['stopped']}"
-    )
-    return [first, *more, f"written to {result['out']}"]
+def lines(result: dict[str, Any]) -> list[str]:
+    """The result in words."""
+    value, nodes = result.get("value"), sizes(result["nodes"])
+    text = "no value"
+    if value is not None:
+        error = f" ± {value['standard_error']:.2g}" if value.get("standard_error") is not None else ""
+        text = f"value {value['value']:.6g}{error} ({value['method']})"
+    found = [f"{text}, nodes {nodes}, {result['seconds']:.1f} s, stopped: {result['stopped']}"]
+    if "upper_bound" in result and result["upper_bound"] is not None:
+        found.append(f"upper bound {result['upper_bound']:.6g}, gap {result['gap']:.3g}")
+    if result["facts"].get("peri") is not None:
+        soft = result["facts"].get("periem")
+        text = "not reached" if soft is None else format(soft, ".6g")
+        found.append(f"Peri {result['facts']['peri']:.6g}, PeriEM {text}")
+    if "posterior_nodes" in result:
+        found.append(f"nodes that fresh episodes support (posterior): {sizes(result['posterior_nodes'])}")
+    if "sample_size" in result:
+        found.append(f"bound {result['bound']:.6g}, smallest effective sample size {result['sample_size']:.1f}")
+    return [*found, f"written to {result['out']}"]

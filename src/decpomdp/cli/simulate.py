@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
-    from decpomdp.cli.progress import Progress
-    from decpomdp.core import DecPOMDP, Episodes, Simulator
+    from decpomdp.core import DecPOMDP, Episodes, Simulator, Watch
     from decpomdp.engines.cluster import Cluster
+    from decpomdp.planners.pbvi.method import PbviFit
 
 PBVI = "pbvi"  # the joint policy of the centralised problem
 BELIEFS = 500  # of its plan: no time limit, so that the episodes are a function of the seed
@@ -37,11 +37,10 @@ def simulate(
     discount: words.Discount = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write the episodes to this Parquet file.")] = None,
     as_json: words.Json = False,
-    engine_name: engine.Engine = engine.THREADS,
+    engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,
 ) -> None:
     """Play a policy and record what each agent saw and did, with which probability, and the rewards."""
-    from decpomdp.cli.progress import counting
     from decpomdp.domains.load import load
     from decpomdp.evaluation.sampled import mean_return
     from decpomdp.io.episodes import EpisodeWriter
@@ -51,7 +50,7 @@ def simulate(
     named = policy.encode(errors="backslashreplace").decode()  # the name of a file may be no text
     facts = {**told, "policy": named, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
     returns = []
-    with engine.opened(engine_name, scheduler) as cluster, counting(episodes, "episodes", model) as progress:
+    with engine.opened(engine_name, scheduler) as cluster, words.counting(episodes, "episodes") as progress:
         pieces = _watched(_pieces(model, policy, explore, episodes, horizon, seed, cluster), progress)
         if out is None:
             returns = [piece.returns() for piece in pieces]
@@ -82,12 +81,13 @@ def simulate(
     words.tell(result, as_json, lines if out is None else [*lines, f"written to {out}"])
 
 
-def _watched(pieces: "Iterator[Episodes]", progress: "Progress") -> "Iterator[Episodes]":
-    """The same, while it is shown how many there were."""
+def _watched(pieces: "Iterator[Episodes]", progress: "Watch | None") -> "Iterator[Episodes]":
+    """The same pieces; shows how many episodes were played."""
     count = 0
     for piece in pieces:
         count += piece.count
-        progress({"episodes": count})
+        if progress is not None:
+            progress({"episodes": count})
         yield piece
 
 
@@ -103,15 +103,15 @@ def _pieces(
     """The episodes, a bounded number at a time."""
     if policy == PBVI:
         from decpomdp.core import DecPOMDP, InputError
-        from decpomdp.planners.pbvi import pbvi
+        from decpomdp.api import plan
         from decpomdp.planners.semi_random import semi_random_stream
 
         if not isinstance(model, DecPOMDP):
             raise InputError(f"--policy pbvi: expected a problem with a model, got {model.name}")
         if cluster is not None:
             raise InputError("--policy pbvi: expected --engine threads, got dask")
-        planned = pbvi(model, beliefs=BELIEFS, seed=seed).policy
-        return semi_random_stream(model, planned, 1 - explore, episodes=episodes, steps=horizon, seed=seed)
+        planned = cast("PbviFit", plan(model, "pbvi", beliefs=BELIEFS, seed=seed))
+        return semi_random_stream(model, planned.policy, 1 - explore, episodes=episodes, steps=horizon, seed=seed)
     from decpomdp.rollouts import stream
 
     return stream(model, policy, episodes, horizon, seed, explore=explore, engine=cluster)

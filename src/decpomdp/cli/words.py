@@ -2,11 +2,15 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from decpomdp.core import Row, Watch
+    from decpomdp.core.progress import Progress
 
 PROBLEM = "A built-in problem (see `decpomdp list`) or the path of a .dpomdp file."
 
@@ -15,6 +19,7 @@ HUGE = 1e15  # a number from here on is told with its exponent
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Fixes every random choice.")]
+OptionalSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Fixes every random choice. [default: 0]")]
 Discount = Annotated[float | None, typer.Option("--discount", help="Use this discount instead of the problem's own.")]
 
 
@@ -70,13 +75,49 @@ def note(message: str) -> None:
     aside(on_a_line(message) + "\n")
 
 
-def watched() -> bool:
-    """Whether a terminal looks on; there may be no standard error at all."""
+def display(quiet: bool) -> "AbstractContextManager[Progress | None]":
+    """The progress display of a run; None if the command is to be quiet."""
+    from decpomdp.core.progress import Progress
+
+    return nullcontext() if quiet else Progress()
+
+
+@contextmanager
+def phase(name: str, quiet: bool) -> Iterator[None]:
+    """Show what is being done after a run, in a terminal."""
+    if quiet or not on_terminal():
+        yield
+        return
+    aside(f"\r{name} ...")
+    try:
+        yield
+    finally:
+        aside("\r" + " " * (len(name) + 4) + "\r")
+
+
+@contextmanager
+def counting(total: int, what: str, quiet: bool = False) -> "Iterator[Watch | None]":
+    """Show how many of `total` episodes were played."""
+    if quiet:
+        yield None
+        return
+    from decpomdp.core.progress import Progress
+
+    with Progress() as progress:
+
+        def watch(row: "Row") -> None:
+            progress({"episodes": f"{row['episodes']} of {total} {what}"})
+
+        yield watch
+
+
+def on_terminal() -> bool:
+    """Whether standard error is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def aside(text: str) -> None:
-    """On standard error, if anybody reads it: work must not be lost because whoever looked on has gone."""
+    """Write to standard error, if there is one: a run must not be lost because its reader is gone."""
     with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, none at all
         sys.stderr.write(text)
         sys.stderr.flush()

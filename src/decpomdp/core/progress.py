@@ -1,51 +1,52 @@
-"""How long work shows itself to people: in a notebook, in a terminal, or in a log.
+"""The progress display: one line that changes in a notebook or a terminal, a new line every few seconds elsewhere.
 
-A watch for learning and planning. It picks the columns that people ask for out of every new row of a trace and shows
-the latest ones, now and then: one line that changes in a notebook (a display that is updated in place, which every
-front end can do, with no widgets installed) and in a terminal (only within a `with` block, where somebody clears it
-in the end); elsewhere a new line after every few seconds.
+It picks the columns that people ask for out of the latest row of a trace and adds the elapsed time. In a notebook it is
+a display that is updated in place, which every front end can do with no widgets installed; in a terminal the line is
+cleared at the end.
 """
 
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
 from decpomdp.core import checks
-from decpomdp.core.fit import Cell, Row, Watch
+from decpomdp.core.fit import Cell, Row
 
 COLUMNS = {
+    "seconds": "{:.0f} s",
     "phase": "{}",
     "iteration": "iteration {}",
     "sweep": "sweep {}",
+    "episodes": "{}",
     "value": "value {:.4f}",
-    "error": "+- {:.4f}",
-    "upper_bound": "at most {:.4f}",
+    "error": "± {:.4f}",
+    "lower": "lower bound {:.4f}",
+    "upper": "upper bound {:.4f}",
     "bound": "bound {:.6g}",
     "sample_size": "sample size {:.1f}",
     "nodes": "nodes {}",
+    "points": "points {}",
     "steps": "steps {:.3g}",
     "steps_per_second": "{:.2g} steps/s",
-    "seconds": "{:.0f} s",
 }
-LIVE, LOGGED = 0.2, 5.0  # seconds between what is shown: where it replaces the last, and where it adds to it
-MANY = 8  # agents whose nodes are told one by one
+LIVE, LOGGED = 0.2, 5.0  # seconds between updates: in place, and as new lines
+MANY = 8  # agents whose nodes are shown one by one
 
 
 class Progress:
-    """Shows how learning or planning goes on: give it as `watch`.
+    """Shows the progress of learning or planning.
 
-    In a notebook it is one line that changes. Elsewhere a line is printed every few seconds; in a terminal and within
-    a `with` block, it is one line that changes and is gone in the end.
+    Pass it as `watch`, or use `progress=True`, which also shows the elapsed time between rows.
 
     Parameters
     ----------
     every
-        Seconds between what is shown; None: 0.2 where it changes in place, 5 where lines are added.
+        Seconds between updates; None: 0.2 in place, 5 as new lines.
 
     Examples
     --------
@@ -69,74 +70,59 @@ class Progress:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if _in_notebook() and self._latest:
-            self._in_place(self._latest)  # the last word stays
+            self._in_place(self._latest)  # leave the final line visible
         elif self._width:
-            sys.stderr.write("\r" + " " * self._width + "\r")
-            sys.stderr.flush()
+            _write("\r" + " " * self._width + "\r")
         self._inside, self._width, self._shown = False, 0, None
 
     def __call__(self, row: Row) -> None:
         """Show this row, unless another one was shown just now."""
         self._row = row
+        self._show(row)
+
+    def tick(self, seconds: float, phase: str = "") -> None:
+        """Show the elapsed time beside the latest row."""
+        if self._shown is None and seconds < 1 and not phase:
+            return
+        self._show({**self._row, "seconds": seconds, **({"phase": phase} if phase else {})})
+
+    def _show(self, row: Row) -> None:
         self._latest = in_words(row)
         now, notebook = time.monotonic(), _in_notebook()
-        live = notebook or (self._inside and sys.stderr.isatty())
+        live = notebook or (self._inside and sys.stderr is not None and sys.stderr.isatty())
         pause = self._every if self._every is not None else LIVE if live else LOGGED
         if self._shown is not None and now - self._shown < pause:
             return
         self._shown = now
         if notebook:
             self._in_place(self._latest)
+        elif live:
+            _write("\r" + self._latest.ljust(self._width))
+            self._width = max(self._width, len(self._latest))
         else:
-            self._print(self._latest, live)
-
-    def tick(self, seconds: float, phase: str) -> None:
-        """Show the elapsed time between two rows."""
-        row = {**self._row, "seconds": seconds, **({"phase": phase} if phase else {})}
-        if self._row or phase:
-            self(row)
-
-    def _print(self, line: str, live: bool) -> None:
-        sys.stderr.write("\r" + line.ljust(self._width) if live else line + "\n")
-        self._width = max(self._width, len(line)) if live else 0
-        sys.stderr.flush()
+            _write(self._latest + "\n")
 
     def _in_place(self, line: str) -> None:
         content = {"text/plain": line}
-        if self._display is None:  # a kernel runs, so that IPython is there
+        if self._display is None:  # a kernel runs, so IPython is there
             display: Any = import_module("IPython.display").display
             self._display = display(content, raw=True, display_id=True)
         else:
             self._display.update(content, raw=True)
 
 
-@contextmanager
-def watching(wanted: bool, watch: Watch) -> Iterator[Watch]:
-    """`watch` and, if `wanted`, a display beside it."""
-    if not wanted:
-        yield watch
-        return
-    with Progress() as shown:
-
-        def both(row: Row) -> None:
-            shown(row)
-            watch(row)
-
-        yield both
-
-
 def in_words(row: Row, columns: Mapping[str, str] = COLUMNS) -> str:
-    """A row of a trace on one line: what people ask for (key -> format), as far as it is known.
+    """A row of a trace on one line: the columns that people ask for (key -> format), as far as they are known.
 
     >>> in_words({"phase": "compiling", "value": float("nan"), "error": None, "steps": 2000})
     'compiling  steps 2e+03'
     """
     known = {"steps_per_second": _speed(row), **row}
-    return "  ".join(_told(text, known[key]) for key, text in columns.items() if _is_known(known.get(key)))
+    return "  ".join(_text(text, known[key]) for key, text in columns.items() if _is_known(known.get(key)))
 
 
 def _speed(row: Row) -> float | None:
-    """Joint steps a second so far, where both are counted."""
+    """Joint steps per second so far, where both are counted."""
     steps, seconds = row.get("steps"), row.get("seconds")
     if isinstance(steps, int | float) and isinstance(seconds, int | float) and seconds > 0:
         return steps / seconds
@@ -144,16 +130,23 @@ def _speed(row: Row) -> float | None:
 
 
 def _is_known(cell: Cell) -> bool:
-    """Whether there is something to tell: not while nothing has been measured yet."""
     return cell is not None and not (isinstance(cell, float) and not math.isfinite(cell))
 
 
-def _told(text: str, cell: Cell) -> str:
+def _text(text: str, cell: Cell) -> str:
     """A cell in words; the nodes of many agents as their mean."""
+    if isinstance(cell, tuple):
+        cell = "+".join(f"{part:g}" for part in cell)
     parts = cell.split("+") if isinstance(cell, str) else []
     if len(parts) > MANY and all(part.isdigit() for part in parts):
         cell = f"{sum(map(int, parts)) / len(parts):.2f}"
     return text.format(cell)
+
+
+def _write(text: str) -> None:
+    with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, none at all
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _in_notebook() -> bool:

@@ -1,61 +1,41 @@
-"""Who writes to a run folder, and whether the run in it is over.
+"""The life of a run folder: created, locked, resumed, finished.
 
-While a run is under way, its folder holds begun.json: the arguments of the command, the folder it was called in, and
-digests of all files that it was given. With that and the checkpoints it can be continued. The last thing that a run
-does is to remove them. A lock keeps other processes out; the operating system lets go of it when the process dies.
+While a run is unfinished its folder holds a checkpoint (`checkpoint.py`), and `run.json` says `finished: false`. A lock
+keeps other processes out; the operating system releases it when the process dies.
 """
 
-import hashlib
-import json
 import os
 import shutil
-import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
-import msgspec
-
-from decpomdp.core import FormatError, InputError
-from decpomdp.io.checkpoints import NAMES
-from decpomdp.io.files import FilePath, from_json, in_words, read_bytes, words, write_bytes
-from decpomdp.io.kinds import is_there
+from decpomdp.core import InputError
+from decpomdp.io.checkpoint import STATE
+from decpomdp.io.checkpoint import TRACE as ROWS
+from decpomdp.io.files import FilePath, in_words, write_bytes
 from decpomdp.io.locks import lock, still_there
-from decpomdp.io.runs import LOG, REPORT, RUN, TEAM, TRACE, versions
+from decpomdp.io.runs import LOG, RUN, RunRecord, read_record, versions
 
-BEGUN, LOCK = "begun.json", ".lock"
-PARTS = ".decpomdp-*.part"  # what a process was writing when it was killed (see `files.replacing`)
-OWN = (TEAM, "team-decided.json", TRACE, RUN, LOG, REPORT, BEGUN, LOCK, *NAMES)  # what a run writes
-FORMAT = "decpomdp-begun/1"
+LOCK = ".lock"
+OLD = "begun.json"  # of an unfinished run of version 0.1
+PARTS = ".decpomdp-*.part"  # files that a process was writing when it was killed (see `files.replacing`)
 BUSY = "another process is writing to this run"
-LIMIT = 2**20  # bytes of a begun.json
-PIPE = "a pipe"  # instead of a digest
-NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # for a pipe
-
-
-class Begun(msgspec.Struct):
-    """What begun.json says."""
-
-    format: str
-    arguments: list[str]
-    folder: str  # in which the command was called
-    files: dict[str, str]  # among the arguments: sha256 of their contents
-    versions: dict[str, str]
 
 
 @contextmanager
 def new_run(path: FilePath) -> Iterator[Path]:
-    """An empty folder for a run, locked; one that holds anything already is refused, so nothing is lost.
+    """An empty folder for a run, locked; a folder with contents is refused.
 
-    Folders that were made for a run which then left nothing to go on from are removed again.
+    A folder that was created for a run which then failed before it had a checkpoint or a team is removed again.
     """
     folder = Path(path)
     with in_words(folder):
         if folder.exists():
             if _busy(folder):
                 raise InputError(f"{folder}: {BUSY}")
-            _check_empty(folder)  # before anything is written there
+            _check_empty(folder)
         made = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -64,7 +44,7 @@ def new_run(path: FilePath) -> Iterator[Path]:
             try:
                 yield folder
             except BaseException:
-                _remove_if_alone(folder, (LOG, BEGUN))
+                _remove_if_alone(folder)
                 raise
     except BaseException:
         for place in made:
@@ -75,9 +55,8 @@ def new_run(path: FilePath) -> Iterator[Path]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else writes to this folder; whoever does already goes on, and this is refused."""
+    """Only this process writes to the folder; refused if another one already does."""
     path = folder / LOCK
-    check_links(folder)
     with in_words(path):
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -93,21 +72,33 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(number)
 
 
-def _remove_parts(folder: Path) -> None:
-    """What nobody writes to any more, here and in the folders of a table; not where links lead."""
-    inside = (place for place in folder.iterdir() if place.is_dir() and not place.is_symlink())
-    for part in (part for place in (folder, *inside) for part in place.glob(PARTS)):
-        with suppress(OSError):  # it is gone, or not ours to remove
-            number = os.open(part, os.O_RDWR | NO_WAITING)
-            try:
-                if lock(number) and still_there(number, part):
-                    part.unlink()
-            finally:
-                os.close(number)
+def unfinished(folder: Path) -> RunRecord | None:
+    """The record of a run that can be resumed; None if the run is finished."""
+    if (folder / OLD).is_file():
+        raise InputError(f"{folder}: a run of version 0.1 cannot be resumed; start it again in another folder")
+    if not (folder / RUN).is_file():
+        raise InputError(f"{folder}: expected a run folder, got {'another' if folder.is_dir() else 'none'}")
+    record = read_record(folder / RUN)
+    return None if record.finished else record
+
+
+def can_resume(folder: Path) -> bool:
+    """Whether an unfinished run has left a checkpoint."""
+    return (folder / STATE).is_file() and (folder / RUN).is_file() and not read_record(folder / RUN).finished
+
+
+def check_same(record: RunRecord, digest: str) -> None:
+    """Refuse to resume where the result would differ: other versions, a changed source."""
+    for name, now in versions().items():
+        if record.versions.get(name) != now:
+            before = record.versions.get(name, "another version")
+            raise InputError(f"the run started with {name} {before}, this is {now}: the result would differ")
+    if record.digest != digest:
+        raise InputError(f"{record.source}: changed since the run started; cannot resume")
 
 
 def empty(folder: Path) -> None:
-    """Remove everything in a folder that nobody else writes to."""
+    """Remove everything in a folder that no other process writes to."""
     with locked(folder), in_words(folder):
         for place in folder.iterdir():
             if place.is_dir() and not place.is_symlink():
@@ -117,11 +108,7 @@ def empty(folder: Path) -> None:
 
 
 def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
-    """Write the file that says whose folder this is, unless it is there; refused if the folder holds anything else.
-
-    What a process left that was killed before it had written anything does not count. Of several that come at the same
-    moment one writes it, and the others find it or are refused.
-    """
+    """Write the file that says what the folder is for, unless it is there; refused if the folder has other contents."""
     with in_words(folder):
         _check_bare(folder, name, expected)
         folder.mkdir(parents=True, exist_ok=True)
@@ -132,100 +119,29 @@ def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
 
 
 def _check_bare(folder: Path, name: str, expected: str) -> None:
-    bare = not folder.exists() or (folder.is_dir() and all(map(_left, folder.iterdir())))
-    if not bare and not (folder / name).exists():  # in this order: it may come meanwhile
+    bare = not folder.exists() or (folder.is_dir() and all(map(_left_behind, folder.iterdir())))
+    if not bare and not (folder / name).exists():
         raise InputError(f"{folder}: expected {expected}, got another")
 
 
-def check_links(folder: Path) -> None:
-    """Refuse a folder with links that lead out of it, where files of the run should be: they would be overwritten."""
-    home = os.path.realpath(folder)
-    for place in (folder / name for name in OWN):
-        if place.is_symlink() and os.path.dirname(os.path.realpath(place)) != home:
-            raise InputError(f"{place}: expected a file of the run, got a link that leads out of its folder")
-        with suppress(OSError):  # it is not there; asked once, as a lock may go between two questions
-            if not stat.S_ISREG(place.stat().st_mode):  # a pipe would be waited for
-                raise InputError(f"{place}: expected a file of the run, got a folder, a pipe or a device")
-
-
-def check_all_links(folder: Path) -> None:
-    """The same for everything below a folder, of a table."""
-    home = os.path.realpath(folder)
-    for place in folder.rglob("*"):
-        if place.is_symlink() and os.path.commonpath([home, os.path.realpath(place)]) != home:
-            raise InputError(f"{place}: expected a file of the table, got a link that leads out of its folder")
-
-
-def begin(folder: Path, arguments: Sequence[str]) -> None:
-    """Note what is being done."""
-    told = {
-        "format": FORMAT,
-        "arguments": list(arguments),
-        "folder": str(Path.cwd()),
-        "files": {name: _digest(name) for name in _files(arguments)},
-        "versions": versions(),
-    }
-    write_bytes(folder / BEGUN, json.dumps(told, indent=2).encode() + b"\n")
-
-
-def read_begun(folder: Path) -> Begun | None:
-    """What the unfinished run in a folder was asked to do; None if the run is over."""
-    try:
-        begun, over = (folder / BEGUN).is_file(), (folder / RUN).is_file()
-    except OSError as error:
-        raise InputError(f"{folder}: {words(error)}") from None
-    if begun:
-        return from_json(read_bytes(folder / BEGUN, LIMIT), Begun, str(folder / BEGUN), FORMAT)
-    if over:
-        return None
-    raise InputError(f"{folder}: expected the folder of a run, got {'another' if folder.is_dir() else 'none'}")
-
-
-def can_go_on(folder: Path) -> bool:
-    """Whether an unfinished run has left a state that it can be continued from; InputError if that cannot be read."""
-    if not any((folder / name).exists() for name in NAMES) or not (folder / BEGUN).is_file():
-        return False
-    data = read_bytes(folder / BEGUN, LIMIT)
-    try:
-        from_json(data, Begun, str(folder / BEGUN), FORMAT)
-    except FormatError:  # nobody knows what was to be done
-        return False
-    return True
-
-
-def check_same(begun: Begun) -> None:
-    """Refuse to go on where the result could not be the same: other versions, changed files."""
-    for name, now in versions().items():
-        if begun.versions.get(name) != now:
-            before = begun.versions.get(name, "another version")
-            raise InputError(f"the run began with {name} {before}, this is {now}: its result would be another one")
-    for name, digest in begun.files.items():
-        place = Path(begun.folder, name)
-        if digest == PIPE:
-            raise InputError(f"{place}: the run began with a pipe, which cannot be compared; begin anew, with a file")
-        if not place.is_file():
-            raise InputError(f"{place}: the run needs this file, and it is gone")
-        if _digest(place) != digest:
-            raise InputError(f"{place}: the file has changed since the run began, its result would be another one")
-
-
-def work_of(folder: Path) -> str:
-    """A text that belongs to this run alone."""
-    return hashlib.sha256(read_bytes(folder / BEGUN, LIMIT)).hexdigest()
-
-
-def finish(folder: Path) -> None:
-    """The run is over."""
-    with in_words(folder):
-        for name in (BEGUN, *NAMES):  # in this order: without the first the others mean nothing
-            (folder / name).unlink(missing_ok=True)
+def _remove_parts(folder: Path) -> None:
+    """Remove half-written files of killed processes, here and one level below."""
+    inside = (place for place in folder.iterdir() if place.is_dir() and not place.is_symlink())
+    for part in (part for place in (folder, *inside) for part in place.glob(PARTS)):
+        with suppress(OSError):
+            number = os.open(part, os.O_RDWR)
+            try:
+                if lock(number) and still_there(number, part):
+                    part.unlink()
+            finally:
+                os.close(number)
 
 
 def _busy(folder: Path) -> bool:
-    """Whether somebody writes to it at this moment."""
+    """Whether another process holds the lock."""
     try:
         number = os.open(folder / LOCK, os.O_RDWR)
-    except OSError:  # nobody does, or the answer comes when it is locked
+    except OSError:
         return False
     try:
         return not lock(number)
@@ -234,45 +150,22 @@ def _busy(folder: Path) -> bool:
 
 
 def _check_empty(folder: Path) -> None:
-    if folder.is_dir() and (folder / BEGUN).exists():
-        raise InputError(f"{folder}: expected a new or empty folder, got an unfinished run (--resume {folder})")
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a new or empty folder for the run, got a file")
-    if any(not _left(place) for place in folder.iterdir()):
+    if (folder / RUN).is_file() and not read_record(folder / RUN).finished:
+        raise InputError(f"{folder}: expected a new or empty folder, got an unfinished run (--resume {folder})")
+    if any(not _left_behind(place) for place in folder.iterdir()):
         raise InputError(f"{folder}: expected a new or empty folder for the run, got one with contents")
 
 
-def _left(place: Path) -> bool:
-    """Whether it may be left by a run that was killed before it had begun."""
+def _left_behind(place: Path) -> bool:
+    """Whether a file may be left by a run that was killed before it started."""
     return place.name == LOCK or fnmatch(place.name, PARTS)
 
 
-def _remove_if_alone(folder: Path, names: Sequence[str]) -> None:
+def _remove_if_alone(folder: Path) -> None:
+    """Remove the record and the log of a run that left nothing else."""
+    names = (LOG, RUN, ROWS)
     if all(place.name in (*names, LOCK) for place in folder.iterdir()):
         for name in names:
             (folder / name).unlink(missing_ok=True)
-
-
-def _files(arguments: Sequence[str]) -> list[str]:
-    values = [argument.partition("=")[2] if argument.startswith("--") else argument for argument in arguments]
-    return [value for value in values if value and is_there(value) and not (Path(value).is_dir() or _is_number(value))]
-
-
-def _is_number(value: str) -> bool:
-    """Whether it is the value of an option, though some file may have that name too."""
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
-
-
-def _digest(path: FilePath) -> str:
-    """Of a file's content; a pipe has none that could be read twice."""
-    if not Path(path).is_file():
-        return PIPE
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise FormatError(os.fspath(path), None, f"cannot be read: {words(error)}") from None

@@ -1,12 +1,12 @@
-"""The run folder: what learning and planning leave behind.
+"""The files of a run folder.
 
+run.json       source, settings, seed, budget, versions (from the start); why it stopped, the value (at the end)
 team.json      the team
 trace.parquet  one row per iteration
-run.json       settings, seed, versions, problem, why it stopped, the value and how it was computed
-log.txt        the command, progress now and then, warnings
-report.html    all of it to look at (made by the room `report`)
+log.txt        the command, progress, warnings
+report.html    the page (made by the room `report`)
 
-An unfinished run has more: see `run_folder.py`.
+An unfinished run also has a checkpoint: see `run_folder.py`.
 """
 
 import hashlib
@@ -28,8 +28,9 @@ from decpomdp.io.files import finite, from_json, path_of, read_bytes, replacing,
 from decpomdp.io.team import read_team, team_to_json, write_team
 from decpomdp.io.trace_columns import trace_columns
 
-RUN_FORMAT = "decpomdp-run/1"
+RUN_FORMAT, OLD_FORMAT = "decpomdp-run/2", "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
+DECIDED = "team-decided.json"
 LIMIT = 64 * 2**20  # bytes of a run.json; a larger one is a mistake
 
 
@@ -66,27 +67,38 @@ class Belief(msgspec.Struct):
     agents: list[AgentBelief]
 
 
-class RunRecord(msgspec.Struct):
-    """What run.json says. Commands may say more; what is not known here is left alone."""
+class RunRecord(msgspec.Struct, kw_only=True):
+    """The content of run.json. It is written when a run starts, and again with the result."""
 
-    format: str
-    stopped: str
-    seconds: float
-    nodes: list[int]
+    format: str = RUN_FORMAT
+    command: str = ""  # "learn" or "plan"
+    source: str = ""  # the name of a problem, or the path of a file
     problem: str = ""
-    source: str = ""
-    method: str = ""
-    digest: str = ""
+    digest: str = ""  # of the source
     discount: float | None = None
+    method: str = ""
     seed: int | None = None
+    settings: dict[str, Any] = {}  # of the method, with its name
+    budget: dict[str, Any] = {}
+    begin: str = ""  # the path of a team to begin with
+    begin_digest: str = ""
+    versions: dict[str, str] = {}
+    finished: bool = True  # False: killed, interrupted or still running
+    stopped: str = ""
+    seconds: float = 0.0
+    nodes: list[int] = []
     steps: float | None = None
+    learned: bool = True  # whether a value was measured within the limits
     value: ValueRecord | None = None
+    horizon: int | None = None
     upper_bound: float | None = None
+    gap: float | None = None
     bound: float | None = None
     sample_size: float | None = None
+    sweeps: int | None = None
     posterior: Belief | None = None
-    settings: dict[str, Any] = {}
-    versions: dict[str, str] = {}
+    posterior_nodes: list[int] | None = None
+    facts: dict[str, Any] = {}  # what the method measured or chose
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +124,7 @@ class Run:
     >>> from pathlib import Path
     >>> import decpomdp as dp
     >>> from decpomdp.io.runs import RunRecord
-    >>> record = RunRecord("decpomdp-run/1", stopped="steps", seconds=0.5, nodes=[1, 1])
+    >>> record = RunRecord(stopped="steps", seconds=0.5, nodes=[1, 1])
     >>> dp.Run(Path("runs/tiger"), record, dp.Team.uniform(dp.load("dectiger")), {}).name
     'tiger'
     """
@@ -128,28 +140,23 @@ class Run:
         return self.folder.resolve().name
 
 
-def write_run(
-    folder: Path,
-    fit: Fit,
-    facts: Mapping[str, Any],
-    other_teams: Mapping[str, Team] | None = None,
-) -> None:
-    """Fill a run folder; `facts` is what the command knows beside (problem, value, command line)."""
-    write_trace(fit.trace, folder / TRACE)  # first: it says how far the team came, whatever happens next
+def write_record(folder: Path, record: RunRecord) -> None:
+    """Write run.json; fields that are not known are left out."""
+    known = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
+    write_bytes(folder / RUN, json.dumps(finite(known), indent=2, allow_nan=False).encode() + b"\n")
+
+
+def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
+    """Write the result of a run: trace, team and record. Returns the record."""
+    write_trace(fit.trace, folder / TRACE)
     write_team(fit.team, folder / TEAM)
-    for name, team in (other_teams or {}).items():
-        write_team(team, folder / name)
-    told = {
-        "format": RUN_FORMAT,
-        **facts,
-        **({"source": byte_names.to_json(facts["source"])} if "source" in facts else {}),
-        "stopped": fit.stopped,
-        "seconds": round(fit.seconds, 3),
-        "nodes": list(fit.team.nodes),
-        "settings": dict(fit.settings),
-        "versions": versions(),
-    }
-    write_bytes(folder / RUN, json.dumps(finite(told), indent=2, allow_nan=False).encode() + b"\n")
+    decided = getattr(fit, "decided", None)  # of Bayesian learners: the team of the likeliest choices
+    if decided is not None:
+        write_team(decided, folder / DECIDED)
+    record.stopped, record.seconds = fit.stopped, round(fit.seconds, 3)
+    record.nodes, record.facts = list(fit.team.nodes), dict(fit.facts)
+    write_record(folder, record)
+    return record
 
 
 def write_trace(trace: tuple[Row, ...], path: Path) -> None:
@@ -185,10 +192,10 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import decpomdp as dp
-    >>> from decpomdp.io.runs import write_run  # what the commands do
+    >>> from decpomdp.io.runs import RunRecord, write_fit  # what the commands do
     >>> fit = dp.learn("broadcast", steps=100_000, seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_run(Path(folder), fit, {"problem": "broadcast", "seed": 1})
+    ...     record = write_fit(Path(folder), fit, RunRecord(problem="broadcast", seed=1))
     ...     run = dp.read_run(folder)
     >>> run.team == fit.team, run.record.stopped, run.trace["steps"][-1] <= 100_000
     (True, 'steps', True)
@@ -201,14 +208,14 @@ def read_run(path: str | os.PathLike[str]) -> Run:
 
 
 def read_record(path: Path) -> RunRecord:
-    """What a run.json says."""
+    """The content of a run.json, of this version or of 0.1."""
     data, source = read_bytes(path, LIMIT), os.fspath(path)
-    from_json(data, dict, source, RUN_FORMAT)  # refuses what is not JSON or not ours, but knows no whole numbers
     try:
         record = msgspec.json.decode(data, type=RunRecord)
     except msgspec.DecodeError as error:
         raise FormatError(source, None, words(error).replace("`", "").replace(" - at $.", " at ")) from None
-    record.source = byte_names.from_json(record.source)
+    if record.format not in (RUN_FORMAT, OLD_FORMAT):
+        raise FormatError(source, None, f'format: expected "{RUN_FORMAT}", got "{record.format}"')
     return record
 
 

@@ -6,7 +6,7 @@ Its value bounds what any team can do, because a team's agents each see a part o
 from collections.abc import Iterable
 from itertools import product
 
-from decpomdp.core import Agent, DecPOMDP
+from decpomdp.core import Agent, DecPOMDP, Team
 from decpomdp.core.agent import numbered
 
 NAME = "all"  # of the one agent
@@ -32,6 +32,11 @@ def centralised(model: DecPOMDP) -> DecPOMDP:
         discount=model.discount,
         name=PREFIX + model.name,
     )
+
+
+def played_by(model: DecPOMDP, team: Team) -> DecPOMDP:
+    """What `team` plays: the model, or the centralised one for a team of one agent that acts for several."""
+    return centralised(model) if len(team.agents) == 1 < len(model.agents) else model
 
 
 def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

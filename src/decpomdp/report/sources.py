@@ -65,7 +65,7 @@ def recorded(simulator: DecPOMDP | Simulator, team: Team, seed: int) -> Episodes
 
 def _played(run: Run, model: DecPOMDP) -> DecPOMDP:
     """What the team plays: the model or, for a team of one that stands for all, the centralised one."""
-    from decpomdp.planners.front import played_by
+    from decpomdp.planners.centralised import played_by
 
     played = played_by(model, run.team)
     run.team.check_fits(played)
