@@ -9,6 +9,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from decpomdp.api import learn, plan
     from decpomdp.core import (
         NO_OBSERVATION,
         Agent,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         offpolicy_value,
         sampled_value,
     )
-    from decpomdp.interaction.front import learn
     from decpomdp.interaction.readout import read_out
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
         dirichlet_process,
         prior_named,
     )
-    from decpomdp.planners.front import plan
     from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
 
@@ -70,6 +69,7 @@ __version__ = "0.1.0"
 
 # where each name lives; loaded on first use, so that `import decpomdp` and the command line start fast
 _NAMES = {
+    "decpomdp.api": ("learn", "plan"),
     "decpomdp.core": (
         "NO_OBSERVATION",
         "Agent",
@@ -106,7 +106,6 @@ _NAMES = {
         "offpolicy_value",
         "sampled_value",
     ),
-    "decpomdp.interaction.front": ("learn",),
     "decpomdp.interaction.readout": ("read_out",),
     "decpomdp.io.dpomdp": (
         "read_dpomdp",
@@ -142,7 +141,6 @@ _NAMES = {
         "dirichlet_process",
         "prior_named",
     ),
-    "decpomdp.planners.front": ("plan",),
     "decpomdp.report.export": ("exported",),
     "decpomdp.report.text": ("team_in_words",),
     "decpomdp.rollouts": (

@@ -14,7 +14,6 @@ from typing import Any
 
 from decpomdp import domains
 from decpomdp.io.files import write_bytes
-from decpomdp.io.run_folder import check_links
 from decpomdp.io.runs import REPORT
 from decpomdp.report.controllers import belief, controllers
 from decpomdp.report.curves import Source, curves
@@ -32,8 +31,6 @@ READING = "Boxes are nodes: what they do, their number and their share of the ti
 
 def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
     """Write the page of one run or of several; by default into the (first) run's own folder."""
-    if path is None:
-        check_links(runs[0].run.folder)
     target = path or runs[0].run.folder / REPORT
     write_bytes(target, page(runs).encode(errors="backslashreplace"))  # names may be bytes that are no text
     return target
