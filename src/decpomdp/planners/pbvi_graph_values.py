@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import checks
-from decpomdp.evaluation.solving import power_of
+from decpomdp.evaluation.fixed_point import power_of
 from decpomdp.kernels.beliefs import best_vector
 from decpomdp.kernels.policy_graph import value_step, visit_step
 from decpomdp.planners.pbvi_beliefs import Floats, Whole
