@@ -19,8 +19,8 @@ from decpomdp.core.controller import READ
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
 from decpomdp.evaluation.allowance import LEAST, allowance
-from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, sparse
 from decpomdp.evaluation.fixed_point import EPS, Floats, off, power_of, rounding, solve
+from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, sparse
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves
 
