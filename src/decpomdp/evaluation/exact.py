@@ -18,8 +18,7 @@ from decpomdp.core.checks import of_kind, whole
 from decpomdp.core.controller import READ
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.allowance import LEAST, allowance
-from decpomdp.evaluation.fixed_point import EPS, Floats, off, power_of, rounding, solve
+from decpomdp.evaluation.fixed_point import EPS, LEAST, Floats, allowance, off, power_of, rounding, solve
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, sparse
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves

@@ -1,39 +1,149 @@
-"""The Bellman equation v = B v of a chain: solved, and the answer proved.
+"""The fixed point x = B x of a linear contraction: the one solver of exact evaluation, EM and PBVI.
 
-B is linear and a contraction by c, the largest sum of a row of its linear part: the discount, but for the rounding that
-is left in rows of probabilities. So whatever v was found, |B v - v*| <= c max |B v - v| / (1 - c). Three ways,
-each taken where the one before does not suffice: a Krylov method (BiCGSTAB) on the matrix-free backup; plain backups,
-which always converge, slowly where the discount is near 1; and the Krylov method with factors of the matrix, exact ones
-of a small matrix and incomplete ones of a large sparse one. Long cycles defeat the first (their eigenvalues lie on a
-circle), and are nothing to the last.
+B x = b + L x, where L contracts by c, its largest row sum: the discount, apart from rounding in rows of probabilities.
+First come a few corrections, each a Krylov solve (BiCGSTAB, matrix-free) of (1 - L) d = B x - x; then plain iterations
+x <- B x, which always converge, but slowly where the discount is near 1. Whatever x was found,
+
+  |B x - x*| <= c max |B x - x| / (1 - c).
+
+`solve` applies this to the Bellman equation of a chain and proves the error of the answer. Where the iterations did not
+converge, it tries again with factors of the matrix as preconditioner: exact factors of a small matrix, incomplete ones
+of a large sparse matrix. Long cycles defeat unpreconditioned Krylov methods (their eigenvalues lie on a circle), and
+are easy with factors.
 
 A chain holds rewards divided by a power of two, which changes no digit and keeps the squares of very large and very
-small ones within floating point. Values and errors here are in that unit.
+small ones within floating point. Its values and errors are in that unit.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.evaluation.allowance import Allowance
+from decpomdp.core import DecPOMDP, Team
 
 Floats = NDArray[np.float64]
+Apply = Callable[[Floats, bool], Floats]  # (x, True): B x; (x, False): L x
+Solve = Callable[[Floats], Floats]  # about (1 - L)^-1, of flat vectors
 
 EPS = float(np.finfo(float).eps)
+LEAST = float(np.nextafter(0.0, 1.0))  # smallest positive number
 ROUNDING = 1e-11  # of the largest reward: the precision asked for
-CORRECTIONS = 4  # Krylov solves, each on what the last one left over
-POLISHES = 5000  # plain backups after them, at most
 VISIBLE = 1e-8  # of the largest value: an error that is worth more work
-SMALL = 3000  # pairs whose matrix may be factored as it is
+SMALL = 3000  # pairs whose matrix may be factored exactly
 LARGE = 20_000_000  # positive entries of a matrix that may be factored incompletely
-FILL = 10  # how much more entries incomplete factors may have
-DROP = 1e-5  # what they leave out
+FILL = 10  # how many times more entries incomplete factors may have
+DROP = 1e-5  # relative size of entries that they leave out
+
+
+class Scheme(NamedTuple):
+    """How a caller iterates. All schemes find the same fixed point; the last digits depend on every field."""
+
+    corrections: int  # Krylov solves, each on the residual of the last one
+    passes: int  # plain iterations after them, at most
+    patience: int  # passes after which a residual that does not fall ends the iteration
+    krylov_steps: int  # of one solve, at most
+    rtol: float  # of one solve, relative to the residual,
+    atol: float  # and as a share of the precision asked for
+    from_image: bool = False  # correct B x (the right-hand side is L (B x - x)) instead of x
+    increments: bool = False  # plain iterations add B x - x to x instead of taking B x
+    rescaled: bool = False  # Krylov solves in units of a power of two near the residual: it may have any size
+
+
+EXACT = Scheme(corrections=4, passes=5000, patience=4, krylov_steps=300, rtol=1e-12, atol=0.1)
+
+
+def fixed_point(
+    apply: Apply, x: Floats, wanted: float, scheme: Scheme, factors: Solve | None = None
+) -> tuple[Floats, float]:
+    """B x of the last x, and max |B x - x|: at most `wanted`, or as small as rounding and the passes allow."""
+    image, residual = x, np.inf
+    for step in range(scheme.corrections + scheme.passes):
+        image = apply(x, True)
+        gap = image - x
+        last, residual = residual, float(np.abs(gap).max())
+        if residual <= wanted or (step >= scheme.patience and residual >= last):
+            break
+        if step < scheme.corrections:
+            correct = _corrected_image if scheme.from_image else _corrected
+            x = correct(apply, x, image, scheme, scheme.atol * wanted, factors)
+        else:
+            x = x + gap if scheme.increments else image
+    return image, residual
+
+
+def _corrected(apply: Apply, x: Floats, image: Floats, scheme: Scheme, atol: float, factors: Solve | None) -> Floats:
+    """x + d with (1 - L) d = B x - x; x + (B x - x) where the Krylov method did not converge."""
+    gap = image - x
+    d = _krylov(apply, gap, scheme, atol, factors)
+    better = bool(np.all(np.isfinite(d))) and np.abs(gap + apply(d, False) - d).max() < np.abs(gap).max()
+    return x + (d if better else gap)
+
+
+def _corrected_image(
+    apply: Apply, x: Floats, image: Floats, scheme: Scheme, atol: float, factors: Solve | None
+) -> Floats:
+    """B x + d with (1 - L) d = L (B x - x); B x where the Krylov method did not converge."""
+    gap = image - x
+    d = _krylov(apply, apply(gap, False), scheme, atol, factors)
+    candidate = image + d
+    better = bool(np.all(np.isfinite(d))) and np.abs(apply(candidate, True) - candidate).max() < np.abs(gap).max()
+    return candidate if better else image
+
+
+def _krylov(apply: Apply, right: Floats, scheme: Scheme, atol: float, factors: Solve | None) -> Floats:
+    """d with about (1 - L) d = right; anything, infinite numbers included, where the method breaks down."""
+    from scipy.sparse.linalg import LinearOperator, bicgstab
+
+    def left(flat: Floats) -> Floats:
+        return flat - apply(flat.reshape(right.shape), False).ravel()
+
+    size = (right.size, right.size)
+    operator = LinearOperator(size, matvec=left, dtype=np.float64)
+    near = None if factors is None else LinearOperator(size, matvec=factors, dtype=np.float64)
+    power = power_of(float(np.abs(right).max())) if scheme.rescaled else 0
+    target, within = np.ldexp(right, -power).ravel(), float(np.ldexp(atol, -power))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        flat, _ = bicgstab(operator, target, rtol=scheme.rtol, atol=within, maxiter=scheme.krylov_steps, M=near)
+        return np.ldexp(flat.reshape(right.shape), power)
+
+
+def power_of(size: float) -> int:
+    """The power of two just above a number."""
+    return int(np.frexp(size)[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Errors in the numbers of a chain, before anything is added up.
+
+    A row of probabilities may be off by rounding (see `core.checks`); the true row is the row divided by its sum. Where
+    several rows are multiplied, their errors may cancel in the sum, so each counts. Rewards that nearly cancel lose
+    digits relative to their own size, not to that of their sum. And a product of probabilities may underflow.
+    """
+
+    start: float  # total distance from 1 of the sums of the rows that say where the chain starts
+    rows: float  # the same of all rows that say what is done and what follows
+    gross: float  # the largest expected reward if none cancelled another, in the unit of the chain
+    lost: float  # what a step may lose by underflow, in the same unit
+
+
+def allowance(model: DecPOMDP, team: Team, gross: float, lost: float) -> Allowance:
+    """The allowance for the tables of a model and a team."""
+    start = _off(model.start) + sum(_off(c.initial) for c in team.controllers)
+    rows = _off(model.transition) + _off(model.observation)
+    rows += sum(_off(c.action) + _off(c.transition) for c in team.controllers)
+    return Allowance(start, rows, gross, lost)
+
+
+def _off(table: Floats) -> float:
+    return float(np.abs(table.sum(axis=-1) - 1).max())
 
 
 class Chain(Protocol):
-    """What a team makes of a model."""
+    """The Markov chain of a team on a model."""
 
     shape: tuple[int, int]
     expected: Floats  # rewards, divided by 2 to the `power`
@@ -45,27 +155,30 @@ class Chain(Protocol):
         """That of the model."""
 
     def backup(self, v: Floats, rewards: Floats | None) -> Floats:
-        """What follows v, with these rewards; None: none."""
+        """B v with these rewards; None: L v."""
 
     def linear(self, largest: int) -> Any:
-        """The backup without rewards as a sparse matrix, or None if it is not at hand for so many pairs."""
+        """L as a sparse matrix, or None if it is too costly for a chain of more than `largest` pairs."""
 
 
 def solve(chain: Chain) -> tuple[Floats, float]:
     """The fixed point of the backup, and a bound on its error."""
-    rewards = chain.expected
-    wanted = ROUNDING * max(float(np.abs(rewards).max()), 1e-300)
-    v, residual = _corrected(chain, rewards, np.zeros(chain.shape), wanted, None)
+
+    def apply(v: Floats, whole: bool) -> Floats:
+        return chain.backup(v, chain.expected if whole else None)
+
+    wanted = ROUNDING * max(float(np.abs(chain.expected).max()), 1e-300)
+    v, residual = fixed_point(apply, np.zeros(chain.shape), wanted, EXACT)
     error = _bound(chain, residual)
     if error > 10 * rounding(chain, v) and (residual > wanted or error > VISIBLE * float(np.abs(v).max())):
         factors = _factors(chain)
         if factors is not None:
-            v, residual = _corrected(chain, rewards, v, wanted, factors)
+            v, residual = fixed_point(apply, v, wanted, EXACT, factors)
     return v, _bound(chain, residual)
 
 
 def rounding(chain: Chain, v: Floats) -> float:
-    """How far v, and what it is at the start, may be off where the equation holds to the last digit."""
+    """How far v, and its expectation at the start, may be off where the equation holds to the last digit."""
     allowed, size = chain.allowance, float(np.abs(v).max())
     each = (8 * EPS + off(chain) + allowed.rows) * max(size, allowed.gross) + allowed.lost
     return each * _ahead(chain) + allowed.start * size if each else 0.0
@@ -81,55 +194,18 @@ def _sums(chain: Chain) -> Floats:
 
 
 def _ahead(chain: Chain) -> float:
-    """1 / (1 - c): what an error in every step adds up to."""
+    """1 / (1 - c): the sum of an error in every step."""
     contraction = max(chain.discount, float(_sums(chain).max()))
     return 1 / (1 - contraction) if contraction < 1 else np.inf
 
 
 def _bound(chain: Chain, residual: float) -> float:
-    """How far v may be off if B v is so far from v."""
+    """How far B v may be off, given max |B v - v|."""
     return residual * (_ahead(chain) - 1) if residual else 0.0
 
 
-def power_of(size: float) -> int:
-    """The power of two just above a number."""
-    return int(np.frexp(size)[1])
-
-
-def _corrected(
-    chain: Chain, rewards: Floats, v: Floats, wanted: float, factors: Callable[[Floats], Floats] | None
-) -> tuple[Floats, float]:
-    """A better v: Krylov solves and then plain backups; the best of both, and its residual."""
-    following, residual = v, np.inf
-    for correct in [True] * CORRECTIONS + [False] * POLISHES:
-        following = chain.backup(v, rewards)
-        gap = following - v
-        last, residual = residual, float(np.abs(gap).max())
-        if residual <= wanted or (not correct and residual >= last):  # as good as asked for, or as rounding allows
-            break
-        v = v + _correction(chain, gap, 0.1 * wanted, factors) if correct else following
-    return following, residual
-
-
-def _correction(chain: Chain, gap: Floats, wanted: float, factors: Callable[[Floats], Floats] | None) -> Floats:
-    """d with v + d = B(v + d), given gap = B v - v: a linear equation in the backup's linear part."""
-    from scipy.sparse.linalg import LinearOperator, bicgstab
-
-    def left(flat: Floats) -> Floats:
-        return flat - chain.backup(flat.reshape(chain.shape), None).ravel()
-
-    size = (gap.size, gap.size)
-    near = None if factors is None else LinearOperator(size, matvec=factors, dtype=np.float64)
-    operator = LinearOperator(size, matvec=left, dtype=np.float64)
-    flat, _ = bicgstab(operator, gap.ravel(), rtol=1e-12, atol=wanted, maxiter=300, M=near)
-    solved = flat.reshape(chain.shape)
-    after = gap + chain.backup(solved, None) - solved
-    better = bool(np.all(np.isfinite(solved))) and np.abs(after).max() < np.abs(gap).max()
-    return solved if better else gap  # v + gap is the plain backup
-
-
-def _factors(chain: Chain) -> Callable[[Floats], Floats] | None:
-    """A quick way to about solve (1 - linear part) d = gap; None if the matrix is too large."""
+def _factors(chain: Chain) -> Solve | None:
+    """A quick approximate solver of (1 - L) d = gap; None if the matrix is too large."""
     from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import spilu, splu
 
@@ -138,8 +214,8 @@ def _factors(chain: Chain) -> Callable[[Floats], Floats] | None:
         return None
     matrix = csc_array(eye_array(linear.shape[0]) - linear)
     try:
-        found = splu(matrix) if linear.shape[0] <= SMALL else spilu(matrix, drop_tol=DROP, fill_factor=FILL)
-    except (RuntimeError, MemoryError):  # singular to rounding: plain backups have to do
+        lu = splu(matrix) if linear.shape[0] <= SMALL else spilu(matrix, drop_tol=DROP, fill_factor=FILL)
+    except (RuntimeError, MemoryError):  # singular to rounding: the plain iterations have to do
         return None
-    solve_with: Callable[[Floats], Floats] = found.solve
+    solve_with: Solve = lu.solve
     return solve_with
