@@ -9,7 +9,7 @@ from oracles import importance, making
 import decpomdp as dp
 from decpomdp.core import Agent, Controller, Episodes, InputError, Team
 from decpomdp.evaluation import exact_value, offpolicy_value
-from decpomdp.evaluation.offpolicy_ratios import log_ratios
+from decpomdp.evaluation.offpolicy.ratios import log_ratios
 from evaluation.logged import mild
 
 

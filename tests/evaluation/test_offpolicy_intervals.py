@@ -6,10 +6,10 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import Controller, Team
 from decpomdp.evaluation import offpolicy_value
-from decpomdp.evaluation.offpolicy_bootstrap import bootstrap, corrected, spread, studentised
-from decpomdp.evaluation.offpolicy_estimates import weighted
-from decpomdp.evaluation.offpolicy_intervals import log_wealth, mean_at_least
-from decpomdp.evaluation.offpolicy_ratios import log_ratios
+from decpomdp.evaluation.offpolicy.betting import log_wealth, mean_at_least
+from decpomdp.evaluation.offpolicy.estimates import weighted
+from decpomdp.evaluation.offpolicy.intervals import bootstrap, corrected, spread, studentised
+from decpomdp.evaluation.offpolicy.ratios import log_ratios
 from evaluation.logged import mild
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes
-from decpomdp.evaluation.offpolicy_missing import MARGIN
+from decpomdp.evaluation.offpolicy.missing import MARGIN
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.evaluation.offpolicy_estimates import Weighted, inverse
+from decpomdp.evaluation.offpolicy.estimates import Weighted, inverse
 
 Floats = NDArray[np.float64]
 

@@ -28,13 +28,13 @@ from decpomdp.core.checks import threads as checked_threads
 from decpomdp.core.controller import READ
 from decpomdp.core.model import checked_discount
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.offpolicy_bootstrap import bootstrap
-from decpomdp.evaluation.offpolicy_estimates import NAMES, Weighted, weighted
-from decpomdp.evaluation.offpolicy_intervals import mean_at_least
-from decpomdp.evaluation.offpolicy_missing import joined, missing_share
-from decpomdp.evaluation.offpolicy_ratios import log_chances, ratios_of
-from decpomdp.evaluation.offpolicy_support import unsupported
-from decpomdp.evaluation.offpolicy_warnings import never_taken, warnings_of
+from decpomdp.evaluation.offpolicy.betting import mean_at_least
+from decpomdp.evaluation.offpolicy.estimates import NAMES, Weighted, weighted
+from decpomdp.evaluation.offpolicy.intervals import bootstrap
+from decpomdp.evaluation.offpolicy.missing import joined, missing_share
+from decpomdp.evaluation.offpolicy.ratios import log_chances, ratios_of
+from decpomdp.evaluation.offpolicy.support import unsupported
+from decpomdp.evaluation.offpolicy.warnings import never_taken, warnings_of
 from decpomdp.io.episodes import read_episodes
 
 HUGE = 1e280  # so that even their sum is finite

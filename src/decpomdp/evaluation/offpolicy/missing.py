@@ -17,7 +17,7 @@ together with their own standard errors. So
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.evaluation.offpolicy_estimates import Weighted, inverse
+from decpomdp.evaluation.offpolicy.estimates import Weighted, inverse
 
 Floats = NDArray[np.float64]
 
