@@ -8,7 +8,7 @@ from oracles import decimals
 
 from decpomdp.core import Agent, Controller, Episodes, Team
 from decpomdp.evaluation import offpolicy_value
-from decpomdp.evaluation.offpolicy_estimates import weighted
+from decpomdp.evaluation.offpolicy.estimates import weighted
 
 AGENTS = (Agent("x", ("a", "b"), ("o",)),)
 

@@ -9,7 +9,7 @@ from oracles import importance, making
 import decpomdp as dp
 from decpomdp.core import Agent, Controller, Episodes, InputError, Team
 from decpomdp.evaluation import exact_value, offpolicy_value
-from decpomdp.evaluation.offpolicy_ratios import log_ratios
+from decpomdp.evaluation.offpolicy.estimates import log_chances, log_ratios
 from evaluation.logged import mild
 
 
@@ -72,9 +72,9 @@ def test_ratios_are_one_for_the_behaviour_itself_and_the_same_for_any_threads():
     model = dp.load("dectiger")
     team = making.team(np.random.default_rng(0), model, 3)
     logged = dp.simulate(model, team, 1500, 6, seed=1)
-    assert log_ratios(logged, team) == pytest.approx(0, abs=1e-5)  # recorded with 24 bits
+    assert log_ratios(logged, log_chances(logged, team)) == pytest.approx(0, abs=1e-5)  # recorded with 24 bits
     other = making.team(np.random.default_rng(1), model, 4)
-    assert np.array_equal(log_ratios(logged, other, threads=1), log_ratios(logged, other, threads=3))
+    assert np.array_equal(log_chances(logged, other, threads=1), log_chances(logged, other, threads=3))
     one, again = (offpolicy_value(logged, other, seed=5, resamples=200, threads=n) for n in (1, 2))
     assert one == again
     assert one != offpolicy_value(logged, other, seed=6, resamples=200)

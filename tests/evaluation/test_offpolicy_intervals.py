@@ -6,10 +6,8 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import Controller, Team
 from decpomdp.evaluation import offpolicy_value
-from decpomdp.evaluation.offpolicy_bootstrap import bootstrap, corrected, spread, studentised
-from decpomdp.evaluation.offpolicy_estimates import weighted
-from decpomdp.evaluation.offpolicy_intervals import log_wealth, mean_at_least
-from decpomdp.evaluation.offpolicy_ratios import log_ratios
+from decpomdp.evaluation.offpolicy.estimates import log_chances, log_ratios, weighted
+from decpomdp.evaluation.offpolicy.intervals import bootstrap, corrected, log_wealth, mean_at_least, spread, studentised
 from evaluation.logged import mild
 
 
@@ -70,7 +68,7 @@ def test_standard_errors_of_new_draws_are_those_of_the_delta_method():
     """The interval of the self-normalised estimate is that of its linear part, where there are many episodes."""
     model, behaviour, team = mild()
     logged = dp.simulate(model, behaviour, 4000, 3, seed=3)
-    shares = weighted(logged, log_ratios(logged, team), 3, 0.9)
+    shares = weighted(logged, log_ratios(logged, log_chances(logged, team)), 3, 0.9)
     ends, values = bootstrap(shares, 1000, 0.9, 0)
     means = shares.gains.sum(axis=0) / shares.scaled.sum(axis=0)
     parts = ((shares.gains - means * shares.scaled) / shares.scaled.sum(axis=0)).sum(axis=1)

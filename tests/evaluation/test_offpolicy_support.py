@@ -9,9 +9,8 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.core import Agent, Controller, Episodes, Team
 from decpomdp.evaluation import exact_value, offpolicy_value
-from decpomdp.evaluation.offpolicy_estimates import Weighted
-from decpomdp.evaluation.offpolicy_missing import joined, missing_share
-from decpomdp.evaluation.offpolicy_support import unsupported
+from decpomdp.evaluation.offpolicy.estimates import Weighted
+from decpomdp.evaluation.offpolicy.support import joined, missing_share, unsupported
 from evaluation.logged import mild, part_of, seen_then_done
 
 

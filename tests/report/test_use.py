@@ -5,7 +5,7 @@ import pytest
 from dectiger_horizon3 import controller
 
 import decpomdp as dp
-from decpomdp.report.use import SHORTEST, horizon_of, moves_of, use_in_episodes, use_on_model, use_unknown
+from decpomdp.report.use import SHORTEST, moves_of, played_steps, use_in_episodes, use_on_model, use_unknown
 
 
 def exact_shares(model, team):
@@ -14,7 +14,7 @@ def exact_shares(model, team):
     here = np.einsum("s,i,j->sij", model.start, one.initial, other.initial)
     shares, weight, total = [np.zeros(one.nodes), np.zeros(other.nodes)], 1.0, 0.0
     actions, observations = model.action_table(), model.observation_table()
-    for _ in range(horizon_of(model.discount)):
+    for _ in range(played_steps(model.discount)):
         shares[0] += weight * here.sum(axis=(0, 2))
         shares[1] += weight * here.sum(axis=(0, 1))
         total += weight
@@ -49,7 +49,7 @@ def test_only_moves_that_can_happen_are_counted():
 def test_recorded_episodes_of_the_team_itself_say_the_same():
     model = dp.load("dectiger")
     team = dp.Team.of(model, [controller()] * 2)
-    episodes = dp.simulate(model, team, 1000, horizon_of(0.9), seed=4)
+    episodes = dp.simulate(model, team, 1000, played_steps(0.9), seed=4)
     for use, exact in zip(use_in_episodes(episodes, team), exact_shares(model, team), strict=True):
         assert use.nodes == pytest.approx(exact, abs=0.02)
         assert not np.any(use.moves[moves_of(controller()) == 0])
@@ -63,4 +63,4 @@ def test_without_episodes_shares_are_not_known():
 
 @pytest.mark.parametrize(("discount", "steps"), [(0.0, SHORTEST), (0.5, SHORTEST), (0.9, 66), (0.99, 200), (1.0, 200)])
 def test_horizons(discount, steps):
-    assert horizon_of(discount) == steps
+    assert played_steps(discount) == steps

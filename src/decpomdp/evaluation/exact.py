@@ -1,4 +1,4 @@
-"""The exact value of a team on a model: the Bellman equation of the chain over (state, joint node), see `solving`.
+"""The exact value of a team on a model: the Bellman equation of the chain over (state, joint node), see `fixed_point`.
 
 For a deterministic team only the pairs that it meets are looked at (`reachable`), and for others where all pairs
 together could not be solved.
@@ -18,9 +18,8 @@ from decpomdp.core.checks import of_kind, whole
 from decpomdp.core.controller import READ
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.allowance import LEAST, allowance
+from decpomdp.evaluation.fixed_point import EPS, LEAST, Floats, allowance, off, power_of, rounding, solve
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, sparse
-from decpomdp.evaluation.solving import EPS, Floats, off, power_of, rounding, solve
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.joint import LARGEST, joint_numbers, joint_parts
-from decpomdp.evaluation.allowance import LEAST, allowance
-from decpomdp.evaluation.solving import power_of
+from decpomdp.evaluation.fixed_point import LEAST, allowance, power_of
 from decpomdp.kernels.backup import SparseRows
 
 Floats = NDArray[np.float64]

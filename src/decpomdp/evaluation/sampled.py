@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Simulator, Watch, unwatched
 from decpomdp.core.checks import callback, whole
+from decpomdp.core.horizon import horizon_of
 from decpomdp.domains.load import Problem, opened
 from decpomdp.rollouts import stream
 from decpomdp.rollouts.policies import Policy
 
 NEGLIGIBLE = 1e-4  # share of a reward-for-ever that may lie beyond the horizon when none is given
 LARGE = 1e100  # returns beyond this are added up in units of the largest
-LONGEST = 10_000
+LONGEST = 10_000  # steps when no horizon is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +115,8 @@ def unit_of(values: NDArray) -> float:
 
 def _own_horizon(problem: DecPOMDP | Simulator) -> int:
     """As many steps as matter: what comes after the simulator's own horizon, or is discounted to nothing, does not."""
-    own = getattr(problem, "horizon", None)
-    if own is None:
-        return horizon_for(problem.discount)
-    most = whole("horizon of the simulator", own, 1, 2**53)
-    return most if problem.discount >= 1 else min(most, horizon_for(problem.discount))
-
-
-def horizon_for(discount: float) -> int:
-    """Steps after which a constant reward has paid all but NEGLIGIBLE of its sum."""
-    if discount >= 1:
+    own, discount = getattr(problem, "horizon", None), problem.discount
+    if own is None and discount >= 1:
         raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
-    if discount <= 0:
-        return 1
-    return min(LONGEST, int(np.ceil(np.log(NEGLIGIBLE) / np.log(discount))))
+    most = LONGEST if own is None else whole("horizon of the simulator", own, 1, 2**53)
+    return most if discount >= 1 else min(most, horizon_of(discount, NEGLIGIBLE, LONGEST))

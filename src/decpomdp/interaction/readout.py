@@ -6,11 +6,11 @@ that the search kept. Rows of the posterior say how much is known about what eac
 capped: without that one lucky episode would carry all the weight (docs/formulas.md).
 """
 
-import math
 import warnings
 
 from decpomdp.core import DecPOMDP, Fit, InputError, Simulator
 from decpomdp.core.errors import LearningWarning
+from decpomdp.core.horizon import horizon_of
 from decpomdp.learners import BayesFit, LearnSettings, StickBreaking, learn_from_episodes
 from decpomdp.rollouts import simulate
 
@@ -58,8 +58,8 @@ def read_out(problem: DecPOMDP | Simulator, fit: Fit, *, seed: int = 0, threads:
     if not isinstance(fit, Fit):
         raise InputError(f"fit: expected the result of learning or planning, got {type(fit).__name__}")
     team = fit.team
-    horizon = min(LONGEST, math.ceil(math.log(TAIL) / math.log(team.discount)) if 0 < team.discount < 1 else LONGEST)
-    episodes = simulate(problem, team.exploring(EXPLORATION), EPISODES, max(1, horizon), seed, threads)
+    horizon = horizon_of(team.discount, TAIL, LONGEST)
+    episodes = simulate(problem, team.exploring(EXPLORATION), EPISODES, horizon, seed, threads)
     if not episodes.rewards.any() or episodes.rewards.min() == episodes.rewards.max():
         raise InputError("posterior: the team's episodes all have the same rewards, which say nothing about it")
     settings = LearnSettings(truncation=max(team.nodes) + SPARE, sweeps=SWEEPS, cap=CAP)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
+from decpomdp.core.horizon import horizon_of
 from decpomdp.engines.cluster import Cluster
 from decpomdp.interaction.arena import check_rewards
 from decpomdp.rollouts import as_simulator, stream
@@ -159,9 +160,7 @@ class Ground:
             return given
         if self.discount >= 1:
             raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
-        if self.discount <= 0:
-            return 1
-        return min(longest, int(np.ceil(np.log(tail) / np.log(self.discount))))
+        return horizon_of(self.discount, tail, longest)
 
 
 class Tested:

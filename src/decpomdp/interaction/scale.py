@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from decpomdp.core.horizon import horizon_of
 from decpomdp.interaction.ascent import Effort, ascend
 from decpomdp.interaction.crew import Crew
 from decpomdp.interaction.machine import constant
@@ -66,10 +67,8 @@ def horizons(settings: SearchSettings, discount: float, given: int | None) -> tu
     """Steps of learning and of test episodes."""
     if given is not None:
         return given, given
-    tails = (settings.learning_tail, settings.testing_tail)
-    if discount <= 0:
-        return 1, 1
-    return tuple(min(settings.longest, int(np.ceil(np.log(tail) / np.log(discount)))) for tail in tails)  # type: ignore[return-value]
+    learning, testing = settings.learning_tail, settings.testing_tail
+    return horizon_of(discount, learning, settings.longest), horizon_of(discount, testing, settings.longest)
 
 
 def affordable(crew: Crew, settings: SearchSettings, horizon: int | None) -> float:

@@ -6,8 +6,8 @@ for 100 states and two agents of 4 nodes in 10 layers 16,000 places, not 160,000
 
   V_m = r~_m + discount P_m V_{m+1},    F_{m+1} = discount P_m^T F_m  (+ the start, in layer 0).
 
-Once round the layers is a contraction by discount^M. Its fixed point in layer 0 is found by a Krylov method (BiCGSTAB)
-that starts from the last answer, and polished by plain rounds.
+Once round the layers is a contraction by discount^M; its fixed point in layer 0 is that of `evaluation.fixed_point`,
+begun at the last answer.
 """
 
 import math
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.evaluation.exact import TeamOnModel
+from decpomdp.evaluation.fixed_point import Scheme, fixed_point
 from decpomdp.kernels.backup import JointMoves, SparseRows, backup
 from decpomdp.kernels.em_flow import forward
 
 Floats = NDArray[np.float64]
 
 ROUNDING = 1e-12  # of the largest entry: the precision asked for
-CORRECTIONS = 3  # Krylov solves
-POLISHES = 5000  # plain rounds after them, at most
+SCHEME = Scheme(corrections=3, passes=5000, patience=3, krylov_steps=200, rtol=1e-12, atol=0.3, from_image=True)
 
 
 class Tables(NamedTuple):
@@ -78,7 +78,7 @@ class Chain:
         """V[m, s, q] of the shifted rewards; `begin`: a guess of V[0]."""
         wanted = ROUNDING * max(float(max(np.abs(e).max() for e in self.expected)), 1e-300)
         v = np.empty((self.layers + 1, *self.shape))
-        v[-1] = fixed_point(lambda x, whole: self._back(x, whole, v), self.shape, wanted, begin)
+        v[-1], _ = fixed_point(lambda x, whole: self._back(x, whole, v), self._begin(begin), wanted, SCHEME)
         self._back(v[-1], True, v)
         return v[:-1]
 
@@ -86,13 +86,17 @@ class Chain:
         """F[m, s, q], discounted visits from the start; `begin`: a guess of F[0]."""
         f = np.empty((self.layers, *self.shape))
         wanted = ROUNDING / (1 - self.world.model.discount)
-        f[0] = fixed_point(lambda x, whole: self._forth(x, whole, f), self.shape, wanted, begin)
+        f[0], _ = fixed_point(lambda x, whole: self._forth(x, whole, f), self._begin(begin), wanted, SCHEME)
         self._forth(f[0].copy(), True, f)
         return f
 
     def value(self, v: Floats) -> float:
         """The unshifted value from the start."""
         return float(np.sum(self.first * v[0])) + self.world.base
+
+    def _begin(self, guess: Floats | None) -> Floats:
+        """The guess, if it is one for this chain; else zeros."""
+        return np.zeros(self.shape) if guess is None or guess.shape != self.shape else guess
 
     def _back(self, x: Floats, rewards: bool, v: Floats) -> Floats:
         """Once round from the last layer to the first; fills v[m]."""
@@ -116,35 +120,6 @@ class Chain:
             forward(world.transition, world.observation, self.moves[m], world.model.discount, now, out)
             now = out
         return now
-
-
-def fixed_point(
-    apply: Callable[[Floats, bool], Floats], shape: tuple[int, int], wanted: float, begin: Floats | None
-) -> Floats:
-    """x with x = apply(x, True), where apply(x, False) is its linear part; to a residual of `wanted` if it can be."""
-    from scipy.sparse.linalg import LinearOperator, bicgstab
-
-    def left_over(flat: Floats) -> Floats:
-        return flat - apply(flat.reshape(shape), False).ravel()
-
-    size = math.prod(shape)
-    operator = LinearOperator((size, size), matvec=left_over, dtype=np.float64)
-    x = np.zeros(shape) if begin is None or begin.shape != shape else begin
-    last = np.inf
-    for correct in [True] * CORRECTIONS + [False] * POLISHES:
-        following = apply(x, True)
-        gap = following - x
-        residual = float(np.abs(gap).max())
-        if residual <= wanted or (not correct and residual >= last):  # as asked for, or as rounding allows
-            return following
-        x, last = following, residual
-        if correct:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a breakdown is noticed below
-                flat, _ = bicgstab(operator, apply(gap, False).ravel(), rtol=1e-12, atol=0.3 * wanted, maxiter=200)
-            candidate = following + flat.reshape(shape)
-            if np.all(np.isfinite(flat)) and np.abs(apply(candidate, True) - candidate).max() < residual:
-                x = candidate
-    return x
 
 
 def joint_rows(tables: Sequence[Floats]) -> Floats:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import checks
-from decpomdp.evaluation.solving import power_of
+from decpomdp.evaluation.fixed_point import Scheme, fixed_point
 from decpomdp.kernels.beliefs import best_vector
 from decpomdp.kernels.policy_graph import value_step, visit_step
 from decpomdp.planners.pbvi_beliefs import Floats, Whole
@@ -14,8 +14,10 @@ from decpomdp.planners.pbvi_bounds import Bounds
 Belief = tuple[Whole, Floats]
 
 EXACT = 1e-12  # of the largest possible value: changes of a value below this are rounding
-CORRECTIONS = 3  # Krylov solves, each on what the last one left over
 PASSES = 20_000  # over a graph's values or visits, at most
+SCHEME = Scheme(
+    corrections=3, passes=PASSES - 3, patience=4, krylov_steps=200, rtol=1e-10, atol=0.1, increments=True, rescaled=True
+)
 FAINT = 1e-9  # share of all visits below which a node, or a state of it, is not met
 
 
@@ -45,44 +47,18 @@ def evaluated(bounds: Bounds, start: Floats, actions: Whole, following: Whole, g
 
 
 def _solved(bounds: Bounds, actions: Whole, following: Whole, values: Floats) -> Floats:
-    """The values [s, i] of every node: Krylov steps on what is left over, then plain backups; never above the truth."""
+    """The values [s, i] of every node, never above the truth."""
     dynamics = bounds.dynamics
-    wanted, discount = EXACT * bounds.scale, dynamics.discount
-    after, last = np.empty_like(values), np.inf
-    for step in range(PASSES):
+    linear = dynamics._replace(reward=checks.freeze(np.zeros_like(dynamics.reward)))
+
+    def apply(x: Floats, whole: bool) -> Floats:
         bounds.clock.check()
-        change = value_step(dynamics, actions, following, values, after)
-        if change <= wanted or (step > CORRECTIONS and change >= last):  # as good as asked for, or as rounding allows
-            break
-        leap = _correction(bounds, actions, following, after - values) if step < CORRECTIONS else after - values
-        values, last = values + leap, change
-    return after - discount * change / (1 - discount)
-
-
-def _correction(bounds: Bounds, actions: Whole, following: Whole, gap: Floats) -> Floats:
-    """d with v + d = B(v + d), given gap = B v - v; the gap itself, a plain backup, where that does not converge."""
-    from scipy.sparse.linalg import LinearOperator, bicgstab
-
-    homogeneous = bounds.dynamics._replace(reward=checks.freeze(np.zeros_like(bounds.dynamics.reward)))
-
-    def moved(values: Floats) -> Floats:
-        bounds.clock.check()
-        after = np.empty_like(values)
-        value_step(homogeneous, actions, following, values, after)
+        after = np.empty_like(x)
+        value_step(dynamics if whole else linear, actions, following, x, after)
         return after
 
-    operator = LinearOperator(
-        (gap.size, gap.size),
-        matvec=lambda flat: flat - moved(flat.reshape(gap.shape)).ravel(),
-        dtype=np.float64,
-    )
-    power = power_of(float(np.abs(gap).max()))  # no digit changes, and squares of huge gaps stay within floating point
-    wanted = float(np.ldexp(0.1 * EXACT * bounds.scale, -power))
-    flat, _ = bicgstab(operator, np.ldexp(gap, -power).ravel(), rtol=1e-10, atol=wanted, maxiter=200)
-    with np.errstate(over="ignore"):  # what became too large is no solution
-        solved = np.ldexp(flat.reshape(gap.shape), power)
-    better = bool(np.all(np.isfinite(solved))) and np.abs(gap + moved(solved) - solved).max() < np.abs(gap).max()
-    return solved if better else gap
+    found, residual = fixed_point(apply, values, EXACT * bounds.scale, SCHEME)
+    return found - dynamics.discount * residual / (1 - dynamics.discount)
 
 
 def _reached(following: Whole, first: int) -> Whole:

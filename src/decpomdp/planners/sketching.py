@@ -9,13 +9,13 @@ Any graph is a team, whatever was approximated on the way to it: its value is th
 differ by the cap, by how far the walk follows the certified search, and by noise on the payoffs.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.horizon import horizon_of
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.occupancy import Dynamics
 from decpomdp.planners.central_bound import CentralBound
@@ -65,7 +65,7 @@ class Sketcher:
         self, sketch: Sketch, rng: np.random.Generator, prefix: Sequence[Rule], check: Check, found: Found
     ) -> Valued:
         """One walk, polished and closed; the value of a loop is rough (`ROUGH`)."""
-        depth = depth_of(self.discount, sketch.faded) if self.horizon is None else self.horizon
+        depth = horizon_of(self.discount, sketch.faded, DEEPEST) if self.horizon is None else self.horizon
         layers, last = self.walk(depth, sketch.cap, sketch.noise, rng, prefix, check)
         if self.horizon is not None:
             whole = self._valued(Graph(tuple(layers), None))
@@ -163,11 +163,6 @@ class Sketcher:
                 break
             given = after
         return given
-
-
-def depth_of(discount: float, faded: float) -> int:
-    """Steps until the discount has faded."""
-    return 1 if discount <= faded else min(DEEPEST, math.ceil(math.log(faded) / math.log(discount)))
 
 
 def _lengths(depth: int, pairs: int) -> list[int]:

@@ -11,7 +11,7 @@ from decpomdp.core import InputError, Simulator, Team
 from decpomdp.report.playing import Played
 from decpomdp.report.replay import STEPS, Replay, replay_of_episodes, replay_on_model, replay_on_simulator, sizes
 from decpomdp.report.sources import Shown
-from decpomdp.report.use import EPISODES, Use, horizon_of, use_in, use_in_episodes, use_on_model, use_unknown
+from decpomdp.report.use import EPISODES, Use, played_steps, use_in, use_in_episodes, use_on_model, use_unknown
 
 MOST_STEPS = 10_000_000  # agent-steps of a quick simulator
 SLOW = 2  # episodes of any other
@@ -70,8 +70,8 @@ def _on_simulator(simulator: Simulator, team: Team, seed: int, replayed: bool) -
     note = f"Fresh episodes of the learned team, played on {simulator.name} for this page."
     if is_quick(simulator):
         watched = watch(simulator, team, episodes, steps, seed) if replayed else None
-        many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * horizon_of(simulator.discount))))
-        played = play_quickly(simulator, team, many, horizon_of(simulator.discount) + 1, seed)
+        many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * played_steps(simulator.discount))))
+        played = play_quickly(simulator, team, many, played_steps(simulator.discount) + 1, seed)
     else:  # it may take its time: the same episodes serve for both
         watched = watch(simulator, team, SLOW, STEPS, seed)
         played = watched.played

@@ -5,12 +5,12 @@ or, where there is neither, from recorded episodes, in which each agent's node i
 what a node does is known only then; without any episodes every observation counts as equally likely.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from decpomdp.core import Controller, DecPOMDP, Episodes, Team
+from decpomdp.core.horizon import horizon_of
 from decpomdp.report.playing import Floats, Played, filtered, play, recorded
 
 EPISODES = 1000  # to play, or recorded ones to read
@@ -26,17 +26,14 @@ class Use:
     moves: Floats  # [i, o, j] how often node i saw o next and moved to j, per step
 
 
-def horizon_of(discount: float) -> int:
-    """Steps after which hardly anything counts."""
-    if discount <= 0:
-        return SHORTEST
-    steps = LONGEST if discount >= 1 else math.ceil(math.log(FORGOTTEN) / math.log(discount))
-    return min(max(steps, SHORTEST), LONGEST)
+def played_steps(discount: float) -> int:
+    """Steps of an episode that is played to see how controllers are used."""
+    return max(horizon_of(discount, FORGOTTEN, LONGEST), SHORTEST)
 
 
 def use_on_model(model: DecPOMDP, team: Team, seed: int = 0, episodes: int = EPISODES) -> tuple[Use, ...]:
     """From episodes played on the model."""
-    return use_in(play(model, team, episodes, horizon_of(model.discount) + 1, seed), team, model.discount)
+    return use_in(play(model, team, episodes, played_steps(model.discount) + 1, seed), team, model.discount)
 
 
 def use_in(played: Played, team: Team, discount: float) -> tuple[Use, ...]:

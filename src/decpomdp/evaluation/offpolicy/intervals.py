@@ -1,6 +1,6 @@
-"""Intervals that are usually right although importance ratios are skewed: three kinds, and what they span together.
+"""Intervals: a bootstrap that allows for skewed importance ratios, and one that is guaranteed.
 
-Episodes are drawn again with replacement, and everything is computed again from each draw.
+**Bootstrap.** Episodes are drawn again with replacement, and everything is computed again from each draw.
 
   corrected     quantiles of the new estimates, corrected for bias and skewness (BCa; Efron 1987)
   studentised   quantiles of (new estimate - estimate) / (standard error in the new draw), times the standard error:
@@ -11,10 +11,30 @@ Episodes are drawn again with replacement, and everything is computed again from
 (df: Satterthwaite 1946, with the variance of a sample variance.) The interval is the smallest that holds all three.
 Where many episodes agree they are nearly the same; each of them falls short somewhere else when few do. Each is made
 for half of the risk, because draws from the data know too little of the tails that the data come from: the other half
-is left to episodes that are missing from the data, and so from every new draw (see `offpolicy_missing`).
+is left to episodes that are missing from the data, and so from every new draw (see `support`).
 
 The standard error of the self-normalised estimate is that of its linear part (the delta method), of which episode k has
 sum_t w_kt (r_kt - R_t) / (sum of w_t), with R_t the estimate's part of step t.
+
+**Guarantee.** It holds with the given confidence for any number of episodes, whatever the ratios, if the episodes are
+independent, the recorded probabilities are those of the behaviour and every reward lies in [low, high]. With W_t the
+ratio, d the discount and A = sum_t d^t, two sums are non-negative:
+
+  X = sum_t d^t W_t (r_t - low),   Y = sum_t d^t W_t (high - r_t),   E X <= value - low A,   E Y <= high A - value.
+
+(Equal when the behaviour may take all actions that the team may; when it does not, the missing part only makes them
+smaller.) Lower bounds of both means, each with half of the risk, give low A + X' <= value <= high A - Y'.
+
+Such a lower bound comes from betting. For independent values X_k >= 0 with mean mu, a fixed m > 0 and a share f in
+(0, 1) let
+
+  C_f(m) = prod_k (1 - f + f X_k / m),   C(m) = the average of C_f(m) over a fixed list of shares f.
+
+C(m) is the wealth of a gambler who bets a share f on every value being above m. E C(mu) = 1, so by Markov's inequality
+C(mu) >= 1 / risk has probability `risk` at most. C falls in m. Hence the largest m with C(m) >= 1 / risk is above mu
+with probability `risk` at most: a lower bound of the mean that needs no upper limit on the values, which importance
+ratios do not have. (Testing by betting: Waudby-Smith and Ramdas 2023; for importance ratios, Karampatziakis, Mineiro
+and Ramdas 2021.)
 """
 
 from collections.abc import Iterator
@@ -22,17 +42,22 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.evaluation.offpolicy_estimates import Weighted, inverse
+from decpomdp.evaluation.offpolicy.estimates import Weighted, inverse
 
 Floats = NDArray[np.float64]
 
 DRAWS_AT_A_TIME = 64
 MARGIN = 0.5  # share of the risk that the intervals are made for; coverage is measured in docs/offpolicy.md
 NOTHING = 1e-9  # a new draw with a smaller share of the standard error has none: it drew one episode, or equal ones
+# shares of a bet: small ones notice a mean a little above m in noisy values, large ones use that values hardly vary
+SHARES = np.array([2.0**-j for j in range(16, 0, -1)] + [1 - 2.0**-j for j in range(2, 8)])
+HALVINGS = 40  # of the interval between nothing and the values' mean: the bound is exact to 1e-12 of that mean
+BLOCK = 4096  # values looked at together
+HUGE = 1e280  # values are cut here, so that even their sum is finite
 
 
 def bootstrap(weighted: Weighted, resamples: int, confidence: float, seed: int) -> tuple[Floats, Floats]:
-    """[3, 2] intervals and [3] the estimates themselves, in the order of NAMES. An end may be infinite."""
+    """[3, 2] intervals and [3] the estimates, in the order of `Weighted.estimates`. An end may be infinite."""
     estimates = weighted.estimates(np.ones((1, len(weighted.rewards))))[0]
     new, errors = (np.concatenate(parts) for parts in zip(*_again(weighted, resamples, seed), strict=True))
     without, level = weighted.without_one(), 1 - MARGIN * (1 - confidence)
@@ -117,3 +142,39 @@ def _normal_errors(weighted: Weighted, counts: Floats) -> Floats:
 def _draws(rng: np.random.Generator, count: int, draws: int) -> Floats:
     """[b, k]: how often every episode was drawn."""
     return np.stack([np.bincount(rng.integers(count, size=count), minlength=count) for _ in range(draws)]).astype(float)
+
+
+def guaranteed(weighted: Weighted, low: Floats, high: Floats, risk: float) -> tuple[float, float]:
+    """The interval that fails with probability `risk` at most; low[t], high[t]: what a step may earn, discounted."""
+    ratios = weighted.ratios
+    with np.errstate(over="ignore"):  # cutting a value keeps a lower bound of its mean valid
+        over = np.minimum((ratios * np.maximum(weighted.rewards - low, 0.0)).sum(axis=1), HUGE)
+        under = np.minimum((ratios * np.maximum(high - weighted.rewards, 0.0)).sum(axis=1), HUGE)
+    above, below = mean_at_least(over, risk / 2), mean_at_least(under, risk / 2)
+    least, most = float(low.sum()), float(high.sum())
+    return max(least, min(least + above, most)), min(most, max(most - below, least))
+
+
+def mean_at_least(values: Floats, risk: float) -> float:
+    """What the mean of independent non-negative `values` exceeds, except with probability `risk` at most."""
+    exponent = int(np.frexp(values.max())[1])
+    values = np.ldexp(values, -exponent)  # near 1, so that halving stays exact; a power of two rounds nothing
+    low, high = 0.0, float(values.mean())  # at the values' own mean no share wins, by concavity
+    if high <= 0:
+        return 0.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if log_wealth(values, middle) >= -np.log(risk):
+            low = middle
+        else:
+            high = middle
+    return float(np.ldexp(low, exponent))
+
+
+def log_wealth(values: Floats, m: float) -> float:
+    """ln C(m)."""
+    gains = values / m - 1.0
+    blocks = (gains[first : first + BLOCK] for first in range(0, len(gains), BLOCK))
+    logs = np.sum([np.log1p(SHARES[:, None] * block).sum(axis=1) for block in blocks], axis=0)  # [share]
+    top = float(logs.max())
+    return top + float(np.log(np.exp(logs - top).mean()))

@@ -1,6 +1,12 @@
 """Three importance-sampling estimates of a team's value, all as sums over episodes.
 
-With w_t the ratio of the actions up to t, w the ratio of the whole episode, r_t the reward and d the discount:
+The importance ratio of the actions up to t is
+
+  w_t = prod over agents n and steps s <= t of  p(a_{n,s} | h_{n,s}, team) / p(a_{n,s} | h_{n,s}, behaviour).
+
+The numerator is the probability of the action given the agent's own history, whatever the hidden node: the normaliser
+of the forward filter over the nodes of its controller. The denominator is what the episodes recorded. With w the ratio
+of the whole episode, r_t the reward and d the discount:
 
   ordinary         mean over episodes of  w sum_t d^t r_t                      unbiased, the largest variance
   per-decision     mean over episodes of  sum_t d^t w_t r_t                    unbiased: later actions cannot matter
@@ -15,13 +21,36 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Episodes
+from decpomdp.core import Episodes, InputError, Team
+from decpomdp.engines import threads as engine
+from decpomdp.filtering.filter import cumulated, filtered, tables_of
+from decpomdp.filtering.layout import lay_out
 
 Floats = NDArray[np.float64]
 
-NAMES = ("ordinary", "per_decision", "self_normalised")
 LARGEST = 600.0  # in logs: where a step has larger ratios, all are scaled down until sums are finite; no data can
 # support them anyway, and the self-normalised estimate does not notice
+
+
+def log_chances(episodes: Episodes, team: Team, threads: int | None = None) -> Floats:
+    """[r, n]: log probability of every action under the team, given the agent's own history."""
+    team.check_fits(episodes)
+    unknown = np.isnan(episodes.behaviour)
+    if unknown.any():
+        row, n = (int(i) for i in np.argwhere(unknown)[0])
+        raise InputError(
+            f"{episodes.place(row)}, agent {episodes.agents[n].name}: expected the probability with which the "
+            f"behaviour took the action, got unknown; without it logged episodes say nothing certain about another team"
+        )
+    tables = [tables_of(team, n) for n in range(len(team.agents))]
+    with engine.serial_products():
+        logs, _ = filtered(lay_out(episodes, max(team.nodes)), tables, False, threads)
+    return logs
+
+
+def log_ratios(episodes: Episodes, chances: Floats) -> Floats:
+    """[r]: log ratio of all actions so far in the episode, from `log_chances`; -inf if impossible under the team."""
+    return cumulated(chances, episodes) - cumulated(np.log(episodes.behaviour, dtype=np.float64), episodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +74,7 @@ class Weighted:
         return np.where(squares > 0, self.scaled.sum(axis=0) ** 2 / np.maximum(squares, 1e-300), 0.0)
 
     def estimates(self, counts: Floats) -> Floats:
-        """[b, 3]: the estimates in the order of NAMES when episode k counts counts[b, k] times."""
+        """[b, 3]: the ordinary, per-decision and self-normalised estimates when episode k counts counts[b, k] times."""
         means = counts @ self.shares / counts.sum(axis=1, keepdims=True)
         normal = _ratio(counts @ self.gains, counts @ self.scaled).sum(axis=1, keepdims=True)
         return np.concatenate([means, normal], axis=1)
@@ -61,10 +90,10 @@ class Weighted:
 def weighted(episodes: Episodes, log_ratios: Floats, horizon: int, discount: float) -> Weighted:
     """Lay ratios and rewards out by episode and step."""
     times, steps = episodes.times(), np.arange(horizon)
-    kept = times < horizon
-    k, t = np.repeat(np.arange(episodes.count), episodes.lengths)[kept], times[kept]
+    inside = times < horizon
+    k, t = np.repeat(np.arange(episodes.count), episodes.lengths)[inside], times[inside]
     rewards = np.zeros((episodes.count, horizon))
-    rewards[k, t] = episodes.rewards[kept] * discount ** t.astype(np.float64)
+    rewards[k, t] = episodes.rewards[inside] * discount ** t.astype(np.float64)
     last = np.minimum(steps, episodes.lengths[:, None] - 1)  # [k, t] the step whose ratio an episode has at t
     logs = log_ratios[episodes.offsets[:-1, None] + last]
     top = logs.max(axis=0)

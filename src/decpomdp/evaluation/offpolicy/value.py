@@ -7,14 +7,8 @@ Estimated is the expected discounted reward over the episodes' own horizon: the 
 many as the longest episode has. What would come after it is not in the data and counts as nothing. An episode that is
 shorter is over: it earns 0 from then on.
 
-The guaranteed interval holds with the asked confidence for any number of episodes, whatever the ratios, provided that
-the episodes are independent, the recorded probabilities are those of the behaviour and every reward lies in
-[low, high]. With W_t the ratio, d the discount and A = sum_t d^t, two sums are non-negative:
-
-  X = sum_t d^t W_t (r_t - low),   Y = sum_t d^t W_t (high - r_t),   E X <= value - low A,   E Y <= high A - value.
-
-(Equal when the behaviour may take all actions that the team may; when it does not, the missing part only makes them
-smaller.) Lower bounds of both means, each with half of the risk, give low A + X' <= value <= high A - Y'.
+`estimates` has the ratios and the three estimates, `intervals` their intervals and the guarantee, `support` what the
+data lack, `warnings` the words about it.
 """
 
 import os
@@ -28,16 +22,11 @@ from decpomdp.core.checks import threads as checked_threads
 from decpomdp.core.controller import READ
 from decpomdp.core.model import checked_discount
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.offpolicy_bootstrap import bootstrap
-from decpomdp.evaluation.offpolicy_estimates import NAMES, Weighted, weighted
-from decpomdp.evaluation.offpolicy_intervals import mean_at_least
-from decpomdp.evaluation.offpolicy_missing import joined, missing_share
-from decpomdp.evaluation.offpolicy_ratios import log_chances, ratios_of
-from decpomdp.evaluation.offpolicy_support import unsupported
-from decpomdp.evaluation.offpolicy_warnings import never_taken, warnings_of
+from decpomdp.evaluation.offpolicy.estimates import log_chances, log_ratios, weighted
+from decpomdp.evaluation.offpolicy.intervals import bootstrap, guaranteed
+from decpomdp.evaluation.offpolicy.support import joined, missing_share, unsupported
+from decpomdp.evaluation.offpolicy.warnings import never_taken, warnings_of
 from decpomdp.io.episodes import read_episodes
-
-HUGE = 1e280  # so that even their sum is finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +77,15 @@ class OffPolicyValue:
     per_decision: Estimate
     self_normalised: Estimate
     guaranteed: tuple[float, float]
-    confidence: float  # of all intervals
-    sample_sizes: tuple[float, ...]  # [t] effective number of episodes at every step
-    mean_ratios: tuple[float, ...]  # [t] 1 in expectation if the behaviour may take all that the team may
-    reward_range: tuple[float, float]  # what the guarantee assumes
-    range_from_data: bool  # whether that is merely what was seen
+    confidence: float
+    sample_sizes: tuple[float, ...]
+    mean_ratios: tuple[float, ...]
+    reward_range: tuple[float, float]
+    range_from_data: bool
     episodes: int
     horizon: int
     discount: float
-    warnings: tuple[str, ...]  # why the answer is not to be relied on; empty: nothing speaks against it
+    warnings: tuple[str, ...]
 
     @property
     def value(self) -> float:
@@ -180,27 +169,29 @@ def offpolicy_value(
     if episodes.count < 2:
         raise InputError("episodes: expected at least 2 to estimate a value with an interval, got 1")
     span = _range(episodes, steps, reward_range)
-    _check_sum(span, factor, steps)
-    chances = log_chances(episodes, team, checked_threads(threads))
-    never = never_taken(episodes, team)
-    with engine.serial_products(), np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
-        shares = weighted(episodes, ratios_of(episodes, chances), steps, factor)
+    with engine.serial_products(), np.errstate(over="ignore", invalid="ignore"):  # infinite numbers are rejected below
+        low, high = np.outer(span, factor ** np.arange(steps, dtype=np.float64))  # [t] what a step may earn, discounted
+        if not np.isfinite(high.sum() - low.sum()):
+            raise InputError("reward range: the rewards are too large to be added up in floating point")
+        chances = log_chances(episodes, team, checked_threads(threads))
+        never = never_taken(episodes, team)
+        shares = weighted(episodes, log_ratios(episodes, chances), steps, factor)
         ends, values = bootstrap(shares, draws, confidence, key)
-        lacking = missing_share(shares.ratios, bool(never))
-        unseen = unsupported(episodes, np.exp(chances), shares.ratios)
-        low, high = np.outer(span, factor ** np.arange(steps, dtype=np.float64))  # [t]
-        ends = _possible(
-            joined(ends, shares, np.maximum(lacking, unseen.share), low, high), values, low.sum(), high.sum()
-        )
+        ratios, sizes = shares.ratios, shares.sample_sizes()
+        lacking = missing_share(ratios, bool(never))
+        unseen = unsupported(episodes, np.exp(chances), ratios)
+        ends = joined(ends, shares, np.maximum(lacking, unseen.share), low, high)
+        ends = _possible(ends, values, low.sum(), high.sum())
     if not (np.all(np.isfinite(ends)) and np.all(np.isfinite(values))):
         raise InputError("value: the rewards are too large to be added up in floating point")
-    ratios, sizes = shares.ratios, shares.sample_sizes()
-    found = {
-        name: Estimate(float(value), *map(float, end)) for name, value, end in zip(NAMES, values, ends, strict=True)
-    }
+    ordinary, decision, normal = (
+        Estimate(float(value), *map(float, end)) for value, end in zip(values, ends, strict=True)
+    )
     return OffPolicyValue(
-        **found,
-        guaranteed=_guaranteed(shares, ratios, span, factor, 1 - confidence),
+        ordinary=ordinary,
+        per_decision=decision,
+        self_normalised=normal,
+        guaranteed=guaranteed(shares, low, high, 1 - confidence),
         confidence=confidence,
         sample_sizes=tuple(sizes.tolist()),
         mean_ratios=tuple(ratios.mean(axis=0).tolist()),
@@ -234,28 +225,7 @@ def _range(episodes: Episodes, horizon: int, given: tuple[float, float] | None) 
     return (min(low, 0.0), max(high, 0.0)) if int(episodes.lengths.min()) < horizon else (low, high)
 
 
-def _check_sum(span: tuple[float, float], discount: float, steps: int) -> None:
-    """The rewards' range, and what an episode may earn, must be finite: guarantees are made of both."""
-    with np.errstate(over="ignore"):
-        ends = np.outer(span, discount ** np.arange(steps, dtype=np.float64)).sum(axis=1)
-        if not np.isfinite(ends[1] - ends[0]):
-            raise InputError("reward range: the rewards are too large to be added up in floating point")
-
-
 def _possible(ends: np.ndarray, values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Intervals [i, 2] cut at what the rewards' range allows, unless the estimate itself is beyond it."""
     least = np.maximum(ends[:, 0], np.minimum(low, values))
     return np.stack([least, np.minimum(ends[:, 1], np.maximum(high, values))], axis=1)
-
-
-def _guaranteed(
-    shares: Weighted, ratios: np.ndarray, span: tuple[float, float], discount: float, risk: float
-) -> tuple[float, float]:
-    discounts = discount ** np.arange(ratios.shape[1], dtype=np.float64)
-    low, high = span[0] * discounts, span[1] * discounts  # [t]
-    with np.errstate(over="ignore"):  # cutting a value keeps a lower bound of its mean valid
-        over = np.minimum((ratios * np.maximum(shares.rewards - low, 0.0)).sum(axis=1), HUGE)
-        under = np.minimum((ratios * np.maximum(high - shares.rewards, 0.0)).sum(axis=1), HUGE)
-    above, below = mean_at_least(over, risk / 2), mean_at_least(under, risk / 2)
-    least, most = float(low.sum()), float(high.sum())
-    return max(least, min(least + above, most)), min(most, max(most - below, least))

@@ -4,12 +4,11 @@ import numpy as np
 
 from decpomdp.core import Episodes, Team
 from decpomdp.core.minimal import minimised
-from decpomdp.evaluation.offpolicy_estimates import LARGEST, Weighted
-from decpomdp.evaluation.offpolicy_missing import FEWEST
-from decpomdp.evaluation.offpolicy_support import SINGLE, Unseen
+from decpomdp.evaluation.offpolicy.estimates import LARGEST, Weighted
+from decpomdp.evaluation.offpolicy.support import FEWEST, SINGLE, Unseen
 
 # Effective episodes below which an estimate is not to be relied on. A higher limit would not help: data that lack the
-# episodes of the largest ratios have the larger sample sizes. Their mean ratio gives them away (`offpolicy_missing`).
+# episodes of the largest ratios have the larger sample sizes. Their mean ratio gives them away (`support`).
 ENOUGH = 10.0
 WORTH = 1e-3  # a share of what the team does that may be missing is worth a word
 

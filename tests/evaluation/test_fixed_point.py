@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp.evaluation import exact, exact_value, solving
-from decpomdp.evaluation.solving import solve
+from decpomdp.evaluation import exact, exact_value, fixed_point
+from decpomdp.evaluation.fixed_point import solve
 
 
 def ring(states, discount, reward=1.0):
@@ -56,7 +56,7 @@ def test_a_long_cycle_of_many_pairs_is_solved():
     model = ring(90, 0.99999)
     clock = dp.Controller.deterministic([0] * 97, [[(i + 1) % 97] for i in range(97)], 1)
     team = dp.Team.of(model, [clock])
-    assert solving.SMALL < 90 * 97  # so the factors are not those of the whole matrix
+    assert fixed_point.SMALL < 90 * 97  # so the factors are not those of the whole matrix
     found = exact_value(model, team)
     assert found.sure
     assert found.value == pytest.approx(worth(90, 0.99999), rel=1e-9)
@@ -88,7 +88,7 @@ def test_scaling_changes_no_digit():
 
 
 def test_what_was_not_solved_is_not_called_exact(monkeypatch):
-    monkeypatch.setattr(solving, "_factors", lambda chain: None)
+    monkeypatch.setattr(fixed_point, "_factors", lambda chain: None)
     model = ring(310, 0.9999)
     team = dp.Team.of(model, [walker(1)])
     found = exact_value(model, team)
