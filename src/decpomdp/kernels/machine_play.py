@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import inlined, kernel
 from decpomdp.kernels.machines import ROOT, Machines, Played, Soft, Window, soft_act, soft_move, stray
-from decpomdp.kernels.rollout import World
+from decpomdp.kernels.model import AliasModel
 from decpomdp.kernels.sampling import draw, pick, stream
 
 LANES = 16  # episodes of a block
@@ -36,32 +36,32 @@ def empty_block(agents: int) -> Block:
 
 
 @inlined
-def begin_block(world: World, seed: np.uint64, first: int, size: int, block: Block) -> None:
+def begin_block(model: AliasModel, seed: np.uint64, first: int, size: int, block: Block) -> None:
     """Start the episodes first .. first + size - 1 side by side."""
     for b in range(size):
         block.keys[b] = stream(seed, first + b)
-        block.states[b] = pick(world.start, 0, draw(block.keys[b], 0))
+        block.states[b] = pick(model.start, 0, draw(block.keys[b], 0))
         for n in range(block.nodes.shape[1]):
             block.nodes[b, n], block.seen[b, n] = ROOT, -1
 
 
 @inlined
-def advance(world: World, block: Block, b: int, u: int, counter: int) -> float:
+def advance(model: AliasModel, block: Block, b: int, u: int, counter: int) -> float:
     """Joint action u in episode b: the reward; state and observations change."""
     state = block.states[b]
-    reward = world.reward[u, state]
-    outcome = pick(world.dynamics, u * world.reward.shape[1] + state, draw(block.keys[b], counter))
-    state = outcome >> world.observation_bits
-    y = outcome - (state << world.observation_bits)
+    reward = model.reward[u, state]
+    outcome = pick(model.outcomes, u * model.reward.shape[1] + state, draw(block.keys[b], counter))
+    state = outcome >> model.observation_bits
+    y = outcome - (state << model.observation_bits)
     block.states[b] = state
     for n in range(block.nodes.shape[1]):
-        block.seen[b, n] = world.observation_parts[y, n]
+        block.seen[b, n] = model.observation_parts[y, n]
     return reward
 
 
 @kernel
 def values(
-    world: World,
+    model: AliasModel,
     machines: Machines,
     window: Window,
     seed: np.uint64,
@@ -75,7 +75,7 @@ def values(
     block = empty_block(agents)
     for begin in range(0, len(returns), LANES):
         size = min(LANES, len(returns) - begin)
-        begin_block(world, seed, first + begin, size, block)
+        begin_block(model, seed, first + begin, size, block)
         returns[begin : begin + size] = 0.0
         weight = 1.0
         for t in range(horizon):
@@ -89,8 +89,8 @@ def values(
                     action = np.int64(machines.action[n, node])
                     if exploring:
                         action = stray(machines, window, n, action, draw(block.keys[b], counter + 1 + n))
-                    u += world.action_strides[n] * action
-                reward = advance(world, block, b, u, counter)
+                    u += model.action_strides[n] * action
+                reward = advance(model, block, b, u, counter)
                 if t >= window.begin:
                     returns[begin + b] += weight * reward
             weight *= discount
@@ -98,13 +98,13 @@ def values(
 
 @kernel
 def record(
-    world: World, machines: Machines, window: Window, seed: np.uint64, episodes: NDArray[np.int64], played: Played
+    model: AliasModel, machines: Machines, window: Window, seed: np.uint64, episodes: NDArray[np.int64], played: Played
 ) -> None:
     """The episodes with the numbers `episodes`, step by step: the same as `values` plays."""
     horizon, agents = played.rewards.shape[1], len(machines.actions)
     block = empty_block(agents)
     for k in range(len(episodes)):
-        begin_block(world, seed, episodes[k], 1, block)
+        begin_block(model, seed, episodes[k], 1, block)
         for t in range(horizon):
             counter = 1 + t * (1 + agents)
             u = 0
@@ -116,19 +116,19 @@ def record(
                 if window.begin <= t and t < window.end:
                     action = stray(machines, window, n, action, draw(block.keys[0], counter + 1 + n))
                 played.observations[k, t, n], played.actions[k, t, n], played.nodes[k, t, n] = seen, action, node
-                u += world.action_strides[n] * action
-            played.rewards[k, t] = advance(world, block, 0, u, counter)
+                u += model.action_strides[n] * action
+            played.rewards[k, t] = advance(model, block, 0, u, counter)
         played.lengths[k] = horizon
 
 
 @kernel
-def sample(world: World, soft: Soft, seed: np.uint64, played: Played) -> None:
+def sample(model: AliasModel, soft: Soft, seed: np.uint64, played: Played) -> None:
     """Episodes of a softened team with their sampled nodes."""
     episodes, horizon, agents = played.actions.shape
     block = empty_block(agents)
     for begin in range(0, episodes, LANES):
         size = min(LANES, episodes - begin)
-        begin_block(world, seed, begin, size, block)
+        begin_block(model, seed, begin, size, block)
         for t in range(horizon):
             counter = 1 + t * (1 + agents)
             for b in range(size):
@@ -139,7 +139,7 @@ def sample(world: World, soft: Soft, seed: np.uint64, played: Played) -> None:
                     block.nodes[b, n] = node
                     action = soft_act(soft, n, node, bits)
                     played.observations[k, t, n], played.actions[k, t, n], played.nodes[k, t, n] = seen, action, node
-                    u += world.action_strides[n] * action
-                played.rewards[k, t] = advance(world, block, b, u, counter)
+                    u += model.action_strides[n] * action
+                played.rewards[k, t] = advance(model, block, b, u, counter)
     for k in range(episodes):
         played.lengths[k] = horizon

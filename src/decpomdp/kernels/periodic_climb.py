@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.periodic import Game, Plan, Room, fill_joint, reach, worth
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.periodic import Plan, Room, fill_joint, reach, worth
 from decpomdp.kernels.periodic_nodes import FAINT, below, chosen, refresh
 from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
 from decpomdp.kernels.sampling import stream
@@ -44,26 +45,33 @@ def remember(plan: Plan, room: Room, m: int, n: int, i: int) -> None:
 
 @kernel
 def better(
-    game: Game, plan: Plan, room: Room, m: int, closed: bool, margin: float, value: float, stop: NDArray[np.int64]
+    model: OutcomeModel,
+    plan: Plan,
+    room: Room,
+    m: int,
+    closed: bool,
+    margin: float,
+    value: float,
+    stop: NDArray[np.int64],
 ) -> bool:
     """Whether the plan, changed in layer m, is worth more than `value`; then room.v and room.f are made up to date."""
-    fill_joint(game, plan, m, room.joint)
-    size = reach(game, plan, room.joint, closed, room.mark, room.places)
+    fill_joint(model, plan, m, room.joint)
+    size = reach(model, plan, room.joint, closed, room.mark, room.places)
     places = room.places[:size]
     copy(room.v, room.trial)
     if (
-        not values(game, plan, room.joint, closed, value + margin, 0.1 * margin, places, room.trial, stop)
+        not values(model, plan, room.joint, closed, value + margin, 0.1 * margin, places, room.trial, stop)
         or stop[0] != 0
     ):
         return False
     copy(room.trial, room.v)
-    occupancies(game, plan, room.joint, closed, FAINT, places, room.wave, room.f, stop)
+    occupancies(model, plan, room.joint, closed, FAINT, places, room.wave, room.f, stop)
     return True
 
 
 @kernel
 def improve(
-    game: Game,
+    model: OutcomeModel,
     plan: Plan,
     room: Room,
     m: int,
@@ -76,30 +84,30 @@ def improve(
     """All nodes of agent n in layer m at once; if that is no gain, one by one. The value after it."""
     layers, size = room.v.shape[0], plan.widths[n]
     following = room.v[(m + 1) % layers] if closed or m + 1 < layers else np.zeros(room.v.shape[1:])
-    worth(game, plan, room.joint, m, n, room.f[m], following, room.direct, room.score)
+    worth(model, plan, room.joint, m, n, room.f[m], following, room.direct, room.score)
     changed = 0
     for i in range(size):
         remember(plan, room, m, n, i)
-        changed += chosen(game, plan, room, m, n, i, margin) > 0.0
+        changed += chosen(model, plan, room, m, n, i, margin) > 0.0
     if changed == 0:
         return value
-    if better(game, plan, room, m, closed, margin, value, stop):
-        return at_start(game, plan, room.v)
+    if better(model, plan, room, m, closed, margin, value, stop):
+        return at_start(model, plan, room.v)
     for i in range(size):
         restore(plan, room, m, n, i)
     for i in range(size if changed > 1 else 0):
-        if chosen(game, plan, room, m, n, i, margin) > 0.0:
-            if better(game, plan, room, m, closed, margin, value, stop):
-                value = at_start(game, plan, room.v)
+        if chosen(model, plan, room, m, n, i, margin) > 0.0:
+            if better(model, plan, room, m, closed, margin, value, stop):
+                value = at_start(model, plan, room.v)
                 remember(plan, room, m, n, i)
             restore(plan, room, m, n, i)
-    fill_joint(game, plan, m, room.joint)
+    fill_joint(model, plan, m, room.joint)
     return value
 
 
 @kernel
 def sweeps(
-    game: Game,
+    model: OutcomeModel,
     plan: Plan,
     room: Room,
     closed: bool,
@@ -118,13 +126,13 @@ def sweeps(
     key, counter = stream(seed, 0), np.zeros(1, np.int64)
     layers, agents = room.v.shape[0], len(plan.widths)
     for m in range(layers):
-        fill_joint(game, plan, m, room.joint)
-    size = reach(game, plan, room.joint, closed, room.mark, room.places)
-    values(game, plan, room.joint, closed, -np.inf, 0.1 * margin, room.places[:size], room.v, stop)
+        fill_joint(model, plan, m, room.joint)
+    size = reach(model, plan, room.joint, closed, room.mark, room.places)
+    values(model, plan, room.joint, closed, -np.inf, 0.1 * margin, room.places[:size], room.v, stop)
     if closed:
-        spread(game, room.joint, room.v, stop)
-    occupancies(game, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f, stop)
-    value, idle = at_start(game, plan, room.v), 0
+        spread(model, room.joint, room.v, stop)
+    occupancies(model, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f, stop)
+    value, idle = at_start(model, plan, room.v), 0
     for _ in range(most):
         before = value
         for m in range(layers - 1, -1, -1):
@@ -133,8 +141,8 @@ def sweeps(
                 if stop[0] != 0:
                     return value
                 n = (turn + k) % agents
-                refresh(game, plan, room, m, n, closed, key, counter, stop)
-                value = improve(game, plan, room, m, n, closed, margin, value, stop)
+                refresh(model, plan, room, m, n, closed, key, counter, stop)
+                value = improve(model, plan, room, m, n, closed, margin, value, stop)
         idle = 0 if value > before else idle + 1
         if idle >= patience or value + AHEAD * (value - before) < hope:
             break

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.periodic import Game, Plan, Room, part
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.periodic import Plan, Room, part
 from decpomdp.kernels.periodic_nodes import below, reached
 from decpomdp.kernels.sampling import stream
 
@@ -34,26 +35,28 @@ def random_place(room: Room, m: int, key: np.uint64, counter: NDArray[np.int64])
 
 
 @kernel
-def outcome(game: Game, row: int, key: np.uint64, counter: NDArray[np.int64]) -> int:
+def outcome(model: OutcomeModel, row: int, key: np.uint64, counter: NDArray[np.int64]) -> int:
     """A random outcome of a (u, s)."""
-    rest = game.discount * below(key, counter, FINE) / FINE
-    last = game.offsets[row + 1] - 1
-    for e in range(game.offsets[row], last):
-        rest -= game.chances[e]
+    rest = model.discount * below(key, counter, FINE) / FINE
+    last = model.offsets[row + 1] - 1
+    for e in range(model.offsets[row], last):
+        rest -= model.discounted[e]
         if rest < 0.0:
             return e
     return last
 
 
 @kernel
-def onward(game: Game, plan: Plan, room: Room, m: int, n: int, key: np.uint64, counter: NDArray[np.int64]) -> int:
+def onward(
+    model: OutcomeModel, plan: Plan, room: Room, m: int, n: int, key: np.uint64, counter: NDArray[np.int64]
+) -> int:
     """A random node of agent n in layer m, an unreached one if one of two draws is."""
     j = below(key, counter, plan.widths[n])
     return below(key, counter, plan.widths[n]) if reached(plan, room.mark[m], n, j) else j
 
 
 @kernel
-def kick(game: Game, plan: Plan, room: Room, guide: NDArray[np.int64], longest: int, seed: np.uint64) -> None:
+def kick(model: OutcomeModel, plan: Plan, room: Room, guide: NDArray[np.int64], longest: int, seed: np.uint64) -> None:
     """Change `plan`; `guide[s]` is the best joint action when the state is known. Needs room.mark of the plan."""
     key, counter = stream(seed, 1), np.zeros(1, np.int64)
     layers, states, width = room.v.shape
@@ -64,13 +67,13 @@ def kick(game: Game, plan: Plan, room: Room, guide: NDArray[np.int64], longest: 
     s, q = place // width, place % width
     guided = below(key, counter, 5)  # quarters of the joint actions that are guided
     for _ in range(1 + below(key, counter, longest)):
-        u = guide[s] if below(key, counter, 4) < guided else below(key, counter, len(game.reward))
-        e = outcome(game, u * states + s, key, counter)
+        u = guide[s] if below(key, counter, 4) < guided else below(key, counter, len(model.reward))
+        e = outcome(model, u * states + s, key, counter)
         on, to = (m + 1) % layers, 0
         for n in range(len(plan.widths)):
-            i, o = part(plan, q, n), game.observation_parts[game.seen[e], n]
-            plan.act[n, m, i] = u // game.action_strides[n] % game.actions[n]
+            i, o = part(plan, q, n), model.observation_parts[model.observation[e], n]
+            plan.act[n, m, i] = u // model.action_strides[n] % model.actions[n]
             if below(key, counter, 2) == 0:
-                plan.move[n, m, i, o] = onward(game, plan, room, on, n, key, counter)
+                plan.move[n, m, i, o] = onward(model, plan, room, on, n, key, counter)
             to += plan.move[n, m, i, o] * plan.strides[n]
-        m, s, q = on, game.states[e], to
+        m, s, q = on, model.next_state[e], to

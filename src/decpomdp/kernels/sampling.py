@@ -128,48 +128,28 @@ def fill_table(
 
 
 @kernel
-def dynamics_entries(transition: NDArray[np.float64], observation: NDArray[np.float64]) -> int:
-    """How many entries `fill_dynamics` needs: the possible (s1, y) of every (u, s)."""
-    count = 0
-    joint, states, seen = observation.shape
-    possible = np.zeros(states, np.int64)
-    for u in range(joint):
-        for s1 in range(states):
-            possible[s1] = 0
-            for y in range(seen):
-                possible[s1] += observation[u, s1, y] > 0
-        for s in range(states):
-            for s1 in range(states):
-                if transition[u, s, s1] > 0:
-                    count += possible[s1]
-    return count
-
-
-@kernel
-def fill_dynamics(
-    transition: NDArray[np.float64],  # [u, s, s1]
-    observation: NDArray[np.float64],  # [u, s1, y]
-    rows: NDArray[np.int32],  # [u * S + s, 2] out
-    entries: NDArray[np.uint32],  # [entry, 4] out; outcome (s1 << bits) + y
-    bits: int,
+def fill_rows(
+    counts: NDArray[np.int64],  # [row] entries of every row
+    weights: NDArray[np.float64],  # [entry] positive
+    outcomes: NDArray[np.int64],  # [entry]
+    entries: NDArray[np.uint32],  # [entry, 4] out
 ) -> None:
-    """One draw per step of the world: state and joint observation together, from (u, s)."""
-    joint, states, seen = observation.shape
-    size = states * seen
-    weights, outcomes = np.empty(size), np.empty(size, np.int64)
+    """Alias tables of rows whose positive entries are laid end to end."""
+    size = counts.max()
     small, large, scaled = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
     first = 0
-    for u in range(joint):
-        for s in range(states):
-            m = 0
-            for s1 in range(states):
-                p = transition[u, s, s1]
-                if p > 0:
-                    for y in range(seen):
-                        if observation[u, s1, y] > 0:
-                            weights[m] = p * observation[u, s1, y]
-                            outcomes[m] = (s1 << bits) + y
-                            m += 1
-            fill_alias(weights, outcomes, entries[first : first + m], small, large, scaled, m)
-            rows[u * states + s, 0], rows[u * states + s, 1] = first, m
-            first += m
+    for m in counts:
+        part = slice(first, first + m)
+        fill_alias(weights[part], outcomes[part], entries[part], small, large, scaled, m)
+        first += m
+
+
+def sampler(tables: list[NDArray[np.float64]]) -> Sampler:
+    """Alias tables of the rows of several dense tables [row, outcome], one after the other."""
+    entries = np.empty((sum(table_entries(table) for table in tables), 4), np.uint32)
+    rows = np.empty((sum(len(table) for table in tables), 2), np.int32)
+    row, entry = 0, 0
+    for table in tables:
+        entry = fill_table(table, rows[row : row + len(table)], entries, entry)
+        row += len(table)
+    return Sampler(rows, entries)
