@@ -46,6 +46,17 @@ class Paths(NamedTuple):
     rewards: NDArray[np.float64]  # [r]
 
 
+def empty_paths(rows: int, agents: int, behaviour: bool) -> Paths:
+    """Arrays for `rows` joint steps."""
+    return Paths(
+        observations=np.empty((rows, agents), np.int16),
+        actions=np.empty((rows, agents), np.int16),
+        nodes=np.empty((rows, agents), np.int16),
+        behaviour=np.empty((rows if behaviour else 0, agents), np.float32),
+        rewards=np.empty(rows),
+    )
+
+
 @inlined
 def next_node(players: Players, n: int, node: int, action: int, seen: int, bits: np.uint64) -> int:
     """Where agent n goes."""

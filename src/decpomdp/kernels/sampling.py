@@ -27,6 +27,11 @@ class Sampler(NamedTuple):
     entries: NDArray[np.uint32]  # [entry, 4] own outcome, other outcome, cut (below it: own), unused
 
 
+def key_of(seed: int) -> np.uint64:
+    """Any whole number as the key of the random numbers."""
+    return np.uint64(int(seed) & 0xFFFFFFFFFFFFFFFF)
+
+
 @inlined
 def mix(value: np.uint64) -> np.uint64:
     """Scramble 64 bits."""

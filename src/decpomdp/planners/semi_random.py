@@ -18,8 +18,8 @@ from decpomdp.core import DecPOMDP, Episodes, InputError, concatenate
 from decpomdp.core.checks import freeze, whole
 from decpomdp.core.sparse import alias_model, factored_model
 from decpomdp.engines import threads as engine
-from decpomdp.kernels.rollout import Paths
-from decpomdp.kernels.room import empty_paths, key_of
+from decpomdp.kernels.rollout import Paths, empty_paths
+from decpomdp.kernels.sampling import key_of
 from decpomdp.kernels.semi_random import Leader, wander
 from decpomdp.planners.pbvi_policy import AlphaPolicy
 from decpomdp.rollouts.collection import LONGEST

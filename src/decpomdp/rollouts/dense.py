@@ -13,8 +13,8 @@ from decpomdp.core.sparse import alias_model
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
-from decpomdp.kernels.rollout import Paths, Players
-from decpomdp.kernels.room import empty_paths, key_of
+from decpomdp.kernels.rollout import Paths, Players, empty_paths
+from decpomdp.kernels.sampling import key_of
 
 PIECE = 4096  # joint steps that one thread plays at a time, about
 
