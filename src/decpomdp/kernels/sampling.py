@@ -15,7 +15,7 @@ from decpomdp.kernels.compiled import inlined, kernel
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX2 = np.uint64(0x94D049BB133111EB)
-HALF = np.uint64(32)
+ONE, HALF = np.uint64(1), np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 S30, S27, S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
@@ -158,3 +158,19 @@ def sampler(tables: list[NDArray[np.float64]]) -> Sampler:
         entry = fill_table(table, rows[row : row + len(table)], entries, entry)
         row += len(table)
     return Sampler(rows, entries)
+
+
+@kernel
+def sketch(
+    observations: NDArray[np.int16],  # [r, n] -1: nothing was seen
+    seed: np.uint64,
+    out: NDArray[np.float64],  # [r, at most 64] filled
+) -> None:
+    """A few random sums of what all agents saw: every (agent, symbol) adds a fixed +1 or -1 to each of them."""
+    for row in range(observations.shape[0]):
+        for f in range(out.shape[1]):
+            out[row, f] = 0.0
+        for n in range(observations.shape[1]):
+            signs = draw(stream(seed, n), 1 + np.int64(observations[row, n]))
+            for f in range(out.shape[1]):
+                out[row, f] += 1.0 - 2.0 * np.float64((signs >> np.uint64(f)) & ONE)
