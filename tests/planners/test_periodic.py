@@ -13,8 +13,7 @@ from decpomdp.core.checks import freeze
 from decpomdp.core.sparse import outcome_model
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels.periodic import fill_joint, reach, worth
-from decpomdp.kernels.periodic_climb import sweeps
-from decpomdp.kernels.periodic_kick import kick
+from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
 from decpomdp.planners.em_chain import flattened
 from decpomdp.planners.periodic import periem

@@ -5,7 +5,7 @@ last to the first. (1) A deterministic layered policy graph of finite horizon is
 backwards, node by node; (2) it is closed into a period and swept again with discounted values ("Peri"); (3) EM goes on
 from it, softened ("PeriEM"). The sweeps are in `kernels/periodic_climb.py`, EM in `em_step.py`.
 
-Ours on top: exact acceptance in (2), so that it is monotone; joint kicks between sweeps (`kernels/periodic_kick.py`);
+Ours on top: exact acceptance in (2), so that it is monotone; joint kicks between sweeps (`kernels/periodic_climb.py`);
 sizes chosen by the search itself (`periodic_search.py`).
 """
 

@@ -17,8 +17,7 @@ import numpy as np
 from decpomdp.core import InputError, checks
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.periodic import Plan, fill_joint, reach
-from decpomdp.kernels.periodic_climb import sweeps
-from decpomdp.kernels.periodic_kick import kick
+from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.planners.periodic_plan import copied, enlarged, random_plan, room_for
 from decpomdp.planners.stopping import PlanClock
 
