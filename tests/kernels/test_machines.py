@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from oracles import making
 
+from decpomdp.core.sparse import alias_model
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.machine import Machine, pack, team_of
-from decpomdp.kernels import machine_play
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Window
-from decpomdp.rollouts.tables import world_of
 
 
 def random_plan(rng, model, nodes):
@@ -25,14 +24,14 @@ def random_plan(rng, model, nodes):
 def values(model, plan, window, first, episodes, horizon, seed=3):
     out = np.empty(episodes)
     machines = pack(plan, model)
-    machine_play.values(world_of(model), machines, window, np.uint64(seed), first, horizon, model.discount, out)
+    kernels.values(alias_model(model), machines, window, np.uint64(seed), first, horizon, model.discount, out)
     return out
 
 
 def recorded(model, plan, window, numbers, horizon, seed=3):
     shape = (len(numbers), horizon, len(plan))
     played = Played(*(np.empty(shape, np.int16) for _ in range(3)), np.empty(shape[:2]), np.empty(shape[0], np.int64))
-    machine_play.record(world_of(model), pack(plan, model), window, np.uint64(seed), np.array(numbers), played)
+    kernels.record(alias_model(model), pack(plan, model), window, np.uint64(seed), np.array(numbers), played)
     return played
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from oracles import making
 
+from decpomdp.core.sparse import alias_model
 from decpomdp.kernels import sampling
-from decpomdp.rollouts.tables import sampler, world_of
+from decpomdp.kernels.sampling import sampler
 
 
 def said(table, row, outcomes):
@@ -41,7 +42,7 @@ def test_certain_outcomes_are_certain_and_impossible_ones_absent():
 def test_one_draw_gives_state_and_observation():
     rng = np.random.default_rng(1)
     model = making.model(rng, 3, (2, 2), (2, 3), sparse=True)
-    world = world_of(model)
+    world = alias_model(model)
     shift = world.observation_bits
     for u in range(4):
         for s in range(3):
@@ -49,7 +50,7 @@ def test_one_draw_gives_state_and_observation():
             for s1 in range(3):
                 for y in range(6):
                     wanted[(s1 << shift) + y] = model.transition[u, s, s1] * model.observation[u, s1, y]
-            assert said(world.dynamics, u * 3 + s, 3 << shift) == pytest.approx(wanted, abs=1e-8)
+            assert said(world.outcomes, u * 3 + s, 3 << shift) == pytest.approx(wanted, abs=1e-8)
 
 
 def test_numbers_by_position_are_uniform_and_uncorrelated():

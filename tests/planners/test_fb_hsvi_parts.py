@@ -11,6 +11,7 @@ from oracles import making
 from oracles.policy_trees import best_value
 
 from decpomdp.core.agent import joint_table
+from decpomdp.core.sparse import outcome_model
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels import constraints
@@ -23,7 +24,7 @@ from decpomdp.planners.decision_rules import Ranking, bound_within, game_of, sol
 from decpomdp.planners.folding import folded, team_of
 from decpomdp.planners.graph_values import valued
 from decpomdp.planners.look_ahead import look_ahead
-from decpomdp.planners.occupancy import dynamics_of, follow, gathered, reward_of, start_of
+from decpomdp.planners.occupancy import follow, gathered, reward_of, start_of
 from decpomdp.planners.points import Points
 from decpomdp.planners.policy_graph import Graph, Layer, last_layer, layer_of
 from decpomdp.planners.sketching import Sketcher
@@ -39,7 +40,7 @@ def sizes_of(model):
 
 def walk(rng, model, steps, tolerance=None):
     """Random rules; compressed on the way or not."""
-    dynamics, occupancy = dynamics_of(model), start_of(model)
+    dynamics, occupancy = outcome_model(model), start_of(model)
     for _ in range(steps):
         occupancy, _ = follow(dynamics, occupancy, random_rule(rng, occupancy, sizes_of(model)))
         if tolerance is not None:
@@ -50,7 +51,7 @@ def walk(rng, model, steps, tolerance=None):
 def test_occupancy_states_are_the_probabilities_of_histories():
     rng = np.random.default_rng(0)
     model = making.model(rng, 3, (2, 3), (2, 2), sparse=True)
-    dynamics, start = dynamics_of(model), start_of(model)
+    dynamics, start = outcome_model(model), start_of(model)
     rule = random_rule(rng, start, sizes_of(model))
     after, labels = follow(dynamics, start, rule)
     u = np.ravel_multi_index([own[0] for own in rule], (2, 3))
@@ -78,7 +79,7 @@ def test_lossless_compression_keeps_the_optimal_value(agents):
     blind = np.full_like(model.observation, 1 / model.joint_observations)  # what is seen says nothing: all merge
     halves = np.where(np.arange(model.joint_actions)[:, None, None] == 0, blind, model.observation)
     model = type(model)(model.agents, model.states, model.start, model.transition, halves, model.reward, model.discount)
-    dynamics, start = dynamics_of(model), start_of(model)
+    dynamics, start = outcome_model(model), start_of(model)
     zero = tuple(np.zeros(1, np.int64) for _ in range(agents))
     plain, _ = follow(dynamics, start, zero)
     merged, labelling, moved = compress(plain)
@@ -199,7 +200,7 @@ def test_a_search_cut_short_still_bounds_and_toulbar2_agrees():
 def test_the_centralised_bound_is_above_and_falls_with_steps():
     rng = np.random.default_rng(4)
     model = making.model(rng, 3, (2, 2), (2, 2), discount=0.9)
-    dynamics = dynamics_of(model)
+    dynamics = outcome_model(model)
     stepwise, for_ever = central_bound(model, dynamics, 60), central_bound(model, dynamics, None)
     start = start_of(model)
     for horizon in (1, 2):
@@ -215,7 +216,7 @@ def test_the_centralised_bound_is_above_and_falls_with_steps():
 def test_the_sawtooth_is_never_below_the_optimum():
     rng = np.random.default_rng(8)
     model = making.model(rng, 2, (2, 2), (2, 2), discount=1.0)
-    dynamics, central = dynamics_of(model), central_bound(model, dynamics_of(model), 2)
+    dynamics, central = outcome_model(model), central_bound(model, outcome_model(model), 2)
     points = Points(dynamics, central, [2, 2], 1.0, 0.0)
     lowered = 0
     for seed in range(12):
@@ -255,7 +256,7 @@ def test_graph_values_folding_and_polishing(agents, back):
     model = making.model(rng, 3, (2, 3, 2)[:agents], (2, 2, 3)[:agents], discount=0.8, sparse=True)
     counts = [(1,) * agents, (2,) * agents, (3, 2, 2)[:agents]]
     graph = random_graph(rng, model, counts, back)
-    dynamics, start = dynamics_of(model), start_of(model)
+    dynamics, start = outcome_model(model), start_of(model)
     horizon = 3 if back is None else None
     plain = valued(dynamics, start, graph, 0.8)
     team = team_of(model, folded(dynamics, start, graph))
@@ -272,7 +273,7 @@ def test_graph_values_folding_and_polishing(agents, back):
 def test_a_path_of_rules_is_a_graph_with_the_same_value():
     rng = np.random.default_rng(3)
     model = load("dectiger", 1.0)
-    dynamics, occupancy, layers, earned = dynamics_of(model), start_of(model), [], 0.0
+    dynamics, occupancy, layers, earned = outcome_model(model), start_of(model), [], 0.0
     for _ in range(4):
         rule = random_rule(rng, occupancy, [3, 3])
         earned += reward_of(dynamics, occupancy, rule)
@@ -286,7 +287,7 @@ def test_a_path_of_rules_is_a_graph_with_the_same_value():
 def test_a_graph_may_begin_where_it_is_best():
     rng = np.random.default_rng(6)
     model = making.model(rng, 3, (2, 2), (2, 2), discount=0.8)
-    dynamics, start = dynamics_of(model), start_of(model)
+    dynamics, start = outcome_model(model), start_of(model)
     least = central_bound(model, dynamics, None).least[0]
     moved = 0
     for back in (0, 1, 2):
@@ -316,13 +317,13 @@ def test_components_of_common_knowledge_are_merged():
     np.testing.assert_allclose(np.sort(merged.weight), [0.15, 0.3, 0.55])
     rng = np.random.default_rng(0)
     model = making.model(rng, 2, (2, 2), (1, 1))
-    dynamics = dynamics_of(model)
+    dynamics = outcome_model(model)
     assert best_reward(dynamics, merged) == pytest.approx(best_reward(dynamics, plain), abs=1e-12)
 
 
 def test_looking_ahead_with_nothing_beyond_is_the_optimum():
     model = load("dectiger", 0.9)
-    dynamics = dynamics_of(model)
+    dynamics = outcome_model(model)
     central = central_bound(model, dynamics, 3, np.zeros(2))
     points = Points(dynamics, central, [3, 3], 0.9, 0.0)
     root = points.point(compress(start_of(model))[0], 3)

@@ -9,6 +9,7 @@ from oracles.policy_trees import local_policies
 from oracles.values import value_of_paths
 
 from decpomdp.core import Controller, Team
+from decpomdp.core.sparse import outcome_model
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.io.snapshots import decode, encode
@@ -21,7 +22,7 @@ from decpomdp.planners.hsvi_search import Search
 from decpomdp.planners.hsvi_state import HsviState, state_of
 from decpomdp.planners.hyperplanes import Hyperplanes, fits, hyperplane, start_in
 from decpomdp.planners.incumbent import constant
-from decpomdp.planners.occupancy import dynamics_of, follow, start_of
+from decpomdp.planners.occupancy import follow, start_of
 from decpomdp.planners.points import Points
 from decpomdp.planners.promised import promised
 from decpomdp.planners.stopping import RehearsalClock
@@ -80,7 +81,7 @@ def team_for(model, nodes, seed):
 
 def somewhere(model, seed, steps=1):
     """An occupancy state after random rules."""
-    rng, dynamics, occupancy = np.random.default_rng(seed), dynamics_of(model), start_of(model)
+    rng, dynamics, occupancy = np.random.default_rng(seed), outcome_model(model), start_of(model)
     for _ in range(steps):
         rule = tuple(
             rng.integers(len(agent.actions), size=count)
@@ -188,14 +189,14 @@ def test_values_are_below_the_solution_and_close_to_it(agents, discount):
     rng = np.random.default_rng(agents)
     model = making.model(rng, 3, (2, 3, 2)[:agents], (2, 2, 1)[:agents], discount, sparse=True)
     team = team_for(model, (3, 2, 2)[:agents], 1)
-    found, true = hyperplane(dynamics_of(model), team, discount).values, solved(model, team)
+    found, true = hyperplane(outcome_model(model), team, discount).values, solved(model, team)
     assert np.all(found <= true + 1e-14)
     np.testing.assert_allclose(found, true, atol=1e-8)
 
 
 def test_values_of_few_backups_are_still_below(monkeypatch):
     model = problem(2, 5, discount=0.9)
-    dynamics, team = dynamics_of(model), team_for(model, (3, 3), 4)
+    dynamics, team = outcome_model(model), team_for(model, (3, 3), 4)
     true = hyperplane(dynamics, team, 0.9).values
     for backups in (1, 2, 5):
         monkeypatch.setattr(module, "BACKUPS", backups)
@@ -245,7 +246,7 @@ def test_never_above_the_best_policy(agents, horizon, seed):
 
 def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broadcast):
     model, team = load("broadcast", 0.9), broadcast[0].incumbent.team
-    dynamics, start = dynamics_of(model), start_of(model)
+    dynamics, start = outcome_model(model), start_of(model)
     plane = hyperplane(dynamics, team, 0.9)
     first = np.ravel_multi_index([int(c.initial.argmax()) for c in team.controllers], team.nodes)
     value = exact_value(model, team).value
@@ -254,7 +255,7 @@ def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broad
     for count in (2, 3):
         small = problem(count, 3)
         team = team_for(small, (2,) * count, 0)
-        begun = start_in(hyperplane(dynamics_of(small), team, small.discount), start_of(small))
+        begun = start_in(hyperplane(outcome_model(small), team, small.discount), start_of(small))
         best = max(
             exact_value(small, Team.of(small, [
                 Controller(np.eye(2)[i], c.action, c.transition) for c, i in zip(team.controllers, place, strict=True)
@@ -287,7 +288,7 @@ def test_the_latest_are_kept_and_restored_in_order():
 
 def test_large_teams_are_left_out(monkeypatch):
     model = problem(2, 0)
-    dynamics, team = dynamics_of(model), team_for(model, (3, 3), 0)
+    dynamics, team = outcome_model(model), team_for(model, (3, 3), 0)
     assert fits(dynamics, team)
     monkeypatch.setattr(module, "LARGEST", 17)  # of 2 * 9 pairs
     planes = Hyperplanes(dynamics, model.discount)
@@ -300,7 +301,7 @@ def test_large_teams_are_left_out(monkeypatch):
 @pytest.mark.parametrize("agents", [2, 3])
 def test_points_promise_no_more_than_their_policy_is_worth(agents):
     model = problem(agents, 1, discount=0.8)
-    dynamics, sizes = dynamics_of(model), [2] * agents
+    dynamics, sizes = outcome_model(model), [2] * agents
     planes = Hyperplanes(dynamics, model.discount)
     central = central_bound(model, dynamics, None)
     points = Points(dynamics, central, sizes, model.discount, 0.0, hyperplanes=planes)
@@ -326,7 +327,7 @@ def test_points_promise_no_more_than_their_policy_is_worth(agents):
 def test_a_loop_of_points_is_a_team():
     """With one state every rule leads back to the root: the best rule for ever is a loop of one layer."""
     model = making.model(np.random.default_rng(0), 1, (2, 3), (2, 2), 0.5)
-    dynamics, start = dynamics_of(model), compress(start_of(model))[0]
+    dynamics, start = outcome_model(model), compress(start_of(model))[0]
     planes = Hyperplanes(dynamics, 0.5)
     points = Points(dynamics, central_bound(model, dynamics, None), [2, 3], 0.5, 0.0, hyperplanes=planes)
     root = points.point(start, None)

@@ -6,9 +6,10 @@ from oracles import beliefs as oracle
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.core.sparse import factored_model
 from decpomdp.kernels.beliefs import Points, best_vector, foresee, furthest, hang, scratch_for, successor, upper_bound
 from decpomdp.planners.centralised import centralised
-from decpomdp.planners.pbvi_beliefs import BeliefSet, dynamics_of, key_of
+from decpomdp.planners.pbvi_beliefs import BeliefSet, key_of
 
 
 def dense(states, weights, size):
@@ -21,7 +22,7 @@ def dense(states, weights, size):
 def test_successors_are_those_of_bayes(sparse):
     rng = np.random.default_rng(1)
     model = making.model(rng, states=4, actions=(2, 2), observations=(2, 3), sparse=sparse)
-    dynamics = dynamics_of(model)
+    dynamics = factored_model(model)
     room = scratch_for(4, dynamics.symbols, dynamics.widest)
     states, weights = np.empty(4, np.int64), np.empty(4)
     for belief in [*making.rows(rng, 3, 4), np.eye(4)[2]]:
@@ -89,7 +90,7 @@ def test_the_furthest_successor():
     model = dp.load("dectiger")
     upper = points([np.array([0.5, 0.5])], [0.0], np.zeros(2))
     states, weights = np.empty(2, np.int64), np.empty(2)
-    size, distance = furthest(dynamics_of(model), upper, 0, np.zeros(9), states, weights)
+    size, distance = furthest(factored_model(model), upper, 0, np.zeros(9), states, weights)
     sure = 0.85**2 / (0.85**2 + 0.15**2)  # both heard the same; every other action forgets
     assert distance == pytest.approx(2 * (sure - 0.5))
     assert sorted(weights[:size]) == pytest.approx([1 - sure, sure])

@@ -9,17 +9,17 @@ from oracles import deterministic_controllers, em_by_algebra, making
 
 import decpomdp as dp
 from decpomdp.core import InputError
+from decpomdp.core.checks import freeze
+from decpomdp.core.sparse import outcome_model
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels.periodic import fill_joint, reach, worth
-from decpomdp.kernels.periodic_climb import sweeps
-from decpomdp.kernels.periodic_kick import kick
+from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
 from decpomdp.planners.em_chain import flattened
 from decpomdp.planners.periodic import periem
 from decpomdp.planners.periodic_plan import (
     copied,
     enlarged,
-    game_of,
     guide_of,
     random_plan,
     room_for,
@@ -43,7 +43,7 @@ SHAPES = [
 def made(actions, observations, widths, layers, seed=0, discount=0.8):
     rng = np.random.default_rng(seed)
     model = making.model(rng, 3, actions, observations, discount, sparse=True)
-    game = game_of(model)
+    game = outcome_model(model)
     plan = random_plan(game, layers, widths, rng)
     return model, game, plan, settled(game, plan, True)
 
@@ -133,7 +133,7 @@ def test_no_sweep_lowers_the_exact_value(actions, observations, widths, layers, 
 )
 def test_no_sweep_lowers_the_exact_value_on_real_problems(problem, layers, width):
     model = dp.load(problem)
-    game, rng = game_of(model), np.random.default_rng(0)
+    game, rng = outcome_model(model), np.random.default_rng(0)
     plan = random_plan(game, layers, (width, width), rng)
     room, values_seen = room_for(game, plan), []
     for number in range(8):
@@ -240,7 +240,7 @@ def test_three_agents_with_different_alphabets():
 
 def test_later_climbs_go_on_from_the_best_or_start_afresh():
     model = dp.load("broadcast")
-    search = Search(game_of(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
+    search = Search(outcome_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     for number in range(len(search.sizes)):
         climb = search.climb(number)
         assert climb.fresh
@@ -255,7 +255,7 @@ def test_later_climbs_go_on_from_the_best_or_start_afresh():
 
 def test_a_plan_that_earns_nothing_ends_its_sweeps():
     _, game, plan, room = made((2, 2), (2, 2), (2, 2), 1, discount=0.9)
-    silent = game._replace(reward=np.zeros_like(game.reward))
+    silent = game._replace(reward=freeze(np.zeros_like(game.reward)))
     room.v[:] = 5.0  # decays to the smallest floats there are, and must not be followed down to them
     spread(silent, room.joint, room.v, NEVER)
     assert sweeps(silent, plan, room, True, 3, 1, -np.inf, MARGIN, np.uint64(0), NEVER) == pytest.approx(0, abs=1e-7)
@@ -269,7 +269,7 @@ def test_a_discount_near_one_ends():
 
 
 def test_plans_do_not_grow_for_ever():
-    game, guide = game_of(dp.load("broadcast")), guide_of(dp.load("broadcast"))
+    game, guide = outcome_model(dp.load("broadcast")), guide_of(dp.load("broadcast"))
     search, rng = Search(game, guide, None, None, 0, PlanClock(None, 1), QUICK), np.random.default_rng(0)
     plan = random_plan(game, 1, (2, 2), rng)
     for _ in range(200):
@@ -279,18 +279,18 @@ def test_plans_do_not_grow_for_ever():
 
 
 def test_fixed_sizes_are_kept_and_large_ones_left_out():
-    game, guide = game_of(dp.load("dectiger")), guide_of(dp.load("dectiger"))
+    game, guide = outcome_model(dp.load("dectiger")), guide_of(dp.load("dectiger"))
     fixed = Search(game, guide, 4, (2, 3), 0, PlanClock(None, 1), QUICK)
     assert fixed.sizes == [(4, (2, 3))]
     model = making.model(np.random.default_rng(0), 2, (2,) * 8, (1,) * 8)
-    many = Search(game_of(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
+    many = Search(outcome_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     assert many.sizes
     assert all(layers * np.prod(widths) * 3 <= 3_000_000 for layers, widths in many.sizes)
 
 
 def test_a_climb_never_loses():
     model = dp.load("recycling")
-    search = Search(game_of(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
+    search = Search(outcome_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     climb, told = PeriodicClimb(search, (2, (2, 2)), None, [0]), []
     while not climb.advance():
         told.append(climb.value)

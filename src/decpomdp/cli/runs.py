@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from decpomdp.core import DecPOMDP, Fit, Row, Simulator, Team
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.core.settings import Settings
-    from decpomdp.io.checkpoint import CheckpointFolder
     from decpomdp.io.runs import RunRecord
 
 MANY = 8  # agents, whose nodes are no longer listed one by one

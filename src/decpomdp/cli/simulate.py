@@ -102,8 +102,8 @@ def _pieces(
 ) -> "Iterator[Episodes]":
     """The episodes, a bounded number at a time."""
     if policy == PBVI:
-        from decpomdp.core import DecPOMDP, InputError
         from decpomdp.api import plan
+        from decpomdp.core import DecPOMDP, InputError
         from decpomdp.planners.semi_random import semi_random_stream
 
         if not isinstance(model, DecPOMDP):

@@ -31,3 +31,8 @@ def joint_parts(joint: ArrayLike, sizes: Sequence[int]) -> list[NDArray[np.int64
         rest, part = np.divmod(rest, size)
         parts.append(part)
     return parts[::-1]
+
+
+def strides_of(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """[n]: how far joint numbers are apart when only agent n's part grows by one."""
+    return np.array([math.prod(sizes[n + 1 :]) for n in range(len(sizes))], np.int64)

@@ -18,7 +18,7 @@ from decpomdp.core import checks
 from decpomdp.core.agent import Agent, joint_table, labels, team_of_agents
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class DecPOMDP:
     """A frozen, validated model. `dataclasses.replace` makes changed copies.
 

@@ -28,8 +28,8 @@ from decpomdp.core.model import checked_discount
 from decpomdp.core.scene import NEITHER, Street, StreetMap, StreetScene
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import traffic as kernels
-from decpomdp.kernels.rollout import Paths, Players
-from decpomdp.kernels.room import empty_paths, key_of
+from decpomdp.kernels.rollout import Paths, Players, empty_paths
+from decpomdp.kernels.sampling import key_of
 from decpomdp.kernels.traffic import Rules
 
 NAME = "traffic"

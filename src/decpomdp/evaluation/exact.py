@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.checks import of_kind, whole
 from decpomdp.core.controller import READ
+from decpomdp.core.sparse import factored_model
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
 from decpomdp.evaluation.fixed_point import EPS, LEAST, Floats, allowance, off, power_of, rounding, solve
-from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, sparse
+from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves
 
@@ -80,8 +81,7 @@ class TeamOnModel:
                 f"exact value: expected at most {LARGEST} pairs of state and joint node, got "
                 f"{self.shape[0] * self.shape[1]}; estimate it from episodes instead"
             )
-        self.transition = sparse(model.transition)
-        self.observation = sparse(model.observation)
+        self.factored = factored_model(model)
         self.moves = _moves(model, team)
         acts = _joint_actions(team)
         taken = _ever_taken(team)
@@ -105,7 +105,7 @@ class TeamOnModel:
         def piece(number: int) -> NDArray[np.float64]:
             out = np.zeros(self.shape)
             first, end = joint * number // pieces, joint * (number + 1) // pieces
-            kernels.backup(self.transition, self.observation, self.moves, first, end, self.model.discount, v, out)
+            kernels.backup(self.factored, self.moves, first, end, v, out)
             return out
 
         parts = engine.run(piece, pieces)

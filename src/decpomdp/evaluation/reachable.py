@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.joint import LARGEST, joint_numbers, joint_parts
+from decpomdp.core.sparse import sparse_rows
 from decpomdp.evaluation.fixed_point import LEAST, allowance, power_of
-from decpomdp.kernels.backup import SparseRows
+from decpomdp.kernels.model import SparseRows
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -44,14 +45,6 @@ def met_states(model: DecPOMDP, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
         met = more
 
 
-def sparse(table: Floats) -> SparseRows:
-    """The positive entries of all rows of a table."""
-    rows = table.reshape(-1, table.shape[-1])
-    where, columns = np.nonzero(rows)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(rows)))])
-    return SparseRows(offsets.astype(np.int64), columns.astype(np.int64), rows[where, columns])
-
-
 class MetPairs:
     """The chain over the pairs that a team meets; `backup` and `at_start` as for all pairs."""
 
@@ -60,8 +53,8 @@ class MetPairs:
 
         self.model, self.nodes = model, team.nodes
         _check_numbers(len(model.states), team.nodes)
-        self._acts = [sparse(c.action) for c in team.controllers]  # row i
-        self._moves = [sparse(c.transition) for c in team.controllers]  # row (i, a, o)
+        self._acts = [sparse_rows(c.action) for c in team.controllers]  # row i
+        self._moves = [sparse_rows(c.transition) for c in team.controllers]  # row (i, a, o)
         self._largest = 0.0  # reward that is got
         self._pairs, self._first = self._begin(team)  # [pair], ever longer, and where it starts
         abreast = _abreast(model, self._acts, self._moves)

@@ -15,7 +15,7 @@ from decpomdp.interaction.machine import Plan, pack
 from decpomdp.interaction.played import best, join, room, take
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Soft, Window
-from decpomdp.kernels.room import key_of
+from decpomdp.kernels.sampling import key_of
 from decpomdp.rollouts.batch import begun, stepped
 
 Batch = NDArray[np.int16]  # [k, n]

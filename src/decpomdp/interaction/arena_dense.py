@@ -7,9 +7,9 @@ from decpomdp.engines.clock import Clock
 from decpomdp.interaction.arena import Arena, check_rewards, unexplored
 from decpomdp.interaction.machine import Plan, pack
 from decpomdp.interaction.played import best, room
-from decpomdp.kernels import machine_play as kernels
+from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Soft, Window
-from decpomdp.kernels.room import key_of
+from decpomdp.kernels.sampling import key_of
 from decpomdp.rollouts.dense import DenseSimulator
 
 

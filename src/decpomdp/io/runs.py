@@ -21,10 +21,9 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
-from decpomdp.io import byte_names
 from decpomdp.io.arrow_files import arrow_file
 from decpomdp.io.episode_digest import digest_of as episode_digest
-from decpomdp.io.files import finite, from_json, path_of, read_bytes, replacing, words, write_bytes
+from decpomdp.io.files import finite, path_of, read_bytes, replacing, words, write_bytes
 from decpomdp.io.team import read_team, team_to_json, write_team
 from decpomdp.io.trace_columns import trace_columns
 

@@ -14,14 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-
-
-class SparseRows(NamedTuple):
-    """The positive entries of a table [u, s, column], row u * S + s."""
-
-    offsets: NDArray[np.int64]  # [row + 1]
-    columns: NDArray[np.int64]  # [entry]
-    values: NDArray[np.float64]  # [entry]
+from decpomdp.kernels.model import FactoredModel
 
 
 class JointMoves(NamedTuple):
@@ -51,17 +44,16 @@ def contract(matrix: NDArray, left: int, right: int, v: NDArray, out: NDArray) -
 
 @kernel
 def backup(
-    transition: SparseRows,  # row u * S + s, column s1
-    observation: SparseRows,  # row u * S + s1, column y
+    model: FactoredModel,
     moves: JointMoves,
     first: int,
     end: int,
-    discount: float,
     v: NDArray[np.float64],  # [s, q]
     out: NDArray[np.float64],  # [s, q] added to
 ) -> None:
     """Add what follows the joint actions first .. end - 1 to `out`; with all of them, B v without the rewards."""
     states, joint = v.shape
+    transition, observation = model.transition, model.observation
     agents = len(moves.nodes)
     ahead = np.empty((states, joint))  # what follows s1 under the joint action at hand
     one, other = np.empty(joint), np.empty(joint)
@@ -87,7 +79,7 @@ def backup(
         for s in range(states):
             row = u * states + s
             for e in range(transition.offsets[row], transition.offsets[row + 1]):
-                weight = discount * transition.values[e]
+                weight = model.discount * transition.values[e]
                 s1 = transition.columns[e]
                 for q in range(joint):
                     out[s, q] += weight * ahead[s1, q]

@@ -17,24 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.backup import SparseRows
 from decpomdp.kernels.compiled import kernel
+from decpomdp.kernels.model import FactoredModel
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 TINY = 1e-30  # states less likely than this are dropped from a belief: products of smaller numbers would vanish
-
-
-class Dynamics(NamedTuple):
-    """A model with its zeros left out."""
-
-    transition: SparseRows  # row u * S + s, column s1
-    observation: SparseRows  # row u * S + s1, column y
-    reward: Floats  # [u, s]
-    discount: float
-    symbols: int  # joint observations
-    widest: int  # most (s1, y) pairs of a joint action
 
 
 class Points(NamedTuple):
@@ -79,10 +68,10 @@ def scratch_for(states: int, symbols: int, widest: int) -> Scratch:
 
 
 @kernel
-def foresee(dynamics: Dynamics, u: int, states: Whole, weights: Floats, room: Scratch) -> int:
+def foresee(model: FactoredModel, u: int, states: Whole, weights: Floats, room: Scratch) -> int:
     """Sort what may follow u by joint observation; returns how many of them there are."""
-    transition, observation = dynamics.transition, dynamics.observation
-    base = u * dynamics.reward.shape[1]
+    transition, observation = model.transition, model.observation
+    base = u * model.reward.shape[1]
     touched = 0
     for k in range(len(states)):
         row = base + states[k]
@@ -172,17 +161,17 @@ def upper_bound(points: Points, states: Whole, weights: Floats, dense: Floats) -
 
 @kernel
 def upper_values(
-    dynamics: Dynamics, points: Points, states: Whole, weights: Floats, room: Scratch, out: Floats
+    model: FactoredModel, points: Points, states: Whole, weights: Floats, room: Scratch, out: Floats
 ) -> None:
     """out[u]: the upper bound of taking u first."""
     for u in range(len(out)):
         earned, following = 0.0, 0.0
         for k in range(len(states)):
-            earned += weights[k] * dynamics.reward[u, states[k]]
-        for k in range(foresee(dynamics, u, states, weights, room)):
+            earned += weights[k] * model.reward[u, states[k]]
+        for k in range(foresee(model, u, states, weights, room)):
             part = slice(room.first[k], room.first[k + 1])
             following += upper_bound(points, room.states[part], room.weights[part], room.dense)
-        out[u] = earned + dynamics.discount * following
+        out[u] = earned + model.discount * following
 
 
 @kernel
@@ -217,7 +206,7 @@ def best_vectors(
 
 @kernel
 def toward(
-    dynamics: Dynamics,
+    model: FactoredModel,
     vectors: Floats,
     count: int,
     points: Points,
@@ -231,10 +220,10 @@ def toward(
 
     Returns its number of states and how much its gap, times its probability, exceeds `target`.
     """
-    room = scratch_for(dynamics.reward.shape[1], dynamics.symbols, dynamics.widest)
-    values, scores = np.empty(dynamics.reward.shape[0]), np.empty(count)
-    upper_values(dynamics, points, states, weights, room, values)
-    seen = foresee(dynamics, np.argmax(values), states, weights, room)
+    room = scratch_for(model.reward.shape[1], model.symbols, model.widest)
+    values, scores = np.empty(model.reward.shape[0]), np.empty(count)
+    upper_values(model, points, states, weights, room, values)
+    seen = foresee(model, np.argmax(values), states, weights, room)
     chosen, widest = np.int64(0), -np.inf
     for k in range(seen):
         part = slice(room.first[k], room.first[k + 1])
@@ -264,18 +253,18 @@ def successor(room: Scratch, k: int, out_states: Whole, out_weights: Floats) -> 
 
 @kernel
 def furthest(
-    dynamics: Dynamics, points: Points, p: int, chances: Floats, out_states: Whole, out_weights: Floats
+    model: FactoredModel, points: Points, p: int, chances: Floats, out_states: Whole, out_weights: Floats
 ) -> tuple[int, float]:
     """Of one random successor of point p for every action, the one furthest from all points in the 1-norm.
 
     Returns its number of states and that distance. chances[u] in [0, 1) draws the joint observation after u.
     """
-    room = scratch_for(dynamics.reward.shape[1], dynamics.symbols, dynamics.widest)
+    room = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     own = slice(points.offsets[p], points.offsets[p + 1])
     states, weights = np.empty(len(out_states), np.int64), np.empty(len(out_states))
     size, distance = 0, -1.0
     for u in range(len(chances)):
-        seen = foresee(dynamics, u, points.states[own], points.weights[own], room)
+        seen = foresee(model, u, points.states[own], points.weights[own], room)
         left, k = chances[u], 0
         while k < seen - 1:
             left -= room.weights[room.first[k] : room.first[k + 1]].sum()

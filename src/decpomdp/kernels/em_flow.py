@@ -11,8 +11,9 @@ the value one step on, A_u(s1, q) = sum_s transition[u, s, s1] F(s, q):
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.backup import JointMoves, SparseRows, contract
+from decpomdp.kernels.backup import JointMoves, contract
 from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.model import FactoredModel, SparseRows
 
 
 @inlined
@@ -39,25 +40,24 @@ def matrix_of(moves: JointMoves, n: int, u: int, y: int) -> NDArray:
 
 @kernel
 def forward(
-    transition: SparseRows,  # row u * S + s, column s1
-    observation: SparseRows,  # row u * S + s1, column y
+    model: FactoredModel,
     moves: JointMoves,
-    discount: float,
     f: NDArray[np.float64],  # [s, q]
     out: NDArray[np.float64],  # [s1, q1] added to
 ) -> None:
     """Add the occupancy one step on."""
     states, joint = f.shape
+    observation = model.observation
     arrived = np.empty((states, joint))
     one, other = np.empty(joint), np.empty(joint)
     for u in range(len(moves.action_parts)):
-        arriving(transition, u, f, arrived)
+        arriving(model.transition, u, f, arrived)
         for s1 in range(states):
             row = u * states + s1
             if not np.any(arrived[s1]):
                 continue
             for e in range(observation.offsets[row], observation.offsets[row + 1]):
-                y, weight = observation.columns[e], discount * observation.values[e]
+                y, weight = observation.columns[e], model.discount * observation.values[e]
                 one[:] = arrived[s1]
                 left, right = 1, joint
                 for n in range(len(moves.nodes)):
@@ -72,27 +72,26 @@ def forward(
 
 @kernel
 def count_moves(
-    transition: SparseRows,
-    observation: SparseRows,
+    model: FactoredModel,
     moves: JointMoves,
-    discount: float,
     f: NDArray[np.float64],  # [s, q] now
     v: NDArray[np.float64],  # [s1, q1] one step on
     out: NDArray[np.float64],  # flat like moves.table: agent n from place[n], [a, o, j, i]; added to
 ) -> None:
     """Add what every move of every agent is worth, weighted by how often it is made."""
     states, joint = f.shape
+    observation = model.observation
     agents = len(moves.nodes)
     arrived = np.empty((states, joint))
     one, other = np.empty(joint), np.empty(joint)
     for u in range(len(moves.action_parts)):
-        arriving(transition, u, f, arrived)
+        arriving(model.transition, u, f, arrived)
         for s1 in range(states):
             row = u * states + s1
             if not np.any(arrived[s1]):
                 continue
             for e in range(observation.offsets[row], observation.offsets[row + 1]):
-                y, weight = observation.columns[e], discount * observation.values[e]
+                y, weight = observation.columns[e], model.discount * observation.values[e]
                 for n in range(agents):
                     one[:] = v[s1]
                     left, right = 1, joint

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 
 
 @kernel
 def values_before(
-    dynamics: Dynamics,
+    model: OutcomeModel,
     actions: NDArray,  # [q] joint action
     onward: NDArray,  # [q, y] joint node of the next layer
     values: NDArray,  # [s, next q]
@@ -21,20 +21,20 @@ def values_before(
     out: NDArray,  # [s, q]
 ) -> None:
     """One Bellman backup of a layer."""
-    states = dynamics.reward.shape[1]
+    states = model.reward.shape[1]
     for s in range(states):
         for q in range(len(actions)):
             u = actions[q]
             place = u * states + s
             ahead = 0.0
-            for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
-                ahead += dynamics.chance[e] * values[dynamics.state[e], onward[q, dynamics.seen[e]]]
-            out[s, q] = dynamics.reward[u, s] + discount * ahead
+            for e in range(model.offsets[place], model.offsets[place + 1]):
+                ahead += model.chance[e] * values[model.next_state[e], onward[q, model.observation[e]]]
+            out[s, q] = model.reward[u, s] + discount * ahead
 
 
 @kernel
 def values_at(
-    dynamics: Dynamics,
+    model: OutcomeModel,
     state: NDArray,  # [p]
     node: NDArray,  # [p] joint node
     actions: NDArray,  # [q]
@@ -44,16 +44,16 @@ def values_at(
     out: NDArray,  # [s, q] filled at the pairs
 ) -> tuple[float, float]:
     """The same backup at some pairs only; the least and the greatest change."""
-    states = dynamics.reward.shape[1]
+    states = model.reward.shape[1]
     least, most = np.inf, -np.inf
     for p in range(len(state)):
         s, q = state[p], node[p]
         u = actions[q]
         place = u * states + s
         ahead = 0.0
-        for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
-            ahead += dynamics.chance[e] * values[dynamics.state[e], onward[q, dynamics.seen[e]]]
-        new = dynamics.reward[u, s] + discount * ahead
+        for e in range(model.offsets[place], model.offsets[place + 1]):
+            ahead += model.chance[e] * values[model.next_state[e], onward[q, model.observation[e]]]
+        new = model.reward[u, s] + discount * ahead
         change = new - out[s, q]
         least, most = min(least, change), max(most, change)
         out[s, q] = new
@@ -62,7 +62,7 @@ def values_at(
 
 @kernel
 def deviate(
-    dynamics: Dynamics,
+    model: OutcomeModel,
     n: int,
     state: NDArray,  # [p] pairs that may be met
     base: NDArray,  # [p] joint action when agent n takes action 0
@@ -74,19 +74,19 @@ def deviate(
     after: NDArray,  # [s, next q] set to what agent n alone could bring about
 ) -> None:
     """Mark what one step may lead to when agent n does anything and moves anywhere."""
-    states = dynamics.reward.shape[1]
+    states = model.reward.shape[1]
     for p in range(len(state)):
         for a in range(choices):
             place = (base[p] + step * a) * states + state[p]
-            for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
-                first = beside[p, dynamics.seen[e]]
+            for e in range(model.offsets[place], model.offsets[place + 1]):
+                first = beside[p, model.observation[e]]
                 for j in range(nodes):
-                    after[dynamics.state[e], first + stride * j] = True
+                    after[model.next_state[e], first + stride * j] = True
 
 
 @kernel
 def gains(
-    dynamics: Dynamics,
+    model: OutcomeModel,
     n: int,
     own: NDArray,  # [k] node of agent n
     base: NDArray,  # [k] joint action when agent n takes action 0
@@ -101,18 +101,18 @@ def gains(
     ahead: NDArray,  # [i, a, o, j] added to
 ) -> None:
     """What agent n's node i earns by taking a, and by going to node j after taking a and seeing o; others fixed."""
-    states = dynamics.reward.shape[1]
+    states = model.reward.shape[1]
     choices, nodes = earned.shape[1], ahead.shape[3]
     for k in range(len(state)):
         i = own[k]
         for a in range(choices):
             u = base[k] + step * a
             place = u * states + state[k]
-            earned[i, a] += weight[k] * dynamics.reward[u, state[k]]
-            for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
-                y, after = dynamics.seen[e], dynamics.state[e]
-                o = dynamics.observation_parts[y, n]
-                mass = discount * weight[k] * dynamics.chance[e]
+            earned[i, a] += weight[k] * model.reward[u, state[k]]
+            for e in range(model.offsets[place], model.offsets[place + 1]):
+                y, after = model.observation[e], model.next_state[e]
+                o = model.observation_parts[y, n]
+                mass = discount * weight[k] * model.chance[e]
                 first = beside[k, y]
                 for j in range(nodes):
                     ahead[i, a, o, j] += mass * values[after, first + stride * j]
@@ -120,7 +120,7 @@ def gains(
 
 @kernel
 def joint_payoffs(
-    dynamics: Dynamics,
+    model: OutcomeModel,
     groups: NDArray,
     labels: NDArray,  # [j, n]
     state: NDArray,
@@ -133,7 +133,7 @@ def joint_payoffs(
     out: NDArray,  # [j, u]
 ) -> None:
     """out[j, u]: reward and what follows when the agents of joint label j take u and move as the table says."""
-    joint, states = dynamics.reward.shape
+    joint, states = model.reward.shape
     agents = labels.shape[1]
     for j in range(len(groups) - 1):
         for u in range(joint):
@@ -141,19 +141,19 @@ def joint_payoffs(
             for k in range(groups[j], groups[j + 1]):
                 place = u * states + state[k]
                 ahead = 0.0
-                for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
+                for e in range(model.offsets[place], model.offsets[place + 1]):
                     q = 0
                     for n in range(agents):
-                        o = dynamics.observation_parts[dynamics.seen[e], n]
-                        q += strides[n] * moves[firsts[n] + labels[j, n], dynamics.action_parts[u, n], o]
-                    ahead += dynamics.chance[e] * values[dynamics.state[e], q]
-                total += weight[k] * (dynamics.reward[u, state[k]] + discount * ahead)
+                        o = model.observation_parts[model.observation[e], n]
+                        q += strides[n] * moves[firsts[n] + labels[j, n], model.action_parts[u, n], o]
+                    ahead += model.chance[e] * values[model.next_state[e], q]
+                total += weight[k] * (model.reward[u, state[k]] + discount * ahead)
             out[j, u] = total
 
 
 @kernel
 def reach(
-    dynamics: Dynamics,
+    model: OutcomeModel,
     actions: NDArray,  # [q]
     onward: NDArray,  # [q, y]
     here: NDArray,  # [s, q] whether it may be met
@@ -161,17 +161,17 @@ def reach(
     used: NDArray,  # [q, y] set where y may be seen
 ) -> bool:
     """Mark what one step of a layer may lead to; whether anything was new."""
-    states = dynamics.reward.shape[1]
+    states = model.reward.shape[1]
     new = False
     for s in range(states):
         for q in range(len(actions)):
             if here[s, q]:
                 place = actions[q] * states + s
-                for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
-                    y = dynamics.seen[e]
+                for e in range(model.offsets[place], model.offsets[place + 1]):
+                    y = model.observation[e]
                     used[q, y] = True
-                    if not after[dynamics.state[e], onward[q, y]]:
-                        after[dynamics.state[e], onward[q, y]] = True
+                    if not after[model.next_state[e], onward[q, y]]:
+                        after[model.next_state[e], onward[q, y]] = True
                         new = True
     return new
 

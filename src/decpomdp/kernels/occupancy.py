@@ -1,55 +1,41 @@
 """Loops over the entries of an occupancy state: what follows it, what it is worth to one mind that sees everything.
 
 An occupancy state is a list of rows (joint label, state, weight), sorted by joint label; group j holds rows
-groups[j] .. groups[j + 1] - 1. A model is given by its positive entries: for joint action u and state s the triples
-(next state, joint observation, probability) from offsets[u * S + s] on.
+groups[j] .. groups[j + 1] - 1.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-
-
-class Dynamics(NamedTuple):
-    """The positive entries of a model."""
-
-    offsets: NDArray[np.int64]  # [u * S + s, + 1]
-    state: NDArray[np.int64]  # [entry] next state
-    seen: NDArray[np.int64]  # [entry] joint observation
-    chance: NDArray[np.float64]  # [entry]
-    reward: NDArray[np.float64]  # [u, s]
-    action_parts: NDArray[np.int64]  # [u, n]
-    observation_parts: NDArray[np.int64]  # [y, n]
+from decpomdp.kernels.model import OutcomeModel
 
 
 @kernel
 def successors(
-    dynamics: Dynamics, state: NDArray, weight: NDArray, chosen: NDArray
+    model: OutcomeModel, state: NDArray, weight: NDArray, chosen: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Every (row, next state, joint observation, weight) that may follow when row k takes joint action chosen[k]."""
-    states = dynamics.reward.shape[1]
+    states = model.reward.shape[1]
     total = 0
     for k in range(len(state)):
         place = chosen[k] * states + state[k]
-        total += dynamics.offsets[place + 1] - dynamics.offsets[place]
+        total += model.offsets[place + 1] - model.offsets[place]
     row, after = np.empty(total, np.int64), np.empty(total, np.int64)
     seen, mass = np.empty(total, np.int64), np.empty(total)
     at = 0
     for k in range(len(state)):
         place = chosen[k] * states + state[k]
-        for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
-            row[at], after[at], seen[at] = k, dynamics.state[e], dynamics.seen[e]
-            mass[at] = weight[k] * dynamics.chance[e]
+        for e in range(model.offsets[place], model.offsets[place + 1]):
+            row[at], after[at], seen[at] = k, model.next_state[e], model.observation[e]
+            mass[at] = weight[k] * model.chance[e]
             at += 1
     return row, after, seen, mass
 
 
 @kernel
 def payoffs(
-    dynamics: Dynamics,
+    model: OutcomeModel,
     groups: NDArray,
     state: NDArray,
     weight: NDArray,
@@ -58,9 +44,9 @@ def payoffs(
     out: NDArray,  # [j, u]
 ) -> None:
     """out[j, u] = reward of u in joint label j, plus the bound on what follows, seen from every joint observation."""
-    joint, states = dynamics.reward.shape
+    joint, states = model.reward.shape
     count = len(vectors)
-    seen_sizes = len(dynamics.observation_parts)
+    seen_sizes = len(model.observation_parts)
     worth = np.zeros((seen_sizes, count))
     listed = np.empty(seen_sizes, np.int64)
     met = np.zeros(seen_sizes, np.bool_)
@@ -68,16 +54,16 @@ def payoffs(
         for u in range(joint):
             total, number = 0.0, 0
             for k in range(groups[j], groups[j + 1]):
-                total += weight[k] * dynamics.reward[u, state[k]]
+                total += weight[k] * model.reward[u, state[k]]
                 place = u * states + state[k]
-                for e in range(dynamics.offsets[place], dynamics.offsets[place + 1]):
-                    y = dynamics.seen[e]
+                for e in range(model.offsets[place], model.offsets[place + 1]):
+                    y = model.observation[e]
                     if not met[y]:
                         met[y] = True
                         worth[y] = 0.0
                         listed[number] = y
                         number += 1
-                    mass, after = weight[k] * dynamics.chance[e], dynamics.state[e]
+                    mass, after = weight[k] * model.chance[e], model.next_state[e]
                     for v in range(count):
                         worth[y, v] += mass * vectors[v, after]
             ahead = 0.0

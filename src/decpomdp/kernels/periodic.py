@@ -12,22 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-
-
-class Game(NamedTuple):
-    """The model: the possible outcomes of every (u, s), and who does what."""
-
-    offsets: NDArray[np.int64]  # [u * S + s + 1] outcomes of a row
-    states: NDArray[np.int64]  # [e] s1
-    seen: NDArray[np.int64]  # [e] y
-    chances: NDArray[np.float64]  # [e] discount * P(s1, y | s, u)
-    reward: NDArray[np.float64]  # [u, s]
-    start: NDArray[np.float64]  # [s]
-    actions: NDArray[np.int64]  # [n]
-    observations: NDArray[np.int64]  # [n]
-    action_strides: NDArray[np.int64]  # [n] u = sum of actions times strides
-    observation_parts: NDArray[np.int64]  # [y, n]
-    discount: float
+from decpomdp.kernels.model import OutcomeModel
 
 
 class Plan(NamedTuple):
@@ -80,17 +65,17 @@ def first_joint(plan: Plan) -> int:
 
 
 @kernel
-def fill_joint(game: Game, plan: Plan, m: int, joint: Joint) -> None:
+def fill_joint(model: OutcomeModel, plan: Plan, m: int, joint: Joint) -> None:
     """Joint actions and moves of layer m."""
     for q in range(joint.action.shape[1]):
         u = 0
         for n in range(len(plan.widths)):
-            u += plan.act[n, m, part(plan, q, n)] * game.action_strides[n]
+            u += plan.act[n, m, part(plan, q, n)] * model.action_strides[n]
         joint.action[m, q] = u
         for y in range(joint.after.shape[2]):
             to = 0
             for n in range(len(plan.widths)):
-                to += plan.move[n, m, part(plan, q, n), game.observation_parts[y, n]] * plan.strides[n]
+                to += plan.move[n, m, part(plan, q, n), model.observation_parts[y, n]] * plan.strides[n]
             joint.after[m, q, y] = to
 
 
@@ -119,14 +104,14 @@ def sort(numbers: NDArray[np.int64], size: int) -> None:
 
 @kernel
 def reach(
-    game: Game, plan: Plan, joint: Joint, closed: bool, mark: NDArray[np.bool_], places: NDArray[np.int64]
+    model: OutcomeModel, plan: Plan, joint: Joint, closed: bool, mark: NDArray[np.bool_], places: NDArray[np.int64]
 ) -> int:
     """mark[m, s, q]: whether the team can ever be there; the flat indices of these places, rising, and how many."""
     layers, states, width = mark.shape
     mark[:] = False
     q, size = first_joint(plan), 0
     for s in range(states):
-        if game.start[s] > 0.0:
+        if model.start[s] > 0.0:
             mark[0, s, q] = True
             places[size] = s * width + q
             size += 1
@@ -138,8 +123,8 @@ def reach(
         if on == 0 and not closed:
             continue
         row = joint.action[m, q] * states + s
-        for e in range(game.offsets[row], game.offsets[row + 1]):
-            s1, q1 = game.states[e], joint.after[m, q, game.seen[e]]
+        for e in range(model.offsets[row], model.offsets[row + 1]):
+            s1, q1 = model.next_state[e], joint.after[m, q, model.observation[e]]
             if not mark[on, s1, q1]:
                 mark[on, s1, q1] = True
                 places[size] = (on * states + s1) * width + q1
@@ -150,7 +135,7 @@ def reach(
 
 @kernel
 def worth(
-    game: Game,
+    model: OutcomeModel,
     plan: Plan,
     joint: Joint,
     m: int,
@@ -171,14 +156,14 @@ def worth(
             if mass <= 0.0:
                 continue
             i = part(plan, q, n)
-            base = joint.action[m, q] - plan.act[n, m, i] * game.action_strides[n]
-            for a in range(game.actions[n]):
-                u = base + a * game.action_strides[n]
-                direct[i, a] += mass * game.reward[u, s]
+            base = joint.action[m, q] - plan.act[n, m, i] * model.action_strides[n]
+            for a in range(model.actions[n]):
+                u = base + a * model.action_strides[n]
+                direct[i, a] += mass * model.reward[u, s]
                 row = u * states + s
-                for e in range(game.offsets[row], game.offsets[row + 1]):
-                    o = game.observation_parts[game.seen[e], n]
-                    to = joint.after[m, q, game.seen[e]] - plan.move[n, m, i, o] * stride
-                    share = mass * game.chances[e]
+                for e in range(model.offsets[row], model.offsets[row + 1]):
+                    o = model.observation_parts[model.observation[e], n]
+                    to = joint.after[m, q, model.observation[e]] - plan.move[n, m, i, o] * stride
+                    share = mass * model.discounted[e]
                     for j in range(size):
-                        score[i, a, o, j] += share * following[game.states[e], to + j * stride]
+                        score[i, a, o, j] += share * following[model.next_state[e], to + j * stride]

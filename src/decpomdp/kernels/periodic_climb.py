@@ -1,20 +1,27 @@
-"""Sweeps over the layers of a deterministic plan: node by node the best choice, the others fixed.
+"""Local search on a deterministic plan: sweeps, which improve it node by node, and kicks, which leave a local optimum.
 
-In an open plan (finite horizon) a change in a layer leaves the occupancy of that layer as it is, and the value rises by
-the gain that the occupancy promises. In a closed one the layer is met again, so a change is taken only when the exact
-value rises.
+A sweep goes over the layers and gives every node its best choice, the others fixed. In an open plan (finite horizon) a
+change in a layer leaves the occupancy of that layer as it is, and the value rises by the gain that the occupancy
+promises. In a closed one the layer is met again, so a change is taken only when the exact value rises.
+
+A kick is a change that single nodes do not make: all agents depart together from what they do, for a few steps. A place
+where the team can be is drawn, and a short path from it. Along the path every agent's node takes its part of a joint
+action: the best one if everybody knew the state, or a random one. Where it moves on is left as it is or drawn, nodes
+that nobody reaches being preferred. The sweeps that follow decide what comes of it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.periodic import Game, Plan, Room, fill_joint, reach, worth
-from decpomdp.kernels.periodic_nodes import FAINT, below, chosen, refresh
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.periodic import Plan, Room, fill_joint, part, reach, worth
+from decpomdp.kernels.periodic_nodes import FAINT, below, chosen, reached, refresh
 from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
 from decpomdp.kernels.sampling import stream
 
 AHEAD = 3  # sweeps that are looked ahead
+FINE = 1 << 30  # steps of a random fraction
 
 
 @kernel
@@ -44,26 +51,33 @@ def remember(plan: Plan, room: Room, m: int, n: int, i: int) -> None:
 
 @kernel
 def better(
-    game: Game, plan: Plan, room: Room, m: int, closed: bool, margin: float, value: float, stop: NDArray[np.int64]
+    model: OutcomeModel,
+    plan: Plan,
+    room: Room,
+    m: int,
+    closed: bool,
+    margin: float,
+    value: float,
+    stop: NDArray[np.int64],
 ) -> bool:
     """Whether the plan, changed in layer m, is worth more than `value`; then room.v and room.f are made up to date."""
-    fill_joint(game, plan, m, room.joint)
-    size = reach(game, plan, room.joint, closed, room.mark, room.places)
+    fill_joint(model, plan, m, room.joint)
+    size = reach(model, plan, room.joint, closed, room.mark, room.places)
     places = room.places[:size]
     copy(room.v, room.trial)
     if (
-        not values(game, plan, room.joint, closed, value + margin, 0.1 * margin, places, room.trial, stop)
+        not values(model, plan, room.joint, closed, value + margin, 0.1 * margin, places, room.trial, stop)
         or stop[0] != 0
     ):
         return False
     copy(room.trial, room.v)
-    occupancies(game, plan, room.joint, closed, FAINT, places, room.wave, room.f, stop)
+    occupancies(model, plan, room.joint, closed, FAINT, places, room.wave, room.f, stop)
     return True
 
 
 @kernel
 def improve(
-    game: Game,
+    model: OutcomeModel,
     plan: Plan,
     room: Room,
     m: int,
@@ -76,30 +90,30 @@ def improve(
     """All nodes of agent n in layer m at once; if that is no gain, one by one. The value after it."""
     layers, size = room.v.shape[0], plan.widths[n]
     following = room.v[(m + 1) % layers] if closed or m + 1 < layers else np.zeros(room.v.shape[1:])
-    worth(game, plan, room.joint, m, n, room.f[m], following, room.direct, room.score)
+    worth(model, plan, room.joint, m, n, room.f[m], following, room.direct, room.score)
     changed = 0
     for i in range(size):
         remember(plan, room, m, n, i)
-        changed += chosen(game, plan, room, m, n, i, margin) > 0.0
+        changed += chosen(model, plan, room, m, n, i, margin) > 0.0
     if changed == 0:
         return value
-    if better(game, plan, room, m, closed, margin, value, stop):
-        return at_start(game, plan, room.v)
+    if better(model, plan, room, m, closed, margin, value, stop):
+        return at_start(model, plan, room.v)
     for i in range(size):
         restore(plan, room, m, n, i)
     for i in range(size if changed > 1 else 0):
-        if chosen(game, plan, room, m, n, i, margin) > 0.0:
-            if better(game, plan, room, m, closed, margin, value, stop):
-                value = at_start(game, plan, room.v)
+        if chosen(model, plan, room, m, n, i, margin) > 0.0:
+            if better(model, plan, room, m, closed, margin, value, stop):
+                value = at_start(model, plan, room.v)
                 remember(plan, room, m, n, i)
             restore(plan, room, m, n, i)
-    fill_joint(game, plan, m, room.joint)
+    fill_joint(model, plan, m, room.joint)
     return value
 
 
 @kernel
 def sweeps(
-    game: Game,
+    model: OutcomeModel,
     plan: Plan,
     room: Room,
     closed: bool,
@@ -118,13 +132,13 @@ def sweeps(
     key, counter = stream(seed, 0), np.zeros(1, np.int64)
     layers, agents = room.v.shape[0], len(plan.widths)
     for m in range(layers):
-        fill_joint(game, plan, m, room.joint)
-    size = reach(game, plan, room.joint, closed, room.mark, room.places)
-    values(game, plan, room.joint, closed, -np.inf, 0.1 * margin, room.places[:size], room.v, stop)
+        fill_joint(model, plan, m, room.joint)
+    size = reach(model, plan, room.joint, closed, room.mark, room.places)
+    values(model, plan, room.joint, closed, -np.inf, 0.1 * margin, room.places[:size], room.v, stop)
     if closed:
-        spread(game, room.joint, room.v, stop)
-    occupancies(game, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f, stop)
-    value, idle = at_start(game, plan, room.v), 0
+        spread(model, room.joint, room.v, stop)
+    occupancies(model, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f, stop)
+    value, idle = at_start(model, plan, room.v), 0
     for _ in range(most):
         before = value
         for m in range(layers - 1, -1, -1):
@@ -133,9 +147,71 @@ def sweeps(
                 if stop[0] != 0:
                     return value
                 n = (turn + k) % agents
-                refresh(game, plan, room, m, n, closed, key, counter, stop)
-                value = improve(game, plan, room, m, n, closed, margin, value, stop)
+                refresh(model, plan, room, m, n, closed, key, counter, stop)
+                value = improve(model, plan, room, m, n, closed, margin, value, stop)
         idle = 0 if value > before else idle + 1
         if idle >= patience or value + AHEAD * (value - before) < hope:
             break
     return value
+
+
+@kernel
+def random_place(room: Room, m: int, key: np.uint64, counter: NDArray[np.int64]) -> int:
+    """s * Q + q of a random place in layer m where the team can be; -1 if there is none."""
+    mark = room.mark[m]
+    total = 0
+    for s in range(mark.shape[0]):
+        for q in range(mark.shape[1]):
+            total += mark[s, q]
+    chosen = below(key, counter, total) if total > 0 else 0
+    for s in range(mark.shape[0]):
+        for q in range(mark.shape[1]):
+            chosen -= mark[s, q]
+            if chosen < 0:
+                return s * mark.shape[1] + q
+    return -1
+
+
+@kernel
+def outcome(model: OutcomeModel, row: int, key: np.uint64, counter: NDArray[np.int64]) -> int:
+    """A random outcome of a (u, s)."""
+    rest = model.discount * below(key, counter, FINE) / FINE
+    last = model.offsets[row + 1] - 1
+    for e in range(model.offsets[row], last):
+        rest -= model.discounted[e]
+        if rest < 0.0:
+            return e
+    return last
+
+
+@kernel
+def onward(
+    model: OutcomeModel, plan: Plan, room: Room, m: int, n: int, key: np.uint64, counter: NDArray[np.int64]
+) -> int:
+    """A random node of agent n in layer m, an unreached one if one of two draws is."""
+    j = below(key, counter, plan.widths[n])
+    return below(key, counter, plan.widths[n]) if reached(plan, room.mark[m], n, j) else j
+
+
+@kernel
+def kick(model: OutcomeModel, plan: Plan, room: Room, guide: NDArray[np.int64], longest: int, seed: np.uint64) -> None:
+    """Change `plan`; `guide[s]` is the best joint action when the state is known. Needs room.mark of the plan."""
+    key, counter = stream(seed, 1), np.zeros(1, np.int64)
+    layers, states, width = room.v.shape
+    m = below(key, counter, layers)
+    place = random_place(room, m, key, counter)
+    if place < 0:
+        m, place = 0, random_place(room, 0, key, counter)
+    s, q = place // width, place % width
+    guided = below(key, counter, 5)  # quarters of the joint actions that are guided
+    for _ in range(1 + below(key, counter, longest)):
+        u = guide[s] if below(key, counter, 4) < guided else below(key, counter, len(model.reward))
+        e = outcome(model, u * states + s, key, counter)
+        on, to = (m + 1) % layers, 0
+        for n in range(len(plan.widths)):
+            i, o = part(plan, q, n), model.observation_parts[model.observation[e], n]
+            plan.act[n, m, i] = u // model.action_strides[n] % model.actions[n]
+            if below(key, counter, 2) == 0:
+                plan.move[n, m, i, o] = onward(model, plan, room, on, n, key, counter)
+            to += plan.move[n, m, i, o] * plan.strides[n]
+        m, s, q = on, model.next_state[e], to

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.periodic import Game, Plan, Room, fill_joint, part, reach, worth
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.periodic import Plan, Room, fill_joint, part, reach, worth
 from decpomdp.kernels.periodic_solve import back, occupancies
 from decpomdp.kernels.sampling import draw
 
@@ -30,27 +31,27 @@ def below(key: np.uint64, counter: NDArray[np.int64], limit: int) -> int:
 
 
 @kernel
-def chosen(game: Game, plan: Plan, room: Room, m: int, n: int, i: int, margin: float) -> float:
+def chosen(model: OutcomeModel, plan: Plan, room: Room, m: int, n: int, i: int, margin: float) -> float:
     """Give node i its best action and moves by room.direct and room.score; the gain. Ties keep what there is."""
     size = plan.widths[n]
     best, best_action, now = -np.inf, 0, 0.0
-    for a in range(game.actions[n]):
+    for a in range(model.actions[n]):
         total = room.direct[i, a]
-        for o in range(game.observations[n]):
+        for o in range(model.observations[n]):
             high = room.score[i, a, o, 0]
             for j in range(1, size):
                 high = max(high, room.score[i, a, o, j])
             total += high
         if a == plan.act[n, m, i]:
             now = room.direct[i, a]
-            for o in range(game.observations[n]):
+            for o in range(model.observations[n]):
                 now += room.score[i, a, o, plan.move[n, m, i, o]]
         if total > best:
             best, best_action = total, a
     if best <= now + margin:
         return 0.0
     plan.act[n, m, i] = best_action
-    for o in range(game.observations[n]):
+    for o in range(model.observations[n]):
         old = plan.move[n, m, i, o]
         for j in range(size):
             if room.score[i, best_action, o, j] > room.score[i, best_action, o, plan.move[n, m, i, o]]:
@@ -81,7 +82,7 @@ def same(plan: Plan, m: int, n: int, one: int, other: int) -> bool:
 
 
 @kernel
-def merge(game: Game, plan: Plan, room: Room, m: int, n: int) -> bool:
+def merge(model: OutcomeModel, plan: Plan, room: Room, m: int, n: int) -> bool:
     """Of equal nodes in layer m only the first is reached any more; whether there were any."""
     layers, size = room.v.shape[0], plan.widths[n]
     before = (m - 1) % layers
@@ -90,7 +91,7 @@ def merge(game: Game, plan: Plan, room: Room, m: int, n: int) -> bool:
         for i in range(k):
             if same(plan, m, n, i, k):
                 for other in range(size):
-                    for o in range(game.observations[n]):
+                    for o in range(model.observations[n]):
                         if plan.move[n, before, other, o] == k:
                             plan.move[n, before, other, o] = i
                             merged = True
@@ -99,20 +100,20 @@ def merge(game: Game, plan: Plan, room: Room, m: int, n: int) -> bool:
                     merged = True
                 break
     if merged:
-        fill_joint(game, plan, before, room.joint)
+        fill_joint(model, plan, before, room.joint)
     return merged
 
 
 @kernel
 def edge_belief(
-    game: Game, plan: Plan, room: Room, m: int, n: int, i: int, key: np.uint64, counter: NDArray[np.int64]
+    model: OutcomeModel, plan: Plan, room: Room, m: int, n: int, i: int, key: np.uint64, counter: NDArray[np.int64]
 ) -> bool:
     """room.belief = where the team is when agent n leaves a random node of the layer before by a random observation.
 
     Agent n is put into node i. False when that never happens.
     """
     before = (m - 1) % room.v.shape[0]
-    node, o = below(key, counter, plan.widths[n]), below(key, counter, game.observations[n])
+    node, o = below(key, counter, plan.widths[n]), below(key, counter, model.observations[n])
     found = False
     f = room.f[before]
     room.belief[:] = 0.0
@@ -121,12 +122,12 @@ def edge_belief(
             if f[s, q] <= 0.0 or part(plan, q, n) != node:
                 continue
             row = room.joint.action[before, q] * f.shape[0] + s
-            for e in range(game.offsets[row], game.offsets[row + 1]):
-                y = game.seen[e]
-                if game.observation_parts[y, n] == o:
+            for e in range(model.offsets[row], model.offsets[row + 1]):
+                y = model.observation[e]
+                if model.observation_parts[y, n] == o:
                     to = room.joint.after[before, q, y]
                     to += (i - part(plan, to, n)) * plan.strides[n]
-                    room.belief[game.states[e], to] += f[s, q] * game.chances[e]
+                    room.belief[model.next_state[e], to] += f[s, q] * model.discounted[e]
                     found = True
     return found
 
@@ -143,7 +144,7 @@ def random_belief(plan: Plan, room: Room, n: int, i: int, key: np.uint64, counte
 
 @kernel
 def refresh(
-    game: Game,
+    model: OutcomeModel,
     plan: Plan,
     room: Room,
     m: int,
@@ -154,10 +155,10 @@ def refresh(
     stop: NDArray[np.int64],
 ) -> None:
     """Every unreached node of agent n in layer m becomes the best answer to a random belief."""
-    merged = merge(game, plan, room, m, n)
-    size = reach(game, plan, room.joint, closed, room.mark, room.places)
+    merged = merge(model, plan, room, m, n)
+    size = reach(model, plan, room.joint, closed, room.mark, room.places)
     if merged:
-        occupancies(game, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f, stop)
+        occupancies(model, plan, room.joint, closed, FAINT, room.places[:size], room.wave, room.f, stop)
     layers = room.v.shape[0]
     following = room.v[(m + 1) % layers] if closed or m + 1 < layers else np.zeros(room.v.shape[1:])
     for i in range(plan.widths[n]):
@@ -166,10 +167,10 @@ def refresh(
         found = False
         if (closed or m > 0) and below(key, counter, 100) < EDGES:
             for _ in range(TRIES):
-                found = found or edge_belief(game, plan, room, m, n, i, key, counter)
+                found = found or edge_belief(model, plan, room, m, n, i, key, counter)
         if not found:
             random_belief(plan, room, n, i, key, counter)
-        worth(game, plan, room.joint, m, n, room.belief, following, room.direct, room.score)
-        chosen(game, plan, room, m, n, i, 0.0)
-        fill_joint(game, plan, m, room.joint)
-    back(game, room.joint, m, following, room.v[m])
+        worth(model, plan, room.joint, m, n, room.belief, following, room.direct, room.score)
+        chosen(model, plan, room, m, n, i, 0.0)
+        fill_joint(model, plan, m, room.joint)
+    back(model, room.joint, m, following, room.v[m])

@@ -10,48 +10,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.periodic import Game, Joint, Plan, first_joint
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.periodic import Joint, Plan, first_joint
 
 ROUGH = 0.001  # of the largest possible value: error of values where the team cannot be
 
 
 @kernel
-def back(game: Game, joint: Joint, m: int, following: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def back(model: OutcomeModel, joint: Joint, m: int, following: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """out[s, q]: the value of layer m everywhere, given that of the next."""
     states, width = out.shape
     for s in range(states):
         for q in range(width):
             u = joint.action[m, q]
             row = u * states + s
-            x = game.reward[u, s]
-            for e in range(game.offsets[row], game.offsets[row + 1]):
-                x += game.chances[e] * following[game.states[e], joint.after[m, q, game.seen[e]]]
+            x = model.reward[u, s]
+            for e in range(model.offsets[row], model.offsets[row + 1]):
+                x += model.discounted[e] * following[model.next_state[e], joint.after[m, q, model.observation[e]]]
             out[s, q] = x
 
 
 @kernel
-def at_start(game: Game, plan: Plan, v: NDArray[np.float64]) -> float:
+def at_start(model: OutcomeModel, plan: Plan, v: NDArray[np.float64]) -> float:
     """The value of the plan."""
     q, total = first_joint(plan), 0.0
-    for s in range(len(game.start)):
-        total += game.start[s] * v[0, s, q]
+    for s in range(len(model.start)):
+        total += model.start[s] * v[0, s, q]
     return total
 
 
 @kernel
-def everywhere(game: Game, joint: Joint, closed: bool, v: NDArray[np.float64], before: NDArray[np.float64]) -> None:
+def everywhere(
+    model: OutcomeModel, joint: Joint, closed: bool, v: NDArray[np.float64], before: NDArray[np.float64]
+) -> None:
     """Back up all layers once, the last from the first; `before` gets the first layer as it was."""
     layers, states, width = v.shape
     for s in range(states):
         for q in range(width):
             before[s, q] = v[0, s, q] if closed else 0.0
     for m in range(layers - 1, -1, -1):
-        back(game, joint, m, v[m + 1] if m + 1 < layers else before, v[m])
+        back(model, joint, m, v[m + 1] if m + 1 < layers else before, v[m])
 
 
 @kernel
 def where_met(
-    game: Game, joint: Joint, places: NDArray[np.int64], v: NDArray[np.float64], before: NDArray[np.float64]
+    model: OutcomeModel, joint: Joint, places: NDArray[np.int64], v: NDArray[np.float64], before: NDArray[np.float64]
 ) -> tuple[float, float]:
     """Like `everywhere` in a closed plan, but only at `places`; the least and the greatest rise in the first layer."""
     layers, states, width = v.shape
@@ -65,9 +68,9 @@ def where_met(
         s, q = rest // width, rest % width
         following = v[m + 1] if m + 1 < layers else before
         row = joint.action[m, q] * states + s
-        x = game.reward[joint.action[m, q], s]
-        for e in range(game.offsets[row], game.offsets[row + 1]):
-            x += game.chances[e] * following[game.states[e], joint.after[m, q, game.seen[e]]]
+        x = model.reward[joint.action[m, q], s]
+        for e in range(model.offsets[row], model.offsets[row + 1]):
+            x += model.discounted[e] * following[model.next_state[e], joint.after[m, q, model.observation[e]]]
         v[m, s, q] = x
         if m == 0:
             low, high = min(low, x - before[s, q]), max(high, x - before[s, q])
@@ -76,7 +79,7 @@ def where_met(
 
 @kernel
 def values(
-    game: Game,
+    model: OutcomeModel,
     plan: Plan,
     joint: Joint,
     closed: bool,
@@ -93,15 +96,15 @@ def values(
     there (MacQueen): that proves a refusal early, and the precision at the end.
     """
     layers, states, width = v.shape
-    shrink = game.discount**layers
+    shrink = model.discount**layers
     rest = shrink / (1.0 - shrink)
     before = np.empty((states, width))
     if not closed:
-        everywhere(game, joint, False, v, before)
-        return at_start(game, plan, v) > target
+        everywhere(model, joint, False, v, before)
+        return at_start(model, plan, v) > target
     for _ in range(enough(shrink)):
-        low, high = where_met(game, joint, places, v, before)
-        if at_start(game, plan, v) + high * rest <= target:
+        low, high = where_met(model, joint, places, v, before)
+        if at_start(model, plan, v) + high * rest <= target:
             return False
         if stop[0] != 0:
             break
@@ -109,8 +112,8 @@ def values(
             break
     more, flat = 0.5 * (low + high) / (1.0 - shrink), v.reshape(-1)
     for place in places:
-        flat[place] += more * game.discount ** (layers - place // (states * width))
-    return at_start(game, plan, v) > target
+        flat[place] += more * model.discount ** (layers - place // (states * width))
+    return at_start(model, plan, v) > target
 
 
 @kernel
@@ -120,18 +123,18 @@ def enough(shrink: float) -> int:
 
 
 @kernel
-def spread(game: Game, joint: Joint, v: NDArray[np.float64], stop: NDArray[np.int64]) -> None:
+def spread(model: OutcomeModel, joint: Joint, v: NDArray[np.float64], stop: NDArray[np.int64]) -> None:
     """Values of a closed plan also where the team cannot be: they only guide choices, so ROUGH is enough."""
     states, width = v.shape[1], v.shape[2]
     before = np.empty((states, width))
-    shrink = game.discount ** len(v)
+    shrink = model.discount ** len(v)
     largest = 0.0
-    for u in range(game.reward.shape[0]):
-        for s in range(game.reward.shape[1]):
-            largest = max(largest, abs(game.reward[u, s]))
-    wanted = ROUGH * largest / (1.0 - game.discount)
+    for u in range(model.reward.shape[0]):
+        for s in range(model.reward.shape[1]):
+            largest = max(largest, abs(model.reward[u, s]))
+    wanted = ROUGH * largest / (1.0 - model.discount)
     for _ in range(enough(shrink)):
-        everywhere(game, joint, True, v, before)
+        everywhere(model, joint, True, v, before)
         change = 0.0
         for s in range(states):
             for q in range(width):
@@ -142,7 +145,7 @@ def spread(game: Game, joint: Joint, v: NDArray[np.float64], stop: NDArray[np.in
 
 @kernel
 def occupancies(
-    game: Game,
+    model: OutcomeModel,
     plan: Plan,
     joint: Joint,
     closed: bool,
@@ -160,7 +163,7 @@ def occupancies(
         wave[0, place] = 0.0
     q = first_joint(plan)
     for s in range(states):
-        wave[0, s * width + q] = game.start[s]
+        wave[0, s * width + q] = model.start[s]
     mass, now, step = 1.0, 0, 0
     while mass > tolerance and (closed or step < layers) and stop[0] == 0:
         for place in places:
@@ -174,7 +177,7 @@ def occupancies(
                 if on == 0 and not closed:
                     continue
                 row = joint.action[m, q] * states + s
-                for e in range(game.offsets[row], game.offsets[row + 1]):
-                    to = (on * states + game.states[e]) * width + joint.after[m, q, game.seen[e]]
-                    wave[1 - now, to] += share * game.chances[e]
-        now, mass, step = 1 - now, mass * game.discount, step + 1
+                for e in range(model.offsets[row], model.offsets[row + 1]):
+                    to = (on * states + model.next_state[e]) * width + joint.after[m, q, model.observation[e]]
+                    wave[1 - now, to] += share * model.discounted[e]
+        now, mass, step = 1 - now, mass * model.discount, step + 1

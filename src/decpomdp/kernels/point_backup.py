@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.kernels.beliefs import (
-    Dynamics,
     Floats,
     Points,
     Scratch,
@@ -22,6 +21,7 @@ from decpomdp.kernels.beliefs import (
     upper_values,
 )
 from decpomdp.kernels.compiled import kernel
+from decpomdp.kernels.model import FactoredModel
 
 
 class Backups(NamedTuple):
@@ -36,7 +36,7 @@ class Backups(NamedTuple):
 
 @kernel
 def back_up(
-    dynamics: Dynamics,
+    model: FactoredModel,
     vectors: Floats,  # [s, i] of which `count` are in use
     count: int,
     points: Points,
@@ -49,16 +49,16 @@ def back_up(
     out: Backups,
 ) -> None:
     """Both bounds backed up at some beliefs. Without `bounded` the upper bound is left out (and no action skipped)."""
-    joint = dynamics.reward.shape[0]
-    room = scratch_for(dynamics.reward.shape[1], dynamics.symbols, dynamics.widest)
+    joint = model.reward.shape[0]
+    room = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     values, scores = np.empty(joint), np.empty(count)
-    following = np.empty(dynamics.symbols, np.int64)
+    following = np.empty(model.symbols, np.int64)
     for m in range(len(which)):
         part = slice(offsets[which[m]], offsets[which[m] + 1])
         own, mass = states[part], weights[part]
         values[:] = np.inf
         if bounded:
-            upper_values(dynamics, points, own, mass, room, values)
+            upper_values(model, points, own, mass, room, values)
             out.upper[m] = values.max()
         out.lower[m] = -np.inf
         for _ in range(joint):
@@ -66,17 +66,17 @@ def back_up(
             if values[u] <= out.lower[m]:  # so are the rest
                 break
             values[u] = -np.inf
-            lower = lower_value(dynamics, vectors, count, u, slack, own, mass, room, scores, following)
+            lower = lower_value(model, vectors, count, u, slack, own, mass, room, scores, following)
             if lower > out.lower[m] + slack:
                 out.lower[m], out.action[m] = lower, u
                 out.following[m] = following
-        fill_vector(dynamics, vectors, out.action[m], out.following[m], room.dense, out.vector[m])
+        fill_vector(model, vectors, out.action[m], out.following[m], room.dense, out.vector[m])
         room.dense[:] = 0.0
 
 
 @kernel
 def lower_value(
-    dynamics: Dynamics,
+    model: FactoredModel,
     vectors: Floats,
     count: int,
     u: int,
@@ -90,8 +90,8 @@ def lower_value(
     """The lower bound of taking u first; following[y]: the vector to go on with."""
     earned, ahead = 0.0, 0.0
     for k in range(len(states)):
-        earned += weights[k] * dynamics.reward[u, states[k]]
-    seen = foresee(dynamics, u, states, weights, room)
+        earned += weights[k] * model.reward[u, states[k]]
+    seen = foresee(model, u, states, weights, room)
     every = slice(0, room.first[seen])
     otherwise, _ = best_vector(vectors, count, room.states[every], room.weights[every], slack, scores)
     following[:] = otherwise  # after what this belief holds impossible: as if nothing had been seen
@@ -100,15 +100,15 @@ def lower_value(
         i, value = best_vector(vectors, count, room.states[part], room.weights[part], slack, scores)
         following[room.seen[k]] = i
         ahead += value
-    return earned + dynamics.discount * ahead
+    return earned + model.discount * ahead
 
 
 @kernel
-def fill_vector(dynamics: Dynamics, vectors: Floats, u: int, following: Whole, ahead: Floats, out: Floats) -> None:
+def fill_vector(model: FactoredModel, vectors: Floats, u: int, following: Whole, ahead: Floats, out: Floats) -> None:
     """The value of taking u and then going on with vector following[y]; `ahead` is overwritten."""
     states = len(out)
     base = u * states
-    transition, observation = dynamics.transition, dynamics.observation
+    transition, observation = model.transition, model.observation
     for s1 in range(states):
         ahead[s1] = 0.0
         for e in range(observation.offsets[base + s1], observation.offsets[base + s1 + 1]):
@@ -117,36 +117,36 @@ def fill_vector(dynamics: Dynamics, vectors: Floats, u: int, following: Whole, a
         total = 0.0
         for e in range(transition.offsets[base + s], transition.offsets[base + s + 1]):
             total += transition.values[e] * ahead[transition.columns[e]]
-        out[s] = dynamics.reward[u, s] + dynamics.discount * total
+        out[s] = model.reward[u, s] + model.discount * total
 
 
 @kernel
-def informed_step(dynamics: Dynamics, informed: Floats, first: int, end: int, out: Floats) -> None:
+def informed_step(model: FactoredModel, informed: Floats, first: int, end: int, out: Floats) -> None:
     """One step of the fast informed bound [s, u] for the states first .. end - 1.
 
     out(s, u) = reward[u, s] + discount * sum_y max_u1 sum_s1 P(s1, y | s, u) informed(s1, u1)
     """
     states, joint = informed.shape
-    room = scratch_for(states, dynamics.symbols, dynamics.widest)
+    room = scratch_for(states, model.symbols, model.widest)
     one, sure, scores = np.empty(1, np.int64), np.ones(1), np.empty(joint)
     for s in range(first, end):
         one[0] = s
         for u in range(joint):
             total = 0.0
-            for k in range(foresee(dynamics, u, one, sure, room)):
+            for k in range(foresee(model, u, one, sure, room)):
                 part = slice(room.first[k], room.first[k + 1])
                 total += best_vector(informed, joint, room.states[part], room.weights[part], 0.0, scores)[1]
-            out[s, u] = dynamics.reward[u, s] + dynamics.discount * total
+            out[s, u] = model.reward[u, s] + model.discount * total
 
 
 @kernel
-def plain_step(dynamics: Dynamics, free: bool, values: Floats, out: Floats) -> None:
+def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) -> None:
     """One step of values [s, u] that need no beliefs.
 
     When `free`, every later step takes the best action for the state, as if it were seen; else u again, for ever.
     """
     states, joint = values.shape
-    transition = dynamics.transition
+    transition = model.transition
     best = np.empty(states)
     for s in range(states):
         best[s] = values[s].max()
@@ -156,4 +156,4 @@ def plain_step(dynamics: Dynamics, free: bool, values: Floats, out: Floats) -> N
             for e in range(transition.offsets[u * states + s], transition.offsets[u * states + s + 1]):
                 s1 = transition.columns[e]
                 total += transition.values[e] * (best[s1] if free else values[s1, u])
-            out[s, u] = dynamics.reward[u, s] + dynamics.discount * total
+            out[s, u] = model.reward[u, s] + model.discount * total

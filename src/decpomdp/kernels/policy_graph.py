@@ -6,19 +6,20 @@ visits = start in the first node + discount * visits moved one step on
 
 import numpy as np
 
-from decpomdp.kernels.beliefs import Dynamics, Floats, Whole
+from decpomdp.kernels.beliefs import Floats, Whole
 from decpomdp.kernels.compiled import kernel
+from decpomdp.kernels.model import FactoredModel
 from decpomdp.kernels.point_backup import fill_vector
 
 
 @kernel
-def value_step(dynamics: Dynamics, actions: Whole, following: Whole, values: Floats, out: Floats) -> float:
+def value_step(model: FactoredModel, actions: Whole, following: Whole, values: Floats, out: Floats) -> float:
     """One backup of the node values [s, i]; returns the largest change."""
     states = len(values)
     ahead, vector = np.empty(states), np.empty(states)
     change = 0.0
     for i in range(len(actions)):
-        fill_vector(dynamics, values, actions[i], following[i], ahead, vector)
+        fill_vector(model, values, actions[i], following[i], ahead, vector)
         for s in range(states):
             change = max(change, abs(vector[s] - values[s, i]))
             out[s, i] = vector[s]
@@ -26,16 +27,16 @@ def value_step(dynamics: Dynamics, actions: Whole, following: Whole, values: Flo
 
 
 @kernel
-def visit_step(dynamics: Dynamics, actions: Whole, following: Whole, visits: Floats, out: Floats) -> None:
+def visit_step(model: FactoredModel, actions: Whole, following: Whole, visits: Floats, out: Floats) -> None:
     """out[i, s] += discount * the visits [i, s] moved one step on."""
     nodes, states = visits.shape
-    transition, observation = dynamics.transition, dynamics.observation
+    transition, observation = model.transition, model.observation
     ahead = np.empty(states)
     for i in range(nodes):
         ahead[:] = 0.0
         base = actions[i] * states
         for s in range(states):
-            weight = dynamics.discount * visits[i, s]
+            weight = model.discount * visits[i, s]
             if weight > 0.0:
                 for e in range(transition.offsets[base + s], transition.offsets[base + s + 1]):
                     ahead[transition.columns[e]] += weight * transition.values[e]

@@ -13,18 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.model import AliasModel
 from decpomdp.kernels.sampling import Sampler, draw, pick, stream
-
-
-class World(NamedTuple):
-    """A dense model, ready to be played."""
-
-    start: Sampler  # one row: the first state
-    dynamics: Sampler  # row u * S + s: outcome (s1 << observation_bits) + y
-    reward: NDArray[np.float64]  # [u, s]
-    observation_parts: NDArray[np.int16]  # [y, n]
-    action_strides: NDArray[np.int64]  # [n] joint action = sum of strides * actions
-    observation_bits: int  # room for y in an outcome
 
 
 class Players(NamedTuple):
@@ -54,6 +44,17 @@ class Paths(NamedTuple):
     nodes: NDArray[np.int16]  # [r, n]
     behaviour: NDArray[np.float32]  # [r, n] marginal probability of the action; size 0 when not asked for
     rewards: NDArray[np.float64]  # [r]
+
+
+def empty_paths(rows: int, agents: int, behaviour: bool) -> Paths:
+    """Arrays for `rows` joint steps."""
+    return Paths(
+        observations=np.empty((rows, agents), np.int16),
+        actions=np.empty((rows, agents), np.int16),
+        nodes=np.empty((rows, agents), np.int16),
+        behaviour=np.empty((rows if behaviour else 0, agents), np.float32),
+        rewards=np.empty(rows),
+    )
 
 
 @inlined
@@ -99,7 +100,7 @@ def remember(players: Players, n: int, belief: NDArray[np.float64], action: int)
 
 @kernel
 def play(
-    world: World,
+    model: AliasModel,
     players: Players,
     seed: np.uint64,
     first: int,
@@ -110,14 +111,14 @@ def play(
     """Episodes first .. first + episodes - 1 of a dense model into rows 0 .. episodes * horizon of `paths`."""
     agents = len(players.nodes)
     lanes = 1 + 2 * agents
-    states = world.reward.shape[1]
+    states = model.reward.shape[1]
     recording = paths.behaviour.size > 0
     node = np.zeros(agents, np.int64)
     belief = np.zeros((agents, players.initial.shape[2]))
     ahead = np.zeros(players.initial.shape[2])
     for k in range(episodes):
         key = stream(seed, first + k)
-        state = pick(world.start, 0, draw(key, 0))
+        state = pick(model.start, 0, draw(key, 0))
         y = 0
         for t in range(horizon):
             row = k * horizon + t
@@ -131,7 +132,7 @@ def play(
                         for i in range(players.nodes[n]):
                             belief[n, i] = players.initial[n, 0, i]
                 else:
-                    seen = np.int64(world.observation_parts[y, n])
+                    seen = np.int64(model.observation_parts[y, n])
                     before = np.int64(paths.actions[row - 1, n])
                     node[n] = next_node(players, n, node[n], before, seen, draw(key, counter + 1 + 2 * n))
                     if recording:
@@ -142,23 +143,23 @@ def play(
                 paths.observations[row, n] = seen
                 paths.actions[row, n] = action
                 paths.nodes[row, n] = node[n]
-                u += world.action_strides[n] * action
-            paths.rewards[row] = world.reward[u, state]
-            outcome = pick(world.dynamics, u * states + state, draw(key, counter))
-            state = outcome >> world.observation_bits
-            y = outcome - (state << world.observation_bits)
+                u += model.action_strides[n] * action
+            paths.rewards[row] = model.reward[u, state]
+            outcome = pick(model.outcomes, u * states + state, draw(key, counter))
+            state = outcome >> model.observation_bits
+            y = outcome - (state << model.observation_bits)
 
 
 @kernel
-def begin(world: World, seed: np.uint64, states: NDArray[np.int64]) -> None:
+def begin(model: AliasModel, seed: np.uint64, states: NDArray[np.int64]) -> None:
     """First state of every episode of a batch; the same draw as in `play`."""
     for k in range(len(states)):
-        states[k] = pick(world.start, 0, draw(stream(seed, k), 0))
+        states[k] = pick(model.start, 0, draw(stream(seed, k), 0))
 
 
 @kernel
 def advance(
-    world: World,
+    model: AliasModel,
     seed: np.uint64,
     t: int,
     states: NDArray[np.int64],  # [k] changed in place
@@ -171,14 +172,14 @@ def advance(
     for k in range(len(states)):
         u = 0
         for n in range(agents):
-            u += world.action_strides[n] * actions[k, n]
-        rewards[k] = world.reward[u, states[k]]
+            u += model.action_strides[n] * actions[k, n]
+        rewards[k] = model.reward[u, states[k]]
         bits = draw(stream(seed, k), 1 + t * (1 + 2 * agents))
-        outcome = pick(world.dynamics, u * world.reward.shape[1] + states[k], bits)
-        states[k] = outcome >> world.observation_bits
-        y = outcome - (states[k] << world.observation_bits)
+        outcome = pick(model.outcomes, u * model.reward.shape[1] + states[k], bits)
+        states[k] = outcome >> model.observation_bits
+        y = outcome - (states[k] << model.observation_bits)
         for n in range(agents):
-            observations[k, n] = world.observation_parts[y, n]
+            observations[k, n] = model.observation_parts[y, n]
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 `draw(key, counter)` is the SplitMix64 generator addressed by position. A draw from a distribution takes one 64-bit
 number: its upper half chooses an entry of the alias table, its lower half decides between the entry's two outcomes.
-Probabilities are thereby honoured to 2^-32, certain outcomes exactly.
+Probabilities are thereby honoured to 2^-32, certain outcomes exactly. `sketch` projects observations on random signs.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from decpomdp.kernels.compiled import inlined, kernel
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX2 = np.uint64(0x94D049BB133111EB)
-HALF = np.uint64(32)
+ONE, HALF = np.uint64(1), np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 S30, S27, S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
@@ -25,6 +25,11 @@ class Sampler(NamedTuple):
 
     rows: NDArray[np.int32]  # [row, 2] first entry, number of entries
     entries: NDArray[np.uint32]  # [entry, 4] own outcome, other outcome, cut (below it: own), unused
+
+
+def key_of(seed: int) -> np.uint64:
+    """Any whole number as the key of the random numbers."""
+    return np.uint64(int(seed) & 0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
@@ -128,48 +133,44 @@ def fill_table(
 
 
 @kernel
-def dynamics_entries(transition: NDArray[np.float64], observation: NDArray[np.float64]) -> int:
-    """How many entries `fill_dynamics` needs: the possible (s1, y) of every (u, s)."""
-    count = 0
-    joint, states, seen = observation.shape
-    possible = np.zeros(states, np.int64)
-    for u in range(joint):
-        for s1 in range(states):
-            possible[s1] = 0
-            for y in range(seen):
-                possible[s1] += observation[u, s1, y] > 0
-        for s in range(states):
-            for s1 in range(states):
-                if transition[u, s, s1] > 0:
-                    count += possible[s1]
-    return count
+def fill_rows(
+    counts: NDArray[np.int64],  # [row] entries of every row
+    weights: NDArray[np.float64],  # [entry] positive
+    outcomes: NDArray[np.int64],  # [entry]
+    entries: NDArray[np.uint32],  # [entry, 4] out
+) -> None:
+    """Alias tables of rows whose positive entries are laid end to end."""
+    size = counts.max()
+    small, large, scaled = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
+    first = 0
+    for m in counts:
+        part = slice(first, first + m)
+        fill_alias(weights[part], outcomes[part], entries[part], small, large, scaled, m)
+        first += m
+
+
+def sampler(tables: list[NDArray[np.float64]]) -> Sampler:
+    """Alias tables of the rows of several dense tables [row, outcome], one after the other."""
+    entries = np.empty((sum(table_entries(table) for table in tables), 4), np.uint32)
+    rows = np.empty((sum(len(table) for table in tables), 2), np.int32)
+    row, entry = 0, 0
+    for table in tables:
+        entry = fill_table(table, rows[row : row + len(table)], entries, entry)
+        row += len(table)
+    return Sampler(rows, entries)
 
 
 @kernel
-def fill_dynamics(
-    transition: NDArray[np.float64],  # [u, s, s1]
-    observation: NDArray[np.float64],  # [u, s1, y]
-    rows: NDArray[np.int32],  # [u * S + s, 2] out
-    entries: NDArray[np.uint32],  # [entry, 4] out; outcome (s1 << bits) + y
-    bits: int,
+def sketch(
+    observations: NDArray[np.int16],  # [r, n] -1: nothing was seen
+    seed: np.uint64,
+    out: NDArray[np.float64],  # [r, at most 64] filled
 ) -> None:
-    """One draw per step of the world: state and joint observation together, from (u, s)."""
-    joint, states, seen = observation.shape
-    size = states * seen
-    weights, outcomes = np.empty(size), np.empty(size, np.int64)
-    small, large, scaled = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
-    first = 0
-    for u in range(joint):
-        for s in range(states):
-            m = 0
-            for s1 in range(states):
-                p = transition[u, s, s1]
-                if p > 0:
-                    for y in range(seen):
-                        if observation[u, s1, y] > 0:
-                            weights[m] = p * observation[u, s1, y]
-                            outcomes[m] = (s1 << bits) + y
-                            m += 1
-            fill_alias(weights, outcomes, entries[first : first + m], small, large, scaled, m)
-            rows[u * states + s, 0], rows[u * states + s, 1] = first, m
-            first += m
+    """A few random sums of what all agents saw: every (agent, symbol) adds a fixed +1 or -1 to each of them."""
+    for row in range(observations.shape[0]):
+        for f in range(out.shape[1]):
+            out[row, f] = 0.0
+        for n in range(observations.shape[1]):
+            signs = draw(stream(seed, n), 1 + np.int64(observations[row, n]))
+            for f in range(out.shape[1]):
+                out[row, f] += 1.0 - 2.0 * np.float64((signs >> np.uint64(f)) & ONE)

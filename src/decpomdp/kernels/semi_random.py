@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.kernels.beliefs import Dynamics, Floats, Scratch, Whole, best_vector, foresee, scratch_for, successor
+from decpomdp.kernels.beliefs import Floats, Scratch, Whole, best_vector, foresee, scratch_for, successor
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.rollout import Paths, World
+from decpomdp.kernels.model import AliasModel, FactoredModel
+from decpomdp.kernels.rollout import Paths
 from decpomdp.kernels.sampling import HALF, draw, pick, stream
 
 UNIT = 1.0 / 18446744073709551616.0  # 2^-64: from 64 random bits to [0, 1)
@@ -32,8 +33,8 @@ class Leader(NamedTuple):
 
 @kernel
 def wander(
-    world: World,
-    dynamics: Dynamics,
+    world: AliasModel,
+    model: FactoredModel,
     leader: Leader,
     seed: np.uint64,
     first: int,
@@ -42,8 +43,8 @@ def wander(
     paths: Paths,
 ) -> None:
     """Play the episodes first, first + 1, ... of the sequence that `seed` fixes."""
-    agents, states = len(leader.sizes), dynamics.reward.shape[1]
-    room, scores = scratch_for(states, dynamics.symbols, dynamics.widest), np.empty(len(leader.actions))
+    agents, states = len(leader.sizes), model.reward.shape[1]
+    room, scores = scratch_for(states, model.symbols, model.widest), np.empty(len(leader.actions))
     held, weights = np.empty(states, np.int64), np.empty(states)
     for k in range(episodes):
         key = stream(seed, first + k)
@@ -66,16 +67,18 @@ def wander(
                 paths.actions[row, n] = action
                 u += world.action_strides[n] * action
             paths.rewards[row] = world.reward[u, state]
-            outcome = pick(world.dynamics, u * states + state, draw(key, counter))
+            outcome = pick(world.outcomes, u * states + state, draw(key, counter))
             state = outcome >> world.observation_bits
             y = outcome - (state << world.observation_bits)
-            size = follow_belief(dynamics, u, y, held, weights, size, room)
+            size = follow_belief(model, u, y, held, weights, size, room)
 
 
 @kernel
-def follow_belief(dynamics: Dynamics, u: int, y: int, states: Whole, weights: Floats, size: int, room: Scratch) -> int:
+def follow_belief(
+    model: FactoredModel, u: int, y: int, states: Whole, weights: Floats, size: int, room: Scratch
+) -> int:
     """The belief after u and y, in place; returns its number of states."""
-    seen = foresee(dynamics, u, states[:size], weights[:size], room)
+    seen = foresee(model, u, states[:size], weights[:size], room)
     for k in range(seen):
         if room.seen[k] == y:
             return successor(room, k, states, weights)

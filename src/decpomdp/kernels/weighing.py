@@ -19,6 +19,22 @@ def running_sums(values: NDArray[np.float64], offsets: NDArray[np.int64], out: N
             out[row] = total
 
 
+@kernel
+def own_ratios(
+    logs: NDArray[np.float64],  # [r, 1] log probability of one agent's actions under its controller
+    behaviour: NDArray[np.float32],  # [r] their probability under who acted
+    offsets: NDArray[np.int64],  # [k + 1]
+    log_cap: float,
+    ratios: NDArray[np.float64],  # [r] out
+) -> None:
+    """ratios[r]: how much likelier the agent's actions so far in the episode are under its controller, cut at a cap."""
+    for k in range(len(offsets) - 1):
+        total = 0.0
+        for row in range(offsets[k], offsets[k + 1]):
+            total += logs[row, 0] - np.log(np.float64(behaviour[row]))
+            ratios[row] = np.exp(min(total, log_cap))
+
+
 class PerStep(NamedTuple):
     """Sums over the episodes at every step t, of weights w = exp(ratio - top)."""
 

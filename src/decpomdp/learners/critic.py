@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes
-from decpomdp.kernels.crowd import sketch
+from decpomdp.kernels.sampling import sketch
 from decpomdp.learners.rows import Floats
 
 SUMS = 64  # random sums of the observations

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP
 from decpomdp.kernels import occupancy as kernels
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 
 PRECISION = 1e-10  # of the largest reward: when the iterations for an infinite horizon stop
 ITERATIONS = 100_000
@@ -42,7 +42,7 @@ class CentralBound:
 
 def central_bound(
     model: DecPOMDP,
-    dynamics: Dynamics,
+    dynamics: OutcomeModel,
     horizon: int | None,
     after: NDArray[np.float64] | None = None,
     check: Check = lambda: None,
@@ -54,7 +54,7 @@ def central_bound(
 
 
 def _stepwise(
-    model: DecPOMDP, dynamics: Dynamics, horizon: int, after: NDArray[np.float64], check: Check
+    model: DecPOMDP, dynamics: OutcomeModel, horizon: int, after: NDArray[np.float64], check: Check
 ) -> CentralBound:
     vectors, worst, best = [after[None, :]], after, after
     least, most = [float(after.min())], [float(after.max())]
@@ -67,7 +67,7 @@ def _stepwise(
     return CentralBound(tuple(vectors), tuple(least), tuple(most))
 
 
-def _for_ever(model: DecPOMDP, dynamics: Dynamics, check: Check) -> CentralBound:
+def _for_ever(model: DecPOMDP, dynamics: OutcomeModel, check: Check) -> CentralBound:
     scale = max(float(np.abs(model.reward).max()), 1e-300)
     worst = np.full(len(model.states), model.reward.min() / (1 - model.discount))
     best = np.full(len(model.states), model.reward.max() / (1 - model.discount))
@@ -89,7 +89,7 @@ def _for_ever(model: DecPOMDP, dynamics: Dynamics, check: Check) -> CentralBound
     return CentralBound((vectors,), (float(worst.min()),), (float(best.max()),))
 
 
-def informed_backup(dynamics: Dynamics, vectors: NDArray[np.float64], discount: float) -> NDArray[np.float64]:
+def informed_backup(dynamics: OutcomeModel, vectors: NDArray[np.float64], discount: float) -> NDArray[np.float64]:
     """[u, s]: one step of the fast informed bound."""
     joint, states = dynamics.reward.shape
     table = np.empty((states, joint))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels import layers as kernels
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.decision_rules import game_of, solve
 from decpomdp.planners.graph_values import ROUGH, Valued, valued
 from decpomdp.planners.occupancy import Labelling, Occupancy, chosen
@@ -67,7 +67,7 @@ def entered(start: Occupancy, given: Valued) -> Graph | None:
     return Graph((first, *ahead, *layers[back:]), 1 + len(ahead))
 
 
-def places(dynamics: Dynamics, start: Occupancy, layers: list[Layer], counts: tuple[int, ...]) -> list[Occupancy]:
+def places(dynamics: OutcomeModel, start: Occupancy, layers: list[Layer], counts: tuple[int, ...]) -> list[Occupancy]:
     """[t]: the occupancy state before layer t, and after the last one."""
     result = [start]
     shapes = [layer.counts for layer in layers[1:]] + [counts]
@@ -76,7 +76,7 @@ def places(dynamics: Dynamics, start: Occupancy, layers: list[Layer], counts: tu
     return result
 
 
-def earnings(dynamics: Dynamics, met: list[Occupancy], layers: list[Layer], discount: float) -> NDArray[np.float64]:
+def earnings(dynamics: OutcomeModel, met: list[Occupancy], layers: list[Layer], discount: float) -> NDArray[np.float64]:
     """[t]: the discounted rewards of the first t layers."""
     rewards = []
     for t, (occupancy, layer) in enumerate(zip(met, layers, strict=False)):
@@ -86,7 +86,7 @@ def earnings(dynamics: Dynamics, met: list[Occupancy], layers: list[Layer], disc
 
 
 def loops(
-    dynamics: Dynamics,
+    dynamics: OutcomeModel,
     start: Occupancy,
     layers: list[Layer],
     counts: tuple[int, ...],
@@ -107,7 +107,7 @@ def loops(
 
 
 def settled(
-    dynamics: Dynamics,
+    dynamics: OutcomeModel,
     start: Occupancy,
     given: Valued,
     discount: float,

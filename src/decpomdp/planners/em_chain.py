@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
-from decpomdp.evaluation.exact import TeamOnModel
+from decpomdp.core.sparse import factored_model
 from decpomdp.evaluation.fixed_point import Scheme, fixed_point
-from decpomdp.kernels.backup import JointMoves, SparseRows, backup
+from decpomdp.kernels.backup import JointMoves, backup
 from decpomdp.kernels.em_flow import forward
+from decpomdp.kernels.model import FactoredModel
 
 Floats = NDArray[np.float64]
 
@@ -47,8 +48,7 @@ class World(NamedTuple):
     """A model as the kernels want it, rewards shifted to be at least 0."""
 
     model: DecPOMDP
-    transition: SparseRows
-    observation: SparseRows
+    factored: FactoredModel
     reward: Floats  # [u, s] shifted
     base: float  # value of the shift: what is added to a shifted value
     check: Callable[[], None]  # called all the time; raises when there is none left
@@ -57,9 +57,7 @@ class World(NamedTuple):
     def of(cls, model: DecPOMDP, check: Callable[[], None] = lambda: None) -> "World":
         """Prepare `model`."""
         least = float(model.reward.min())
-        any_team = TeamOnModel(model, Team.uniform(model))  # for its sparse tables
-        shifted = model.reward - least
-        return cls(model, any_team.transition, any_team.observation, shifted, least / (1 - model.discount), check)
+        return cls(model, factored_model(model), model.reward - least, least / (1 - model.discount), check)
 
 
 class Chain:
@@ -105,8 +103,7 @@ class Chain:
         for m in reversed(range(self.layers)):
             world.check()
             out = self.expected[m].copy() if rewards else np.zeros(self.shape)
-            tables = (world.transition, world.observation, self.moves[m])
-            backup(*tables, 0, actions, world.model.discount, following, out)
+            backup(world.factored, self.moves[m], 0, actions, following, out)
             v[m] = following = out
         return following
 
@@ -117,7 +114,7 @@ class Chain:
             world.check()
             f[m] = now
             out = self.first.copy() if start and m == self.layers - 1 else np.zeros(self.shape)
-            forward(world.transition, world.observation, self.moves[m], world.model.discount, now, out)
+            forward(world.factored, self.moves[m], now, out)
             now = out
         return now
 

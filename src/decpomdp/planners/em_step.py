@@ -96,7 +96,7 @@ def moved(old: Tables, counts: Counts, stride: float) -> Tables:
 def _moves(chain: Chain, m: int, f: Floats, v: Floats) -> tuple[Floats, list[int]]:
     world, moves = chain.world, chain.moves[m]
     flat = np.zeros_like(moves.table)
-    count_moves(world.transition, world.observation, moves, world.model.discount, f, v, flat)
+    count_moves(world.factored, moves, f, v, flat)
     return flat, [int(first) for first in moves.place]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.kernels import fold as fold_kernels
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.graph_values import Pairs, chain_of, met_pairs
 from decpomdp.planners.occupancy import Occupancy
 from decpomdp.planners.policy_graph import Graph
@@ -30,7 +30,7 @@ class Machine:
         return len(self.actions)
 
 
-def folded(dynamics: Dynamics, start: Occupancy, graph: Graph) -> tuple[Machine, ...]:
+def folded(dynamics: OutcomeModel, start: Occupancy, graph: Graph) -> tuple[Machine, ...]:
     """One small machine per agent; together they play as the graph does."""
     met, used = met_pairs(chain_of(dynamics, graph), start)
     return tuple(_machine(dynamics, graph, n, met, used) for n in range(len(graph.layers[0].actions)))
@@ -45,7 +45,7 @@ def team_of(model: DecPOMDP, machines: tuple[Machine, ...]) -> Team:
     return Team.of(model, controllers)
 
 
-def _machine(dynamics: Dynamics, graph: Graph, n: int, met: Pairs, used: Pairs) -> Machine:
+def _machine(dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pairs) -> Machine:
     actions, moves = _laid_out(dynamics, graph, n, met, used)
     action, move = _merged_alike(np.concatenate([[-1], actions]), np.concatenate([moves[:1] * 0 - 1, moves]))
     order = np.flatnonzero(action >= 0)
@@ -60,7 +60,7 @@ def _machine(dynamics: Dynamics, graph: Graph, n: int, met: Pairs, used: Pairs) 
 
 
 def _laid_out(
-    dynamics: Dynamics, graph: Graph, n: int, met: Pairs, used: Pairs
+    dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pairs
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Agent n's visited nodes of all layers in a row, numbered from 1; moves that cannot occur are -1."""
     symbols = int(dynamics.observation_parts[:, n].max()) + 1

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import layers as kernels
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.occupancy import Occupancy
 from decpomdp.planners.policy_graph import Graph, joint_actions, joint_moves
 
@@ -40,13 +40,13 @@ class Valued:
 class Chain:
     """A graph with its joint tables."""
 
-    dynamics: Dynamics
+    dynamics: OutcomeModel
     graph: Graph
     actions: list[NDArray[np.int64]]  # [t] of [q]
     onward: list[NDArray[np.int64]]  # [t] of [q, y]
 
 
-def chain_of(dynamics: Dynamics, graph: Graph) -> Chain:
+def chain_of(dynamics: OutcomeModel, graph: Graph) -> Chain:
     """The joint tables of a graph."""
     actions = [joint_actions(dynamics, layer) for layer in graph.layers]
     parts = dynamics.observation_parts
@@ -113,7 +113,7 @@ def _listed(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def valued(
-    dynamics: Dynamics,
+    dynamics: OutcomeModel,
     start: Occupancy,
     graph: Graph,
     discount: float,

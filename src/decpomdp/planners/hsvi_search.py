@@ -14,6 +14,7 @@ import numpy as np
 
 from decpomdp.core import DecPOMDP, Fit, Row, Watch
 from decpomdp.core.keeping import UNKEPT, Keeper
+from decpomdp.core.sparse import outcome_model
 from decpomdp.engines.clock import Finished
 from decpomdp.planners.central_bound import central_bound
 from decpomdp.planners.compression import compress
@@ -24,7 +25,7 @@ from decpomdp.planners.hsvi_state import HsviState, go_on, record_again, state_o
 from decpomdp.planners.hyperplanes import Hyperplanes
 from decpomdp.planners.incumbent import Incumbent, most_possible
 from decpomdp.planners.look_ahead import look_ahead
-from decpomdp.planners.occupancy import Rule, dynamics_of, start_of
+from decpomdp.planners.occupancy import Rule, start_of
 from decpomdp.planners.points import Edge, Point, Points
 from decpomdp.planners.policy_graph import Graph
 from decpomdp.planners.promised import promised
@@ -99,7 +100,7 @@ class Search:
         model, horizon, check = self.model, self.horizon, self.clock.check
         self.clock.rehearse(lambda: rehearse(len(model.agents)), self._say)
         check()
-        self.dynamics = dynamics_of(model)
+        self.dynamics = outcome_model(model)
         central = central_bound(model, self.dynamics, horizon, check=check)
         sizes = [len(agent.actions) for agent in model.agents]
         start = compress(start_of(model))[0]

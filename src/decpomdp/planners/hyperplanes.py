@@ -33,7 +33,7 @@ from decpomdp.core import Team
 from decpomdp.core.joint import joint_parts
 from decpomdp.kernels import hyperplanes as kernels
 from decpomdp.kernels import layers
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.occupancy import Labelling, Occupancy
 from decpomdp.planners.policy_graph import Layer, joint_actions, joint_moves
 
@@ -67,7 +67,7 @@ class Start:
 class Hyperplanes:
     """The latest teams."""
 
-    def __init__(self, dynamics: Dynamics, discount: float, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, dynamics: OutcomeModel, discount: float, check: Callable[[], None] = lambda: None) -> None:
         self.dynamics, self.discount, self.check = dynamics, discount, check
         self.kept: list[Hyperplane] = []
         self.added = 0  # ever
@@ -96,13 +96,15 @@ class Hyperplanes:
         return max((start_in(plane, occupancy) for plane in new), key=lambda start: start.value, default=None)
 
 
-def fits(dynamics: Dynamics, team: Team) -> bool:
+def fits(dynamics: OutcomeModel, team: Team) -> bool:
     """Whether a team's hyperplane is not too large; the bound on what may follow is rough."""
     pairs = dynamics.reward.shape[1] * math.prod(team.nodes)
     return pairs <= LARGEST and pairs * (len(dynamics.chance) / dynamics.reward.size) <= MOVES
 
 
-def hyperplane(dynamics: Dynamics, team: Team, discount: float, check: Callable[[], None] = lambda: None) -> Hyperplane:
+def hyperplane(
+    dynamics: OutcomeModel, team: Team, discount: float, check: Callable[[], None] = lambda: None
+) -> Hyperplane:
     """The values of a team's likeliest choices from every pair of state and joint node."""
     layer = _layer(team)
     actions, onward = joint_actions(dynamics, layer), joint_moves(layer, layer.counts, dynamics.observation_parts)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from decpomdp.core import DecPOMDP
 from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import occupancy as kernels
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 
 ABSENT = -1  # the label after an observation that cannot follow
 
@@ -39,29 +39,6 @@ class Occupancy:
     def row_labels(self) -> NDArray[np.int64]:
         """[k, n]: the local labels of every row."""
         return np.repeat(self.labels, np.diff(self.groups), axis=0)
-
-
-def dynamics_of(model: DecPOMDP) -> Dynamics:
-    """The model's positive entries."""
-    offsets, after, seen, chance = [0], [], [], []
-    for u in range(model.joint_actions):
-        for s in range(len(model.states)):
-            landing = np.flatnonzero(model.transition[u, s])
-            table = model.transition[u, s, landing, None] * model.observation[u, landing]  # [landing, y]
-            place, y = np.nonzero(table)
-            after.append(landing[place])
-            seen.append(y)
-            chance.append(table[place, y])
-            offsets.append(offsets[-1] + len(y))
-    return Dynamics(
-        np.array(offsets, np.int64),
-        np.concatenate(after).astype(np.int64),
-        np.concatenate(seen).astype(np.int64),
-        np.concatenate(chance),
-        np.array(model.reward),
-        model.action_table(),
-        model.observation_table(),
-    )
 
 
 def start_of(model: DecPOMDP) -> Occupancy:
@@ -87,19 +64,19 @@ def gathered(
     return Occupancy(counts, rows, np.append(groups, len(keys)).astype(np.int64), keys % states, mass)
 
 
-def chosen(dynamics: Dynamics, labels: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
+def chosen(dynamics: OutcomeModel, labels: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
     """[j]: the joint action that a rule takes in every joint label."""
     sizes = tuple(int(size) for size in dynamics.action_parts.max(axis=0) + 1)
     return joint_numbers([rule[n][labels[:, n]] for n in range(len(rule))], sizes)
 
 
-def reward_of(dynamics: Dynamics, occupancy: Occupancy, rule: Rule) -> float:
+def reward_of(dynamics: OutcomeModel, occupancy: Occupancy, rule: Rule) -> float:
     """The expected reward of one step."""
     actions = np.repeat(chosen(dynamics, occupancy.labels, rule), np.diff(occupancy.groups))
     return float(occupancy.weight @ dynamics.reward[actions, occupancy.state])
 
 
-def follow(dynamics: Dynamics, occupancy: Occupancy, rule: Rule) -> tuple[Occupancy, Labelling]:
+def follow(dynamics: OutcomeModel, occupancy: Occupancy, rule: Rule) -> tuple[Occupancy, Labelling]:
     """The next occupancy state, not compressed, and the new label of (old label, observation), flat per agent."""
     actions = np.repeat(chosen(dynamics, occupancy.labels, rule), np.diff(occupancy.groups))
     row, after, seen, mass = kernels.successors(dynamics, occupancy.state, occupancy.weight, actions)

@@ -3,10 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP
-from decpomdp.kernels.backup import SparseRows
-from decpomdp.kernels.beliefs import Dynamics
-
 DIGITS = 10  # beliefs that agree to this many decimals are one
 
 Floats = NDArray[np.float64]
@@ -74,26 +70,3 @@ def key_of(states: Whole, weights: Floats) -> bytes:
     order = np.argsort(states)
     kept = order[rounded[order] > 0]
     return np.ascontiguousarray(states[kept], np.int64).tobytes() + rounded[kept].tobytes()
-
-
-def dynamics_of(model: DecPOMDP) -> Dynamics:
-    """A model with its zeros left out."""
-    observation = sparse_rows(model.observation)
-    states = len(model.states)
-    entries = np.diff(observation.offsets[::states])
-    return Dynamics(
-        transition=sparse_rows(model.transition),
-        observation=observation,
-        reward=model.reward,
-        discount=model.discount,
-        symbols=model.joint_observations,
-        widest=int(entries.max()),
-    )
-
-
-def sparse_rows(table: Floats) -> SparseRows:
-    """The positive entries of a table, row by row."""
-    rows = table.reshape(-1, table.shape[-1])
-    where, columns = np.nonzero(rows)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(rows)))])
-    return SparseRows(offsets.astype(np.int64), columns.astype(np.int64), rows[where, columns])

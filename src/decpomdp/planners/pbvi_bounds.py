@@ -12,7 +12,8 @@ from decpomdp.core import InputError
 from decpomdp.engines import threads as engine
 from decpomdp.engines.clock import Clock
 from decpomdp.kernels import beliefs as kernels
-from decpomdp.kernels.beliefs import Dynamics, Points
+from decpomdp.kernels.beliefs import Points
+from decpomdp.kernels.model import FactoredModel
 from decpomdp.kernels.point_backup import Backups, back_up, informed_step, plain_step
 from decpomdp.planners.pbvi_beliefs import BeliefSet, Floats, Whole
 
@@ -27,7 +28,7 @@ PIECES = 8  # of an iteration of the informed bound
 class Bounds:
     """Lower and upper bound on the optimal value of every belief."""
 
-    def __init__(self, dynamics: Dynamics, start: Floats, threads: int | None, clock: Clock) -> None:
+    def __init__(self, dynamics: FactoredModel, start: Floats, threads: int | None, clock: Clock) -> None:
         self.dynamics, self.threads, self.clock = dynamics, threads, clock
         self.scale = max(float(np.abs(dynamics.reward).max()), 1e-300) / (1 - dynamics.discount)
         if not np.isfinite(self.scale * len(start)):

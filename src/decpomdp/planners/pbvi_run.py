@@ -10,11 +10,11 @@ import numpy as np
 
 from decpomdp.core import Agent, Controller, DecPOMDP, Row, Team, Watch, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
+from decpomdp.core.sparse import factored_model
 from decpomdp.engines import threads as engine
 from decpomdp.engines.clock import Finished
 from decpomdp.planners.centralised import centralised
 from decpomdp.planners.incumbent import Incumbent, most_possible
-from decpomdp.planners.pbvi_beliefs import dynamics_of
 from decpomdp.planners.pbvi_bounds import Bounds
 from decpomdp.planners.pbvi_graph import graph_of, one_action
 from decpomdp.planners.pbvi_graph_values import Graph
@@ -75,7 +75,7 @@ class Pbvi:
         """Compiled code, the bounds without beliefs, and the best single action for ever."""
         self.clock.rehearse(rehearse, self._say)
         self.clock.check()
-        self.bounds = Bounds(dynamics_of(self.model), self.model.start, self.clock.threads, self.clock)
+        self.bounds = Bounds(factored_model(self.model), self.model.start, self.clock.threads, self.clock)
         self.growth = Growth(self.bounds, self.epsilon, self.most, self.seed)
         self._offer(one_action(self.bounds, self.model.start))
         self._keep()

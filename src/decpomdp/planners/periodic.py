@@ -5,7 +5,7 @@ last to the first. (1) A deterministic layered policy graph of finite horizon is
 backwards, node by node; (2) it is closed into a period and swept again with discounted values ("Peri"); (3) EM goes on
 from it, softened ("PeriEM"). The sweeps are in `kernels/periodic_climb.py`, EM in `em_step.py`.
 
-Ours on top: exact acceptance in (2), so that it is monotone; joint kicks between sweeps (`kernels/periodic_kick.py`);
+Ours on top: exact acceptance in (2), so that it is monotone; joint kicks between sweeps (`kernels/periodic_climb.py`);
 sizes chosen by the search itself (`periodic_search.py`).
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from decpomdp.core import DecPOMDP, Fit, InputError, Watch, checks, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
+from decpomdp.core.sparse import outcome_model
 from decpomdp.kernels.periodic import Plan, fill_joint, reach
 from decpomdp.planners.arguments import checked, endless, sizes
 from decpomdp.planners.em import rehearse
@@ -25,7 +26,7 @@ from decpomdp.planners.em_rounds import Rounds
 from decpomdp.planners.em_run import EmClimb, EmRun
 from decpomdp.planners.em_state import climb_again, kept_climb, run_again
 from decpomdp.planners.em_step import LONGEST
-from decpomdp.planners.periodic_plan import game_of, guide_of, room_for, softened, team_of, trimmed
+from decpomdp.planners.periodic_plan import guide_of, room_for, softened, team_of, trimmed
 from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
 from decpomdp.planners.periodic_state import KeptEm, PeriodicState, go_on, state_of
 from decpomdp.planners.stopping import PlanClock, RehearsalClock
@@ -131,11 +132,13 @@ def _peri(
     """The deterministic part; it leaves EM its share of the time."""
     clock = run.clock
     clock.check()
-    run.search = search = Search(game_of(run.model), guide_of(run.model, clock.check), *size, seed, clock, settings)
+    run.search = search = Search(
+        outcome_model(run.model), guide_of(run.model, clock.check), *size, seed, clock, settings
+    )
 
     def prepare() -> None:
         small, still = tiny(len(run.model.agents)), RehearsalClock()
-        game, guide = game_of(small), guide_of(small, still.check)
+        game, guide = outcome_model(small), guide_of(small, still.check)
         climb = PeriodicClimb(
             Search(game, guide, *size, seed, still, settings), (1, [1] * len(small.agents)), None, [0]
         )

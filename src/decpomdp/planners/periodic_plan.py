@@ -1,4 +1,4 @@
-"""Deterministic layered plans: made at random, from others, and turned into teams. The model as the kernels want it.
+"""Deterministic layered plans: made at random, from others, and turned into teams.
 
 A plan that is *larger* than another and worth the same is a start with more freedom: more layers by unrolling the
 period, more nodes that nobody reaches yet.
@@ -11,43 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
-from decpomdp.kernels.periodic import Game, Joint, Plan, Room
+from decpomdp.core.joint import strides_of
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.periodic import Joint, Plan, Room
 from decpomdp.planners.em_chain import Tables
 
 ROUNDS = 1000  # of value iteration for the guide
 CLOSE = 1e-6  # relative change at which it stops
-
-
-def strides_of(sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Row-major strides: the last agent changes fastest."""
-    return np.array([math.prod(sizes[n + 1 :]) for n in range(len(sizes))], np.int64)
-
-
-def game_of(model: DecPOMDP) -> Game:
-    """The possible outcomes of every (u, s), in one list."""
-    states, actions = len(model.states), [len(agent.actions) for agent in model.agents]
-    rows, arrivals, seen, chances = [], [], [], []
-    for u in range(model.joint_actions):
-        s, s1 = np.nonzero(model.transition[u])
-        entry, y = np.nonzero(model.observation[u][s1])
-        rows.append(u * states + s[entry])
-        arrivals.append(s1[entry])
-        seen.append(y)
-        chances.append(model.transition[u][s, s1][entry] * model.observation[u][s1[entry], y])
-    counts = np.bincount(np.concatenate(rows), minlength=model.joint_actions * states)
-    return Game(
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        states=np.concatenate(arrivals).astype(np.int64),
-        seen=np.concatenate(seen).astype(np.int64),
-        chances=model.discount * np.concatenate(chances),
-        reward=np.array(model.reward),
-        start=np.array(model.start),
-        actions=np.array(actions, np.int64),
-        observations=np.array([len(agent.observations) for agent in model.agents], np.int64),
-        action_strides=strides_of(actions),
-        observation_parts=model.observation_table(),
-        discount=model.discount,
-    )
 
 
 def guide_of(model: DecPOMDP, check: Callable[[], None] = lambda: None) -> NDArray[np.int64]:
@@ -62,7 +32,7 @@ def guide_of(model: DecPOMDP, check: Callable[[], None] = lambda: None) -> NDArr
     return worth.argmax(axis=0).astype(np.int64)
 
 
-def random_plan(game: Game, layers: int, widths: Sequence[int], rng: np.random.Generator) -> Plan:
+def random_plan(game: OutcomeModel, layers: int, widths: Sequence[int], rng: np.random.Generator) -> Plan:
     """Every choice drawn uniformly."""
     plan = _empty(layers, widths, int(game.observations.max()))
     for n, width in enumerate(widths):
@@ -71,7 +41,7 @@ def random_plan(game: Game, layers: int, widths: Sequence[int], rng: np.random.G
     return plan
 
 
-def enlarged(game: Game, plan: Plan, times: int, more: int, rng: np.random.Generator) -> Plan:
+def enlarged(game: OutcomeModel, plan: Plan, times: int, more: int, rng: np.random.Generator) -> Plan:
     """The same behaviour with `times` as many layers and `more` nodes in each, random ones that nobody reaches."""
     layers = plan.act.shape[1]
     larger = random_plan(game, layers * times, [int(width) + more for width in plan.widths], rng)
@@ -87,7 +57,7 @@ def copied(plan: Plan) -> Plan:
     return plan._replace(act=plan.act.copy(), move=plan.move.copy(), first=plan.first.copy())
 
 
-def room_for(game: Game, plan: Plan) -> Room:
+def room_for(game: OutcomeModel, plan: Plan) -> Room:
     """Memory for a climb from `plan`."""
     layers, width = plan.act.shape[1:]
     states, joint = len(game.start), math.prod(int(w) for w in plan.widths)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import InputError, checks
-from decpomdp.kernels.periodic import Game, Plan, fill_joint, reach
-from decpomdp.kernels.periodic_climb import sweeps
-from decpomdp.kernels.periodic_kick import kick
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.periodic import Plan, fill_joint, reach
+from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.planners.periodic_plan import copied, enlarged, random_plan, room_for
 from decpomdp.planners.stopping import PlanClock
 
@@ -124,7 +124,7 @@ class Search:
 
     def __init__(
         self,
-        game: Game,
+        game: OutcomeModel,
         guide: np.ndarray,
         layers: int | None,
         widths: Sequence[int] | None,

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from decpomdp.kernels import occupancy as kernels
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.central_bound import CentralBound
 from decpomdp.planners.compression import DIGITS, composed, compress
 from decpomdp.planners.decision_rules import Ranking, game_of
@@ -66,7 +66,7 @@ class Points:
 
     def __init__(
         self,
-        dynamics: Dynamics,
+        dynamics: OutcomeModel,
         central: CentralBound,
         sizes: list[int],
         discount: float,

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels import layers as kernels
-from decpomdp.kernels.occupancy import Dynamics, successors
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.occupancy import successors
 from decpomdp.planners.occupancy import Labelling, Occupancy, Rule, chosen, gathered
 
 
@@ -65,13 +66,13 @@ def joint_moves(layer: Layer, counts: tuple[int, ...], parts: NDArray[np.int64])
     return after
 
 
-def joint_actions(dynamics: Dynamics, layer: Layer) -> NDArray[np.int64]:
+def joint_actions(dynamics: OutcomeModel, layer: Layer) -> NDArray[np.int64]:
     """[q]: the joint action of every joint node."""
     return chosen(dynamics, np.indices(layer.counts).reshape(len(layer.counts), -1).T, layer.actions)
 
 
 def values_before(
-    dynamics: Dynamics, layer: Layer, counts: tuple[int, ...], values: NDArray[np.float64], discount: float
+    dynamics: OutcomeModel, layer: Layer, counts: tuple[int, ...], values: NDArray[np.float64], discount: float
 ) -> NDArray[np.float64]:
     """[s, q]: values at `layer`, given those at the next layer, which has `counts` nodes."""
     actions, onward = joint_actions(dynamics, layer), joint_moves(layer, counts, dynamics.observation_parts)
@@ -80,7 +81,7 @@ def values_before(
     return out
 
 
-def occupancy_after(dynamics: Dynamics, occupancy: Occupancy, layer: Layer, counts: tuple[int, ...]) -> Occupancy:
+def occupancy_after(dynamics: OutcomeModel, occupancy: Occupancy, layer: Layer, counts: tuple[int, ...]) -> Occupancy:
     """Where the team is one step later; labels are nodes. `counts`: nodes of the next layer."""
     actions = np.repeat(chosen(dynamics, occupancy.labels, layer.actions), np.diff(occupancy.groups))
     row, after, seen, mass = successors(dynamics, occupancy.state, occupancy.weight, actions)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import layers as kernels
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.decision_rules import game_of, solve
 from decpomdp.planners.occupancy import Occupancy, chosen
 from decpomdp.planners.policy_graph import Layer, occupancy_after, values_before
@@ -29,7 +29,7 @@ TURNS = 4  # of the agents at one layer in one sweep
 
 
 def sweep(
-    dynamics: Dynamics,
+    dynamics: OutcomeModel,
     start: Occupancy,
     layers: list[Layer],
     counts: tuple[int, ...],
@@ -58,7 +58,7 @@ def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.f
 
 
 def improved(
-    dynamics: Dynamics,
+    dynamics: OutcomeModel,
     occupancy: Occupancy,
     layer: Layer,
     counts: tuple[int, ...],
@@ -81,7 +81,7 @@ class Ahead:
 
     def __init__(
         self,
-        dynamics: Dynamics,
+        dynamics: OutcomeModel,
         occupancy: Occupancy,
         counts: tuple[int, ...],
         values: NDArray[np.float64],

@@ -16,14 +16,13 @@ import numpy as np
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, concatenate
 from decpomdp.core.checks import freeze, whole
+from decpomdp.core.sparse import alias_model, factored_model
 from decpomdp.engines import threads as engine
-from decpomdp.kernels.rollout import Paths
-from decpomdp.kernels.room import empty_paths, key_of
+from decpomdp.kernels.rollout import Paths, empty_paths
+from decpomdp.kernels.sampling import key_of
 from decpomdp.kernels.semi_random import Leader, wander
-from decpomdp.planners.pbvi_beliefs import dynamics_of
 from decpomdp.planners.pbvi_policy import AlphaPolicy
 from decpomdp.rollouts.collection import LONGEST
-from decpomdp.rollouts.tables import world_of
 
 CHUNK = 1_000_000  # agent-steps held at a time
 PIECE = 512  # joint steps that one thread plays at a time, about
@@ -57,7 +56,7 @@ def semi_random_stream(
     """The same episodes, in pieces of bounded size."""
     count, length = whole("episodes", episodes, 1, 2**53), whole("steps", steps, 1, LONGEST)
     key = key_of(whole("seed", seed, 0, 2**64 - 1))
-    world, dynamics, leader = world_of(model), dynamics_of(model), _leader(model, policy, probability)
+    world, dynamics, leader = alias_model(model), factored_model(model), _leader(model, policy, probability)
     facts = {"behaviour": f"semi-random: a joint policy followed with probability {leader.follow:g}, else uniform"}
 
     def chunk(first: int, size: int) -> Episodes:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.horizon import horizon_of
 from decpomdp.kernels import occupancy as kernels
-from decpomdp.kernels.occupancy import Dynamics
+from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.central_bound import CentralBound
 from decpomdp.planners.closing import closed, entered, loops, settled
 from decpomdp.planners.compression import composed, compress
@@ -54,7 +54,7 @@ class Sketch:
 class Sketcher:
     """What every attempt needs."""
 
-    dynamics: Dynamics
+    dynamics: OutcomeModel
     central: CentralBound
     start: Occupancy
     sizes: list[int]  # actions per agent

@@ -9,8 +9,8 @@ from decpomdp.core import NO_OBSERVATION, InputError, Simulator
 from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array
 from decpomdp.kernels import rollout
-from decpomdp.kernels.rollout import Paths, Players
-from decpomdp.kernels.room import empty_paths, key_of
+from decpomdp.kernels.rollout import Paths, Players, empty_paths
+from decpomdp.kernels.sampling import key_of
 
 
 class Batch(NamedTuple):

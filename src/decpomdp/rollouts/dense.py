@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from decpomdp.core import Agent, DecPOMDP, InputError, Simulator, Step
 from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array, kind_of, whole
+from decpomdp.core.sparse import alias_model
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import rollout
-from decpomdp.kernels.rollout import Paths, Players
-from decpomdp.kernels.room import empty_paths, key_of
-from decpomdp.rollouts.tables import world_of
+from decpomdp.kernels.rollout import Paths, Players, empty_paths
+from decpomdp.kernels.sampling import key_of
 
 PIECE = 4096  # joint steps that one thread plays at a time, about
 
@@ -65,7 +65,7 @@ class DenseSimulator:
 
     def __init__(self, model: DecPOMDP | str | os.PathLike[str]) -> None:
         self.model = opened_model(model)
-        self.world = world_of(self.model)
+        self.world = alias_model(self.model)
         self._seed = np.uint64(0)
         self._time = 0
         self._states = np.zeros(0, np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Agent, Controller, InputError, Team
 from decpomdp.core.checks import kind_of, of_kind, whole
 from decpomdp.core.controller import READ
-from decpomdp.rollouts.tables import sampler
+from decpomdp.kernels.sampling import sampler
 
 WORD = 0xFFFFFFFFFFFFFFFF
 LOW = 0xFFFFFFFF

@@ -1,30 +1,11 @@
-"""Models and teams laid out for the rollout kernels."""
+"""Teams laid out for the rollout kernels."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, InputError, Team
-from decpomdp.kernels import sampling
-from decpomdp.kernels.rollout import Players, World
-from decpomdp.kernels.sampling import Sampler
-
-
-def world_of(model: DecPOMDP) -> World:
-    """The tables of a model: one constant-time draw gives next state and joint observation together."""
-    entries = np.empty((sampling.dynamics_entries(model.transition, model.observation), 4), np.uint32)
-    rows = np.empty((model.joint_actions * len(model.states), 2), np.int32)
-    bits = (model.joint_observations - 1).bit_length()
-    sampling.fill_dynamics(model.transition, model.observation, rows, entries, bits)
-    sizes = [len(agent.actions) for agent in model.agents]
-    strides = np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
-    return World(
-        start=sampler([model.start[None, :]]),
-        dynamics=Sampler(rows, entries),
-        reward=model.reward,
-        observation_parts=model.observation_table().astype(np.int16),
-        action_strides=strides,
-        observation_bits=bits,
-    )
+from decpomdp.core import InputError, Team
+from decpomdp.kernels.rollout import Players
+from decpomdp.kernels.sampling import Sampler, sampler
 
 
 def players_of(team: Team) -> Players:
@@ -53,17 +34,6 @@ def players_of(team: Team) -> Players:
         move_place=_places([len(table) for table in flat_moves]),
         act_place=_places([len(table) for table in flat_acts]),
     )
-
-
-def sampler(tables: list[NDArray[np.float64]]) -> Sampler:
-    """Alias tables of the rows of several dense tables [row, outcome], one after the other."""
-    entries = np.empty((sum(sampling.table_entries(table) for table in tables), 4), np.uint32)
-    rows = np.empty((sum(len(table) for table in tables), 2), np.int32)
-    row, entry = 0, 0
-    for table in tables:
-        entry = sampling.fill_table(table, rows[row : row + len(table)], entries, entry)
-        row += len(table)
-    return Sampler(rows, entries)
 
 
 def _starts(team: Team) -> tuple[Sampler, NDArray[np.float64]]:

@@ -23,8 +23,7 @@ from decpomdp.core.checks import array, whole
 from decpomdp.core.model import checked_discount
 from decpomdp.core.scene import StreetMap, StreetScene
 from decpomdp.engines import threads as engine
-from decpomdp.kernels.rollout import Paths, Players
-from decpomdp.kernels.room import empty_paths
+from decpomdp.kernels.rollout import Paths, Players, empty_paths
 from decpomdp.sumo import drawing, network
 from decpomdp.sumo.demand import checked_rate
 from decpomdp.sumo.playing import Played, Player, episode_seed, play_episode

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players
-from decpomdp.kernels.room import key_of
+from decpomdp.kernels.sampling import key_of
 from decpomdp.sumo.process import SimulationProcess
 from decpomdp.sumo.reading import Reading
 from decpomdp.sumo.simulation import Measures, Simulation

@@ -1,0 +1,65 @@
+"""A model without its zeros, as the kernels read it; built by `core.sparse`.
+
+Three NamedTuples hold the same entries, because sums over them must be taken in different orders:
+
+- `FactoredModel`: transition and observation apart, for backups that sum over y before s1;
+- `OutcomeModel`: the possible (s1, y) of every (u, s) in one list, for teams that move on y;
+- `AliasModel`: alias tables of that list, for drawing one outcome in constant time.
+
+A kernel gets only what it reads: every array of an argument costs 0.13 us per call.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.kernels.sampling import Sampler
+
+
+class SparseRows(NamedTuple):
+    """The positive entries of a table, row by row; columns rise within a row."""
+
+    offsets: NDArray[np.int64]  # [row + 1]
+    columns: NDArray[np.int64]  # [entry]
+    values: NDArray[np.float64]  # [entry]
+
+
+class FactoredModel(NamedTuple):
+    """Transition and observation probabilities apart."""
+
+    transition: SparseRows  # row u * S + s, column s1
+    observation: SparseRows  # row u * S + s1, column y
+    reward: NDArray[np.float64]  # [u, s]
+    discount: float
+    symbols: int  # joint observations
+    widest: int  # most (s1, y) pairs of a joint action
+
+
+class OutcomeModel(NamedTuple):
+    """The possible outcomes of every (u, s): (s1, y) pairs, sorted by s1, then y."""
+
+    offsets: NDArray[np.int64]  # [u * S + s, + 1]
+    next_state: NDArray[np.int64]  # [e] s1
+    observation: NDArray[np.int64]  # [e] y
+    chance: NDArray[np.float64]  # [e] P(s1, y | s, u)
+    discounted: NDArray[np.float64]  # [e] discount * chance
+    reward: NDArray[np.float64]  # [u, s]
+    start: NDArray[np.float64]  # [s]
+    actions: NDArray[np.int64]  # [n]
+    observations: NDArray[np.int64]  # [n]
+    action_strides: NDArray[np.int64]  # [n] u = sum of actions times strides
+    action_parts: NDArray[np.int64]  # [u, n]
+    observation_parts: NDArray[np.int64]  # [y, n]
+    discount: float
+
+
+class AliasModel(NamedTuple):
+    """Alias tables: one draw gives next state and joint observation together."""
+
+    start: Sampler  # one row: the first state
+    outcomes: Sampler  # row u * S + s: outcome (s1 << observation_bits) + y
+    reward: NDArray[np.float64]  # [u, s]
+    observation_parts: NDArray[np.int64]  # [y, n]
+    action_strides: NDArray[np.int64]  # [n] u = sum of actions times strides
+    observation_bits: int  # bits of y in an outcome
