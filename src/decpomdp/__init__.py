@@ -9,7 +9,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from decpomdp.api import learn, plan
+    from decpomdp.api import evaluate, learn, plan
     from decpomdp.core import (
         NO_OBSERVATION,
         Agent,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         ExactValue,
         OffPolicyValue,
         SampledValue,
-        evaluate,
         exact_value,
         offpolicy_value,
         sampled_value,
@@ -69,7 +68,7 @@ __version__ = "0.1.0"
 
 # where each name lives; loaded on first use, so that `import decpomdp` and the command line start fast
 _NAMES = {
-    "decpomdp.api": ("learn", "plan"),
+    "decpomdp.api": ("evaluate", "learn", "plan"),
     "decpomdp.core": (
         "NO_OBSERVATION",
         "Agent",
@@ -101,7 +100,6 @@ _NAMES = {
         "ExactValue",
         "OffPolicyValue",
         "SampledValue",
-        "evaluate",
         "exact_value",
         "offpolicy_value",
         "sampled_value",

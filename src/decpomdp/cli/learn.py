@@ -37,9 +37,7 @@ Posterior = Annotated[
     ),
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Make the page.", rich_help_panel=AFTER)]
-Iterations = Annotated[
-    int | None, typer.Option("--iterations", min=1, help="Most iterations.", rich_help_panel=LIMITS)
-]
+Iterations = Annotated[int | None, typer.Option("--iterations", min=1, help="Most iterations.", rich_help_panel=LIMITS)]
 
 
 def learn(
@@ -116,7 +114,9 @@ def plan(
     out: Out = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", help="fb-hsvi (default), periem, em, or pbvi (one agent that sees and does everything)."),
+        typer.Option(
+            "--method", help="fb-hsvi (default), periem, em, or pbvi (one agent that sees and does everything)."
+        ),
     ] = None,
     seed: words.OptionalSeed = None,
     discount: words.Discount = None,

@@ -1,7 +1,6 @@
 """Model + team -> exact value; simulator or logged episodes + team -> estimate with its error."""
 
 from decpomdp.evaluation.exact import ExactValue, exact_value
-from decpomdp.evaluation.front import evaluate
 from decpomdp.evaluation.offpolicy import Estimate, OffPolicyValue, offpolicy_value
 from decpomdp.evaluation.sampled import SampledValue, sampled_value
 
@@ -10,7 +9,6 @@ __all__ = [
     "ExactValue",
     "OffPolicyValue",
     "SampledValue",
-    "evaluate",
     "exact_value",
     "offpolicy_value",
     "sampled_value",
