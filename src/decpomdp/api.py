@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -25,10 +25,9 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import opened, opened_model
-from decpomdp.evaluation import ExactValue, OffPolicyValue, SampledValue, exact_value, offpolicy_value, sampled_value
-from decpomdp.io.episodes import read_episodes
-from decpomdp.io.kinds import is_logged
-from decpomdp.io.team import read_team
+
+if TYPE_CHECKING:
+    from decpomdp.evaluation import ExactValue, OffPolicyValue, SampledValue
 
 Judge = str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | None
 MANY_AGENTS = 8  # from here on, agents get credit one by one
@@ -245,7 +244,7 @@ def plan(
 
 def evaluate(
     team: Team | str | os.PathLike[str], problem: Judge = None, horizon: int | None = None
-) -> ExactValue | SampledValue | OffPolicyValue:
+) -> "ExactValue | SampledValue | OffPolicyValue":
     """How good is the team? Exact for a model, from test episodes for a simulator, from logged episodes without either.
 
     Parameters
@@ -280,6 +279,9 @@ def evaluate(
     >>> abs(told.value + 462.222) < 4 * told.standard_error
     True
     """
+    from decpomdp.evaluation import exact_value, offpolicy_value, sampled_value
+    from decpomdp.io.team import read_team
+
     whose = read_team(team) if isinstance(team, str | os.PathLike) else checks.of_kind("team", team, Team)
     judge = _judge(whose, problem)
     if isinstance(judge, Episodes):
@@ -290,6 +292,9 @@ def evaluate(
 
 
 def _judge(team: Team, problem: Judge) -> DecPOMDP | Simulator | Episodes:
+    from decpomdp.io.episodes import read_episodes
+    from decpomdp.io.kinds import is_logged
+
     if isinstance(problem, Episodes):
         return problem
     if problem is None and not team.problem:
@@ -321,6 +326,8 @@ def source_of(
 ) -> Source:
     """What there is to learn from: a problem or episodes, loaded if it is a name or a path."""
     if isinstance(source, str | os.PathLike) and str(source).endswith(".parquet"):
+        from decpomdp.io.episodes import read_episodes
+
         source = read_episodes(source)
     if isinstance(source, Episodes):
         return source if discount is None else replace(source, discount=discount)
