@@ -1,6 +1,5 @@
 """Who may write to a run folder, and what says that its run is over."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,23 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from decpomdp.core import FormatError, InputError
+from decpomdp.core import InputError
 from decpomdp.io import files, run_folder
 from decpomdp.io.files import replacing, write_bytes
-from decpomdp.io.run_folder import (
-    BEGUN,
-    BUSY,
-    LOCK,
-    begin,
-    can_go_on,
-    check_same,
-    finish,
-    locked,
-    mark,
-    new_run,
-    read_begun,
-    work_of,
-)
+from decpomdp.io.checkpoint import STATE
+from decpomdp.io.run_folder import BUSY, LOCK, can_resume, check_same, locked, mark, new_run, unfinished
+from decpomdp.io.runs import RunRecord, versions, write_record
 
 HOLD = """
 import sys, time
@@ -52,7 +40,7 @@ def test_two_processes_cannot_write_to_the_same_run(tmp_path):
 
 
 def test_a_run_that_is_at_work_is_not_called_unfinished(tmp_path):
-    begin(tmp_path, ["learn", "broadcast"])
+    write_record(tmp_path, RunRecord(finished=False))
     with locked(tmp_path), pytest.raises(InputError, match="another process is writing to this run"), new_run(tmp_path):
         pass
     with pytest.raises(InputError, match="got an unfinished run"), new_run(tmp_path):
@@ -152,16 +140,16 @@ def test_of_many_that_mark_a_folder_one_does(tmp_path):
             assert set(told) <= {b"whole", BUSY}
 
 
-def test_what_can_go_on(tmp_path):
-    (tmp_path / "checkpoint-0.bin").write_bytes(b"a state")
-    assert not can_go_on(tmp_path)
-    begin(tmp_path, ["learn"])
-    assert can_go_on(tmp_path)
-    (tmp_path / BEGUN).write_text("{")
-    assert not can_go_on(tmp_path)
-    begin(tmp_path, ["learn"])
-    (tmp_path / "checkpoint-0.bin").unlink()
-    assert not can_go_on(tmp_path)
+def test_what_can_be_resumed(tmp_path):
+    (tmp_path / STATE).write_bytes(b"a state")
+    assert not can_resume(tmp_path)
+    write_record(tmp_path, RunRecord(finished=False))
+    assert can_resume(tmp_path)
+    write_record(tmp_path, RunRecord())
+    assert not can_resume(tmp_path)
+    write_record(tmp_path, RunRecord(finished=False))
+    (tmp_path / STATE).unlink()
+    assert not can_resume(tmp_path)
 
 
 def test_a_folder_with_contents_is_refused(tmp_path):
@@ -173,63 +161,32 @@ def test_a_folder_with_contents_is_refused(tmp_path):
         new_run(tmp_path / "mine.txt").__enter__()
 
 
-def test_an_unfinished_run_is_not_begun_again(tmp_path):
-    begin(tmp_path, ["learn"])
+def test_an_unfinished_run_is_not_overwritten(tmp_path):
+    write_record(tmp_path, RunRecord(finished=False))
     with pytest.raises(InputError, match="got an unfinished run"):
         new_run(tmp_path).__enter__()
 
 
-def test_what_was_begun_can_be_read(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.dpomdp").write_text("agents: 2")
-    (tmp_path / "r").mkdir()
-    begin(tmp_path / "r", ["learn", "a.dpomdp", "--begin=a.dpomdp", "--out", "r"])
-    begun = read_begun(tmp_path / "r")
-    assert begun.arguments == ["learn", "a.dpomdp", "--begin=a.dpomdp", "--out", "r"]
-    assert (begun.folder, list(begun.files)) == (str(tmp_path), ["a.dpomdp"])
-    check_same(begun)
-    before = work_of(tmp_path / "r")
-    (tmp_path / "a.dpomdp").write_text("agents: 3")
-    with pytest.raises(InputError, match=r"a\.dpomdp: the file has changed since the run began"):
-        check_same(begun)
-    begin(tmp_path / "r", ["learn", "a.dpomdp", "--begin=a.dpomdp", "--out", "r"])
-    assert work_of(tmp_path / "r") != before
-    (tmp_path / "a.dpomdp").unlink()
-    with pytest.raises(InputError, match="it is gone"):
-        check_same(begun)
+def test_the_record_of_an_unfinished_run(tmp_path):
+    write_record(tmp_path, RunRecord(source="dectiger", seed=3, finished=False))
+    record = unfinished(tmp_path)
+    assert (record.source, record.seed) == ("dectiger", 3)
+    write_record(tmp_path, RunRecord(source="dectiger"))
+    assert unfinished(tmp_path) is None
 
 
-def test_another_version_is_refused(tmp_path):
-    begin(tmp_path, ["learn"])
-    told = json.loads((tmp_path / BEGUN).read_text())
-    told["versions"]["numpy"] = "1.0"
-    (tmp_path / BEGUN).write_text(json.dumps(told))
-    with pytest.raises(InputError, match=r"began with numpy 1\.0, this is "):
-        check_same(read_begun(tmp_path))
-
-
-def test_a_finished_run_says_so(tmp_path):
-    begin(tmp_path, ["learn"])
-    (tmp_path / "checkpoint-0.bin").touch()
-    (tmp_path / "run.json").touch()
-    assert read_begun(tmp_path) is not None
-    finish(tmp_path)
-    assert os.listdir(tmp_path) == ["run.json"]
-    assert read_begun(tmp_path) is None
-
-
-@pytest.mark.parametrize(
-    "content", ["", "{}", '{"format": "decpomdp-begun/1"}', '{"format": "decpomdp-begun/2"}', "\x00"]
-)
-def test_a_begun_json_that_is_none(tmp_path, content):
-    (tmp_path / BEGUN).write_text(content)
-    with pytest.raises(FormatError, match=BEGUN) as caught:
-        read_begun(tmp_path)
-    assert "\n" not in str(caught.value)
+def test_other_versions_and_changed_sources_are_refused():
+    record = RunRecord(source="a.dpomdp", digest="1", versions=versions())
+    check_same(record, "1")
+    with pytest.raises(InputError, match=r"a\.dpomdp: changed since the run started"):
+        check_same(record, "2")
+    record.versions = {**versions(), "numpy": "1.0"}
+    with pytest.raises(InputError, match=r"started with numpy 1\.0, this is "):
+        check_same(record, "1")
 
 
 def test_other_folders(tmp_path):
-    with pytest.raises(InputError, match="expected the folder of a run, got another"):
-        read_begun(tmp_path)
-    with pytest.raises(InputError, match="expected the folder of a run, got none"):
-        read_begun(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="expected a run folder, got another"):
+        unfinished(tmp_path)
+    with pytest.raises(InputError, match="expected a run folder, got none"):
+        unfinished(tmp_path / "nowhere")

@@ -11,21 +11,21 @@ from decpomdp.core import Fit, FormatError, InputError
 from decpomdp.io import logs
 from decpomdp.io.logs import RunLog
 from decpomdp.io.run_folder import new_run
-from decpomdp.io.runs import find_runs, read_run, write_run
+from decpomdp.io.runs import RunRecord, ValueRecord, find_runs, read_run, write_fit
 
 TRACE = (
     {"sweep": 0, "value": 1.5, "nodes": "1+2", "sizes": (1.0, 2.0), "gap": None},
     {"sweep": 1, "value": 2.5, "nodes": "1+1", "sizes": (1.0, 1.0), "gap": 0.5},
 )
 FACTS = {"problem": "dectiger", "source": "dectiger", "seed": 2**63 + 1, "discount": 0.9, "method": "search"}
+FACTS["settings"] = {"method": "search", "max_nodes": None}
 
 
 def written(folder, **facts):
     folder.mkdir(parents=True)
     team = dp.Team.uniform(dp.load("dectiger"))
-    value = {"value": -46.25, "method": "exact", "error": 1e-9}
-    fit = Fit(team, TRACE, "steps", 1.23456, {"threads": None, "share": 0.5})
-    write_run(folder, fit, {**FACTS, "value": value, "new_fact": [1, 2], **facts})
+    record = RunRecord(**{**FACTS, "value": ValueRecord(value=-46.25, method="exact", error=1e-9), **facts})
+    write_fit(folder, Fit(team, TRACE, "steps", 1.23456, facts={"speed": 0.5}), record)
     return team
 
 
@@ -40,22 +40,20 @@ def test_a_run_comes_back(tmp_path):
     record = run.record
     assert (record.seed, record.stopped, record.seconds, record.nodes) == (2**63 + 1, "steps", 1.235, [1, 1])
     assert (record.value.value, record.value.method, record.value.standard_error) == (-46.25, "exact", None)
-    assert record.settings == {"threads": None, "share": 0.5}
-    assert set(record.versions) >= {"python", "decpomdp", "numpy"}
+    assert record.settings == {"method": "search", "max_nodes": None}
+    assert record.facts == {"speed": 0.5}
     assert record.posterior is None
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "not JSON"),
-        ("[]", "expected a JSON object"),
-        ('{"format": "decpomdp-run/9"}', 'expected "decpomdp-run/1", got "decpomdp-run/9"'),
-        ('{"format": "decpomdp-run/1"}', "missing required field"),
-        ('{"format": "decpomdp-run/1", "stopped": 3, "seconds": 1, "nodes": []}', "stopped"),
-        ('{"format": "decpomdp-run/1", "stopped": "", "seconds": 1, "nodes": [1.5]}', "nodes"),
-        ('{"format": "decpomdp-run/1", "stopped": "", "seconds": 1, "nodes": [], "posterior": {}}', "posterior"),
-        ('{"format": "decpomdp-run/1", "format": "decpomdp-run/1"}', "twice"),
+        ("{", "JSON is malformed"),
+        ("[]", "Expected object, got array"),
+        ('{"format": "decpomdp-run/9"}', 'expected "decpomdp-run/2", got "decpomdp-run/9"'),
+        ('{"format": "decpomdp-run/2", "stopped": 3}', "stopped"),
+        ('{"format": "decpomdp-run/2", "nodes": [1.5]}', "nodes"),
+        ('{"format": "decpomdp-run/2", "posterior": {}}', "posterior"),
     ],
 )
 def test_a_run_json_that_is_none(tmp_path, content, words):
@@ -118,17 +116,16 @@ def test_a_log_is_written_while_it_grows(tmp_path):
 
 
 def test_a_log_notes_the_command_and_the_latest_progress(monkeypatch, tmp_path):
-    log, rows = RunLog(["learn", "a b.dpomdp"], tmp_path / "log.txt"), []
-    watch = log.watching(rows.append, {"sweep": "sweep {}", "value": "value {:.1f}", "gap": "gap {}"})
+    log = RunLog(["learn", "a b.dpomdp"], tmp_path / "log.txt")
+    watch = log.watch
     for row in TRACE:
         watch(row)
-    assert rows == list(TRACE)
-    assert said(log) == ["decpomdp learn 'a b.dpomdp'", "sweep 1 value 2.5 gap 0.5", "the end"]
+    assert said(log) == ["decpomdp learn 'a b.dpomdp'", "sweep 1 value 2.5000 nodes 1+1", "the end"]
     monkeypatch.setattr(logs, "EVERY", 0.0)
     watch(TRACE[0])
     watch(TRACE[1])
     watch({"sweep": float("nan"), "value": float("nan")})  # nothing is known yet: nothing is noted
-    assert said(log)[3:] == ["sweep 0 value 1.5", "sweep 1 value 2.5 gap 0.5", "the end"]
+    assert said(log)[3:] == ["sweep 0 value 1.5000 nodes 1+2", "sweep 1 value 2.5000 nodes 1+1", "the end"]
 
 
 def test_a_log_notes_warnings_and_passes_them_on(monkeypatch, tmp_path):
@@ -145,9 +142,19 @@ def test_a_log_notes_warnings_and_passes_them_on(monkeypatch, tmp_path):
 
 
 def test_nothing_that_is_not_a_number_gets_into_a_run(tmp_path):
-    written(tmp_path / "a", bound=float("nan"), value={"value": float("inf")})
-    told = json.loads((tmp_path / "a/run.json").read_text())
-    assert told["bound"] is None
-    assert told["value"] == {"value": None}
-    written(tmp_path / "b")
-    assert json.loads((tmp_path / "b/run.json").read_text())["new_fact"] == [1, 2]
+    written(tmp_path / "a", bound=float("nan"), value=ValueRecord(value=float("inf")))
+    record = json.loads((tmp_path / "a/run.json").read_text())
+    assert record["bound"] is None
+    assert record["value"]["value"] is None
+
+
+def test_a_run_of_version_0_1_is_read(tmp_path):
+    """Its page can still be made."""
+    written(tmp_path / "a")
+    old = {"format": "decpomdp-run/1", "stopped": "steps", "seconds": 1.5, "nodes": [1, 1], "problem": "dectiger",
+           "source": "dectiger", "method": "search", "settings": {"time_limit": None, "islands": 3},
+           "learned": True, "value": {"value": 1.0, "error": 1e-9, "method": "exact"}}  # fmt: skip
+    (tmp_path / "a/run.json").write_text(json.dumps(old))
+    record = read_run(tmp_path / "a").record
+    assert record.finished
+    assert (record.stopped, record.settings["islands"], record.value.value) == ("steps", 3, 1.0)

@@ -6,9 +6,8 @@ import pytest
 from dectiger_horizon3 import controller
 
 import decpomdp as dp
-from decpomdp.io.runs import read_run
-from decpomdp.report.keep import keep_run
-from report.making import kept
+from decpomdp.io.runs import RunRecord, ValueRecord
+from report.making import kept, written
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -30,16 +29,15 @@ def logged(tmp_path_factory):
     model = dp.load("broadcast")
     episodes = dp.simulate(model, dp.Team.uniform(model), 200, 6, seed=1)
     dp.write_episodes(episodes, folder / "e.parquet")
-    fit = dp.learn(episodes, settings=dp.LearnSettings(truncation=5, sweeps=20, cap=5.0))
+    fit = dp.learn(episodes, dp.Sbpr(truncation=5, sweeps=20, cap=5.0))
     last = fit.trace[-1]
-    facts = {
-        "source": str(folder / "e.parquet"), "problem": "broadcast", "discount": 0.9, "seed": 0,
-        "value": {"value": last["value"], "method": "importance-weighted mean return of the data"},
-        "bound": last["bound"], "sample_size": last["sample_size"],
-    }  # fmt: skip
+    record = RunRecord(
+        source=str(folder / "e.parquet"), problem="broadcast", discount=0.9, seed=0, method="sbpr",
+        value=ValueRecord(value=last["value"], method="importance-weighted mean return of the data"),
+        bound=last["bound"], sample_size=last["sample_size"], settings={"method": "sbpr"},
+    )  # fmt: skip
     (folder / "run").mkdir()
-    keep_run(folder / "run", fit, facts, episodes)
-    return read_run(folder / "run")
+    return written(folder / "run", fit, record, episodes)
 
 
 @pytest.fixture(scope="session")

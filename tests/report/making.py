@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 import decpomdp as dp
 from decpomdp.core import Fit
 from decpomdp.core.scene import Street, StreetMap, StreetScene
-from decpomdp.io.runs import read_run
-from decpomdp.report.keep import keep_run
+from decpomdp.io.runs import RunRecord, ValueRecord, read_run, write_fit
+from decpomdp.report.keep import write_report
 
 NASTY = "</script><img src=x onerror=alert(1)><b>'\"&"
 
@@ -24,27 +25,31 @@ def search_trace(rows=40):
 def kept(folder, model, team, trace=None, seed=1, **facts):
     """A run of `team` on `model`, as a command leaves it behind."""
     folder.mkdir(parents=True, exist_ok=True)
-    fit = Fit(team, search_trace() if trace is None else trace, "steps", 1.25, {"method": "search", "seed": seed})
-    value = {"value": dp.evaluate(team, model).value, "method": "exact, from the model, after learning"}
-    told = {
-        "problem": model.name, "source": model.name, "digest": model.digest(), "discount": model.discount,
-        "method": "search", "steps": 39000, "value": value, "seed": seed, **facts,
-    }  # fmt: skip
-    keep_run(folder, fit, told, model)
+    fit = Fit(team, search_trace() if trace is None else trace, "steps", 1.25)
+    value = ValueRecord(value=dp.evaluate(team, model).value, method="exact, from the model")
+    record = RunRecord(
+        problem=model.name, source=model.name, digest=model.digest(), discount=model.discount,
+        method="search", steps=39000, value=value, seed=seed, settings={"method": "search"},
+    )  # fmt: skip
+    return written(folder, fit, structs.replace(record, **facts), model)
+
+
+def written(folder, fit, record, source):
+    """The run as a command leaves it behind, with its page."""
+    write_report(folder, fit, write_fit(folder, fit, record), source)
     return read_run(folder)
 
 
 def kept_on(folder, simulator, team, trace=None, seed=1, **facts):
     """A run of `team` on a simulator."""
     folder.mkdir(parents=True, exist_ok=True)
-    fit = Fit(team, search_trace() if trace is None else trace, "steps", 1.25, {"method": "sbpr", "seed": seed})
-    told = {
-        "problem": simulator.name, "source": simulator.name, "discount": simulator.discount, "method": "sbpr",
-        "steps": 39000, "value": {"value": 1.5, "method": "mean of fresh episodes", "standard_error": 0.25},
-        "seed": seed, **facts,
-    }  # fmt: skip
-    keep_run(folder, fit, told, simulator)
-    return read_run(folder)
+    fit = Fit(team, search_trace() if trace is None else trace, "steps", 1.25)
+    value = ValueRecord(value=1.5, method="mean of fresh episodes", standard_error=0.25)
+    record = RunRecord(
+        problem=simulator.name, source=simulator.name, discount=simulator.discount, method="sbpr-loop",
+        steps=39000, value=value, seed=seed, settings={"method": "sbpr-loop"},
+    )  # fmt: skip
+    return written(folder, fit, structs.replace(record, **facts), simulator)
 
 
 class NastyStreets:
