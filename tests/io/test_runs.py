@@ -48,7 +48,7 @@ def test_a_run_comes_back(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "JSON is malformed"),
+        ("{", "Input data was truncated"),
         ("[]", "Expected object, got array"),
         ('{"format": "decpomdp-run/9"}', 'expected "decpomdp-run/2", got "decpomdp-run/9"'),
         ('{"format": "decpomdp-run/2", "stopped": 3}', "stopped"),
