@@ -9,7 +9,7 @@ import decpomdp as dp
 from decpomdp.core.keeping import UNKEPT
 from decpomdp.interaction.mcem import McemSettings
 from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.search import Search
+from decpomdp.interaction.search.method import Search
 from decpomdp.io.snapshots import decode, encode
 from decpomdp.planners.stopping import PlanClock
 

@@ -18,7 +18,7 @@ from decpomdp.core.plain import plain
 from decpomdp.evaluation.sampled import mean_return
 from decpomdp.interaction.mcem import McemSettings
 from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.settings import SearchSettings
+from decpomdp.interaction.search.settings import SearchSettings
 from decpomdp.io.complaints import checked
 from decpomdp.io.files import read_bytes
 from decpomdp.io.logged import Given

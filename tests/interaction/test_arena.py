@@ -8,9 +8,9 @@ from decpomdp.core import InputError, Step
 from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.arena_batch import BatchArena
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.ascent import slope_from, soften
 from decpomdp.interaction.crew import arena_of
-from decpomdp.interaction.machine import Machine, constant
+from decpomdp.interaction.search.ascent import slope_from, soften
+from decpomdp.interaction.search.machines import Machine, constant
 from decpomdp.kernels.machines import Window
 from decpomdp.rollouts import DenseSimulator
 

@@ -8,10 +8,10 @@ import decpomdp as dp
 from decpomdp.engines.clock import Clock
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.ascent import Effort, ascend, slope_from, soften
 from decpomdp.interaction.crew import arena_of
-from decpomdp.interaction.machine import constant, sizes, team_of
-from decpomdp.interaction.skeletons import skeletons
+from decpomdp.interaction.search.ascent import Effort, ascend, slope_from, soften
+from decpomdp.interaction.search.machines import constant, sizes, team_of
+from decpomdp.interaction.search.memories import skeletons
 from decpomdp.rollouts import DenseSimulator
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from decpomdp.interaction import changes
-from decpomdp.interaction.machine import Machine
-from decpomdp.interaction.skeletons import clock, tree, window
+from decpomdp.interaction.search import changes
+from decpomdp.interaction.search.machines import Machine
+from decpomdp.interaction.search.memories import clock, tree, window
 
 
 def random_machine(rng, nodes=4, observations=3, actions=3):

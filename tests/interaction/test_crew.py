@@ -6,7 +6,7 @@ from oracles import making
 
 from decpomdp.engines.clock import Clock, Finished
 from decpomdp.interaction.crew import Crew
-from decpomdp.interaction.machine import constant
+from decpomdp.interaction.search.machines import constant
 from decpomdp.rollouts import DenseSimulator
 
 

@@ -5,9 +5,9 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.engines.clock import Clock
-from decpomdp.interaction import grafts
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.machine import Machine, constant
+from decpomdp.interaction.search import grafts
+from decpomdp.interaction.search.machines import Machine, constant
 from decpomdp.kernels.machines import Played, Window
 from decpomdp.rollouts import DenseSimulator
 

@@ -6,13 +6,13 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.engines.clock import Clock
-from decpomdp.interaction import hops
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.machine import constant, pack, sizes, team_of
-from decpomdp.interaction.race import race
-from decpomdp.interaction.scale import sizes_for
-from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.skeletons import skeletons
+from decpomdp.interaction.search import moves as hops
+from decpomdp.interaction.search.machines import constant, pack, sizes, team_of
+from decpomdp.interaction.search.memories import skeletons
+from decpomdp.interaction.search.race import race
+from decpomdp.interaction.search.settings import SearchSettings
+from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.rollouts import DenseSimulator
 
 SMALL = sizes_for(SearchSettings(max_nodes=4), 0.9, None, 1e6)

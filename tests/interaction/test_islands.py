@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from decpomdp.interaction.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen, real
-from decpomdp.interaction.machine import Machine
-from decpomdp.interaction.trial import Tally, Verdict
+from decpomdp.interaction.search.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen, real
+from decpomdp.interaction.search.machines import Machine
+from decpomdp.interaction.search.trial import Tally, Verdict
 
 
 def island(score, nodes=1, idle=0):

@@ -5,10 +5,10 @@ import numpy as np
 import decpomdp as dp
 from decpomdp.engines.clock import Clock
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.changes import product
-from decpomdp.interaction.machine import Machine, sizes, team_of
-from decpomdp.interaction.minimise import fold, fold_machine, shrink, without
-from decpomdp.interaction.skeletons import clock, window
+from decpomdp.interaction.search.changes import product
+from decpomdp.interaction.search.machines import Machine, sizes, team_of
+from decpomdp.interaction.search.memories import clock, window
+from decpomdp.interaction.search.minimise import fold, fold_machine, shrink, without
 from decpomdp.rollouts import DenseSimulator
 
 TIGER = Machine(  # listen, listen, open if both sounds agreed, start again: six nodes, root first

@@ -9,10 +9,10 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.engines.clock import Clock
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.machine import Machine, constant, same, sizes, team_of
-from decpomdp.interaction.neighbours import NONE, Change, Runner, changed, contest, deeds, polish, refine, turns
-from decpomdp.interaction.scale import sizes_for
-from decpomdp.interaction.settings import SearchSettings
+from decpomdp.interaction.search.machines import Machine, constant, same, sizes, team_of
+from decpomdp.interaction.search.neighbours import NONE, Change, Runner, changed, contest, deeds, polish, refine, turns
+from decpomdp.interaction.search.settings import SearchSettings
+from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.rollouts import DenseSimulator
 
 SIZES = replace(sizes_for(SearchSettings(max_nodes=6), 0.9, None, 2e9), contest=1e6)  # short searches have none

@@ -7,10 +7,10 @@ import decpomdp as dp
 from decpomdp.engines.clock import Clock
 from decpomdp.interaction.arena_batch import BatchArena
 from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.rehearsal import Stage, rehearse
-from decpomdp.interaction.scale import sizes_for, tiny
-from decpomdp.interaction.search import search
-from decpomdp.interaction.settings import SearchSettings
+from decpomdp.interaction.search.method import search
+from decpomdp.interaction.search.rehearsal import Stage, rehearse
+from decpomdp.interaction.search.settings import SearchSettings
+from decpomdp.interaction.search.sizes import sizes_for, tiny
 from decpomdp.rollouts import DenseSimulator
 
 SMALLEST = tiny(sizes_for(SearchSettings(), 0.9, None, 0.0))

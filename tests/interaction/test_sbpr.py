@@ -16,7 +16,7 @@ from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import counts_of, last_observation, memories, replays, tree
 from decpomdp.interaction.sbpr_step import StepSettings, advantage, improved, stepped
 from decpomdp.interaction.sbpr_window import Window
-from decpomdp.interaction.search import search
+from decpomdp.interaction.search.method import search
 from decpomdp.io.runs import team_digest
 from decpomdp.learners.behaviour import log_mixture
 from decpomdp.learners.posterior import Counts

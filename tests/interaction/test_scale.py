@@ -5,8 +5,8 @@ import pytest
 
 from decpomdp.engines.clock import Clock
 from decpomdp.interaction.crew import Crew
-from decpomdp.interaction.scale import affordable, horizons, sizes_for
-from decpomdp.interaction.settings import SearchSettings
+from decpomdp.interaction.search.settings import SearchSettings
+from decpomdp.interaction.search.sizes import affordable, horizons, sizes_for
 
 SETTINGS = SearchSettings()
 

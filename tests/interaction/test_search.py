@@ -12,11 +12,11 @@ from decpomdp.core.fit import unwatched
 from decpomdp.engines.clock import Clock
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.interaction.crew import Crew
-from decpomdp.interaction.islands import Island
-from decpomdp.interaction.machine import constant
-from decpomdp.interaction.search import Search, search
-from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.trial import Tally
+from decpomdp.interaction.search.islands import Island
+from decpomdp.interaction.search.machines import constant
+from decpomdp.interaction.search.method import Search, search
+from decpomdp.interaction.search.settings import SearchSettings
+from decpomdp.interaction.search.trial import Tally
 from decpomdp.rollouts import as_simulator
 
 KEYS = ["seconds", "steps", "phase", "event", "value", "error", "nodes", "hops", "accepted"]

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from decpomdp.interaction import skeletons
-from decpomdp.interaction.skeletons import BEGIN, clock, opening, tree, unfold, window
+from decpomdp.interaction.search import memories as skeletons
+from decpomdp.interaction.search.memories import BEGIN, clock, opening, tree, unfold, window
 
 
 def walk(machine, symbols):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decpomdp.interaction.trial import Stages, Tally, Verdict, hopeless, judge, trial
+from decpomdp.interaction.search.trial import Stages, Tally, Verdict, hopeless, judge, trial
 
 STAGES = Stages(first=1000, looks=4, horizon=1, certain=3.0, smallest=1e-4)
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Simulator
 from decpomdp.engines.clock import Clock
-from decpomdp.interaction.arena import BATCH, Arena, check_rewards, unexplored
-from decpomdp.interaction.machine import Plan, pack
 from decpomdp.interaction.played import best, join, room, take
+from decpomdp.interaction.players import BATCH, Arena, check_rewards, unexplored
+from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Soft, Window
 from decpomdp.kernels.sampling import key_of

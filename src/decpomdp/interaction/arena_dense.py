@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.engines.clock import Clock
-from decpomdp.interaction.arena import Arena, check_rewards, unexplored
-from decpomdp.interaction.machine import Plan, pack
+from decpomdp.interaction.players import Arena, check_rewards, unexplored
+from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.interaction.played import best, room
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Soft, Window

@@ -13,9 +13,9 @@ import numpy as np
 from decpomdp.core import Simulator
 from decpomdp.engines import threads as engine
 from decpomdp.engines.clock import Clock, Finished
-from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.arena_batch import BatchArena
 from decpomdp.interaction.arena_dense import DenseArena
+from decpomdp.interaction.players import Arena
 from decpomdp.rollouts import DenseSimulator
 
 Result = TypeVar("Result")

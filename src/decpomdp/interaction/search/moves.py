@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.interaction import changes, grafts
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.ascent import ascend
-from decpomdp.interaction.machine import Machine, Plan
-from decpomdp.interaction.minimise import ALIKE, fold, shrink, without_least
-from decpomdp.interaction.race import race
-from decpomdp.interaction.scale import Sizes
-from decpomdp.interaction.skeletons import clock, opening, tree, window
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search import changes, grafts
+from decpomdp.interaction.search.ascent import ascend
+from decpomdp.interaction.search.machines import Machine, Plan
+from decpomdp.interaction.search.memories import clock, opening, tree, window
+from decpomdp.interaction.search.minimise import ALIKE, fold, shrink, without_least
+from decpomdp.interaction.search.race import race
+from decpomdp.interaction.search.sizes import Sizes
 
 Hop = Callable[[Arena, Plan, Sizes, np.random.Generator], Plan]
 

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.hops import expanded, seed_of, settle
-from decpomdp.interaction.machine import Machine, Plan
-from decpomdp.interaction.scale import Sizes
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search.machines import Machine, Plan
+from decpomdp.interaction.search.moves import expanded, seed_of, settle
+from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels.machines import ROOT
 
 MORE = 4  # times the episodes of one heat are played in the next

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from decpomdp.core.horizon import horizon_of
-from decpomdp.interaction.ascent import Effort, ascend
 from decpomdp.interaction.crew import Crew
-from decpomdp.interaction.machine import constant
-from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.trial import Stages
+from decpomdp.interaction.search.ascent import Effort, ascend
+from decpomdp.interaction.search.machines import constant
+from decpomdp.interaction.search.settings import SearchSettings
+from decpomdp.interaction.search.trial import Stages
 
 PROBE = 0.02  # share of the time after which the speed is not measured any further
 UPDATES, EPISODES = 25, 20  # of the smallest core step that is worth its while ...

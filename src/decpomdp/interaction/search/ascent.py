@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search.machines import Machine, Plan
 from decpomdp.kernels import advantage
 from decpomdp.kernels.machines import ROOT, Soft
 

@@ -11,8 +11,8 @@ improve (fewer choices), and generalise: an edge that is hardly ever visited is 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search.machines import Machine, Plan
 from decpomdp.kernels import fold as kernels
 from decpomdp.kernels.machines import ROOT
 

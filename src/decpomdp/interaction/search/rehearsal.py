@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Simulator
 from decpomdp.core.simulator import Step
-from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.arena_batch import BatchArena
-from decpomdp.interaction.hops import graft
-from decpomdp.interaction.portfolio import entries
-from decpomdp.interaction.scale import Sizes
-from decpomdp.interaction.trial import trial
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search.moves import graft
+from decpomdp.interaction.search.sizes import Sizes
+from decpomdp.interaction.search.starts import entries
+from decpomdp.interaction.search.trial import trial
 
 
 class Stage:

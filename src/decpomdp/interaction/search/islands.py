@@ -11,8 +11,8 @@ one in a trial before it takes its place.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from decpomdp.interaction.machine import Plan, sizes
-from decpomdp.interaction.trial import Tally, Verdict
+from decpomdp.interaction.search.machines import Plan, sizes
+from decpomdp.interaction.search.trial import Tally, Verdict
 
 REAL = 0.01  # standard deviations of a return: what counts as a gain here
 PATIENCE = 16  # hops without one after which a challenger that is behind makes way

@@ -7,8 +7,8 @@ lost; afterwards `minimise.fold` takes away what was of no use.
 
 import numpy as np
 
-from decpomdp.interaction.machine import Machine
-from decpomdp.interaction.skeletons import BEGIN, Follow, Memory, unfold
+from decpomdp.interaction.search.machines import Machine
+from decpomdp.interaction.search.memories import BEGIN, Follow, Memory, unfold
 from decpomdp.kernels.machines import ROOT
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import InputError, Simulator
 from decpomdp.engines.clock import Clock, Finished
-from decpomdp.interaction.machine import Plan
+from decpomdp.interaction.search.machines import Plan
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Soft, Window
 

@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from decpomdp.interaction import grafts
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.ascent import ascend
-from decpomdp.interaction.hops import rescheduled, seed_of, settle
-from decpomdp.interaction.machine import Plan
-from decpomdp.interaction.scale import Sizes
-from decpomdp.interaction.skeletons import Skeleton, skeletons
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search import grafts
+from decpomdp.interaction.search.ascent import ascend
+from decpomdp.interaction.search.machines import Plan
+from decpomdp.interaction.search.memories import Skeleton, skeletons
+from decpomdp.interaction.search.moves import rescheduled, seed_of, settle
+from decpomdp.interaction.search.sizes import Sizes
 
 Entry = Callable[[Arena, np.random.Generator], Plan]
 

@@ -19,18 +19,18 @@ from decpomdp.core import DecPOMDP, InputError, Simulator
 from decpomdp.core.fit import Fit, Row, Watch, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.engines.clock import Clock, Finished
-from decpomdp.interaction.arena import Arena
 from decpomdp.interaction.crew import Crew, Work
-from decpomdp.interaction.hops import hop, seed_of
-from decpomdp.interaction.islands import Island, Islands, real
-from decpomdp.interaction.machine import Plan, constant, sizes, team_of
-from decpomdp.interaction.neighbours import polish, refine
-from decpomdp.interaction.portfolio import entries
-from decpomdp.interaction.rehearsal import rehearse
-from decpomdp.interaction.scale import SCORING, affordable, sizes_for, tiny
-from decpomdp.interaction.search_state import SearchState, go_on, state_of
-from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.trial import PATIENT, Tally, Verdict, eager, trial
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search.islands import Island, Islands, real
+from decpomdp.interaction.search.machines import Plan, constant, sizes, team_of
+from decpomdp.interaction.search.moves import hop, seed_of
+from decpomdp.interaction.search.neighbours import polish, refine
+from decpomdp.interaction.search.rehearsal import rehearse
+from decpomdp.interaction.search.settings import SearchSettings
+from decpomdp.interaction.search.sizes import SCORING, affordable, sizes_for, tiny
+from decpomdp.interaction.search.starts import entries
+from decpomdp.interaction.search.state import SearchState, go_on, state_of
+from decpomdp.interaction.search.trial import PATIENT, Tally, Verdict, eager, trial
 from decpomdp.rollouts import as_simulator
 
 POLISHING = 0.5  # of all steps, at most, for looking at the neighbours of the best plan

@@ -6,10 +6,10 @@ Random numbers need not be kept: those of a piece follow from the seed, the numb
 from typing import TYPE_CHECKING, NamedTuple
 
 from decpomdp.core.keeping import KeptRow, kept_rows
-from decpomdp.interaction.islands import Island
+from decpomdp.interaction.search.islands import Island
 
 if TYPE_CHECKING:
-    from decpomdp.interaction.search import Search
+    from decpomdp.interaction.search.method import Search
 
 
 class SearchState(NamedTuple):

@@ -12,8 +12,8 @@ otherwise. Elites are drawn at random: the one that looks best on average is usu
 
 import numpy as np
 
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.machine import Machine, Plan, constant
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search.machines import Machine, Plan, constant
 from decpomdp.kernels.machines import ROOT, Played, Window
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.interaction.search.machines import Machine, Plan
 from decpomdp.kernels.machines import ROOT
 
 Memory = Hashable

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.machine import Plan
-from decpomdp.interaction.scale import Sizes
+from decpomdp.interaction.players import Arena
+from decpomdp.interaction.search.machines import Plan
+from decpomdp.interaction.search.sizes import Sizes
 
 KEPT = 4  # one in so many goes on to the next heat, which has as many times more episodes
 
