@@ -1,20 +1,23 @@
-"""Generic memories: machines whose moves are given and whose actions are to be learned.
+"""Generic memories: what a machine may remember, whatever the problem.
 
 Nothing is known of a problem before it is played, but what is worth remembering is nearly always one of: the last few
-observations (windows), the time within a period (clocks) or since the start (openings), or everything since the period
-began (trees). With such a memory given, every node means something from the start. With free memory all nodes begin
-alike, no move matters, and learning settles for what can be done without memory.
+observations (windows), the time within a period (clocks) or since the start (openings), or all observations since the
+period began (trees).
+
+A machine gets more memory at no loss: its product with a memory tracks both, and splitting nodes by incoming edge
+remembers how a node was reached. The larger machine acts as before until something is learned on it; afterwards
+`moves.fold` removes the nodes that were of no use.
 """
 
-from collections.abc import Callable, Hashable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from decpomdp.interaction.search.machines import Machine, Plan
+from decpomdp.interaction.search.machines import Machine
 from decpomdp.kernels.machines import ROOT
 
 Memory = Hashable
+BEGIN = "begin"  # the memory of the root
 Follow = Callable[[Memory, int | None], Memory]  # (what is remembered, what is seen) -> what is remembered then
 
 
@@ -83,56 +86,43 @@ def opening(steps: int, width: int) -> Follow:
     return follow
 
 
-BEGIN = "begin"  # the memory of the root
+def product(machine: Machine, memory: Follow, largest: int) -> Machine | None:
+    """The machine that also keeps `memory`; None if that takes more than `largest` nodes."""
+
+    def follow(pair: Memory, symbol: int | None) -> Memory:
+        node, memorised = pair if isinstance(pair, tuple) else (ROOT, BEGIN)
+        return int(machine.move[node, -1 if symbol is None else symbol]), memory(memorised, symbol)
+
+    return _acting(machine, unfold(BEGIN, follow, machine.observations, largest))
 
 
-def families(longest: int) -> Iterator[tuple[str, list[Follow], int | None]]:
-    """Name, members (the wanted one first, then smaller ones in its place), period of a clock alone; cheap ones first.
+def split(machine: Machine, chosen: set[int], largest: int) -> Machine | None:
+    """The machine with a copy of every `chosen` node for each edge that leads to it."""
 
-    Clocks of up to `longest` steps: what is seen cannot say when something that fills slowly is full, the time can.
-    """
-    for size in range(1, 13):
-        if size <= 5:
-            yield f"window {size}", [window(width) for width in range(size, 0, -1)], None
-        if size <= 8:
-            yield f"tree {size}", [tree(depth) for depth in range(size, 0, -1)], None
-        if size >= 2:
-            yield f"clock {size}", [clock(size, 0)], size
-            yield f"clock {size} x 1", [clock(period, 1) for period in range(size, 0, -1)], None
-        if size in (2, 4, 8):
-            yield f"opening {size}", [opening(size, 0)], None
-            yield f"opening {size} x 1", [opening(steps, 1) for steps in range(size, 0, -1)], None
-        if 2 <= size <= 4:
-            yield f"clock {size} x 2", [clock(period, 2) for period in range(size, 0, -1)], None
-    for size in range(13, longest + 1):
-        yield f"clock {size}", [clock(size, 0)], size
+    def follow(pair: Memory, symbol: int | None) -> Memory:
+        node = pair[0] if isinstance(pair, tuple) else ROOT
+        column = -1 if symbol is None else symbol
+        target = int(machine.move[node, column])
+        return (target, (node, column)) if target in chosen else (target, None)
+
+    return _acting(machine, unfold(BEGIN, follow, machine.observations, largest))
 
 
-class Skeleton(NamedTuple):
-    """A memory for every agent, with actions to be learned."""
-
-    name: str
-    plan: Plan
-    period: int | None  # of a clock that keeps nothing else
-
-
-def skeletons(alphabets: list[int], largest: int, longest: int = 12) -> Iterator[Skeleton]:
-    """Memories for agents with these numbers of observations, each at most max(largest, |O| + 1) nodes.
-
-    An agent whose alphabet makes a memory too large gets the largest member of the family that fits it. What is no
-    different from an earlier one for any agent is left out.
-    """
-    known: set[tuple[bytes, ...]] = set()
-    for name, members, period in families(longest):
-        fitting = {size: _fitting(members, size, max(largest, size + 1)) for size in set(alphabets)}
-        plan = tuple(machine for machine in (fitting[size] for size in alphabets) if machine is not None)
-        key = tuple(machine.move.tobytes() for machine in plan)
-        if len(plan) == len(alphabets) and key not in known:
-            known.add(key)
-            yield Skeleton(name, plan, period)
+def _acting(machine: Machine, built: tuple[list[Memory], Machine] | None) -> Machine | None:
+    """Actions of the nodes that the memories (node, ...) come from."""
+    if built is None:
+        return None
+    memories, larger = built
+    nodes = [memory[0] for memory in memories if isinstance(memory, tuple)]
+    return Machine(machine.action[[ROOT, *nodes]], larger.move)
 
 
-def _fitting(members: list[Follow], observations: int, limit: int) -> Machine | None:
-    """The first member, from large to small, that takes at most `limit` nodes."""
-    built = (unfold(BEGIN, member, observations, limit) for member in members)
-    return next((pair[1] for pair in built if pair is not None), None)
+def hours(machine: Machine, period: int) -> np.ndarray:
+    """[i]: steps since the start, modulo `period`, at which a machine that keeps such a clock is in node i."""
+    hour_of = np.full(len(machine.action), -1)
+    reached, hour = {int(node) for node in machine.move[ROOT]}, 0
+    while any(hour_of[node] < 0 for node in reached):
+        hour_of[list(reached)] = hour
+        reached = {int(node) for node in machine.move[list(reached)].ravel()}
+        hour = (hour + 1) % period
+    return hour_of

@@ -1,67 +1,96 @@
-"""The tunables of the default search, each with its reason. The same values serve every problem."""
+"""The settings of `search`; docs/search.md explains the tunables, which have the same values for every problem."""
 
-from dataclasses import asdict, dataclass
+from typing import Annotated, ClassVar
 
-from decpomdp.core.checks import settled, whole
-from decpomdp.core.fit import Row
+from msgspec import Meta
 
-COUNT, SHARE, ABOVE = (1, 10**9), (0, 1), (1e-12, 1e12)
-LIMITS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("longest", "episodes", "updates", "skeleton_nodes", "chain_episodes", "chain_lengths"), COUNT),
-    **dict.fromkeys(("islands", "round", "hop_updates", "hop_episodes", "bold_updates", "window"), COUNT),
-    **dict.fromkeys(("window_episodes", "elites", "first_test"), COUNT),
-    **dict.fromkeys(("exploration", "portfolio_share", "island_share", "hop_exploration"), SHARE),
-    **dict.fromkeys(("learning_tail", "testing_tail", "confidence", "bold_confidence"), (1e-12, 1 - 1e-12)),
-    **dict.fromkeys(("rate", "certain"), ABOVE),
-    "stages": (1, 10),
-    "tails": (0, 10**9),
-    "smallest_gain": (0, 1e12),
-}
+from decpomdp.core.settings import Count, Positive, Settings, Share, Tuning, Whole
+
+Open = Annotated[float, Meta(ge=1e-12, le=1 - 1e-12)]  # a share that is neither 0 nor 1
 
 
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """Sizes are upper ends: small budgets and slow simulators scale them down (see `scale.py`)."""
+class SearchTuning(Tuning, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Sizes are upper ends: small budgets and slow simulators scale them down (see `sizes.py`)."""
 
-    max_nodes: int | None = None  # per agent in the result; None: by what can be afforded (see `scale.py`)
-    learning_tail: float = 1e-2  # discount^T of learning episodes: the far future hardly moves a gradient ...
-    testing_tail: float = 1e-3  # ... but decides between nearly equal teams
-    longest: int = 1000  # steps of an episode, whatever the discount
+    learning_tail: Annotated[
+        Open, Meta(description="discount^T of learning episodes: the far future hardly moves a gradient.")
+    ] = 1e-2
+    testing_tail: Annotated[
+        Open, Meta(description="discount^T of test episodes: the far future decides between nearly equal teams.")
+    ] = 1e-3
+    longest: Annotated[Count, Meta(description="Most steps of an episode, whatever the discount.")] = 1000
 
-    episodes: int = 400  # per update of the core step: enough for 40 nodes, few enough for 120 updates
-    updates: int = 120  # of a full core step
-    rate: float = 0.2  # logits per update and unit of normalised advantage
-    exploration: float = 0.1  # uniform share of actions at first; none after 70 % of the updates
-    confidence: float = 0.97  # probability of what a warm start already does: less, and the team falls apart
+    episodes: Annotated[
+        Count, Meta(description="Episodes per update of an ascent: enough for 40 nodes, few enough for 120 updates.")
+    ] = 400
+    updates: Annotated[Count, Meta(description="Updates of a full ascent.")] = 120
+    exploration: Annotated[
+        Share, Meta(description="Uniform share of actions at first; none after 70 % of the updates.")
+    ] = 0.1
+    confidence: Annotated[
+        Open, Meta(description="Initial probability of what a warm start does: with less, the team falls apart.")
+    ] = 0.97
 
-    skeleton_nodes: int = 45  # of a memory skeleton: what 400 episodes an update can fill
-    chain_episodes: int = 50_000  # random episodes of which the best becomes a chain
-    chain_lengths: tuple[int, ...] = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+    skeleton_nodes: Annotated[
+        Count, Meta(description="Most nodes of a given memory: what 400 episodes per update can fill.")
+    ] = 45
+    chain_episodes: Annotated[Count, Meta(description="Random episodes of which the best becomes a chain.")] = 50_000
+    chain_lengths: Annotated[
+        tuple[Count, ...], Meta(min_length=1, description="Lengths of the chains in the portfolio.")
+    ] = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 
-    portfolio_share: float = 0.4  # of the budget, at most; small memories and short chains come first
-    islands: int = 3  # plans that are improved side by side at first
-    island_share: float = 0.4  # of what the portfolio leaves, until only the best one is improved
-    round: int = 4  # hops from the same plans before anything is accepted: fixed, so threads change nothing
-    hop_updates: int = 25  # of the core step after a hop: a quarter of the play finds nine tenths of the gain,
-    hop_episodes: int = 200  # so that four hops can be tried instead of one
-    bold_updates: int = 40  # of the core step on more memory: many nodes, small differences, so more play
-    bold_confidence: float = 0.8  # as unsure as one can be without forgetting, for gains that lie further away
-    hop_exploration: float = 0.02  # with more, teamwork that one slip spoils is unlearned before it can pay
-    window: int = 6  # longest stretch in which a graft explores
-    window_episodes: int = 8_000  # explored by a graft
-    tails: tuple[int, ...] = (0, 1, 2, 4, 8, 16)  # steps after that stretch which still count: few, or luck decides
-    elites: int = 20  # best of them, of which some are grafted
+    portfolio_share: Annotated[
+        Share, Meta(description="Largest share of the budget for the portfolio; small memories and chains come first.")
+    ] = 0.4
+    islands: Annotated[Count, Meta(description="Plans that are improved side by side at first.")] = 3
+    island_share: Annotated[
+        Share, Meta(description="Share of what the portfolio leaves until only the best plan is improved.")
+    ] = 0.4
+    round: Annotated[
+        Count, Meta(description="Hops from the same plans before any is accepted; fixed, so threads change nothing.")
+    ] = 4
+    hop_updates: Annotated[
+        Count, Meta(description="Updates after a hop: a quarter of the play finds nine tenths of the gain.")
+    ] = 25
+    hop_episodes: Annotated[Count, Meta(description="Episodes per update after a hop.")] = 200
+    bold_updates: Annotated[
+        Count, Meta(description="Updates on more memory: many nodes and small differences need more play.")
+    ] = 40
+    bold_confidence: Annotated[
+        Open, Meta(description="Confidence on more memory: low, for gains that lie further away.")
+    ] = 0.8
+    hop_exploration: Annotated[
+        Share, Meta(description="Exploration after a hop: more unlearns teamwork that a single slip spoils.")
+    ] = 0.02
+    window: Annotated[Count, Meta(description="Longest stretch of steps in which a graft explores.")] = 6
+    window_episodes: Annotated[Count, Meta(description="Episodes that a graft explores.")] = 8_000
+    tails: Annotated[
+        tuple[Whole, ...],
+        Meta(min_length=1, description="Steps after the stretch that still count: with many, luck decides."),
+    ] = (0, 1, 2, 4, 8, 16)
+    elites: Annotated[Count, Meta(description="Best explored episodes, of which some are grafted.")] = 20
 
-    first_test: int = 1000  # episodes of the first stage of a test; every stage has four times more
-    stages: int = 5  # 1k, 4k, 16k, 64k, 256k
-    certain: float = 3.0  # standard errors above zero at which a gain is believed
-    smallest_gain: float = 1e-4  # standard deviations of a return: less is not worth a bigger machine
+    first_test: Annotated[
+        Count, Meta(description="Episodes of the first stage of a test; every stage has four times more.")
+    ] = 1000
+    stages: Annotated[int, Meta(ge=1, le=10, description="Stages of a test: 1k, 4k, 16k, 64k, 256k episodes.")] = 5
+    certain: Annotated[Positive, Meta(description="Standard errors above zero at which a gain is accepted.")] = 3.0
+    smallest_gain: Annotated[
+        float, Meta(ge=0, le=1e12, description="Smallest gain worth having, in standard deviations of a return.")
+    ] = 1e-4
 
-    def __post_init__(self) -> None:
-        settled(self, LIMITS)
-        if self.max_nodes is not None:
-            whole("max_nodes", self.max_nodes, 1, 1000)
 
-    def row(self) -> Row:
-        """For the record."""
-        return {key: str(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+class Search(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="search"):
+    """A portfolio of starts, then iterated local search."""
+
+    limits: ClassVar[tuple[str, ...]] = ("seconds", "steps")
+    default_seconds: ClassVar[float | None] = 60.0
+
+    max_nodes: Annotated[
+        Annotated[int, Meta(ge=1, le=1000)] | None,
+        Meta(description="Most nodes per agent; default: 12, or 24 in a long search."),
+    ] = None
+    horizon: Annotated[
+        Count | None, Meta(description="Steps per episode; default: until the discount leaves little.")
+    ] = None
+    tuning: SearchTuning = SearchTuning()

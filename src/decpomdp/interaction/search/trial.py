@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.players import Arena
+from decpomdp.interaction.players import Player
 from decpomdp.interaction.search.machines import Plan, sizes
 
 HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors granted to (or asked of) the gain at the first, second, ... look
@@ -81,15 +81,15 @@ def eager(stages: Stages, progress: float) -> Stages:
     return stages._replace(looks=max(1, stages.looks - int(EARLY * (1 - progress))))
 
 
-def trial(arena: Arena, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> Verdict:
+def trial(player: Player, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> Verdict:
     """Play both until one is clearly better, or the last look has been taken."""
     old, new = np.empty(0), np.empty(0)
     smaller = sum(sizes(candidate)) < sum(sizes(incumbent))
     for look in range(stages.looks):
         more = stages.first * 4**look - len(new)
-        new = np.append(new, arena.returns(candidate, more, stages.horizon, seed, len(new)))
-        old = np.append(old, arena.returns(incumbent, more, stages.horizon, seed, len(old)))
-        verdict = judge(old, new, stages, arena.repeatable)
+        new = np.append(new, player.returns(candidate, more, stages.horizon, seed, len(new)))
+        old = np.append(old, player.returns(incumbent, more, stages.horizon, seed, len(old)))
+        verdict = judge(old, new, stages, player.repeatable)
         if verdict.accepted or hopeless(verdict, old, stages, look, smaller):
             return verdict
     probable = verdict.gain > max(ENOUGH * stages.certain * verdict.error, needed(old, stages))
