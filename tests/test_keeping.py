@@ -9,7 +9,6 @@ import decpomdp as dp
 from decpomdp.core.keeping import UNKEPT
 from decpomdp.interaction.mcem import McemSettings
 from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.search.method import Search
 from decpomdp.io.snapshots import decode, encode
 from decpomdp.planners.stopping import PlanClock
 
@@ -71,8 +70,6 @@ def steady():
 
 SMALL = {"random_episodes": 500, "tests": 50, "race": 4, "round": 5, "lengths": (2, 3), "elites": 4, "pool": 3}
 WORKS = {
-    "search": (2, lambda: lambda keeper: dp.learn("dectiger", steps=3_000_000, seed=2, keeper=keeper)),
-    "search, poor": (2, lambda: lambda keeper: dp.learn("dectiger", steps=20_000, seed=2, keeper=keeper)),
     "sbpr": (
         5,
         lambda: (
@@ -199,7 +196,7 @@ def test_the_comparison_can_fail():
 
 
 INTERRUPTED = [
-    *("search", "planning by pbvi", "planning by periem"),
+    *("planning by pbvi", "planning by periem"),
     pytest.param("planning by fb-hsvi", marks=pytest.mark.slow),
 ]
 
@@ -220,20 +217,7 @@ def test_what_was_found_before_the_kill_survives_an_interrupt_while_preparing(na
         raise KeyboardInterrupt
 
     monkeypatch.setattr(PlanClock, "rehearse", interrupted)
-    monkeypatch.setattr(Search, "_rehearse", interrupted)
     fit = work(killer)
     assert fit.stopped == "interrupted"
     found, before = (row.get("lower", row.get("value")) for row in (fit.trace[-1], kept))
     assert found == pytest.approx(before, rel=1e-9)  # a team is made minimal and valued again
-
-
-def test_time_that_was_used_is_not_given_twice():
-    def work(keeper):
-        return dp.learn("dectiger", time_limit=4.0, seed=2, keeper=keeper)
-
-    fit, kills = killed(work, 3)
-    assert kills >= 1
-    assert fit.stopped == "time limit"
-    assert 4 <= fit.seconds < 8  # not what several took together
-    seconds = [row["seconds"] for row in fit.trace]
-    assert seconds == sorted(seconds)

@@ -19,7 +19,7 @@ def test_islands_are_the_best_of_every_size():
 
 
 def young(*islands, count=3):
-    group = Islands(islands[0], count, 0.4)
+    group = Islands(islands[:1], 0, count, 0.4)
     group.all = list(islands)
     return group
 

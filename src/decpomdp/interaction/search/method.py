@@ -67,7 +67,7 @@ class Attempt(NamedTuple):
 class SearchMethod:
     """Runs `search` on a problem."""
 
-    state = SearchState
+    state: type = SearchState
 
     def __init__(self, problem: DecPOMDP | Simulator, settings: Search, inputs: Inputs) -> None:
         self.simulator = as_simulator(problem)

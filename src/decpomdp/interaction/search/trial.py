@@ -52,7 +52,7 @@ class Tally(NamedTuple):
     @property
     def error(self) -> float:
         """The standard error of the value."""
-        return self.deviation / np.sqrt(max(1, self.episodes))
+        return self.deviation / float(np.sqrt(max(1, self.episodes)))
 
 
 class Verdict(NamedTuple):
