@@ -104,33 +104,27 @@ def test_a_callback_that_returns_true_gives_the_best_so_far():
     assert fit.trace[:8] == tuple(rows[:8])
 
 
-def driven(method, limit, again=lambda state: state):
-    """Rows and last state of a run with a limit of steps; `again` is applied between the steps."""
+def driven(make, limit, resumed):
+    """Result and rows of a run with a limit of steps; `resumed`: every step is done by a new object from bytes."""
+    method = make()
     state, rows = method.init(unlimited()), []
     while not state.stopped:
+        if resumed:
+            method, state = make(), decode(encode(state), SearchState)
         now = unlimited()._replace(progress=min(1.0, state.steps / limit), steps=limit - state.steps)
-        state, news = method.step(again(state), now)
+        state, news = method.step(state, now)
         rows += news
-    return method.result(state), rows
+    assert state.iterations >= 3
+    fit, last = method.result(state)
+    return team_to_json(fit.team), [*rows, last]
 
 
 @pytest.mark.parametrize("steps", [20_000, 3_000_000])
 def test_a_run_goes_on_from_the_bytes_of_its_state(steps):
-    def method():
+    def make():
         return SearchMethod(dp.load("dectiger"), Search(), Inputs(seed=2))
 
-    (expected, last), rows = driven(method(), steps)
-    other, rounds = method(), []
-
-    def killed(state):
-        nonlocal other
-        rounds.append(state)
-        return decode(encode(state), SearchState)
-
-    (fit, end), resumed = driven(other, steps, killed)
-    assert len(rounds) > 3
-    assert team_to_json(fit.team) == team_to_json(expected.team)
-    assert (resumed, end) == (rows, last)
+    assert driven(make, steps, resumed=True) == driven(make, steps, resumed=False)
 
 
 def test_pieces_that_were_finished_before_a_cut_count():
