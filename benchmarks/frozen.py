@@ -16,7 +16,6 @@ import warnings
 from pathlib import Path
 
 import decpomdp as dp
-from decpomdp.api import learn
 from decpomdp.io.team import team_to_json
 
 REFERENCE = Path(__file__).with_name("frozen.json")
@@ -28,7 +27,7 @@ def episodes(problem, seed):
 
 
 METHODS = {
-    "search": lambda p, s: learn(p, "search", steps=12_000_000, seed=s),
+    "search": lambda p, s: dp.learn(p, "search", steps=12_000_000, seed=s),
     "sbpr": lambda p, s: dp.learn(p, "sbpr", iterations=40, seed=s),
     "mcem": lambda p, s: dp.learn(p, "mcem", iterations=170, seed=s),
     "many": lambda p, s: dp.learn(p, "sbpr", iterations=12, seed=s),

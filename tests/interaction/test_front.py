@@ -14,11 +14,13 @@ def test_nothing_learned_is_said(method, limits):
 
 
 def test_unknown_options_and_contradictions_are_refused():
-    with pytest.raises(dp.InputError, match=r"_search: expected options among .*, got nodes"):
+    with pytest.raises(dp.InputError, match=r"search: expected options among .*, got nodes"):
         dp.learn("broadcast", nodes=3)
     episodes = dp.simulate("broadcast", episodes=5, horizon=3)
     with pytest.raises(dp.InputError, match="method: expected none for learning from episodes"):
         dp.learn(episodes, "sbpr")
+    with pytest.raises(dp.InputError, match="settings: expected a SearchSettings, got LearnSettings"):
+        dp.learn("broadcast", settings=dp.LearnSettings())
 
 
 @pytest.mark.parametrize("method", ["search", "mcem"])

@@ -162,6 +162,7 @@ class Counted:
         return self.inner.step(actions)
 
 
+@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")  # a second may be too short
 def test_a_warm_up_does_not_keep_a_simulator_busy():
     simulator = Counted()
     run(SearchMethod(simulator, Search(), Inputs()).toy(), Budget(iterations=2))

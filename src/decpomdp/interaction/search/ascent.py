@@ -84,7 +84,7 @@ def slope_from(start: Plan, player: Player, free: bool, confidence: float) -> Sl
 
 
 def _logit(confidence: float, choices: int) -> float:
-    """The logit that gives one of `choices` the probability `confidence`, beside zeros."""
+    """The logit that gives one of `choices` the probability `confidence` if the others are 0."""
     return float(np.log(confidence / (1 - confidence) * (choices - 1))) if confidence > 0 and choices > 1 else 0.0
 
 

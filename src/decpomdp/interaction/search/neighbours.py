@@ -109,7 +109,7 @@ class Runner(NamedTuple):
 def contest(player: Player, plan: Plan, changes: Sequence[Change], sizes: Sizes, rng: np.random.Generator) -> Plan:
     """The changed plan whose gain is most certain; the plan itself if there is none.
 
-    Heats are played on the same episodes by all, none dearer than `sizes.contest` steps; who is clearly worse leaves.
+    Heats are played on the same episodes by all, none longer than `sizes.contest` steps; clearly worse ones drop out.
     """
     first = max(1, sizes.stages.first // MORE)
     chosen = rng.permutation(len(changes))[: _most(first, sizes)]

@@ -22,15 +22,15 @@ from decpomdp.interaction.search.trial import Stages
 
 PROBE = 0.02  # share of the time after which the speed is not measured any further
 UPDATES, EPISODES = 25, 20  # of the smallest core step that is worth its while ...
-EIGHT = 8  # ... when so many can be afforded: with less, everything beside it is smaller ...
+EIGHT = 8  # ... when so many can be afforded: with less, everything else is smaller ...
 THREE = 3  # ... and it itself when not even so many can: half of a step teaches more than many tenths
 SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
 LAST = 1 / 50  # of all steps, for the last look of a test
 SHARE = 1 / 120  # of all steps, for one full core step
 CONTEST = 1 / 2000  # of all steps, for one heat of a contest between neighbours
 FEW_NODES = 12  # per agent: controllers are to be read by people
-MANY_NODES = 24  # for who waits long enough that the last thousandth of the value matters
-LONG = 6e9  # steps from which on that is so: some minutes of a compiled model, whatever the machine
+MANY_NODES = 24  # in a long search, where the last thousandth of the value matters
+LONG = 6e9  # steps from which on a search is long: some minutes of a compiled model, whatever the machine
 YOUNG = 1 / 3  # of a long search, in which hops keep to few nodes: large machines are hard to improve
 LOOKS = 2  # more looks of a test in a long search ...
 FINER = 4.0  # ... which can then see gains so many times smaller
@@ -109,8 +109,8 @@ def sizes_for(settings: Search, discount: float, steps: float) -> Sizes:
     fewer = poor**0.5
     first = max(round(50 * fewer), round(tuning.first_test * ratio**0.5))
     fold = max(round(200 * poor), 10, round(4000 * ratio))
-    beside = (2 * SCORING * first + fold) * testing  # of one core step: two plans are scored
-    smaller = float(np.clip(min(steps / THREE, steps - beside) / least, poor, 1.0)) ** 0.5
+    scoring = (2 * SCORING * first + fold) * testing  # steps that a core step needs besides: two plans are scored
+    smaller = float(np.clip(min(steps / THREE, steps - scoring) / least, poor, 1.0)) ** 0.5
     updates = max(round(UPDATES * smaller), round(tuning.updates * ratio ** (1 / 3)))
     hop_updates = max(round(10 * fewer), round(tuning.hop_updates * ratio ** (1 / 3)))
     episodes = max(round(EPISODES * smaller), round(ratio * full / (updates * learning)))

@@ -110,7 +110,7 @@ def needed(old: NDArray[np.float64], stages: Stages) -> float:
 
 
 def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int, smaller: bool) -> bool:
-    """Whether to give up: every look is four times as dear as the one before, so it must promise more."""
+    """Whether to give up: every look costs four times as much as the one before, so it must promise more."""
     hope = stages.hope[min(look, len(stages.hope) - 1)]
     if smaller:
         return verdict.gain + max(0.0, hope) * verdict.error < 0.0
