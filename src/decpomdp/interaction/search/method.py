@@ -1,8 +1,8 @@
 """The default method of learning by interaction: a portfolio of starts, then iterated local search.
 
     islands = the best of the portfolio, large and small
-    repeat: hop from an island; accept a candidate that a paired test on fresh episodes finds better; replace islands that
-            fall behind; when the best one is stuck, look at all its neighbours
+    repeat: hop from an island; accept a candidate that a paired test on fresh episodes finds better;
+            replace islands that fall behind; when the best one is stuck, look at all its neighbours
 
 It only ever plays episodes. The result at any moment is the best team so far, already folded and within the size cap.
 A step is one round: a fixed number of pieces of work, each with its own random numbers, and then decisions in a fixed
