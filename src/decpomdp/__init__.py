@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         sampled_value,
     )
     from decpomdp.interaction.readout import read_out
+    from decpomdp.interaction.search.settings import Search
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
     from decpomdp.io.minari import read_minari
@@ -105,6 +106,7 @@ _NAMES = {
         "sampled_value",
     ),
     "decpomdp.interaction.readout": ("read_out",),
+    "decpomdp.interaction.search.settings": ("Search",),
     "decpomdp.io.dpomdp": (
         "read_dpomdp",
         "write_dpomdp",
@@ -174,6 +176,7 @@ __all__ = [
     "Row",
     "Run",
     "SampledValue",
+    "Search",
     "Simulator",
     "Step",
     "StickBreaking",

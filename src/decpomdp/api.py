@@ -25,6 +25,7 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import opened, opened_model
+from decpomdp.interaction.search.settings import Search
 
 if TYPE_CHECKING:
     from decpomdp.evaluation import ExactValue, OffPolicyValue, SampledValue
@@ -47,7 +48,9 @@ class Entry(NamedTuple):
         return made(source, settings, inputs)
 
 
-PLAYING: dict[str, Entry] = {}  # learn by playing a problem
+PLAYING: dict[str, Entry] = {  # learn by playing a problem
+    "search": Entry(Search, "decpomdp.interaction.search.method:SearchMethod"),
+}
 LOGGED: dict[str, Entry] = {}  # learn from recorded episodes
 PLANNING: dict[str, Entry] = {}  # plan with a model
 ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())

@@ -212,11 +212,9 @@ def _table(path, name):
 def kinds_of_settings():
     from decpomdp.interaction.mcem import McemSettings
     from decpomdp.interaction.sbpr_settings import SbprSettings
-    from decpomdp.interaction.settings import SearchSettings
 
     return {
         "learn": dp.LearnSettings,
-        "search": SearchSettings,
         "sbpr": SbprSettings,
         "mcem": McemSettings,
         "stick-breaking": dp.StickBreaking,
@@ -332,7 +330,8 @@ def begun(data):
 
 @cache
 def kinds_of_states():
-    from decpomdp.interaction import mcem_state, sbpr_state, search_state
+    from decpomdp.interaction import mcem_state, sbpr_state
+    from decpomdp.interaction.search import method as search_state
     from decpomdp.learners import fit_state
     from decpomdp.planners import em_state, hsvi_state, pbvi_state, periodic_state
 

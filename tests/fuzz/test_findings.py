@@ -18,7 +18,7 @@ from decpomdp.core.plain import plain
 from decpomdp.evaluation.sampled import mean_return
 from decpomdp.interaction.mcem import McemSettings
 from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.settings import SearchSettings
+from decpomdp.interaction.search.settings import SearchTuning
 from decpomdp.io.complaints import checked
 from decpomdp.io.files import read_bytes
 from decpomdp.io.logged import Given
@@ -78,9 +78,9 @@ def test_whole_numbers_as_half_floats_are_read_without_a_warning():
         (SbprSettings, {"lengths": 3}, "lengths: expected a list of numbers, got 3"),
         (SbprSettings, {"lengths": (3, 0)}, "lengths: expected a whole number from 1 to 1000000000, got 0"),
         (SbprSettings, {"cap": float("nan")}, "cap: expected a number from 1e-12 to 1e+12, got nan"),
-        (SearchSettings, {"islands": "007"}, "islands: expected a whole number from 1 to 1000000000, got '007'"),
-        (SearchSettings, {"rate": float("inf")}, "rate: expected a number from 1e-12 to 1e+12, got inf"),
-        (SearchSettings, {"tails": ()}, "tails: expected a list of numbers, got ()"),
+        (SearchTuning, {"islands": "007"}, "islands: expected a whole number from 1 to 1e+12, got '007'"),
+        (SearchTuning, {"certain": float("inf")}, "certain: expected a finite number from 1e-12 to 1e+12, got inf"),
+        (SearchTuning, {"tails": ()}, "tails: expected a list of: a whole number from 0 to 1e+12, got ()"),
         (McemSettings, {"exploration": {"a": 1}}, "exploration: expected a number from 0 to 1, got {'a': 1}"),
         (McemSettings, {"nodes": True}, "nodes: expected a whole number from 1 to 1000, got True"),
     ],
@@ -90,7 +90,7 @@ def test_settings_are_numbers_in_their_range(kind, values, complaint):
         kind(**values)
 
 
-@pytest.mark.parametrize("kind", [SbprSettings, SearchSettings, McemSettings])
+@pytest.mark.parametrize("kind", [SbprSettings, McemSettings])
 def test_the_usual_settings_are_within_their_limits_and_unchanged(kind):
     usual = {name: field.default for name, field in kind.__dataclass_fields__.items()}
     assert {name: getattr(kind(), name) for name in usual} == usual

@@ -5,13 +5,11 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.engines.clock import Clock
 from decpomdp.evaluation import exact_value
-from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.ascent import Effort, ascend, slope_from, soften
-from decpomdp.interaction.crew import arena_of
-from decpomdp.interaction.machine import constant, sizes, team_of
-from decpomdp.interaction.skeletons import skeletons
+from decpomdp.interaction.players import DensePlayer, player_of
+from decpomdp.interaction.search.ascent import Effort, ascend, slope_from, soften
+from decpomdp.interaction.search.machines import constant, sizes, team_of
+from decpomdp.interaction.search.starts import skeletons
 from decpomdp.rollouts import DenseSimulator
 
 
@@ -19,11 +17,11 @@ from decpomdp.rollouts import DenseSimulator
 @pytest.mark.parametrize("free", [False, True])
 def test_it_gets_better(actions, free):
     model = making.model(np.random.default_rng(len(actions)), 3, actions, actions[::-1])
-    arena = DenseArena(DenseSimulator(model), Clock(None))
+    player = DensePlayer(DenseSimulator(model))
     start = {found.name: found.plan for found in skeletons([len(agent.observations) for agent in model.agents], 20)}[
         "window 1"
     ]
-    after = ascend(arena, start, Effort(40, 200, 20, 0.1, 0.0), 1, free=free)
+    after = ascend(player, start, Effort(40, 200, 20, 0.1, 0.0), 1, free=free)
     before, reached = (exact_value(model, team_of(plan, model, False)).value for plan in (start, after))
     random = exact_value(model, dp.Team.uniform(model)).value
     assert reached > max(before, random) + 1e-3
@@ -34,19 +32,19 @@ def test_it_gets_better(actions, free):
 
 def test_a_given_memory_makes_dectiger_easy():
     model = dp.load("dectiger")
-    arena = DenseArena(DenseSimulator(model), Clock(None))
+    player = DensePlayer(DenseSimulator(model))
     tree = {found.name: found.plan for found in skeletons([2, 2], 45)}["tree 3"]
-    plan = ascend(arena, tree, Effort(120, 400, 44, 0.1, 0.0), 1, free=False)
+    plan = ascend(player, tree, Effort(120, 400, 44, 0.1, 0.0), 1, free=False)
     assert exact_value(model, team_of(plan, model, False)).value == pytest.approx(13.4486, abs=1e-3)
 
 
 def test_the_start_has_the_confidence_that_was_asked_for():
     model = making.model(np.random.default_rng(0), 3, (2, 4), (3, 2))
-    arena = DenseArena(DenseSimulator(model), Clock(None))
+    player = DensePlayer(DenseSimulator(model))
     start = {found.name: found.plan for found in skeletons([3, 2], 20)}["window 1"]
-    slope = slope_from(start, arena, True, 0.9)
+    slope = slope_from(start, player, True, 0.9)
     soften(slope, 0.0)
-    played = arena.sample(slope.soft, 5000, 2, 1)
+    played = player.sample(slope.soft, 5000, 2, 1)
     for n, machine in enumerate(start):
         first = played.nodes[:, 0, n] == machine.move[0, -1]
         acted = played.actions[:, 0, n] == machine.action[1]
@@ -56,8 +54,8 @@ def test_the_start_has_the_confidence_that_was_asked_for():
 
 def test_one_action_and_one_node_are_no_trouble(corridor):
     model = making.model(np.random.default_rng(0), 2, (1, 2), (1, 2))
-    arena = DenseArena(DenseSimulator(model), Clock(None))
-    assert sizes(ascend(arena, constant(arena), Effort(5, 20, 5, 0.1, 0.97), 1, free=True)) == (1, 1)
-    arena = arena_of(corridor(), Clock(None))
-    plan = ascend(arena, constant(arena), Effort(40, 50, 20, 0.1, 0.0), 1, free=True)
+    player = DensePlayer(DenseSimulator(model))
+    assert sizes(ascend(player, constant(player), Effort(5, 20, 5, 0.1, 0.97), 1, free=True)) == (1, 1)
+    player = player_of(corridor())
+    plan = ascend(player, constant(player), Effort(40, 50, 20, 0.1, 0.0), 1, free=True)
     assert [int(machine.action[1]) for machine in plan] == [1, 1]

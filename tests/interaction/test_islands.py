@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from decpomdp.interaction.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen, real
-from decpomdp.interaction.machine import Machine
-from decpomdp.interaction.trial import Tally, Verdict
+from decpomdp.interaction.search.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen, real
+from decpomdp.interaction.search.machines import Machine
+from decpomdp.interaction.search.trial import Tally, Verdict
 
 
 def island(score, nodes=1, idle=0):
@@ -19,7 +19,7 @@ def test_islands_are_the_best_of_every_size():
 
 
 def young(*islands, count=3):
-    group = Islands(islands[0], count, 0.4)
+    group = Islands(islands[:1], 0, count, 0.4)
     group.all = list(islands)
     return group
 

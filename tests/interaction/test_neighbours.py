@@ -7,15 +7,14 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.engines.clock import Clock
-from decpomdp.interaction.arena_dense import DenseArena
-from decpomdp.interaction.machine import Machine, constant, same, sizes, team_of
-from decpomdp.interaction.neighbours import NONE, Change, Runner, changed, contest, deeds, polish, refine, turns
-from decpomdp.interaction.scale import sizes_for
-from decpomdp.interaction.settings import SearchSettings
+from decpomdp.interaction.players import DensePlayer
+from decpomdp.interaction.search.machines import Machine, constant, same, sizes, team_of
+from decpomdp.interaction.search.neighbours import NONE, Change, Runner, changed, contest, deeds, polish, refine, turns
+from decpomdp.interaction.search.settings import Search
+from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.rollouts import DenseSimulator
 
-SIZES = replace(sizes_for(SearchSettings(max_nodes=6), 0.9, None, 2e9), contest=1e6)  # short searches have none
+SIZES = replace(sizes_for(Search(max_nodes=6), 0.9, 2e9), contest=1e6)  # short searches have none
 
 
 def setting(seed=3):
@@ -23,7 +22,7 @@ def setting(seed=3):
     model = making.model(np.random.default_rng(seed), 3, (2, 3), (2, 2))
     move = np.array([[1, 1, 1], [2, 2, 2], [1, 1, 1]])
     plan = (Machine(np.array([0, 0, 1]), move), Machine(np.array([0, 2, 1]), move))
-    return model, DenseArena(DenseSimulator(model), Clock(None)), plan
+    return model, DensePlayer(DenseSimulator(model)), plan
 
 
 def everywhere(machine):
@@ -74,13 +73,13 @@ def test_what_is_never_met_has_no_neighbours():
 
 def test_polishing_climbs_to_an_optimum_and_then_finds_nothing():
     """By exact values, which polishing does not see, every step is better, and the end has no better neighbour."""
-    model, arena, plan = setting()
+    model, player, plan = setting()
     best, rng = value(model, plan), np.random.default_rng(0)
     while (
         any(value(model, changed(plan, change)) > best + 1e-3 for change in around(plan, model))
         and max(sizes(plan)) < 6
     ):
-        found = polish(arena, plan, SIZES, rng, (0, 1))
+        found = polish(player, plan, SIZES, rng, (0, 1))
         assert value(model, found) > best - 1e-3
         plan, best = (found, value(model, found)) if value(model, found) > best else (plan, best)
     assert best > value(model, setting()[2]) + 0.05
@@ -88,14 +87,14 @@ def test_polishing_climbs_to_an_optimum_and_then_finds_nothing():
 
 def test_where_nothing_is_better_the_plan_stays():
     model = dp.load("broadcast")
-    arena = DenseArena(DenseSimulator(model), Clock(None))
-    plan = constant(arena, [0, 1])
+    player = DensePlayer(DenseSimulator(model))
+    plan = constant(player, [0, 1])
     worse = [
         change for change in around(plan, model) if value(model, changed(plan, change)) < value(model, plan) - 1e-6
     ]
     assert worse
-    assert contest(arena, plan, worse, SIZES, np.random.default_rng(1)) is plan
-    assert contest(arena, plan, [], SIZES, np.random.default_rng(1)) is plan
+    assert contest(player, plan, worse, SIZES, np.random.default_rng(1)) is plan
+    assert contest(player, plan, [], SIZES, np.random.default_rng(1)) is plan
 
 
 @pytest.mark.parametrize(("gains", "certain"), [([1.0, 1.0], np.inf), ([0.0, 0.0], -np.inf), ([-1.0, -1.0], -np.inf)])
@@ -110,21 +109,21 @@ def test_a_gain_counts_in_standard_errors():
 
 
 def test_nothing_is_proposed_that_cannot_be_afforded():
-    model, arena, plan = setting()
-    assert contest(arena, plan, around(plan, model), replace(SIZES, contest=0.0), np.random.default_rng(0)) is plan
-    assert arena.steps == 0
+    model, player, plan = setting()
+    assert contest(player, plan, around(plan, model), replace(SIZES, contest=0.0), np.random.default_rng(0)) is plan
+    assert player.steps == 0
 
 
 def test_pieces_of_a_round_share_the_neighbours_out():
     """Two pieces that could each take all find the same best change; with half each, one of them must do without it."""
-    _, arena, plan = setting()
-    halves = [polish(arena, plan, SIZES, np.random.default_rng(5), (k, 2)) for k in range(2)]
+    _, player, plan = setting()
+    halves = [polish(player, plan, SIZES, np.random.default_rng(5), (k, 2)) for k in range(2)]
     assert not same(*halves)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_refining_gives_a_plan_within_the_cap(seed):
-    model, arena, plan = setting(seed)
-    found = refine(arena, plan, SIZES, np.random.default_rng(seed))
+    model, player, plan = setting(seed)
+    found = refine(player, plan, SIZES, np.random.default_rng(seed))
     assert max(sizes(found)) <= 6
     assert value(model, found) > value(model, plan) - 1e-2

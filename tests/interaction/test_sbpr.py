@@ -7,6 +7,7 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.api import learn as search
 from decpomdp.core import InputError, Team
 from decpomdp.evaluation import exact_value
 from decpomdp.filtering.filter import log_likelihood
@@ -16,7 +17,6 @@ from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import counts_of, last_observation, memories, replays, tree
 from decpomdp.interaction.sbpr_step import StepSettings, advantage, improved, stepped
 from decpomdp.interaction.sbpr_window import Window
-from decpomdp.interaction.search import search
 from decpomdp.io.runs import team_digest
 from decpomdp.learners.behaviour import log_mixture
 from decpomdp.learners.posterior import Counts

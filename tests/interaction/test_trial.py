@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from decpomdp.interaction.trial import Stages, Tally, Verdict, hopeless, judge, trial
+from decpomdp.interaction.search.trial import Stages, Tally, Verdict, hopeless, judge, trial
 
 STAGES = Stages(first=1000, looks=4, horizon=1, certain=3.0, smallest=1e-4)
 
 
 class Coin:
-    """An arena whose plans are (mean, nodes): returns are mean + luck, the luck common to all plans if repeatable."""
+    """A player whose plans are (mean, nodes): returns are mean + luck, the luck common to all plans if repeatable."""
 
     def __init__(self, repeatable, seed=0):
         self.repeatable, self.played, self.rng = repeatable, 0, np.random.default_rng(seed)
@@ -26,8 +26,8 @@ class Fake:
 
 
 def decide(repeatable, mean, nodes=3, seed=0):
-    arena = Coin(repeatable, seed)
-    return trial(arena, (Fake(0.0),), (Fake(mean, nodes),), STAGES, seed), arena.played
+    player = Coin(repeatable, seed)
+    return trial(player, (Fake(0.0),), (Fake(mean, nodes),), STAGES, seed), player.played
 
 
 def test_common_chance_sees_a_small_gain_at_once():

@@ -6,7 +6,7 @@ from oracles import making
 
 from decpomdp.core.sparse import alias_model
 from decpomdp.evaluation import exact_value
-from decpomdp.interaction.machine import Machine, pack, team_of
+from decpomdp.interaction.search.machines import Machine, pack, team_of
 from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import Played, Window
 

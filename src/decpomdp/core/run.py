@@ -1,7 +1,7 @@
 """A run is a state, a step and a budget.
 
     method.init(now)         -> State              quick; its result is valid, however poor
-    method.step(state, now)  -> State, Row | None  10 ms to 1 s of work; a row if there is something to record
+    method.step(state, now)  -> State, Row | None  10 ms to 1 s of work; a row (or a list) if there is news to record
     method.result(state)     -> Fit, Row | None    valid after every step; the row closes the trace
 
 A state is plain data (a NamedTuple of numbers, strings, arrays, teams), so it *is* the checkpoint. It has the fields
@@ -127,7 +127,7 @@ class Method(Protocol):
         ...
 
     def init(self, now: Now) -> Any: ...
-    def step(self, state: Any, now: Now) -> tuple[Any, Row | None]: ...
+    def step(self, state: Any, now: Now) -> tuple[Any, Row | list[Row] | None]: ...
     def result(self, state: Any) -> tuple[Fit, Row | None]: ...
 
 
@@ -192,11 +192,11 @@ def run(
             if checkpoint and checkpoint.due:  # before a step: a step that is cut leaves nothing in a checkpoint
                 checkpoint.save(state, driver.spent, trace)
             try:
-                state, row = driver.timed(method, state)
+                state, news = driver.timed(method, state)
             except Cut:
                 break
             driver.count(state)
-            if row is not None:
+            for row in news if isinstance(news, list) else [] if news is None else [news]:
                 driver.record(row, trace, watch)
         fit, last = driver.work(lambda: method.result(state))
     driver.count(state)
@@ -256,7 +256,7 @@ class _Driver:
         used = time.process_time() - self.began_cpu
         self.spent = Spent(self.seconds(), used, state.steps, state.iterations)
 
-    def timed(self, method: Method, state: Any) -> tuple[Any, Row | None]:
+    def timed(self, method: Method, state: Any) -> tuple[Any, Row | list[Row] | None]:
         now, began = self.now(), time.monotonic()
         result = self.work(lambda: method.step(state, now))
         self.pace = time.monotonic() - began

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
 from decpomdp.core.horizon import horizon_of
 from decpomdp.engines.cluster import Cluster
-from decpomdp.interaction.arena import check_rewards
+from decpomdp.interaction.players import check_rewards
 from decpomdp.rollouts import as_simulator, stream
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.machine import Machine, Plan
+from decpomdp.interaction.players import Player
+from decpomdp.interaction.search.machines import Machine, Plan
 from decpomdp.kernels import advantage
 from decpomdp.kernels.machines import ROOT, Soft
 
@@ -44,30 +44,30 @@ class Effort(NamedTuple):
     confidence: float  # probability of what the start does; 0: as likely as anything else
 
 
-def ascend(arena: Arena, start: Plan, effort: Effort, seed: int, *, free: bool) -> Plan:
+def ascend(player: Player, start: Plan, effort: Effort, seed: int, *, free: bool) -> Plan:
     """The team after `effort.updates` updates from `start`."""
-    slope = slope_from(start, arena, free, effort.confidence)
+    slope = slope_from(start, player, free, effort.confidence)
     togo = np.empty((effort.episodes, effort.horizon))
     for update in range(effort.updates):
         left = max(0.0, 1 - update / (EXPLORING * effort.updates))
         soften(slope, effort.exploration * left)
-        played = arena.sample(slope.soft, effort.episodes, effort.horizon, seed + update)
-        advantage.gather(played, arena.discount, free, togo, *slope[3:])
+        played = player.sample(slope.soft, effort.episodes, effort.horizon, seed + update)
+        advantage.gather(played, player.discount, free, togo, *slope[3:])
         climb(slope, RATE)
     return harden(slope, start)
 
 
-def slope_from(start: Plan, arena: Arena, free: bool, confidence: float) -> Slope:
+def slope_from(start: Plan, player: Player, free: bool, confidence: float) -> Slope:
     """Logits: 0 but for what the plan does, which has the probability `confidence` (0: no more than the others)."""
     agents, nodes = len(start), max(len(machine.action) for machine in start)
-    actions = max(len(agent.actions) for agent in arena.agents)
+    actions = max(len(agent.actions) for agent in player.agents)
     symbols = max(machine.observations for machine in start) + 1
     act = np.zeros((agents, nodes, actions))
     hop = np.zeros((agents, nodes, symbols, nodes) if free else (0, 0, 0, 0))
     move = np.zeros((agents, nodes, symbols), np.int32)
     for n, machine in enumerate(start):
         rows = np.arange(len(machine.action))
-        act[n, rows, machine.action] = _logit(confidence, len(arena.agents[n].actions))
+        act[n, rows, machine.action] = _logit(confidence, len(player.agents[n].actions))
         columns = np.append(np.arange(machine.observations), symbols - 1)
         move[n, rows[:, None], columns] = machine.move
         if free:
@@ -77,14 +77,14 @@ def slope_from(start: Plan, arena: Arena, free: bool, confidence: float) -> Slop
         hop=np.zeros(hop.shape, np.int64),
         move=move,
         nodes=np.array([len(machine.action) for machine in start], np.int64),
-        actions=np.array([len(agent.actions) for agent in arena.agents], np.int64),
+        actions=np.array([len(agent.actions) for agent in player.agents], np.int64),
         free=free,
     )
     return Slope(act, hop, soft, *(np.zeros_like(table) for table in (act, act, hop, hop)))
 
 
 def _logit(confidence: float, choices: int) -> float:
-    """The logit that gives one of `choices` the probability `confidence`, beside zeros."""
+    """The logit that gives one of `choices` the probability `confidence` if the others are 0."""
     return float(np.log(confidence / (1 - confidence) * (choices - 1))) if confidence > 0 and choices > 1 else 0.0
 
 

@@ -8,27 +8,29 @@ for a minute) the least sizes shrink too: little learned is better than nothing.
 """
 
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
 from decpomdp.core.horizon import horizon_of
-from decpomdp.interaction.ascent import Effort, ascend
-from decpomdp.interaction.crew import Crew
-from decpomdp.interaction.machine import constant
-from decpomdp.interaction.settings import SearchSettings
-from decpomdp.interaction.trial import Stages
+from decpomdp.core.run import Now
+from decpomdp.interaction.players import Player, workers
+from decpomdp.interaction.search.ascent import Effort, ascend
+from decpomdp.interaction.search.machines import constant
+from decpomdp.interaction.search.settings import Search, SearchTuning
+from decpomdp.interaction.search.trial import Stages
 
 PROBE = 0.02  # share of the time after which the speed is not measured any further
 UPDATES, EPISODES = 25, 20  # of the smallest core step that is worth its while ...
-EIGHT = 8  # ... when so many can be afforded: with less, everything beside it is smaller ...
+EIGHT = 8  # ... when so many can be afforded: with less, everything else is smaller ...
 THREE = 3  # ... and it itself when not even so many can: half of a step teaches more than many tenths
 SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
 LAST = 1 / 50  # of all steps, for the last look of a test
 SHARE = 1 / 120  # of all steps, for one full core step
 CONTEST = 1 / 2000  # of all steps, for one heat of a contest between neighbours
 FEW_NODES = 12  # per agent: controllers are to be read by people
-MANY_NODES = 24  # for who waits long enough that the last thousandth of the value matters
-LONG = 6e9  # steps from which on that is so: some minutes of a compiled model, whatever the machine
+MANY_NODES = 24  # in a long search, where the last thousandth of the value matters
+LONG = 6e9  # steps from which on a search is long: some minutes of a compiled model, whatever the machine
 YOUNG = 1 / 3  # of a long search, in which hops keep to few nodes: large machines are hard to improve
 LOOKS = 2  # more looks of a test in a long search ...
 FINER = 4.0  # ... which can then see gains so many times smaller
@@ -41,9 +43,10 @@ BOLDER = (
 class Sizes:
     """Numbers of episodes, updates and steps for one search."""
 
-    settings: SearchSettings
+    tuning: SearchTuning
     poor: bool  # whether hardly anything can be afforded: one piece of work at a time, then
     max_nodes: int  # per agent in the result
+    chosen: bool  # whether `max_nodes` is the user's choice
     learning: int  # horizon of learning episodes
     testing: int  # horizon of test episodes
     full: Effort  # of a core step in the portfolio
@@ -59,86 +62,92 @@ class Sizes:
 
     def at(self, progress: float) -> "Sizes":
         """While the search is young, its hops keep to few nodes."""
-        small = progress < YOUNG and self.max_nodes > FEW_NODES and self.settings.max_nodes is None
+        small = progress < YOUNG and self.max_nodes > FEW_NODES and not self.chosen
         return replace(self, max_nodes=FEW_NODES) if small else self
 
 
-def horizons(settings: SearchSettings, discount: float, given: int | None) -> tuple[int, int]:
+def horizons(settings: Search, discount: float) -> tuple[int, int]:
     """Steps of learning and of test episodes."""
-    if given is not None:
-        return given, given
-    learning, testing = settings.learning_tail, settings.testing_tail
-    return horizon_of(discount, learning, settings.longest), horizon_of(discount, testing, settings.longest)
+    tuning = settings.tuning
+    if settings.horizon is not None:
+        return settings.horizon, settings.horizon
+    learning, testing = tuning.learning_tail, tuning.testing_tail
+    return horizon_of(discount, learning, tuning.longest), horizon_of(discount, testing, tuning.longest)
 
 
-def affordable(crew: Crew, settings: SearchSettings, horizon: int | None) -> float:
-    """Joint steps that the limits allow; by a measurement of the speed when it is time that is limited."""
-    most = float(crew.limit or np.inf)
-    if crew.clock.limit is None:
-        return most
-    effort = sizes_for(settings, crew.arena.discount, horizon, 0.0).short._replace(updates=2)
-    speed, begin = _speed(crew, effort), crew.clock.seconds()
-    while effort.episodes < settings.episodes and crew.clock.seconds() - begin < PROBE * crew.clock.limit:
+def affordable(player: Player, settings: Search, now: Now, threads: int | None) -> tuple[float, int]:
+    """Joint steps that the limits allow, by a measurement of the speed if time is limited; and the steps of it."""
+    most = float(now.steps)
+    if now.seconds == np.inf:
+        return most, 0
+    prober = player.fork(now, now.steps)
+    effort = sizes_for(settings, player.discount, 0.0).short._replace(updates=2)
+    before = perf_counter()
+    speed, begin = _speed(prober, effort), perf_counter()
+    while effort.episodes < settings.tuning.episodes and perf_counter() - begin < PROBE * now.seconds:
         effort = effort._replace(episodes=2 * effort.episodes)  # small batches are slow ones
-        speed = max(speed, _speed(crew, effort))
-    return min(most, speed * crew.threads * crew.clock.left())
+        speed = max(speed, _speed(prober, effort))
+    left = max(0.0, now.seconds - (perf_counter() - before))
+    return min(most, speed * workers(player, threads) * left), prober.steps
 
 
-def _speed(crew: Crew, effort: Effort) -> float:
+def _speed(player: Player, effort: Effort) -> float:
     """Joint steps per second of one worker while learning."""
-    seconds, steps = crew.clock.seconds(), crew.steps
-    crew.alone(lambda arena: ascend(arena, constant(arena), effort, 0, free=True))
-    return (crew.steps - steps) / max(1e-6, crew.clock.seconds() - seconds)
+    begin, steps = perf_counter(), player.steps
+    ascend(player, constant(player), effort, 0, free=True)
+    return (player.steps - steps) / max(1e-6, perf_counter() - begin)
 
 
-def sizes_for(settings: SearchSettings, discount: float, horizon: int | None, steps: float) -> Sizes:
+def sizes_for(settings: Search, discount: float, steps: float) -> Sizes:
     """Sizes for a search that can afford about `steps` joint steps."""
-    learning, testing = horizons(settings, discount, horizon)
-    full = settings.updates * settings.episodes * learning
+    tuning = settings.tuning
+    learning, testing = horizons(settings, discount)
+    full = tuning.updates * tuning.episodes * learning
     ratio = float(np.clip(steps * SHARE / full, 1e-4, 1.0))
     least = UPDATES * EPISODES * learning
     poor = float(np.clip(steps / (EIGHT * least), 0.003, 1.0)) if steps > 0 else 1.0
     fewer = poor**0.5
-    first = max(round(50 * fewer), round(settings.first_test * ratio**0.5))
+    first = max(round(50 * fewer), round(tuning.first_test * ratio**0.5))
     fold = max(round(200 * poor), 10, round(4000 * ratio))
-    beside = (2 * SCORING * first + fold) * testing  # of one core step: two plans are scored
-    smaller = float(np.clip(min(steps / THREE, steps - beside) / least, poor, 1.0)) ** 0.5
-    updates = max(round(UPDATES * smaller), round(settings.updates * ratio ** (1 / 3)))
-    hop_updates = max(round(10 * fewer), round(settings.hop_updates * ratio ** (1 / 3)))
+    scoring = (2 * SCORING * first + fold) * testing  # steps that a core step needs besides: two plans are scored
+    smaller = float(np.clip(min(steps / THREE, steps - scoring) / least, poor, 1.0)) ** 0.5
+    updates = max(round(UPDATES * smaller), round(tuning.updates * ratio ** (1 / 3)))
+    hop_updates = max(round(10 * fewer), round(tuning.hop_updates * ratio ** (1 / 3)))
     episodes = max(round(EPISODES * smaller), round(ratio * full / (updates * learning)))
-    bold_updates = max(round(15 * fewer), round(settings.bold_updates * ratio ** (1 / 3)))
-    hop_episodes = max(round(EPISODES * fewer), round(settings.hop_episodes * ratio ** (2 / 3)))
+    bold_updates = max(round(15 * fewer), round(tuning.bold_updates * ratio ** (1 / 3)))
+    hop_episodes = max(round(EPISODES * fewer), round(tuning.hop_episodes * ratio ** (2 / 3)))
     long = steps >= LONG
     bolder = min(BOLDER, 2 * steps / LONG) if long else 1.0
-    looks, smallest = (LOOKS, settings.smallest_gain / FINER) if long else (0, settings.smallest_gain)
+    looks, smallest = (LOOKS, tuning.smallest_gain / FINER) if long else (0, tuning.smallest_gain)
     affordable_looks = 1 + np.log(max(1.0, steps * LAST / (first * testing))) / np.log(4)
     return Sizes(
-        settings=settings,
+        tuning=tuning,
         poor=poor < 1,
         max_nodes=settings.max_nodes or (MANY_NODES if long else FEW_NODES),
+        chosen=settings.max_nodes is not None,
         learning=learning,
         testing=testing,
-        full=Effort(updates, episodes, learning, settings.exploration, settings.confidence),
+        full=Effort(updates, episodes, learning, tuning.exploration, tuning.confidence),
         bold=Effort(
             round(bolder**0.5 * bold_updates),
             round(bolder * episodes),
             learning,
-            settings.exploration,
-            settings.bold_confidence,
+            tuning.exploration,
+            tuning.bold_confidence,
         ),
-        short=Effort(hop_updates, hop_episodes, learning, settings.hop_exploration, settings.confidence),
-        chain_episodes=max(round(200 * fewer), round(settings.chain_episodes * ratio)),
-        window_episodes=max(round(200 * fewer), round(settings.window_episodes * ratio)),
+        short=Effort(hop_updates, hop_episodes, learning, tuning.hop_exploration, tuning.confidence),
+        chain_episodes=max(round(200 * fewer), round(tuning.chain_episodes * ratio)),
+        window_episodes=max(round(200 * fewer), round(tuning.window_episodes * ratio)),
         fold_episodes=fold,
         race_episodes=max(round(20 * fewer), round(200 * ratio**0.5)),
         mutants=max(4, round(64 * fewer)),
         contest=steps * CONTEST if long else 0.0,
-        stages=Stages(first, int(min(settings.stages + looks, affordable_looks)), testing, settings.certain, smallest),
+        stages=Stages(first, int(min(tuning.stages + looks, affordable_looks)), testing, tuning.certain, smallest),
     )
 
 
 def tiny(sizes: Sizes) -> Sizes:
-    """Sizes for a rehearsal, with which everything is compiled and next to nothing is played."""
+    """Sizes for a warm-up, with which everything is compiled and hardly anything is played."""
     brief = {"updates": 1, "episodes": 2, "horizon": 2}
     return replace(
         sizes,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.machine import Plan, sizes
+from decpomdp.interaction.players import Player
+from decpomdp.interaction.search.machines import Plan, sizes
 
 HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors granted to (or asked of) the gain at the first, second, ... look
 EARLY = 3  # looks that a trial at the very beginning goes without; none in the last third of the search
@@ -52,7 +52,7 @@ class Tally(NamedTuple):
     @property
     def error(self) -> float:
         """The standard error of the value."""
-        return self.deviation / np.sqrt(max(1, self.episodes))
+        return self.deviation / float(np.sqrt(max(1, self.episodes)))
 
 
 class Verdict(NamedTuple):
@@ -81,15 +81,15 @@ def eager(stages: Stages, progress: float) -> Stages:
     return stages._replace(looks=max(1, stages.looks - int(EARLY * (1 - progress))))
 
 
-def trial(arena: Arena, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> Verdict:
+def trial(player: Player, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> Verdict:
     """Play both until one is clearly better, or the last look has been taken."""
     old, new = np.empty(0), np.empty(0)
     smaller = sum(sizes(candidate)) < sum(sizes(incumbent))
     for look in range(stages.looks):
         more = stages.first * 4**look - len(new)
-        new = np.append(new, arena.returns(candidate, more, stages.horizon, seed, len(new)))
-        old = np.append(old, arena.returns(incumbent, more, stages.horizon, seed, len(old)))
-        verdict = judge(old, new, stages, arena.repeatable)
+        new = np.append(new, player.returns(candidate, more, stages.horizon, seed, len(new)))
+        old = np.append(old, player.returns(incumbent, more, stages.horizon, seed, len(old)))
+        verdict = judge(old, new, stages, player.repeatable)
         if verdict.accepted or hopeless(verdict, old, stages, look, smaller):
             return verdict
     probable = verdict.gain > max(ENOUGH * stages.certain * verdict.error, needed(old, stages))
@@ -110,7 +110,7 @@ def needed(old: NDArray[np.float64], stages: Stages) -> float:
 
 
 def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int, smaller: bool) -> bool:
-    """Whether to give up: every look is four times as dear as the one before, so it must promise more."""
+    """Whether to give up: every look costs four times as much as the one before, so it must promise more."""
     hope = stages.hope[min(look, len(stages.hope) - 1)]
     if smaller:
         return verdict.gain + max(0.0, hope) * verdict.error < 0.0

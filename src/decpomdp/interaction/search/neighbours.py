@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.arena import Arena
-from decpomdp.interaction.hops import expanded, seed_of, settle
-from decpomdp.interaction.machine import Machine, Plan
-from decpomdp.interaction.scale import Sizes
+from decpomdp.interaction.players import Player, draw_seed
+from decpomdp.interaction.search.machines import Machine, Plan
+from decpomdp.interaction.search.moves import expanded, settle
+from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels.machines import ROOT
 
 MORE = 4  # times the episodes of one heat are played in the next
@@ -40,24 +40,24 @@ class Change(NamedTuple):
     action: int  # of the node, or of the new node; NONE: there is none
 
 
-def polish(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator, share: tuple[int, int]) -> Plan:
+def polish(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator, share: tuple[int, int]) -> Plan:
     """The best neighbour, of the `share` (number, how many) that is one's own."""
-    visits = _visits(arena, plan, sizes, rng)
-    parts = [(n, machine, visits[n], len(arena.agents[n].actions)) for n, machine in enumerate(plan)]
+    visits = _visits(player, plan, sizes, rng)
+    parts = [(n, machine, visits[n], len(player.agents[n].actions)) for n, machine in enumerate(plan)]
     changes = [change for part in parts for change in (*deeds(*part), *turns(*part))]
-    return settle(arena, contest(arena, plan, changes[share[0] :: share[1]], sizes, rng), sizes, rng)
+    return settle(player, contest(player, plan, changes[share[0] :: share[1]], sizes, rng), sizes, rng)
 
 
-def refine(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
+def refine(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """More memory for one agent, and the best plan in which it acts differently somewhere."""
     n = int(rng.integers(len(plan)))
-    larger = (*plan[:n], expanded(plan[n], sizes.settings.skeleton_nodes, rng), *plan[n + 1 :])
-    changes = list(deeds(n, larger[n], _visits(arena, larger, sizes, rng)[n], len(arena.agents[n].actions)))
-    return settle(arena, contest(arena, larger, changes, sizes, rng), sizes, rng)
+    larger = (*plan[:n], expanded(plan[n], sizes.tuning.skeleton_nodes, rng), *plan[n + 1 :])
+    changes = list(deeds(n, larger[n], _visits(player, larger, sizes, rng)[n], len(player.agents[n].actions)))
+    return settle(player, contest(player, larger, changes, sizes, rng), sizes, rng)
 
 
-def _visits(arena: Arena, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    return arena.visits(plan, sizes.fold_episodes, sizes.testing, seed_of(rng))
+def _visits(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    return player.visits(plan, sizes.fold_episodes, sizes.testing, draw_seed(rng))
 
 
 def deeds(agent: int, machine: Machine, visits: NDArray[np.int64], actions: int) -> Iterator[Change]:
@@ -106,22 +106,22 @@ class Runner(NamedTuple):
         return np.inf if mean > 0 else -np.inf
 
 
-def contest(arena: Arena, plan: Plan, changes: Sequence[Change], sizes: Sizes, rng: np.random.Generator) -> Plan:
+def contest(player: Player, plan: Plan, changes: Sequence[Change], sizes: Sizes, rng: np.random.Generator) -> Plan:
     """The changed plan whose gain is most certain; the plan itself if there is none.
 
-    Heats are played on the same episodes by all, none dearer than `sizes.contest` steps; who is clearly worse leaves.
+    Heats are played on the same episodes by all, none longer than `sizes.contest` steps; clearly worse ones drop out.
     """
     first = max(1, sizes.stages.first // MORE)
     chosen = rng.permutation(len(changes))[: _most(first, sizes)]
     runners = [Runner(changed(plan, changes[int(i)])) for i in chosen]
-    seed, episodes = seed_of(rng), 0
+    seed, episodes = draw_seed(rng), 0
     for heat in range(sizes.stages.looks + 1):
         more = first * MORE**heat - episodes
         if not runners or more * sizes.testing > DEAREST * sizes.contest:
             break
         runners = runners[: _most(more, sizes)]
-        old = arena.returns(plan, more, sizes.testing, seed, episodes)
-        runners = [_further(arena, runner, old, sizes.testing, seed, episodes) for runner in runners]
+        old = player.returns(plan, more, sizes.testing, seed, episodes)
+        runners = [_further(player, runner, old, sizes.testing, seed, episodes) for runner in runners]
         episodes += more
         runners = sorted(
             (runner for runner in runners if runner.certainty(episodes) > -WORSE),
@@ -138,6 +138,6 @@ def _most(episodes: int, sizes: Sizes) -> int:
     return int(min(10**6, max(1, sizes.contest / (episodes * sizes.testing))))
 
 
-def _further(arena: Arena, runner: Runner, old: NDArray[np.float64], horizon: int, seed: int, first: int) -> Runner:
-    gains = arena.returns(runner.plan, len(old), horizon, seed, first) - old
+def _further(player: Player, runner: Runner, old: NDArray[np.float64], horizon: int, seed: int, first: int) -> Runner:
+    gains = player.returns(runner.plan, len(old), horizon, seed, first) - old
     return Runner(runner.plan, runner.total + float(gains.sum()), runner.squares + float(gains @ gains))

@@ -3,32 +3,32 @@
 import numpy as np
 import pytest
 
-from decpomdp.engines.clock import Clock
-from decpomdp.interaction.crew import Crew
-from decpomdp.interaction.scale import affordable, horizons, sizes_for
-from decpomdp.interaction.settings import SearchSettings
+from decpomdp.core.run import unlimited
+from decpomdp.interaction.players import player_of
+from decpomdp.interaction.search.settings import Search
+from decpomdp.interaction.search.sizes import affordable, horizons, sizes_for
 
-SETTINGS = SearchSettings()
+SETTINGS = Search()
 
 
 @pytest.mark.parametrize(
     ("discount", "wanted"), [(0.9, (44, 66)), (0.0, (1, 1)), (0.5, (7, 10)), (0.999, (1000, 1000))]
 )
 def test_horizons_reach_to_where_the_discount_leaves_little(discount, wanted):
-    assert horizons(SETTINGS, discount, None) == wanted
-    assert horizons(SETTINGS, discount, 7) == (7, 7)
+    assert horizons(SETTINGS, discount) == wanted
+    assert horizons(Search(horizon=7), discount) == (7, 7)
 
 
 def test_with_plenty_of_steps_sizes_are_those_of_the_settings():
-    sizes = sizes_for(SETTINGS, 0.9, None, 2.9e9)
-    assert (sizes.full.updates, sizes.full.episodes) == (SETTINGS.updates, SETTINGS.episodes)
-    assert sizes.stages.looks == SETTINGS.stages
-    assert sizes.window_episodes == SETTINGS.window_episodes
+    sizes = sizes_for(SETTINGS, 0.9, 2.9e9)
+    assert (sizes.full.updates, sizes.full.episodes) == (SETTINGS.tuning.updates, SETTINGS.tuning.episodes)
+    assert sizes.stages.looks == SETTINGS.tuning.stages
+    assert sizes.window_episodes == SETTINGS.tuning.window_episodes
 
 
 @pytest.mark.parametrize("steps", [1e6, 1e7, 1e8])
 def test_a_portfolio_leaves_most_of_the_steps(steps):
-    sizes = sizes_for(SETTINGS, 0.9, None, steps)
+    sizes = sizes_for(SETTINGS, 0.9, steps)
     cost = sizes.full.updates * sizes.full.episodes * sizes.learning
     assert cost <= max(steps / 100, 25 * 20 * 44)
     last = sizes.stages.first * 4 ** (sizes.stages.looks - 1) * sizes.testing
@@ -36,35 +36,36 @@ def test_a_portfolio_leaves_most_of_the_steps(steps):
 
 
 def test_time_is_worth_what_the_simulator_can_play_in_it(corridor):
-    simulator = corridor()
-    found = affordable(Crew(simulator, Clock(5.0), None, 0, 2), SETTINGS, 10)
-    assert 1e4 < found < 5e8
-    assert affordable(Crew(simulator, Clock(5.0), 100_000, 0, 2), SETTINGS, 10) == 100_000
-    assert affordable(Crew(simulator, Clock(None), 1234, 0, 2), SETTINGS, 10) == 1234
+    player, settings, now = player_of(corridor()), Search(horizon=10), unlimited()
+    steps, used = affordable(player, settings, now._replace(seconds=5.0), 2)
+    assert 1e4 < steps < 5e8
+    assert used > 0
+    assert affordable(player, settings, now._replace(seconds=5.0, steps=100_000), 2)[0] == 100_000
+    assert affordable(player, settings, now._replace(steps=1234), 2) == (1234, 0)
 
 
 def test_who_waits_longer_may_get_more_nodes():
-    assert [sizes_for(SETTINGS, 0.9, None, steps).max_nodes for steps in (1e6, 2e9, 1e10)] == [12, 12, 24]
-    assert sizes_for(SearchSettings(max_nodes=7), 0.9, None, 1e10).max_nodes == 7
+    assert [sizes_for(SETTINGS, 0.9, steps).max_nodes for steps in (1e6, 2e9, 1e10)] == [12, 12, 24]
+    assert sizes_for(Search(max_nodes=7), 0.9, 1e10).max_nodes == 7
 
 
 def test_a_long_search_begins_with_few_nodes_and_looks_closer():
-    long = sizes_for(SETTINGS, 0.9, None, 2e10)
+    long = sizes_for(SETTINGS, 0.9, 2e10)
     assert [long.at(progress).max_nodes for progress in (0.0, 0.3, 0.4, 1.0)] == [12, 12, 24, 24]
-    given = sizes_for(SearchSettings(max_nodes=20), 0.9, None, 1e10)
+    given = sizes_for(Search(max_nodes=20), 0.9, 1e10)
     assert given.at(0.0).max_nodes == 20  # who asks for it gets it at once
-    usual = sizes_for(SETTINGS, 0.9, None, 2.9e9)
+    usual = sizes_for(SETTINGS, 0.9, 2.9e9)
     assert (long.stages.looks, usual.stages.looks) == (7, 5)
     assert long.stages.smallest < usual.stages.smallest
     assert long.bold.episodes > usual.bold.episodes
     assert long.full == usual.full
-    boundless = sizes_for(SETTINGS, 0.9, None, np.inf)
+    boundless = sizes_for(SETTINGS, 0.9, np.inf)
     assert boundless.bold.episodes == 4 * usual.bold.episodes
 
 
 def test_neighbours_are_looked_at_in_long_searches_only():
     """In a short one the hops that it would cost bring more."""
-    assert [sizes_for(SETTINGS, 0.9, None, steps).contest > 0 for steps in (1e6, 2.9e9, 5e9, 1e10)] == [
+    assert [sizes_for(SETTINGS, 0.9, steps).contest > 0 for steps in (1e6, 2.9e9, 5e9, 1e10)] == [
         False,
         False,
         False,

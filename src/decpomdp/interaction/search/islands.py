@@ -11,8 +11,8 @@ one in a trial before it takes its place.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from decpomdp.interaction.machine import Plan, sizes
-from decpomdp.interaction.trial import Tally, Verdict
+from decpomdp.interaction.search.machines import Plan, sizes
+from decpomdp.interaction.search.trial import Tally, Verdict
 
 REAL = 0.01  # standard deviations of a return: what counts as a gain here
 PATIENCE = 16  # hops without one after which a challenger that is behind makes way
@@ -53,19 +53,18 @@ class Islands:
     `turns` says which one every hop of a round starts from; None stands for a fresh start.
     """
 
-    def __init__(self, first: Island, count: int, young: float) -> None:
-        self.all = [first]
+    def __init__(self, islands: Iterable[Island], turn: int, count: int, young: float) -> None:
+        self.all, self.turn = list(islands), turn
         self.count, self.young = count, young  # how many take turns, up to which progress
-        self.turn = 0
 
     @property
     def best(self) -> Island:
         """The one to return."""
         return self.all[0]
 
-    def choose(self, found: list[Island]) -> None:
-        """Begin with some of those that were found."""
-        self.all = chosen(found, self.count) or self.all
+    def choose(self, candidates: list[Island]) -> None:
+        """Begin with some of the candidates."""
+        self.all = chosen(candidates, self.count) or self.all
 
     def add(self, fresh: Island) -> None:
         """A challenger; one that plays like another is none."""

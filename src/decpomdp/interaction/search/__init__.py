@@ -1,0 +1,1 @@
+"""The method `search`: a portfolio of starts, then iterated local search."""
