@@ -10,7 +10,7 @@ from oracles import deterministic_controllers, em_by_algebra, making
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.core.checks import freeze
-from decpomdp.core.sparse import outcome_model
+from decpomdp.core.sparse import discounted_model
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels.periodic import fill_joint, reach, worth
 from decpomdp.kernels.periodic_climb import kick, sweeps
@@ -43,7 +43,7 @@ SHAPES = [
 def made(actions, observations, widths, layers, seed=0, discount=0.8):
     rng = np.random.default_rng(seed)
     model = making.model(rng, 3, actions, observations, discount, sparse=True)
-    game = outcome_model(model)
+    game = discounted_model(model)
     plan = random_plan(game, layers, widths, rng)
     return model, game, plan, settled(game, plan, True)
 
@@ -133,7 +133,7 @@ def test_no_sweep_lowers_the_exact_value(actions, observations, widths, layers, 
 )
 def test_no_sweep_lowers_the_exact_value_on_real_problems(problem, layers, width):
     model = dp.load(problem)
-    game, rng = outcome_model(model), np.random.default_rng(0)
+    game, rng = discounted_model(model), np.random.default_rng(0)
     plan = random_plan(game, layers, (width, width), rng)
     room, values_seen = room_for(game, plan), []
     for number in range(8):
@@ -240,7 +240,7 @@ def test_three_agents_with_different_alphabets():
 
 def test_later_climbs_go_on_from_the_best_or_start_afresh():
     model = dp.load("broadcast")
-    search = Search(outcome_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
+    search = Search(discounted_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     for number in range(len(search.sizes)):
         climb = search.climb(number)
         assert climb.fresh
@@ -269,7 +269,7 @@ def test_a_discount_near_one_ends():
 
 
 def test_plans_do_not_grow_for_ever():
-    game, guide = outcome_model(dp.load("broadcast")), guide_of(dp.load("broadcast"))
+    game, guide = discounted_model(dp.load("broadcast")), guide_of(dp.load("broadcast"))
     search, rng = Search(game, guide, None, None, 0, PlanClock(None, 1), QUICK), np.random.default_rng(0)
     plan = random_plan(game, 1, (2, 2), rng)
     for _ in range(200):
@@ -279,18 +279,18 @@ def test_plans_do_not_grow_for_ever():
 
 
 def test_fixed_sizes_are_kept_and_large_ones_left_out():
-    game, guide = outcome_model(dp.load("dectiger")), guide_of(dp.load("dectiger"))
+    game, guide = discounted_model(dp.load("dectiger")), guide_of(dp.load("dectiger"))
     fixed = Search(game, guide, 4, (2, 3), 0, PlanClock(None, 1), QUICK)
     assert fixed.sizes == [(4, (2, 3))]
     model = making.model(np.random.default_rng(0), 2, (2,) * 8, (1,) * 8)
-    many = Search(outcome_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
+    many = Search(discounted_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     assert many.sizes
     assert all(layers * np.prod(widths) * 3 <= 3_000_000 for layers, widths in many.sizes)
 
 
 def test_a_climb_never_loses():
     model = dp.load("recycling")
-    search = Search(outcome_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
+    search = Search(discounted_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
     climb, told = PeriodicClimb(search, (2, (2, 2)), None, [0]), []
     while not climb.advance():
         told.append(climb.value)

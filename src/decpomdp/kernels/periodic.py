@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.model import DiscountedModel
 
 
 class Plan(NamedTuple):
@@ -65,7 +65,7 @@ def first_joint(plan: Plan) -> int:
 
 
 @kernel
-def fill_joint(model: OutcomeModel, plan: Plan, m: int, joint: Joint) -> None:
+def fill_joint(model: DiscountedModel, plan: Plan, m: int, joint: Joint) -> None:
     """Joint actions and moves of layer m."""
     for q in range(joint.action.shape[1]):
         u = 0
@@ -104,7 +104,7 @@ def sort(numbers: NDArray[np.int64], size: int) -> None:
 
 @kernel
 def reach(
-    model: OutcomeModel, plan: Plan, joint: Joint, closed: bool, mark: NDArray[np.bool_], places: NDArray[np.int64]
+    model: DiscountedModel, plan: Plan, joint: Joint, closed: bool, mark: NDArray[np.bool_], places: NDArray[np.int64]
 ) -> int:
     """mark[m, s, q]: whether the team can ever be there; the flat indices of these places, rising, and how many."""
     layers, states, width = mark.shape
@@ -135,7 +135,7 @@ def reach(
 
 @kernel
 def worth(
-    model: OutcomeModel,
+    model: DiscountedModel,
     plan: Plan,
     joint: Joint,
     m: int,

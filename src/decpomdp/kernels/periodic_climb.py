@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import Plan, Room, fill_joint, part, reach, worth
 from decpomdp.kernels.periodic_nodes import FAINT, below, chosen, reached, refresh
 from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
@@ -51,7 +51,7 @@ def remember(plan: Plan, room: Room, m: int, n: int, i: int) -> None:
 
 @kernel
 def better(
-    model: OutcomeModel,
+    model: DiscountedModel,
     plan: Plan,
     room: Room,
     m: int,
@@ -77,7 +77,7 @@ def better(
 
 @kernel
 def improve(
-    model: OutcomeModel,
+    model: DiscountedModel,
     plan: Plan,
     room: Room,
     m: int,
@@ -113,7 +113,7 @@ def improve(
 
 @kernel
 def sweeps(
-    model: OutcomeModel,
+    model: DiscountedModel,
     plan: Plan,
     room: Room,
     closed: bool,
@@ -173,7 +173,7 @@ def random_place(room: Room, m: int, key: np.uint64, counter: NDArray[np.int64])
 
 
 @kernel
-def outcome(model: OutcomeModel, row: int, key: np.uint64, counter: NDArray[np.int64]) -> int:
+def outcome(model: DiscountedModel, row: int, key: np.uint64, counter: NDArray[np.int64]) -> int:
     """A random outcome of a (u, s)."""
     rest = model.discount * below(key, counter, FINE) / FINE
     last = model.offsets[row + 1] - 1
@@ -186,7 +186,7 @@ def outcome(model: OutcomeModel, row: int, key: np.uint64, counter: NDArray[np.i
 
 @kernel
 def onward(
-    model: OutcomeModel, plan: Plan, room: Room, m: int, n: int, key: np.uint64, counter: NDArray[np.int64]
+    model: DiscountedModel, plan: Plan, room: Room, m: int, n: int, key: np.uint64, counter: NDArray[np.int64]
 ) -> int:
     """A random node of agent n in layer m, an unreached one if one of two draws is."""
     j = below(key, counter, plan.widths[n])
@@ -194,7 +194,9 @@ def onward(
 
 
 @kernel
-def kick(model: OutcomeModel, plan: Plan, room: Room, guide: NDArray[np.int64], longest: int, seed: np.uint64) -> None:
+def kick(
+    model: DiscountedModel, plan: Plan, room: Room, guide: NDArray[np.int64], longest: int, seed: np.uint64
+) -> None:
     """Change `plan`; `guide[s]` is the best joint action when the state is known. Needs room.mark of the plan."""
     key, counter = stream(seed, 1), np.zeros(1, np.int64)
     layers, states, width = room.v.shape

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import Plan, Room, fill_joint, part, reach, worth
 from decpomdp.kernels.periodic_solve import back, occupancies
 from decpomdp.kernels.sampling import draw
@@ -31,7 +31,7 @@ def below(key: np.uint64, counter: NDArray[np.int64], limit: int) -> int:
 
 
 @kernel
-def chosen(model: OutcomeModel, plan: Plan, room: Room, m: int, n: int, i: int, margin: float) -> float:
+def chosen(model: DiscountedModel, plan: Plan, room: Room, m: int, n: int, i: int, margin: float) -> float:
     """Give node i its best action and moves by room.direct and room.score; the gain. Ties keep what there is."""
     size = plan.widths[n]
     best, best_action, now = -np.inf, 0, 0.0
@@ -82,7 +82,7 @@ def same(plan: Plan, m: int, n: int, one: int, other: int) -> bool:
 
 
 @kernel
-def merge(model: OutcomeModel, plan: Plan, room: Room, m: int, n: int) -> bool:
+def merge(model: DiscountedModel, plan: Plan, room: Room, m: int, n: int) -> bool:
     """Of equal nodes in layer m only the first is reached any more; whether there were any."""
     layers, size = room.v.shape[0], plan.widths[n]
     before = (m - 1) % layers
@@ -106,7 +106,7 @@ def merge(model: OutcomeModel, plan: Plan, room: Room, m: int, n: int) -> bool:
 
 @kernel
 def edge_belief(
-    model: OutcomeModel, plan: Plan, room: Room, m: int, n: int, i: int, key: np.uint64, counter: NDArray[np.int64]
+    model: DiscountedModel, plan: Plan, room: Room, m: int, n: int, i: int, key: np.uint64, counter: NDArray[np.int64]
 ) -> bool:
     """room.belief = where the team is when agent n leaves a random node of the layer before by a random observation.
 
@@ -144,7 +144,7 @@ def random_belief(plan: Plan, room: Room, n: int, i: int, key: np.uint64, counte
 
 @kernel
 def refresh(
-    model: OutcomeModel,
+    model: DiscountedModel,
     plan: Plan,
     room: Room,
     m: int,

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import kernel
-from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import Joint, Plan, first_joint
 
 ROUGH = 0.001  # of the largest possible value: error of values where the team cannot be
 
 
 @kernel
-def back(model: OutcomeModel, joint: Joint, m: int, following: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def back(
+    model: DiscountedModel, joint: Joint, m: int, following: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
     """out[s, q]: the value of layer m everywhere, given that of the next."""
     states, width = out.shape
     for s in range(states):
@@ -31,7 +33,7 @@ def back(model: OutcomeModel, joint: Joint, m: int, following: NDArray[np.float6
 
 
 @kernel
-def at_start(model: OutcomeModel, plan: Plan, v: NDArray[np.float64]) -> float:
+def at_start(model: DiscountedModel, plan: Plan, v: NDArray[np.float64]) -> float:
     """The value of the plan."""
     q, total = first_joint(plan), 0.0
     for s in range(len(model.start)):
@@ -41,7 +43,7 @@ def at_start(model: OutcomeModel, plan: Plan, v: NDArray[np.float64]) -> float:
 
 @kernel
 def everywhere(
-    model: OutcomeModel, joint: Joint, closed: bool, v: NDArray[np.float64], before: NDArray[np.float64]
+    model: DiscountedModel, joint: Joint, closed: bool, v: NDArray[np.float64], before: NDArray[np.float64]
 ) -> None:
     """Back up all layers once, the last from the first; `before` gets the first layer as it was."""
     layers, states, width = v.shape
@@ -54,7 +56,7 @@ def everywhere(
 
 @kernel
 def where_met(
-    model: OutcomeModel, joint: Joint, places: NDArray[np.int64], v: NDArray[np.float64], before: NDArray[np.float64]
+    model: DiscountedModel, joint: Joint, places: NDArray[np.int64], v: NDArray[np.float64], before: NDArray[np.float64]
 ) -> tuple[float, float]:
     """Like `everywhere` in a closed plan, but only at `places`; the least and the greatest rise in the first layer."""
     layers, states, width = v.shape
@@ -79,7 +81,7 @@ def where_met(
 
 @kernel
 def values(
-    model: OutcomeModel,
+    model: DiscountedModel,
     plan: Plan,
     joint: Joint,
     closed: bool,
@@ -123,7 +125,7 @@ def enough(shrink: float) -> int:
 
 
 @kernel
-def spread(model: OutcomeModel, joint: Joint, v: NDArray[np.float64], stop: NDArray[np.int64]) -> None:
+def spread(model: DiscountedModel, joint: Joint, v: NDArray[np.float64], stop: NDArray[np.int64]) -> None:
     """Values of a closed plan also where the team cannot be: they only guide choices, so ROUGH is enough."""
     states, width = v.shape[1], v.shape[2]
     before = np.empty((states, width))
@@ -145,7 +147,7 @@ def spread(model: OutcomeModel, joint: Joint, v: NDArray[np.float64], stop: NDAr
 
 @kernel
 def occupancies(
-    model: OutcomeModel,
+    model: DiscountedModel,
     plan: Plan,
     joint: Joint,
     closed: bool,

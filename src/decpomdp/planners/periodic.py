@@ -17,7 +17,7 @@ import numpy as np
 
 from decpomdp.core import DecPOMDP, Fit, InputError, Watch, checks, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
-from decpomdp.core.sparse import outcome_model
+from decpomdp.core.sparse import discounted_model
 from decpomdp.kernels.periodic import Plan, fill_joint, reach
 from decpomdp.planners.arguments import checked, endless, sizes
 from decpomdp.planners.em import rehearse
@@ -133,12 +133,12 @@ def _peri(
     clock = run.clock
     clock.check()
     run.search = search = Search(
-        outcome_model(run.model), guide_of(run.model, clock.check), *size, seed, clock, settings
+        discounted_model(run.model), guide_of(run.model, clock.check), *size, seed, clock, settings
     )
 
     def prepare() -> None:
         small, still = tiny(len(run.model.agents)), RehearsalClock()
-        game, guide = outcome_model(small), guide_of(small, still.check)
+        game, guide = discounted_model(small), guide_of(small, still.check)
         climb = PeriodicClimb(
             Search(game, guide, *size, seed, still, settings), (1, [1] * len(small.agents)), None, [0]
         )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.joint import strides_of
-from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import Joint, Plan, Room
 from decpomdp.planners.em_chain import Tables
 
@@ -32,7 +32,7 @@ def guide_of(model: DecPOMDP, check: Callable[[], None] = lambda: None) -> NDArr
     return worth.argmax(axis=0).astype(np.int64)
 
 
-def random_plan(game: OutcomeModel, layers: int, widths: Sequence[int], rng: np.random.Generator) -> Plan:
+def random_plan(game: DiscountedModel, layers: int, widths: Sequence[int], rng: np.random.Generator) -> Plan:
     """Every choice drawn uniformly."""
     plan = _empty(layers, widths, int(game.observations.max()))
     for n, width in enumerate(widths):
@@ -41,7 +41,7 @@ def random_plan(game: OutcomeModel, layers: int, widths: Sequence[int], rng: np.
     return plan
 
 
-def enlarged(game: OutcomeModel, plan: Plan, times: int, more: int, rng: np.random.Generator) -> Plan:
+def enlarged(game: DiscountedModel, plan: Plan, times: int, more: int, rng: np.random.Generator) -> Plan:
     """The same behaviour with `times` as many layers and `more` nodes in each, random ones that nobody reaches."""
     layers = plan.act.shape[1]
     larger = random_plan(game, layers * times, [int(width) + more for width in plan.widths], rng)
@@ -57,7 +57,7 @@ def copied(plan: Plan) -> Plan:
     return plan._replace(act=plan.act.copy(), move=plan.move.copy(), first=plan.first.copy())
 
 
-def room_for(game: OutcomeModel, plan: Plan) -> Room:
+def room_for(game: DiscountedModel, plan: Plan) -> Room:
     """Memory for a climb from `plan`."""
     layers, width = plan.act.shape[1:]
     states, joint = len(game.start), math.prod(int(w) for w in plan.widths)

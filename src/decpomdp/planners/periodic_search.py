@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import InputError, checks
-from decpomdp.kernels.model import OutcomeModel
+from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import Plan, fill_joint, reach
 from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.planners.periodic_plan import copied, enlarged, random_plan, room_for
@@ -124,7 +124,7 @@ class Search:
 
     def __init__(
         self,
-        game: OutcomeModel,
+        game: DiscountedModel,
         guide: np.ndarray,
         layers: int | None,
         widths: Sequence[int] | None,
