@@ -68,7 +68,9 @@ def test_killed_and_resumed(run, tmp_path, arguments):
     assert code == 0, err
     assert "written to cut" in out
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
-    assert {path.name for path in (tmp_path / "cut").iterdir()} == {path.name for path in (tmp_path / "whole").iterdir()}
+    assert {path.name for path in (tmp_path / "cut").iterdir()} == {
+        path.name for path in (tmp_path / "whole").iterdir()
+    }
     code, _, err = run(arguments[0], "--resume", "cut")
     assert (code, err) == (0, "cut: the run is finished; nothing to do\n")
 

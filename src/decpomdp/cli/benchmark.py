@@ -31,15 +31,15 @@ def benchmark(
         int | None, typer.Option("--threads", min=1, help="Threads per run; default: all cores.")
     ] = None,
     as_json: words.Json = False,
-    engine_name: engine.Engine = engine.THREADS,
+    engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,
 ) -> None:
     """Run problems x methods x seeds, resumable, and print median, worst and best exact values."""
     from decpomdp import domains
+    from decpomdp.api import PLAYING as METHODS
     from decpomdp.core import InputError
     from decpomdp.domains.load import load
     from decpomdp.experiments.benchmark import Plan, lines_of, run_table
-    from decpomdp.interaction.front import METHODS
 
     chosen, wanted = _names(problems) or domains.names(), _names(methods)
     if not wanted:
@@ -95,10 +95,10 @@ def learned(settings: Mapping[str, Any]) -> None:
     What can be continued is never thrown away, whatever keeps it from going on now (a full disk, other versions).
     """
     from decpomdp.core import InputError
-    from decpomdp.io.run_folder import can_go_on, empty
+    from decpomdp.io.run_folder import can_resume, empty
 
     out = Path(settings["out"])
-    if can_go_on(out):
+    if can_resume(out):
         wrong = _said(["learn", "--resume", str(out), "--json", "--quiet"])
         if wrong is not None:
             raise InputError(f"{out} cannot go on: {wrong}")

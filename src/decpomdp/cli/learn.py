@@ -25,7 +25,7 @@ Resume = Annotated[
     Path | None, typer.Option("--resume", metavar="RUN", help="Resume an unfinished run, with the options it had.")
 ]
 Every = Annotated[
-    float | None, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints. [default: 5]")
+    float | None, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints.", show_default="5")
 ]
 Value = Annotated[bool, typer.Option("--value/--no-value", help="Compute the team's value.", rich_help_panel=AFTER)]
 Posterior = Annotated[

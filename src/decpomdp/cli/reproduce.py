@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from decpomdp.cli import engine, resume, words
+from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
     from decpomdp.experiments.crew import Progress
@@ -39,14 +39,13 @@ def reproduce(
         int | None, typer.Option("--jobs", min=1, help="Cells at the same time; default: as many as cores.")
     ] = None,
     as_json: words.Json = False,
-    engine_name: engine.Engine = engine.THREADS,
+    engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,
-    resumed: resume.ResumeReproduce = None,
 ) -> None:
     """Compute the tables and figures of the paper, beside its published numbers, on one page.
 
-    Finished cells are kept, however it is cut off; the same command, or --resume with its folder, goes on from there.
-    What is in the folder already and not named stays on the page as it was.
+    Finished cells are kept: after an interrupt or a kill, the same command goes on from there. Experiments that are in
+    the folder already and not named stay on the page as they were.
     """
     from decpomdp.engines.threads import default_threads
     from decpomdp.experiments import reproduction
@@ -55,15 +54,12 @@ def reproduce(
     from decpomdp.report.reproduced import write_reproduced
 
     kind: Kind = "quick" if quick else "full"
-    out = out if resumed is None else resumed
     names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
     try:
         here = engine.jobs_here(jobs, scheduler)
         with ExitStack() as stack, Shower() as tell, engine.opened(engine_name, scheduler, here) as cluster:
             reproduction.open_folder(out)
             stack.enter_context(run_folder.locked(out))
-            if resumed is None:
-                run_folder.begin(out, resume.given.get())
             if (line := reproduction.reused(out, names, efforts)) is not None:
                 words.note(line)
             if cluster is not None:  # what it has finished is not computed again
@@ -72,7 +68,6 @@ def reproduce(
             page = write_reproduced(shown, out)
             for line in reproduction.lost(out, shown):
                 words.note(line)
-            run_folder.finish(out)
     except KeyboardInterrupt:
         words.note(f"finished cells are kept in {out}; the same command goes on from there")
         raise
@@ -86,7 +81,7 @@ class Shower:
     """Overall progress and the time that is left, on standard error; also while no cell ends."""
 
     def __init__(self, every: float = EVERY) -> None:
-        self.live, self.width = words.watched(), 0
+        self.live, self.width = words.on_terminal(), 0
         self.every = LIVE if self.live else every
         self.progress: Progress | None = None
         self.came = self.shown = 0.0  # when the last progress came, and when a line was last shown

@@ -19,7 +19,7 @@ HUGE = 1e15  # a number from here on is told with its exponent
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Fixes every random choice.")]
-OptionalSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Fixes every random choice. [default: 0]")]
+OptionalSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Fixes every random choice.", show_default="0")]
 Discount = Annotated[float | None, typer.Option("--discount", help="Use this discount instead of the problem's own.")]
 
 

@@ -84,7 +84,8 @@ class Progress:
         """Show the elapsed time beside the latest row."""
         if self._shown is None and seconds < 1 and not phase:
             return
-        self._show({**self._row, "seconds": seconds, **({"phase": phase} if phase else {})})
+        word = phase or ("" if self._row else "starting")
+        self._show({**self._row, "seconds": seconds, **({"phase": word} if word else {})})
 
     def _show(self, row: Row) -> None:
         self._latest = in_words(row)

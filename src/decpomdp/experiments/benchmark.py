@@ -17,7 +17,7 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.domains.load import ENDINGS, load
 from decpomdp.experiments.cells import Cell, content_of, finished, result_of
 from decpomdp.experiments.crew import Jobs, Progress, run_cells
-from decpomdp.io.run_folder import can_go_on, check_all_links, check_same, locked, mark, read_begun
+from decpomdp.io.run_folder import can_resume, check_same, locked, mark, unfinished
 from decpomdp.io.runs import RUN, source_digest, versions
 
 PLAN = "benchmark.json"
@@ -86,7 +86,6 @@ def open_table(folder: Path, plan: Plan) -> None:
             f"{folder}: expected the plan of this folder ({wrong} = {known.get(wrong)}), got {told.get(wrong)}; "
             f"choose another --out"
         )
-    check_all_links(folder)
 
 
 def _check_names(folder: Path, plan: Plan) -> None:
@@ -117,9 +116,9 @@ def check_kept(folder: Path, wanted: Sequence[Cell]) -> None:
                 if before.get(name) != here:
                     words = f"expected a run with {name} {_short(here)}, as now, got {_short(before.get(name))}"
                     raise InputError(f"{folder / cell.place}: {words}; choose another --out")
-        elif can_go_on(run) and (begun := read_begun(run)) is not None:
+        elif can_resume(run) and (record := unfinished(run)) is not None:
             try:
-                check_same(begun)
+                check_same(record, source_digest(load(cell.settings["problem"])))
             except InputError as error:
                 raise InputError(f"{run}: {error}; choose another --out") from None
 

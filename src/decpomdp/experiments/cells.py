@@ -22,7 +22,7 @@ from typing import Any
 
 from decpomdp.core import FormatError
 from decpomdp.io.files import finite, in_words, read_bytes, write_bytes
-from decpomdp.io.run_folder import BEGUN
+from decpomdp.io.runs import read_record
 
 Settings = Mapping[str, Any]  # what JSON can hold
 FOLDER = "cells"
@@ -65,7 +65,7 @@ class Cell:
 def finished(folder: Path, cell: Cell) -> bool:
     """Whether the cell's result is there; a run folder is one when the run in it is over."""
     path = folder / cell.place
-    return path.exists() and not (cell.own_file and (path.parent / BEGUN).exists())
+    return path.exists() and not (cell.own_file and not read_record(path).finished)
 
 
 def keep(folder: Path, cell: Cell, result: Any, code: str) -> None:

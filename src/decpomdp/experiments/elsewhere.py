@@ -32,7 +32,7 @@ from decpomdp.experiments.crew import Crew
 from decpomdp.experiments.origin import code_digest
 from decpomdp.io.files import in_words, read_bytes, words, write_bytes
 from decpomdp.io.opening import opened
-from decpomdp.io.run_folder import finish, locked
+from decpomdp.io.run_folder import locked
 
 OUT = "out"  # the setting that names the folder of a cell that writes its own files
 PROBLEM, CONTENT = "problem", "content of the file"  # settings: a name or a path; the digest of what is there
@@ -117,7 +117,6 @@ def keep_files(last: Path, files: Mapping[str, bytes]) -> None:
             with in_words(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(path, files[name])
-        finish(last.parent)
 
 
 _crews: dict[str, Crew] = {}  # on a worker: owner -> the processes that work for him

@@ -26,7 +26,7 @@ from decpomdp.experiments.drawing import draw, pyplot
 from decpomdp.experiments.experiment import Claim, Experiment, Picture, Table
 from decpomdp.experiments.origin import codes_of, made_words, reused_words
 from decpomdp.io.files import from_json, in_words, read_bytes, write_bytes
-from decpomdp.io.run_folder import check_all_links, mark
+from decpomdp.io.run_folder import mark
 from decpomdp.io.runs import write_trace
 
 NAMES = ("table2", "figure1", "figure2", "appendix", "complexity", "robustness")
@@ -96,7 +96,6 @@ def open_folder(folder: Path) -> None:
     if not (folder / MARK).exists():
         mark(folder, MARK, _mark({}), "a new, empty or unfinished folder of `decpomdp reproduce`")
     read_mark(folder)
-    check_all_links(folder)
 
 
 def read_mark(folder: Path) -> Mark:
