@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from decpomdp.sumo.demand import BLOCK, Demand
-from decpomdp.sumo.demand_file import RATE, SECONDS, SEED, demand_file, write_demand
-from decpomdp.sumo.network import SIDES, network_file
+from decpomdp.environments.sumo.demand import BLOCK, Demand
+from decpomdp.environments.sumo.demand_file import RATE, SECONDS, SEED, demand_file, write_demand
+from decpomdp.environments.sumo.network import SIDES, network_file
 
 PLAY = """
 import sys, libsumo

@@ -12,10 +12,10 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets
+from decpomdp.environments.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.process import ATTEMPTS, SimulationProcess
+from decpomdp.environments.sumo.simulation import DECISION, SWITCH, Simulation
 from decpomdp.rollouts.tables import players_of
-from decpomdp.sumo.grid import SumoGrid
-from decpomdp.sumo.process import ATTEMPTS, SimulationProcess
-from decpomdp.sumo.simulation import DECISION, SWITCH, Simulation
 
 with warnings.catch_warnings():  # the tests of PettingZoo import games by a name that it deprecates itself
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -114,7 +114,7 @@ def test_a_worker_that_hangs_changes_nothing(alone, monkeypatch):
 
 
 def test_a_worker_that_always_dies_is_given_up_in_words(alone, monkeypatch):
-    monkeypatch.setattr("decpomdp.sumo.process.COMMAND", ("/bin/sh", "-c", "echo no memory >&2; exit 3"))
+    monkeypatch.setattr("decpomdp.environments.sumo.process.COMMAND", ("/bin/sh", "-c", "echo no memory >&2; exit 3"))
     with pytest.raises(InputError, match=rf"ended {ATTEMPTS} times \(exit code 3: no memory\)"):
         alone.reset(0)
     assert alone.pid is None
@@ -149,7 +149,7 @@ def test_an_interrupted_question_leaves_no_stale_answer(alone, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("decpomdp.sumo.process.receive", interrupted)
+        patched.setattr("decpomdp.environments.sumo.process.receive", interrupted)
         with pytest.raises(KeyboardInterrupt):
             alone.step(np.zeros(16, np.int16))
     assert np.array_equal(alone.reset(2).views, expected.views)

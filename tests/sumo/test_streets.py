@@ -11,16 +11,16 @@ import pytest
 
 from decpomdp.core import InputError
 from decpomdp.domains import simulator
+from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
+from decpomdp.environments.sumo.frames import packed, receive, send, unpacked
+from decpomdp.environments.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.playing import episode_seed
+from decpomdp.environments.sumo.process import ATTEMPTS, SimulationProcess
+from decpomdp.environments.sumo.programs import actuated
+from decpomdp.environments.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
+from decpomdp.environments.sumo.simulation import KEEP, SWITCH, Shown, Simulation
 from decpomdp.io.runs import source_digest
-from decpomdp.sumo import network
-from decpomdp.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
-from decpomdp.sumo.frames import packed, receive, send, unpacked
-from decpomdp.sumo.grid import SumoGrid
-from decpomdp.sumo.playing import episode_seed
-from decpomdp.sumo.process import ATTEMPTS, SimulationProcess
-from decpomdp.sumo.programs import actuated
-from decpomdp.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
-from decpomdp.sumo.simulation import KEEP, SWITCH, Shown, Simulation
 
 
 def net(side):
@@ -177,7 +177,7 @@ def test_another_demand_is_another_problem():
 def test_a_worker_that_never_answers_is_ended_and_given_up_in_words(monkeypatch):
     """A real process that hangs: it is killed, others are tried, and then it is an error."""
     started = []
-    monkeypatch.setattr("decpomdp.sumo.process.COMMAND", ("/bin/sh", "-c", "exec sleep 1000"))
+    monkeypatch.setattr("decpomdp.environments.sumo.process.COMMAND", ("/bin/sh", "-c", "exec sleep 1000"))
     alone = SimulationProcess(4, 100.0, silence=0.3)
     start = alone._start
     monkeypatch.setattr(alone, "_start", lambda: (start(), started.append(alone.pid)))

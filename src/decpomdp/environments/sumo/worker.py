@@ -1,4 +1,4 @@
-"""A worker process: `python -m decpomdp.sumo.worker`. One SUMO, told what to do over its standard input.
+"""A worker process: `python -m decpomdp.environments.sumo.worker`. One SUMO, told what to do over its standard input.
 
 It ends when its input does, so it never outlives who started it. An interrupt at the keyboard is not for it. What SUMO
 itself prints goes to standard error: standard output is for answers.
@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from decpomdp.core.errors import InputError
-from decpomdp.sumo.frames import packed, receive, send
-from decpomdp.sumo.simulation import Simulation
+from decpomdp.environments.sumo.frames import packed, receive, send
+from decpomdp.environments.sumo.simulation import Simulation
 
 
 def answer(simulation: Simulation | None, request: list[Any]) -> tuple[Simulation | None, list[Any]]:

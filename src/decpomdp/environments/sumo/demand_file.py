@@ -9,9 +9,9 @@ import gzip
 import os
 from pathlib import Path
 
+from decpomdp.environments.sumo.demand import BLOCK, Demand
+from decpomdp.environments.sumo.network import checked_side, route
 from decpomdp.io.files import write_bytes
-from decpomdp.sumo.demand import BLOCK, Demand
-from decpomdp.sumo.network import checked_side, route
 
 SEED, SECONDS, RATE = 0, 600, 550.0  # of the files that are shipped
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
-from decpomdp.sumo.simulation import FIELDS, Shown
+from decpomdp.environments.sumo.simulation import FIELDS, Shown
 
 HEAD = struct.Struct(">I")
 APPROACHES = 4

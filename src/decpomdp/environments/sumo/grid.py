@@ -23,15 +23,14 @@ from decpomdp.core.checks import array, whole
 from decpomdp.core.model import checked_discount
 from decpomdp.core.scene import StreetMap, StreetScene
 from decpomdp.engines import threads as engine
-from decpomdp.kernels.rollout import Paths, Players, empty_paths
-from decpomdp.sumo import drawing, network
-from decpomdp.sumo.demand import checked_rate
-from decpomdp.sumo.playing import Played, Player, episode_seed, play_episode
-from decpomdp.sumo.pooling import pooled
-from decpomdp.sumo.process import SimulationProcess
-from decpomdp.sumo.reading import LONGER, QUEUES, Reading, reading_of
-from decpomdp.sumo.rules import ACTIONS, longest_queue
-from decpomdp.sumo.simulation import (
+from decpomdp.environments.sumo import drawing, network
+from decpomdp.environments.sumo.demand import checked_rate
+from decpomdp.environments.sumo.playing import Played, Player, episode_seed, play_episode
+from decpomdp.environments.sumo.pooling import pooled
+from decpomdp.environments.sumo.process import SimulationProcess
+from decpomdp.environments.sumo.reading import LONGER, QUEUES, Reading, reading_of
+from decpomdp.environments.sumo.rules import ACTIONS, longest_queue
+from decpomdp.environments.sumo.simulation import (
     DECISION,
     WARM_UP,
     YELLOW_SECONDS,
@@ -39,6 +38,7 @@ from decpomdp.sumo.simulation import (
     Shown,
     Simulation,
 )
+from decpomdp.kernels.rollout import Paths, Players, empty_paths
 
 NAME = "sumo"
 RATE = 550.0  # vehicles an hour at a gate: more than a fixed program can carry, about what the streets can

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.environments.sumo.process import SimulationProcess
+from decpomdp.environments.sumo.reading import Reading
+from decpomdp.environments.sumo.simulation import Measures, Simulation
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players
 from decpomdp.kernels.sampling import key_of
-from decpomdp.sumo.process import SimulationProcess
-from decpomdp.sumo.reading import Reading
-from decpomdp.sumo.simulation import Measures, Simulation
 
 Player = Simulation | SimulationProcess
 

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import InputError
-from decpomdp.sumo.frames import receive, send, unpacked
-from decpomdp.sumo.simulation import Measures, Shown
+from decpomdp.environments.sumo.frames import receive, send, unpacked
+from decpomdp.environments.sumo.simulation import Measures, Shown
 
 ATTEMPTS = 3  # processes that may die over one request
 PATIENCE = 5.0  # seconds that a process is given to end by itself
 SILENCE = 600.0  # seconds without an answer after which a process is taken to hang
-COMMAND = (sys.executable, "-m", "decpomdp.sumo.worker")
+COMMAND = (sys.executable, "-m", "decpomdp.environments.sumo.worker")
 
 
 class SimulationProcess:

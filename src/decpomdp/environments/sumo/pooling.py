@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Episodes
-from decpomdp.sumo import network
-from decpomdp.sumo.playing import Played
+from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.playing import Played
 
 
 def pooled(agents: tuple[Agent, ...], played: Played, discount: float, neighbours: float = 0.0) -> Episodes:

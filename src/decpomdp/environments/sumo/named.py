@@ -1,11 +1,11 @@
 """Traffic lights in SUMO by name: `sumo:4`, `sumo:10`, `sumo:4:signs`, `sumo:4:queues:400`.
 
-What is behind the names is `decpomdp.sumo`.
+What is behind the names is `decpomdp.environments.sumo`.
 """
 
 from decpomdp.core import InputError
-from decpomdp.sumo.grid import DISCOUNT, NAME, RATE, SumoGrid
-from decpomdp.sumo.reading import QUEUES
+from decpomdp.environments.sumo.grid import DISCOUNT, NAME, RATE, SumoGrid
+from decpomdp.environments.sumo.reading import QUEUES
 
 
 def named(text: str, discount: float | None = None) -> SumoGrid:

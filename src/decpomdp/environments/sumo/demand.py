@@ -12,7 +12,7 @@ import numpy as np
 
 from decpomdp.core.checks import kind_of, number, whole
 from decpomdp.core.errors import InputError
-from decpomdp.sumo.network import checked_side
+from decpomdp.environments.sumo.network import checked_side
 
 BLOCK = 10  # seconds that are drawn at a time
 LIGHTEST, HEAVIEST = 0.5, 1.5  # weight of a gate

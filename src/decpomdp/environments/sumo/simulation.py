@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core.errors import InputError
-from decpomdp.sumo import network
-from decpomdp.sumo.demand import BLOCK, Demand, Trip
-from decpomdp.sumo.programs import LATE, actuated_file
+from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.demand import BLOCK, Demand, Trip
+from decpomdp.environments.sumo.programs import LATE, actuated_file
 
 DECISION = BLOCK  # seconds
 YELLOW_SECONDS = 3

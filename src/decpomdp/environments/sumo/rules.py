@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from decpomdp.core import Controller
-from decpomdp.sumo.simulation import KEEP, SWITCH
+from decpomdp.environments.sumo.simulation import KEEP, SWITCH
 
 ACTIONS = ("keep", "switch")
 

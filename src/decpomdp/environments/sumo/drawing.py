@@ -1,8 +1,8 @@
 """The grid as the drawings want it (core.scene): north is up, every approach of a light is a street with a queue."""
 
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, Street, StreetMap, StreetScene
-from decpomdp.sumo import network
-from decpomdp.sumo.simulation import Shown
+from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.simulation import Shown
 
 FULL = 26  # vehicles that stand in a block of 200 m
 STOP = 0.1  # blocks before a light where its queue begins

@@ -10,7 +10,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from decpomdp.sumo.network import GREEN, YELLOW, lights
+from decpomdp.environments.sumo.network import GREEN, YELLOW, lights
 
 YELLOW_SECONDS = 3
 SHORTEST, USUAL, LONGEST = 5, 42, 50  # seconds of an actuated green
