@@ -5,9 +5,8 @@ import pytest
 
 from decpomdp.core import Team
 from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.episodes import Played, episode_seed, nearby, pooled
 from decpomdp.environments.sumo.grid import SumoGrid
-from decpomdp.environments.sumo.playing import Played, episode_seed
-from decpomdp.environments.sumo.pooling import nearby, pooled
 from decpomdp.environments.sumo.simulation import Measures
 from decpomdp.experiments.sumo import (
     TEST_SEED,

@@ -40,7 +40,7 @@ _SIMULATORS = {
 }
 
 # Where the simulators are: `named(text, discount)`. SUMO is in a higher room, so it is resolved only when it is opened.
-_PLACES = {"traffic": "decpomdp.domains.traffic", "sumo": "decpomdp.environments.sumo.named"}
+_PLACES = {"traffic": "decpomdp.domains.traffic", "sumo": "decpomdp.environments.sumo.grid"}
 
 
 def names() -> tuple[str, ...]:

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.core import Controller, Team
+from decpomdp.environments.sumo.episodes import episode_seed, pooled
 from decpomdp.environments.sumo.grid import SumoGrid
-from decpomdp.environments.sumo.playing import episode_seed
-from decpomdp.environments.sumo.pooling import pooled
 from decpomdp.interaction.sbpr_crowd import CrowdWindow
 from decpomdp.interaction.sbpr_starts import counts_of
 from decpomdp.interaction.sbpr_step import StepSettings, improved

@@ -1,18 +1,26 @@
-"""Who comes when: an endless stream of vehicles, fixed by a seed and by nothing that the lights do.
+"""Traffic demand: an endless stream of vehicles, determined by a seed and independent of what the lights do.
 
-Vehicles come to every gate by chance (Poisson), `rate` an hour on average. An hour is not like another: every gate has
-its own weight between 0.5 and 1.5, and traffic swings between columns and rows, up to half more here and as much less
-there, once in half an hour from a random moment on. So no plan made beforehand is right for long. Of the vehicles
-3 in 20 turn right and 2 in 20 left, somewhere on their way; the others go straight.
+Vehicles arrive at every gate as a Poisson process, `rate` an hour on average. No hour is like another: every gate has
+its own weight between 0.5 and 1.5, and traffic swings between columns and rows by up to half, with a period of half an
+hour and a random phase. So no fixed plan is right for long. Of the vehicles 3 in 20 turn right and 2 in 20 left,
+somewhere on their way; the others go straight.
+
+The simulation draws its vehicles as it goes, because every episode has its own seed and no end. For SUMO's own tools
+the first ten minutes of one seed are shipped: `sumo-gui -n grid4.net.xml.gz -r grid4.rou.xml.gz`. `write_demand` makes
+such a file for any seed.
 """
 
+import gzip
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from decpomdp.core.checks import kind_of, number, whole
 from decpomdp.core.errors import InputError
-from decpomdp.environments.sumo.network import checked_side
+from decpomdp.environments.sumo.network import checked_side, route
+from decpomdp.io.files import write_bytes
 
 BLOCK = 10  # seconds that are drawn at a time
 LIGHTEST, HEAVIEST = 0.5, 1.5  # weight of a gate
@@ -20,6 +28,7 @@ SWING, PERIOD = 0.5, 1800.0
 STRAIGHT, RIGHT, LEFT = 0, 1, -1
 TURNS, SHARES = (STRAIGHT, RIGHT, LEFT), (0.75, 0.15, 0.1)
 MOST_RATE = 3600.0
+FILE_SEED, FILE_SECONDS, FILE_RATE = 0, 600, 550.0  # of the demand files that are shipped
 
 
 class Trip(NamedTuple):
@@ -66,3 +75,34 @@ class Demand:
         depart = self._time + BLOCK * float(self._random.random())
         turn = TURNS[int(np.searchsorted(np.cumsum(SHARES), self._random.random(), side="right"))]
         return Trip(round(depart, 2), gate, int(self._random.integers(self.side)), turn)
+
+
+def demand_file(side: int) -> Path:
+    """The demand file that is shipped."""
+    return Path(__file__).parent / "networks" / f"grid{checked_side(side)}.rou.xml.gz"
+
+
+def write_demand(
+    path: str | os.PathLike[str],
+    side: int,
+    seed: int = FILE_SEED,
+    seconds: int = FILE_SECONDS,
+    rate: float = FILE_RATE,
+) -> None:
+    """Write the vehicles of the first `seconds` of a seed as a route file for SUMO's own tools."""
+    text = "\n".join(_lines(side, seed, seconds, rate)) + "\n"
+    write_bytes(path, gzip.compress(text.encode(), mtime=0))
+
+
+def _lines(side: int, seed: int, seconds: int, rate: float) -> list[str]:
+    demand = Demand(side, rate, seed)
+    trips = [trip for _ in range(seconds // BLOCK) for trip in demand.block()]
+    lines = [
+        "<routes>",
+        f"  <!-- {side} x {side} lights, seed {seed}, {seconds} s, {rate:g} vehicles an hour and gate -->",
+    ]
+    for index, trip in enumerate(trips):
+        edges = " ".join(route(side, trip.gate, trip.turn_at, trip.turn))
+        at = f'id="{index}" depart="{trip.depart:.2f}" departLane="free" departSpeed="max"'
+        lines.append(f'  <vehicle {at}><route edges="{edges}"/></vehicle>')
+    return [*lines, "</routes>"]

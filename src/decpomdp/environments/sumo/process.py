@@ -1,184 +1,167 @@
-"""A simulation in a process of its own, which survives the death of that process.
+"""A simulation in its own process, restarted when that process dies.
 
-What was asked for since the last reset is remembered. When the process is gone (killed, out of memory, a crash inside
-SUMO), a new one is started and plays the same episode again from its seed up to where it was: SUMO repeats itself, so
-the answer is the one that would have come. Only a process that dies several times over the same request is given up.
-One that gives no answer for SILENCE seconds hangs: it is ended, and is one that died. The longest answer is that to a
-reset, the 300 s before the first decision: some ten seconds on 10 x 10 lights.
+libsumo holds one simulation per process, so every simulation beyond the first needs a process of its own:
+`python -m decpomdp.environments.sumo.process FD SIDE RATE`, which answers requests on the pipe FD until it is closed.
+
+An episode is a function of its seed and the actions. When the process is gone (killed, out of memory, a crash inside
+SUMO) or gives no answer for SILENCE seconds, a new one is started and replays the episode from its seed, so the answer
+is the one that the first process would have given. A request over which ATTEMPTS processes die is an error.
+
+Not a `multiprocessing.Process`: that would import the user's script again, which then needs a main guard, and is not
+allowed inside the workers of a Dask cluster, which are daemonic.
 """
 
 import os
+import signal
 import subprocess
 import sys
-import tempfile
-import warnings
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Timer
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import InputError
-from decpomdp.environments.sumo.frames import receive, send, unpacked
-from decpomdp.environments.sumo.simulation import Measures, Shown
+from decpomdp.core.errors import InputError
+from decpomdp.environments.sumo.simulation import Measures, Shown, Simulation
 
 ATTEMPTS = 3  # processes that may die over one request
 PATIENCE = 5.0  # seconds that a process is given to end by itself
-SILENCE = 600.0  # seconds without an answer after which a process is taken to hang
-COMMAND = (sys.executable, "-m", "decpomdp.environments.sumo.worker")
+SILENCE = 600.0  # seconds without an answer; the slowest, a reset of 10 x 10 lights, takes about ten
+COMMAND = (sys.executable, "-m", "decpomdp.environments.sumo.process")
 
 
 class SimulationProcess:
-    """The same methods as `Simulation`, somewhere else."""
+    """The same methods as `Simulation`, in another process."""
 
-    def __init__(self, side: int, rate: float, silence: float = SILENCE) -> None:
-        self._opening: list[Any] = ["open", side, rate]
-        self._episode: list[list[Any]] = []  # requests since the last reset
-        self._running: tuple[subprocess.Popen[bytes], IO[bytes]] | None = None
-        self._end: Any = None
-        self.starts = 0  # processes that there have been
-        self._abandoned = False
-        self.silence, self._hung = silence, False
+    def __init__(self, side: int, rate: float) -> None:
+        self._arguments = str(side), str(rate)
+        self._episode: list[tuple[Any, ...]] = []  # requests since the last reset
+        self._running: tuple[subprocess.Popen[bytes], Connection] | None = None
+        self._finalizer: Any = None
+        self._cancelled = False
+        self.starts = 0  # processes started so far
 
     @property
     def pid(self) -> int | None:
-        """Of the process; None when there is none."""
+        """The process id; None while no process is running."""
         return None if self._running is None else self._running[0].pid
 
     def reset(self, seed: int, control: str = "agents") -> Shown:
-        """A new episode."""
+        """Start a new episode."""
         self._episode = []
-        return unpacked(self._asked(["reset", seed, control])[1:])
+        return self._ask("reset", seed, control)
 
     def step(self, actions: NDArray[np.integer] | None) -> Shown:
         """One decision."""
-        return unpacked(self._asked(["step", None if actions is None else actions.astype(np.int16).tobytes()])[1:])
+        return self._ask("step", None if actions is None else np.array(actions, np.int16))
 
     def measures(self) -> Measures:
-        """Of the episode so far."""
-        return Measures(*self._asked(["measures"], remember=False)[1:])
+        """Measures of the episode so far."""
+        return self._ask("measures")
 
     def close(self) -> None:
         """End the process; the next request starts another."""
-        self._finish()
-        self._abandoned = False
+        self._cancelled = False
+        self._end()
 
-    def abandon(self) -> None:
-        """From another thread: nobody waits for answers any more. Every request is refused until it is closed."""
-        self._abandoned = True
-        self._kill()
-
-    def _asked(self, request: list[Any], remember: bool = True) -> list[Any]:
-        answer = None
-        words = ""
-        for _ in range(ATTEMPTS):
-            if self._abandoned:
-                raise InputError(f"sumo: expected an episode that somebody waits for, got {request[0]} after its end")
-            answer = self._tried([request] if self._running else [self._opening, *self._episode, request])
-            if answer is not None:
-                break
-            words = self._last_words()
-            self._finish()
-            if self._hung:
-                words = f" (no answer for {self.silence:g} s)"
-                warnings.warn(f"sumo: a worker process was ended{words}", RuntimeWarning, stacklevel=2)
-        if answer is None:
-            raise InputError(f"sumo: expected a worker process that runs, got one that ended {ATTEMPTS} times{words}")
-        if answer[0] == "refused":
-            raise InputError(answer[1])
-        if remember:
-            self._episode.append(request)
-        return answer
-
-    def _tried(self, requests: list[list[Any]]) -> list[Any] | None:
-        """The answer to the last request; None when the process has died before."""
-        if self._running is None:
-            self._start()
-        if self._abandoned:  # while it started
-            self._kill()
-        process, _ = self._running  # type: ignore[misc]
-        answer: list[Any] | None = None
-        try:
-            for request in requests:
-                with self._limited(process):
-                    send(process.stdin, request)  # type: ignore[arg-type]
-                    answer = receive(process.stdout)  # type: ignore[arg-type]
-                if answer is None or answer[0] == "refused":
-                    return answer
-        except OSError:  # a broken pipe
-            return None
-        except BaseException:  # an interrupt: an answer may be under way that nobody waits for any more
-            self._kill()
-            self._finish()
-            raise
-        return answer
-
-    @contextmanager
-    def _limited(self, process: "subprocess.Popen[bytes]") -> Iterator[None]:
-        """Within this, a process that says nothing for too long is killed: whoever waits for it then sees it end."""
-
-        def end() -> None:
-            self._hung = True
-            process.kill()
-
-        self._hung, timer = False, Timer(self.silence, end)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _start(self) -> None:
-        source = str(Path(__file__).parents[2])  # whoever found this package here finds it there
-        found = os.environ.get("PYTHONPATH")
-        environment = {**os.environ, "PYTHONPATH": source if not found else source + os.pathsep + found}
-        errors = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the process
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=errors, env=environment)  # noqa: S603
-        self._running, self.starts = (process, errors), self.starts + 1
-        self._end = weakref.finalize(self, _ended, process, errors)
-
-    def _kill(self) -> None:
+    def cancel(self) -> None:
+        """From another thread: kill the process and reject all requests until `close`."""
+        self._cancelled = True
         running = self._running
         if running is not None:
             running[0].kill()
 
-    def _finish(self) -> None:
-        if self._end is not None:
-            self._end()
-        self._running = self._end = None
-
-    def _last_words(self) -> str:
-        if self._running is None:
-            return ""
-        process, errors = self._running
-        try:
-            code = process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:  # it has closed its output and goes on
-            process.kill()
-            code = process.wait()
-        errors.seek(0)
-        lines = errors.read().decode(errors="replace").split("\n")
-        said = " ".join([line.strip() for line in lines if line.strip()][-1:])
-        return f" (exit code {code}{': ' + said if said else ''})"
-
-
-def _ended(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
-    """Its input closed, it ends; it is made to, if it does not."""
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
+    def _ask(self, *request: Any) -> Any:
+        code = None
+        for _ in range(ATTEMPTS):
+            if self._cancelled:
+                raise InputError(f"sumo: {request[0]}: the episode was cancelled")
             try:
-                stream.close()
-            except OSError:  # what was still to be written has no reader any more
+                answer = self._answer(request)
+            except (EOFError, OSError):  # the process has died or hangs
+                code = self._end(kill=True)
                 continue
+            if isinstance(answer, InputError):
+                raise answer
+            self._episode.append(request)
+            return answer
+        raise InputError(f"sumo: expected a running worker process, got {ATTEMPTS} that died (exit code {code})")
+
+    def _answer(self, request: tuple[Any, ...]) -> Any:
+        """Send a request, to a new process after all earlier ones of the episode; the answer."""
+        answer = None
+        try:
+            requests = [request] if self._running else [*self._episode, request]
+            pipe = self._running[1] if self._running else self._start()
+            for each in requests:
+                pipe.send(each)
+                if not pipe.poll(SILENCE):
+                    raise EOFError
+                answer = pipe.recv()
+        except (EOFError, OSError):
+            raise
+        except BaseException:  # an interrupt: the answer that is still to come must not be taken for the next one
+            self._end(kill=True)
+            raise
+        return answer
+
+    def _start(self) -> Connection:
+        ours, theirs = Pipe()
+        found = [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]  # the same package there as here
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [*COMMAND, str(theirs.fileno()), *self._arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # what SUMO prints
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))},
+            pass_fds=[theirs.fileno()],
+        )
+        theirs.close()
+        self._running, self.starts = (process, ours), self.starts + 1
+        self._finalizer = weakref.finalize(self, _join, process, ours)
+        if self._cancelled:  # meanwhile
+            process.kill()
+        return ours
+
+    def _end(self, kill: bool = False) -> int | None:
+        """End the process, if there is one; its exit code."""
+        running, self._running = self._running, None
+        if running is None:
+            return None
+        if kill:
+            running[0].kill()
+        self._finalizer()
+        return running[0].returncode
+
+
+def _join(process: "subprocess.Popen[bytes]", pipe: Connection) -> None:
+    """Close the pipe, which ends the process; kill it if it does not end."""
+    pipe.close()
     try:
         process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    errors.close()
+
+
+def serve(pipe: Connection, side: int, rate: float) -> None:
+    """Answer requests (method, *arguments) of one simulation until the pipe is closed; an `InputError` is an answer."""
+    simulation: Simulation | None = None
+    while True:
+        try:
+            method, *arguments = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            simulation = simulation or Simulation(side, rate)
+            answer = getattr(simulation, method)(*arguments)
+        except InputError as error:
+            answer = error
+        pipe.send(answer)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is handled by the process that owns this one
+    serve(Connection(int(sys.argv[1])), int(sys.argv[2]), float(sys.argv[3]))
