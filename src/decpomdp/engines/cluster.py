@@ -18,6 +18,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from itertools import islice
+from multiprocessing import resource_tracker
 from typing import Any, Self
 
 from decpomdp.engines.threads import default_threads
@@ -172,6 +173,7 @@ def _started(stack: ExitStack, workers: int) -> Any:
     """Workers on this machine; they inherit the blocked interrupts."""
     from distributed import LocalCluster
 
+    resource_tracker.ensure_running()  # its start would unblock interrupts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         cluster = LocalCluster(
