@@ -20,6 +20,7 @@ import time
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
+from decpomdp.environments.sumo.grid import RATE, SumoGrid
 from decpomdp.experiments.sumo import (
     MEASURES,
     PROGRAMS,
@@ -36,7 +37,6 @@ from decpomdp.experiments.sumo_learning import SharedSettings
 from decpomdp.io.runs import team_digest
 from decpomdp.io.team import read_team, write_team
 from decpomdp.rollouts.tables import players_of
-from decpomdp.sumo.grid import RATE, SumoGrid
 
 SEEDS, DECISIONS = 5, 180
 LATER = "actuated-late"

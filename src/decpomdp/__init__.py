@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from decpomdp.core.progress import Progress
     from decpomdp.domains import names
     from decpomdp.domains.load import load
-    from decpomdp.environments import Discretiser, PettingZooSimulator, from_pettingzoo, parallel_env, play
+    from decpomdp.environments.as_environment import parallel_env
+    from decpomdp.environments.discretiser import Discretiser
+    from decpomdp.environments.pettingzoo_simulator import PettingZooSimulator, from_pettingzoo
+    from decpomdp.environments.playing import play
     from decpomdp.evaluation import (
         ExactValue,
         OffPolicyValue,
@@ -90,13 +93,10 @@ _NAMES = {
     "decpomdp.core.progress": ("Progress",),
     "decpomdp.domains": ("names",),
     "decpomdp.domains.load": ("load",),
-    "decpomdp.environments": (
-        "Discretiser",
-        "PettingZooSimulator",
-        "from_pettingzoo",
-        "parallel_env",
-        "play",
-    ),
+    "decpomdp.environments.as_environment": ("parallel_env",),
+    "decpomdp.environments.discretiser": ("Discretiser",),
+    "decpomdp.environments.pettingzoo_simulator": ("PettingZooSimulator", "from_pettingzoo"),
+    "decpomdp.environments.playing": ("play",),
     "decpomdp.evaluation": (
         "ExactValue",
         "OffPolicyValue",

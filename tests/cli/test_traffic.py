@@ -6,7 +6,7 @@ import decpomdp as dp
 from decpomdp.cli import runs
 from decpomdp.cli.progress import counting
 from decpomdp.domains.traffic import Traffic
-from decpomdp.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.grid import SumoGrid
 
 
 def test_it_is_listed_and_described(run, as_json):

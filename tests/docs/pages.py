@@ -35,8 +35,8 @@ ODD = re.compile(  # outside of fences: code that would not be seen
 )
 
 RECIPES = {  # files that need what no test has: where they are tried as far as can be
-    "job.yaml": "needs Kubernetes: tests/docs/test_kubernetes.py reads it strictly and runs its command",
-    "dask.yaml": "needs Kubernetes: tests/docs/test_kubernetes.py reads it strictly and runs its scheduler and workers",
+    "job.yaml": "needs Kubernetes",
+    "dask.yaml": "needs Kubernetes",
     "slurm.py": "needs Slurm: tests/docs/test_slurm.py runs it with dask-jobqueue, its jobs on this machine",
 }
 DRAWINGS = {  # how a drawing begins: what it is

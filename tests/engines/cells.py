@@ -3,11 +3,9 @@
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 from decpomdp.domains.load import load
-from decpomdp.experiments import elsewhere
 
 
 def doubled(settings):
@@ -21,31 +19,9 @@ def written(settings):
     (folder / "run.json").write_text(json.dumps({"seed": settings["seed"]}))
 
 
-def slow(settings):
-    """Says which process it is, and takes its time."""
-    Path(settings["folder"], f"{settings['seed']}.pid").write_text(str(os.getpid()))
-    time.sleep(settings["seconds"])
-    return settings["seed"]
-
-
-def waiting(settings):
-    """Says which process it is, and goes on when it is told to."""
-    folder = Path(settings["folder"])
-    (folder / f"{settings['seed']}.pid").write_text(str(os.getpid()))
-    while not (folder / "go on").exists():
-        time.sleep(0.02)
-    return settings["seed"]
-
-
 def loaded(settings):
     """Which problem it found."""
     return load(settings["problem"]).digest()
-
-
-def impatient():
-    """On a worker: processes that have nothing to do end soon."""
-    elsewhere.LOOK, elsewhere.IDLE = 0.1, 0.3
-    elsewhere._look_at_idle.cache_clear()
 
 
 def killed(settings):

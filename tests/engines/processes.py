@@ -47,16 +47,8 @@ class Processes:
         while len(self.workers) > count:
             self.kill(self.workers[-1])
         while len(self.workers) < count:
-            self._start(address, memory, ENVIRONMENT)
+            self._start(address, memory)
         self._known(address, count)
-        return address
-
-    def add(self, *environments):
-        """One more worker for each, with these variables; returns the scheduler's address when it knows of them."""
-        address = self.address
-        for environment in environments:
-            self._start(address, "0", environment)
-        self._known(address, len(self.workers))
         return address
 
     def kill(self, worker):
@@ -77,18 +69,18 @@ class Processes:
             process.wait()
         self.log.close()
 
-    def _start(self, address, memory, environment):
+    def _start(self, address, memory):
         self.started += 1
         place = str(self.folder / f"worker{self.started}")
         more = ("--nthreads", "1", "--no-nanny", "--memory-limit", memory, "--local-directory", place)
-        self.workers.append(self._run("worker", address, *more, environment=environment))
+        self.workers.append(self._run("worker", address, *more))
 
-    def _run(self, what, *arguments, environment=ENVIRONMENT):
+    def _run(self, what, *arguments):
         return subprocess.Popen(
             [sys.executable, "-m", "dask", what, *arguments, *HERE],
             stdout=self.log,
             stderr=self.log,
-            env={**os.environ, **environment},
+            env={**os.environ, **ENVIRONMENT},
         )
 
     def _known(self, address, count):

@@ -44,17 +44,12 @@ def ended(group):
     return False
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_lost_or_silent_scheduler_is_told_and_the_run_goes_on(
-    tmp_path, recorded, undisturbed, capsys, monkeypatch, how
-):
-    monkeypatch.setattr("decpomdp.engines.connection.LOOK", 0.5)
-    monkeypatch.setattr("decpomdp.engines.connection.SILENCE", 3.0)
+def test_a_lost_scheduler_is_an_error_and_the_run_can_be_resumed(tmp_path, recorded, undisturbed, capsys):
     processes, there = Processes(tmp_path), tmp_path / "there"
 
     def lose():
         until(lambda: any((there / name).exists() for name in NAMES))
-        processes.scheduler.send_signal(how)
+        processes.scheduler.kill()
 
     try:
         where = ["--engine", "dask", "--scheduler", processes.exactly(1)]
@@ -113,7 +108,7 @@ def test_the_papers_loop_plays_on_workers(tmp_path):
 )
 def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys, given, told):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("decpomdp.engines.scheduler.ANSWER", 0.5)
+    monkeypatch.setattr("decpomdp.engines.cluster.ANSWER", 0.5)
     assert code_of(given) == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from decpomdp.core import Agent, Episodes, Step, Team
+from decpomdp.environments.sumo.grid import PACE, SumoGrid
 from decpomdp.interaction.sbpr import sbpr
 from decpomdp.interaction.sbpr_crowd import CrowdWindow
 from decpomdp.interaction.sbpr_crowd_alike import learn_own, play_own, shares
@@ -15,7 +16,6 @@ from decpomdp.interaction.sbpr_settings import SbprSettings
 from decpomdp.interaction.sbpr_starts import by_action
 from decpomdp.rollouts import simulate
 from decpomdp.rollouts.batch import play_batch
-from decpomdp.sumo.grid import PACE, SumoGrid
 
 MANY = 12
 NOISE = 30.0  # of the team's reward: what one agent earns, 0 or 1, drowns in it

@@ -7,9 +7,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from decpomdp.sumo.demand import BLOCK, Demand
-from decpomdp.sumo.demand_file import RATE, SECONDS, SEED, demand_file, write_demand
-from decpomdp.sumo.network import SIDES, network_file
+from decpomdp.environments.sumo.demand import (
+    BLOCK,
+    FILE_RATE,
+    FILE_SECONDS,
+    FILE_SEED,
+    Demand,
+    demand_file,
+    write_demand,
+)
+from decpomdp.environments.sumo.network import SIDES, network_file
 
 PLAY = """
 import sys, libsumo
@@ -30,8 +37,8 @@ def test_the_shipped_files_are_what_is_drawn(tmp_path, side):
 
 @pytest.mark.parametrize("side", SIDES)
 def test_every_vehicle_is_there_and_drives_on_streets_of_the_network(side):
-    drawn = Demand(side, RATE, SEED)
-    trips = [trip for _ in range(SECONDS // BLOCK) for trip in drawn.block()]
+    drawn = Demand(side, FILE_RATE, FILE_SEED)
+    trips = [trip for _ in range(FILE_SECONDS // BLOCK) for trip in drawn.block()]
     vehicles = ElementTree.fromstring(gzip.decompress(demand_file(side).read_bytes())).findall("vehicle")
     assert [float(vehicle.get("depart")) for vehicle in vehicles] == [trip.depart for trip in trips]
     network = ElementTree.fromstring(gzip.decompress(network_file(side).read_bytes()))

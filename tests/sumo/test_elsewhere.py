@@ -6,10 +6,10 @@ import pytest
 
 from decpomdp.core import Team
 from decpomdp.engines.cluster import Cluster
+from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.interaction.sbpr_crowd_alike import play_own
 from decpomdp.interaction.sbpr_play import Ground
 from decpomdp.rollouts import simulate
-from decpomdp.sumo.grid import SumoGrid
 
 
 def test_a_copy_is_the_same_grid():

@@ -1,8 +1,6 @@
-"""The parts that need no SUMO: streets, vehicles, readings, programs, messages."""
+"""The parts that need no SUMO: streets, vehicles, readings, programs."""
 
 import gzip
-import io
-import os
 import sys
 from xml.etree import ElementTree
 
@@ -11,16 +9,15 @@ import pytest
 
 from decpomdp.core import InputError
 from decpomdp.domains import simulator
+from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
+from decpomdp.environments.sumo.episodes import episode_seed
+from decpomdp.environments.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.network import actuated
+from decpomdp.environments.sumo.process import ATTEMPTS, SimulationProcess
+from decpomdp.environments.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
+from decpomdp.environments.sumo.simulation import KEEP, SWITCH, Simulation
 from decpomdp.io.runs import source_digest
-from decpomdp.sumo import network
-from decpomdp.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
-from decpomdp.sumo.frames import packed, receive, send, unpacked
-from decpomdp.sumo.grid import SumoGrid
-from decpomdp.sumo.playing import episode_seed
-from decpomdp.sumo.process import ATTEMPTS, SimulationProcess
-from decpomdp.sumo.programs import actuated
-from decpomdp.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
-from decpomdp.sumo.simulation import KEEP, SWITCH, Shown, Simulation
 
 
 def net(side):
@@ -128,23 +125,6 @@ def test_the_actuated_programs_name_every_light():
     assert all(logic.get("type") == "actuated" for logic in root)
 
 
-def test_messages_come_back_as_they_went():
-    shown = Shown(
-        np.arange(12, dtype=np.int16).reshape(2, 6),
-        np.ones((2, 4), np.int16),
-        np.array([0.1, 7.3]),
-        np.ones(2, np.int16),
-    )
-    pipe = io.BytesIO()
-    send(pipe, ["shown", *packed(shown)])
-    pipe.seek(0)
-    word, *parts = receive(pipe)
-    assert word == "shown"
-    assert all(np.array_equal(a, b) for a, b in zip(shown, unpacked(parts), strict=True))
-    assert receive(pipe) is None  # the end
-    assert receive(io.BytesIO(pipe.getvalue()[:-1])) is None  # half a message
-
-
 def test_names():
     assert simulator("sumo").name == "sumo:4"
     assert simulator("sumo:10").name == "sumo:10"
@@ -174,22 +154,17 @@ def test_another_demand_is_another_problem():
     assert light.facts["vehicles_an_hour_and_gate"] == "400"
 
 
-def test_a_worker_that_never_answers_is_ended_and_given_up_in_words(monkeypatch):
-    """A real process that hangs: it is killed, others are tried, and then it is an error."""
-    started = []
-    monkeypatch.setattr("decpomdp.sumo.process.COMMAND", ("/bin/sh", "-c", "exec sleep 1000"))
-    alone = SimulationProcess(4, 100.0, silence=0.3)
-    start = alone._start
-    monkeypatch.setattr(alone, "_start", lambda: (start(), started.append(alone.pid)))
-    with (
-        pytest.warns(RuntimeWarning, match=r"sumo: a worker process was ended \(no answer for 0.3 s\)") as told,
-        pytest.raises(InputError, match=rf"got one that ended {ATTEMPTS} times \(no answer for 0.3 s\)"),
+@pytest.mark.parametrize(("command", "code"), [("exit 3", 3), ("exec sleep 1000", -9)])
+def test_a_worker_that_always_dies_or_hangs_is_an_error(monkeypatch, command, code):
+    monkeypatch.setattr("decpomdp.environments.sumo.process.COMMAND", ("/bin/sh", "-c", command))
+    monkeypatch.setattr("decpomdp.environments.sumo.process.SILENCE", 0.3)
+    alone = SimulationProcess(4, 100.0)
+    with pytest.raises(
+        InputError, match=rf"expected a running worker process, got {ATTEMPTS} that died \(exit code {code}\)"
     ):
         alone.reset(0)
-    assert len(told) == len(started) == ATTEMPTS
-    for pid in started:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+    assert alone.starts == ATTEMPTS
+    assert alone.pid is None
 
 
 def test_mistakes_are_named():

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 from decpomdp.core import Team
+from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.episodes import Played, episode_seed, nearby, pooled
+from decpomdp.environments.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.simulation import Measures
 from decpomdp.experiments.sumo import (
     TEST_SEED,
     Score,
@@ -18,11 +22,6 @@ from decpomdp.experiments.sumo import (
 from decpomdp.experiments.sumo_learning import SharedSettings
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.tables import players_of
-from decpomdp.sumo import network
-from decpomdp.sumo.grid import SumoGrid
-from decpomdp.sumo.playing import Played, episode_seed
-from decpomdp.sumo.pooling import nearby, pooled
-from decpomdp.sumo.simulation import Measures
 
 
 def test_a_neighbourhood_is_a_light_and_those_next_to_it():

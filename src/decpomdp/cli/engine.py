@@ -43,8 +43,7 @@ def opened(engine: str | None, scheduler: str | None, workers: int | None = None
             raise InputError(f"--scheduler belongs to --engine {DASK}")
         yield None
         return
-    from decpomdp.engines.cluster import Cluster
-    from decpomdp.engines.errors import EngineError
+    from decpomdp.engines.cluster import Cluster, EngineError
 
     try:
         with Cluster(scheduler, workers) as cluster:

@@ -39,6 +39,9 @@ _SIMULATORS = {
     "(2 actions, 15 observations)",
 }
 
+# Where the simulators are: `named(text, discount)`. SUMO is in a higher room, so it is resolved only when it is opened.
+_PLACES = {"traffic": "decpomdp.domains.traffic", "sumo": "decpomdp.environments.sumo.grid"}
+
 
 def names() -> tuple[str, ...]:
     """The names of the built-in problems, small ones first.
@@ -83,7 +86,7 @@ def is_simulator(name: str) -> bool:
 
 def simulator(name: str, discount: float | None = None) -> Simulator:
     """The simulator called `name`; its usual discount is 0.9."""
-    module = importlib.import_module(f"{__name__}.{name.partition(':')[0]}")
+    module = importlib.import_module(_PLACES[name.partition(":")[0]])
     found: Simulator = module.named(name, discount)
     return found
 

@@ -1,123 +1,109 @@
-"""A Dask cluster: worker processes on this machine, or on as many others as a scheduler knows of.
+"""A Dask cluster: worker processes on this machine, or on the machines that a scheduler knows.
 
-Work for a cluster is a function of a module with its arguments: both travel, so nothing may hang on shared memory. What
-was submitted is computed again when the worker that had it dies. What was put there is gone with its worker (`Lost`),
-and whoever put it there puts it there again. Neither the number of workers nor who did what may change a result:
-whoever cuts work into pieces adds them up in an order of its own.
+A task is a function of a module with arguments that can be pickled. Dask repeats the tasks of a worker that died. Data
+that was placed on a worker (`put`) dies with it: `Lost` is raised, and the caller sends the data again. Results do not
+depend on the number of workers: callers cut their work into fixed pieces and combine these in a fixed order.
+
+Without an address, workers are started on this machine, one thread each, bound to the loopback interface. They end with
+this process and ignore interrupts at the keyboard.
 """
 
-import math
-import time
+import asyncio
+import logging
+import signal
+import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
+from itertools import islice
+from multiprocessing import resource_tracker
 from typing import Any, Self
-from uuid import uuid4
 
-from decpomdp.engines.connection import COMING, answers, check_versions, connected, versions, what_workers_tell
-from decpomdp.engines.errors import EngineError
 from decpomdp.engines.threads import default_threads
 
-BEAT = 2.0  # seconds between two looks at whether there still are workers
-AHEAD = 2  # pieces of work for every place, so that nobody is idle
-KEPT_BYTES = 512_000_000  # of results that a worker may be asked to keep, if that is a small part of its memory
-KEPT_SHARE = 10
-UNWANTED = ("cancelled", "released", "forgotten")  # states of a task that runs for nobody
-ENDING = 5.0  # seconds that are waited for workers where nothing depends on their answer
-PAUSED = 600.0  # seconds in which workers that Dask paused, as their memory is full, have to go on
+ANSWER = 5.0  # seconds in which a scheduler has to answer
+WORKERS = 60.0  # seconds to wait for the first worker
+AHEAD = 2  # tasks submitted per worker thread, so that none is idle
+KEPT_BYTES = 256_000_000  # intermediate results that may be kept on a worker
+SAME = ("python", "decpomdp", "numpy", "scipy", "numba")  # versions that results depend on
+LOCAL = "127.0.0.1"
 
 
-class Lost(EngineError):  # noqa: N818 - the caller sends it again
-    """A worker died, and with it what was put there."""
+class EngineError(RuntimeError):
+    """The cluster cannot be reached or has failed; the message is one line."""
+
+
+class Lost(EngineError):  # noqa: N818 - not a failure: the caller sends the data again
+    """A worker died with data that was placed on it."""
 
 
 class Cluster:
-    """A connection to a Dask cluster; a context manager that ends it, with the workers that it started.
+    """A connection to a Dask cluster, closed by the context manager together with the workers that it started.
 
     Parameters
     ----------
     scheduler
-        Its address, such as "tcp://node7:8786". None: workers are started on this machine.
+        The scheduler's address, such as "tcp://node7:8786". None: workers are started on this machine.
     workers
-        How many to start on this machine; as many as there are cores by default.
+        Number of workers to start on this machine; by default the number of cores.
 
     Raises
     ------
     EngineError
-        There is no scheduler, no worker, or one with other versions than here. Later: the scheduler or all workers
-        are lost.
+        The scheduler cannot be reached, there are no workers, or a worker has other versions. Later: the scheduler is
+        lost, or several workers died over the same task.
     """
 
     def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
+        if find_spec("distributed") is None:
+            raise EngineError("engine dask: expected the package distributed, got none; pip install decpomdp[dask]")
         self.name = "the cluster of this machine" if scheduler is None else scheduler
-        self._has_put = False
         with ExitStack() as stack:
-            self.client = connected(stack, scheduler, workers or default_threads())
-            with self._speaking():
-                about, self._silent = what_workers_tell(self.client, self.name)
+            stack.enter_context(_quiet())
+            address = _started(stack, workers or default_threads()) if scheduler is None else scheduler
+            self.client = _connected(stack, address, self.name)
+            try:
+                self.client.wait_for_workers(1, timeout=WORKERS)
+            except TimeoutError:
+                raise EngineError(f"{self.name}: expected workers, got none within {WORKERS:g} s") from None
+            _check_versions(self.client)
             self._stack = stack.pop_all()
-        self.workers = len(about)  # processes, when the connection was made
-        self.places = sum(told["threads"] for told in about.values())  # pieces of work at the same time
-        self.memory = min(told["memory"] or math.inf for told in about.values())  # bytes that the smallest may use
-        self._versions = versions()
-        self._missed = math.inf  # when there was no worker left
-        self._shared: dict[str, tuple[Any, Any]] = {}  # name -> what was shared last under it, and where it is
-
-    @property
-    def room(self) -> int:
-        """Bytes of results that all workers together may be asked to keep."""
-        return int(self.workers * min(KEPT_BYTES, self.memory / KEPT_SHARE))
+        threads = self.client.nthreads()
+        self.workers = len(threads)  # processes, when the connection was made
+        self.places = sum(threads.values())  # tasks that run at the same time
+        self._shared: dict[str, tuple[Any, Any]] = {}  # name -> the value shared last, its future
 
     def put(self, value: Any) -> Any:
-        """Send a value to one of the workers, by turns, to stay there."""
-        self._has_put = True
-        with self._speaking():
-            while True:
-                try:
-                    return self.client.scatter([value], workers=self._answering(), hash=False)[0]
-                except TimeoutError:
-                    self._check_workers()
+        """Place a value on one of the workers, in turn; its future."""
+        with self._errors():
+            return self.client.scatter([value], hash=False)[0]
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Ask for work(*arguments), in which what was put or submitted before stands for its value."""
-        with self._speaking():
-            name = f"{getattr(work, '__name__', 'work')}-{uuid4().hex}"  # for who looks at Dask's own pages
-            return self.client.submit(_done, self._versions, work, *arguments, key=name, pure=False)
+        """The future of work(*arguments); futures among the arguments are replaced by their values."""
+        with self._errors():
+            return self.client.submit(work, *arguments, pure=False)
 
     def share(self, name: str, value: Any) -> Any:
-        """A value that several pieces of work need; `name` is for people, if it cannot travel.
+        """A future for a value that several tasks need. The same object is sent once; `name` is for error messages."""
+        before, future = self._shared.get(name, (None, None))
+        if future is None or before is not value:
+            try:
+                future = self.submit(same, value)
+            except (TypeError, AttributeError) as error:
+                why = " ".join(str(error.__cause__ or error).split())
+                raise EngineError(f"{name}: cannot be sent to the workers of a cluster ({why})") from None
+            self._shared[name] = value, future
+        return future
 
-        The same object shared again under its name is not sent again.
-        """
-        from distributed.protocol.pickle import dumps
-
-        before, there = self._shared.get(name, (None, None))
-        if there is not None and before is value:
-            return there
-
-        try:
-            dumps(value)
-        except Exception as error:
-            why = " ".join(str(error).split())
-            raise EngineError(f"{name}: expected what can be sent to the workers of a cluster ({why})") from None
-        self._shared[name] = value, self.submit(same, value)
-        return self._shared[name][1]
-
-    def results(self, asked: Sequence[Any]) -> list[Any]:
-        """What was asked for, in that order; the first error of the work raised."""
-        from distributed import wait
-
-        with self._speaking(), self.client.as_current():
-            while True:
-                try:
-                    wait(asked, timeout=BEAT)
-                    return list(self.client.gather(list(asked)))
-                except TimeoutError:
-                    self._check_workers()
+    def results(self, futures: Sequence[Any]) -> list[Any]:
+        """The values of futures, in order; the first error of a task is raised."""
+        with self._errors():
+            return list(self.client.gather(list(futures)))
 
     def in_order(self, work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The results of work(*each), in the order of `arguments`; few are begun before they are wanted."""
+        """The results of work(*each) in the order of `arguments`, with a bounded number of tasks under way."""
         waiting: deque[Any] = deque()
         for each in arguments:
             waiting.append(self.submit(work, *each))
@@ -129,38 +115,27 @@ class Cluster:
     def as_they_come(
         self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], at_once: int | None = None
     ) -> Iterator[tuple[int, Any]]:
-        """(number, result) of work(*arguments[number]) as they are finished, with `at_once` of them under way."""
-        from distributed import wait
+        """(number, result) of work(*arguments[number]) as tasks finish, with `at_once` of them under way."""
+        from distributed import as_completed
 
-        waiting, begun = deque(enumerate(arguments)), dict[Any, int]()
+        waiting, running = enumerate(arguments), dict[Any, int]()
+
+        def begin(count: int) -> list[Any]:
+            futures = {self.submit(work, *each): number for number, each in islice(waiting, count)}
+            running.update(futures)
+            return list(futures)
+
         try:
-            while waiting or begun:
-                while waiting and len(begun) < (at_once or AHEAD * self.places):
-                    number, each = waiting.popleft()
-                    begun[self.submit(work, *each)] = number
-                with self._speaking(), self.client.as_current():
-                    try:
-                        over = wait(list(begun), timeout=BEAT, return_when=FIRST_COMPLETED).done
-                    except TimeoutError:
-                        self._check_workers()
-                        continue
-                for done in sorted(over, key=begun.__getitem__):
-                    yield begun.pop(done), self.results([done])[0]
-        finally:  # after an error or an interrupt nobody waits for the others
-            with suppress(EngineError), self._speaking():
-                self.client.cancel(list(begun))
-
-    def everywhere(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Have something done once in every worker process, without waiting long for one that does not answer."""
-        with self._speaking():
-            answers(self.client, ENDING, work, *arguments)
-
-    def is_there(self, value: Any) -> bool:
-        """Whether what was put to a worker is still there."""
-        return bool(value.status == "finished")
+            finished = as_completed(begin(at_once or AHEAD * self.places), loop=self.client.loop)
+            for future in finished:
+                yield running.pop(future), self.results([future])[0]
+                finished.update(begin(1))
+        finally:  # after an error or an interrupt the others are not needed
+            with suppress(EngineError), self._errors():
+                self.client.cancel(list(running))
 
     def close(self) -> None:
-        """Let go of the cluster."""
+        """Close the connection, and the workers that it started."""
         self._stack.close()
 
     def __enter__(self) -> Self:
@@ -169,81 +144,107 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _answering(self) -> list[str] | None:
-        """Workers that take what is put there; None: all, as nobody was silent when the connection was made."""
-        if not self._silent:
-            return None
-        return [address for address in self.client.nthreads() if address not in self._silent] or None
-
-    def _check_workers(self) -> None:
-        """Wait for workers to come back, or to have memory again, but not for ever."""
-        known, running = self.client.run_on_scheduler(_workers)
-        if running:
-            self._missed = math.inf
-            return
-        self._missed = min(self._missed, time.monotonic())
-        patience, what = (PAUSED, "wait for memory that is not set free") if known else (COMING, "are gone")
-        if time.monotonic() - self._missed > patience:
-            raise EngineError(f"{self.name}: all workers {what}, and none came back within {patience:g} s")
-
     @contextmanager
-    def _speaking(self) -> Iterator[None]:
-        """What Dask says about the cluster becomes an error of ours; errors of the work are left as they are."""
+    def _errors(self) -> Iterator[None]:
+        """Translate errors of the cluster; errors of the tasks pass unchanged."""
         from distributed import KilledWorker
         from distributed.comm.core import CommClosedError
 
         try:
             yield
-        except EngineError:
-            raise
         except KilledWorker:
             raise EngineError(
-                f"{self.name}: several workers died one after the other at the same piece of work; "
-                "do they have enough memory?"
+                f"{self.name}: several workers died one after the other at the same task; do they have enough memory?"
             ) from None
         except Exception as error:
             if self.client.status != "running":
                 raise EngineError(f"{self.name}: the scheduler is lost") from None
             if isinstance(error, CancelledError | CommClosedError):
-                if not self._has_put:
-                    raise EngineError(f"{self.name}: a worker, or what it worked on, is lost") from None
-                raise Lost(f"{self.name}: a worker died with what was put there") from None
+                raise Lost(f"{self.name}: a worker died with data that was placed on it") from None
             raise
 
 
-def _workers(dask_scheduler: Any) -> tuple[int, int]:
-    """On the scheduler: how many workers there are, and how many take work."""
-    return len(dask_scheduler.workers), len(dask_scheduler.running)
-
-
-def _done(wanted: Mapping[str, str], work: Callable[..., Any], *arguments: Any) -> Any:
-    """On a worker, which may have come late: it computes the same numbers as the others, or none."""
-    check_versions("a worker that came later", wanted)
-    return work(*arguments)
-
-
-def wanted() -> Callable[[], bool]:
-    """On a worker: says, also on another thread, whether somebody still waits for what this thread is doing."""
-    from distributed import get_worker
-
-    tasks, key = get_worker().state.tasks, get_worker().get_current_task()
-    return lambda: getattr(tasks.get(key), "state", "forgotten") not in UNWANTED
-
-
-def place_of_worker() -> str:
-    """On a worker: a folder whose contents Dask removes with the worker, or when the next one starts there."""
-    from distributed import get_worker
-
-    return str(get_worker().local_directory)
-
-
-def address_of_worker() -> str:
-    """On a worker: under which address others know it."""
-    from distributed import get_worker
-
-    return str(get_worker().address)
-
-
 def same(value: Any) -> Any:
-    """The value itself: submitted once, it serves several pieces of work, and can be had again."""
+    """The value itself: submitted as a task, it can be recomputed when its worker dies."""
     return value
+
+
+def _started(stack: ExitStack, workers: int) -> Any:
+    """Workers on this machine; they inherit the blocked interrupts."""
+    from distributed import LocalCluster
+
+    resource_tracker.ensure_running()  # its start would unblock interrupts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host=LOCAL,
+            dashboard_address=f"{LOCAL}:0",
+            worker_dashboard_address=f"{LOCAL}:0",
+            silence_logs=logging.CRITICAL,
+        )
+    except Exception as error:
+        raise EngineError(f"engine dask: cannot start workers: {' '.join(str(error).split())}") from None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    stack.callback(cluster.close, timeout=ANSWER)
+    return cluster
+
+
+def _connected(stack: ExitStack, address: Any, name: str) -> Any:
+    """A client of the scheduler at that address."""
+    from distributed import Client
+
+    try:
+        if isinstance(address, str):
+            with ThreadPoolExecutor(1) as thread:  # the caller's thread may run an event loop, as in a notebook
+                thread.submit(asyncio.run, _probe(address)).result()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # versions are checked below
+            client: Any = Client(address, timeout=ANSWER, set_as_default=False)
+    except Exception as error:
+        said = "" if isinstance(error, OSError) else " ".join(str(error).split())  # a TimeoutError is an OSError
+        why = said or f"no answer within {ANSWER:g} s"
+        wanted = "expected the address of a Dask scheduler, such as tcp://node7:8786"
+        raise EngineError(f"scheduler: {wanted}, got {name!r} ({why})") from None
+    stack.callback(_close, client)
+    return client
+
+
+async def _probe(address: str) -> None:
+    """Connect once: a `Client` would wait for ever for a server that is not Dask's, such as the dashboard."""
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    connecting = connect(address, timeout=ANSWER, **Security().get_connection_args("client"))
+    (await asyncio.wait_for(connecting, ANSWER)).abort()
+
+
+def _close(client: Any) -> None:
+    with suppress(Exception):  # the scheduler may be lost
+        client.close(timeout=1)
+
+
+def _check_versions(client: Any) -> None:
+    """Reject workers that might compute other numbers."""
+    versions = client.get_versions(packages=list(SAME[1:]))
+    here = versions["client"]["packages"]
+    for worker, there in versions["workers"].items():
+        for package in SAME:
+            if there["packages"][package] != here[package]:
+                found = there["packages"][package]
+                raise EngineError(f"worker {worker}: expected {package} {here[package]}, as it is here, got {found}")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence Dask's log messages: those that matter become an `EngineError`."""
+    import dask
+    from distributed.utils import silence_logging_cmgr
+
+    with (
+        silence_logging_cmgr(logging.CRITICAL),
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}),
+    ):
+        yield

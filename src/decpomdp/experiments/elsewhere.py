@@ -25,8 +25,7 @@ from uuid import uuid4
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.domains.load import is_file
-from decpomdp.engines.cluster import Cluster, address_of_worker, place_of_worker, wanted
-from decpomdp.engines.errors import EngineError
+from decpomdp.engines.cluster import Cluster
 from decpomdp.experiments.cells import LIMIT, Cell
 from decpomdp.experiments.crew import Crew
 from decpomdp.experiments.origin import code_digest
@@ -52,8 +51,8 @@ def work_elsewhere(
             yield cells[number], result, code
     finally:
         if cells:
-            with suppress(EngineError):  # if there is no cluster any more, its processes have ended too
-                cluster.everywhere(dismiss, owner)
+            with suppress(Exception):  # if the cluster is lost, its processes have ended too
+                cluster.client.run(dismiss, owner)
 
 
 def worked(cell: Cell, work: Callable[[Cell], Any], home: str) -> tuple[Any, Mapping[str, bytes]]:
@@ -69,11 +68,21 @@ def worked(cell: Cell, work: Callable[[Cell], Any], home: str) -> tuple[Any, Map
 
 def _worked(cell: Cell, owner: str) -> tuple[str, Any, Mapping[str, bytes]]:
     """On a worker: what code it has, and what that made of the cell."""
+    from distributed import get_worker
+
     _check_file(cell)
     with _crews_lock:
         crew = _crews.setdefault(owner, Crew())  # one that was dismissed takes no work any more
         _look_at_idle()
-    return code_digest(), *worked(cell, partial(crew.one, wanted=wanted()), place_of_worker())
+    return code_digest(), *worked(cell, partial(crew.one, wanted=_wanted()), get_worker().local_directory)
+
+
+def _wanted() -> Callable[[], bool]:
+    """On a worker: a function, also for other threads, that tells whether this thread's task is still wanted."""
+    from distributed import get_worker
+
+    tasks, key = get_worker().state.tasks, get_worker().get_current_task()
+    return lambda: getattr(tasks.get(key), "state", "forgotten") not in ("cancelled", "released", "forgotten")
 
 
 def _with_file(cell: Cell, content: Callable[[str], str]) -> Cell:
@@ -97,8 +106,10 @@ def _check_file(cell: Cell) -> None:
     """On a worker: its file has to be the one that was meant."""
     if CONTENT not in cell.settings:
         return
+    from distributed import get_worker
+
     path = cell.settings[PROBLEM]
-    expected = f"{path}: expected the same file on the worker {address_of_worker()}"
+    expected = f"{path}: expected the same file on the worker {get_worker().address}"
     try:
         same = _content(path) == cell.settings[CONTENT]
     except FormatError as error:

@@ -14,11 +14,11 @@ import numpy as np
 
 from decpomdp.core import Team
 from decpomdp.core.minimal import simplified
+from decpomdp.environments.sumo.episodes import episode_seed
+from decpomdp.environments.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.simulation import Measures
 from decpomdp.experiments.sumo_learning import SharedSettings, everywhere, shared
 from decpomdp.rollouts.tables import players_of
-from decpomdp.sumo.grid import SumoGrid
-from decpomdp.sumo.playing import episode_seed
-from decpomdp.sumo.simulation import Measures
 
 PROGRAMS = ("fixed-time", "actuated")  # SUMO's own
 MEASURES = ("waiting", "travel", "arrived")

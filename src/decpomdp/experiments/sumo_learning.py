@@ -15,15 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.core import Controller, Team
+from decpomdp.environments.sumo.episodes import episode_seed, pooled
+from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.interaction.sbpr_crowd import CrowdWindow
 from decpomdp.interaction.sbpr_starts import counts_of
 from decpomdp.interaction.sbpr_step import StepSettings, improved
 from decpomdp.learners import StickBreaking
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.rollouts.tables import players_of
-from decpomdp.sumo.grid import SumoGrid
-from decpomdp.sumo.playing import episode_seed
-from decpomdp.sumo.pooling import pooled
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
-"""The grid as a simulator: whole episodes on several processes, or a few episodes side by side, step by step.
+"""The grid as a simulator: `sumo:4`, `sumo:10`, `sumo:4:signs`, `sumo:4:queues:400` (side, reading, rate).
+
+Whole episodes are played on several processes, or a few episodes side by side, step by step.
 
 Agents: the lights, actions `keep` and `switch`. Reward: minus the number of vehicles that wait (standing before a
 light, or outside a gate whose street is full), averaged over the ten seconds of a decision; one number for the team.
 Minus ten times the sum of an episode's rewards is its total waiting time in vehicle-seconds. Episodes never end by
 themselves.
 
-Every episode has one seed, which fixes its vehicles, SUMO's own chance and the team's random choices. So episodes are
-the same whichever process plays them, and however many there are.
+Every episode has one seed, which fixes its vehicles, SUMO's own random numbers and the team's random choices. So
+episodes do not depend on which process plays them, nor on the number of processes.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,30 +19,23 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Agent, Episodes, InputError, Step, Team
+from decpomdp.core import Agent, Controller, Episodes, InputError, Step, Team
 from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array, whole
 from decpomdp.core.model import checked_discount
-from decpomdp.core.scene import StreetMap, StreetScene
+from decpomdp.core.scene import COLUMN, NEITHER, ROW, StreetMap, StreetScene
 from decpomdp.engines import threads as engine
+from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.demand import checked_rate
+from decpomdp.environments.sumo.episodes import Played, Player, episode_seed, play_episode, pooled
+from decpomdp.environments.sumo.network import YELLOW_SECONDS
+from decpomdp.environments.sumo.process import SimulationProcess
+from decpomdp.environments.sumo.reading import LONGER, QUEUES, Reading, reading_of
+from decpomdp.environments.sumo.simulation import DECISION, KEEP, SWITCH, WARM_UP, Measures, Shown, Simulation
 from decpomdp.kernels.rollout import Paths, Players, empty_paths
-from decpomdp.sumo import drawing, network
-from decpomdp.sumo.demand import checked_rate
-from decpomdp.sumo.playing import Played, Player, episode_seed, play_episode
-from decpomdp.sumo.pooling import pooled
-from decpomdp.sumo.process import SimulationProcess
-from decpomdp.sumo.reading import LONGER, QUEUES, Reading, reading_of
-from decpomdp.sumo.rules import ACTIONS, longest_queue
-from decpomdp.sumo.simulation import (
-    DECISION,
-    WARM_UP,
-    YELLOW_SECONDS,
-    Measures,
-    Shown,
-    Simulation,
-)
 
 NAME = "sumo"
+ACTIONS = ("keep", "switch")
 RATE = 550.0  # vehicles an hour at a gate: more than a fixed program can carry, about what the streets can
 DISCOUNT = 0.95  # a queue outlives the decision that made it by minutes
 PACE = 30.0  # joint steps a second of 4 x 4 lights on two cores, the 300 s before the first decision included
@@ -59,16 +54,16 @@ class SumoGrid:
     discount
         Of the rewards.
     reading
-        How a light sees: the name of a built-in reading, or a `Reading`.
+        What a light observes: the name of a built-in reading, or a `Reading`.
     rate
         Vehicles an hour at every gate, on average: above 0 and up to 3600.
     workers
-        Processes that play, at most: all cores by default. 0: play in this process, where only one simulation fits.
+        Processes, at most: as many as there are cores by default. 0: simulate in this process, one episode at a time.
     """
 
     repeatable = plays_teams = True
-    side_by_side = 4  # episodes of a batch, for who can choose: more are more processes, not more speed
-    pace = PACE  # joint steps a second, about: who plays much should know
+    side_by_side = 4  # recommended episodes of a batch: more are more processes, not more speed
+    pace = PACE  # joint steps a second, about
 
     def __init__(
         self,
@@ -91,7 +86,7 @@ class SumoGrid:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Everything that the numbers depend on, for the record."""
+        """All settings that the episodes depend on, for the record."""
         return {
             "environment": f"SUMO grid of {self.side} x {self.side} lights",
             "reading": self.reading.name,
@@ -103,11 +98,11 @@ class SumoGrid:
 
     @property
     def piece(self) -> int:
-        """Episodes after which whoever asked for many is shown some."""
+        """Episodes of one piece of a stream."""
         return 2 * max(1, self.workers)
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.int16]:
-        """Start a batch; [k, n] what the lights see before they first choose."""
+        """Start a batch; [k, n] the first observations."""
         count, most = whole("episodes", episodes, 1, 2**31), SIDE_BY_SIDE if self.workers else 1
         if count > most:
             raise InputError(
@@ -145,9 +140,9 @@ class SumoGrid:
     def play_own(
         self, players: Players, episodes: int, horizon: int, seed: int, first: int = 0, threads: int | None = None
     ) -> Episodes:
-        """The same episodes as `play`, every light's part of them as an episode of one agent, for what lights share.
+        """The same episodes as `play`, every light's part as an episode of one agent, for a controller that all share.
 
-        The rewards are a light's own: minus the vehicles on their way to it (see `pooling`).
+        The rewards are a light's own: minus the vehicles on their way to it (see `episodes`).
         """
         seeds = [episode_seed(seed, first + k) for k in range(episodes)]
         played = self.play_seeds(players, seeds, horizon, behaviour=True, threads=threads)
@@ -162,7 +157,7 @@ class SumoGrid:
         threads: int | None = None,
         control: str = "agents",
     ) -> Played:
-        """One episode for every seed, with what the lights went through; or SUMO's own `control`, without players."""
+        """One episode for every seed; without players, SUMO's own `control` sets the lights."""
         rows = len(seeds) * horizon
         waits, present = np.zeros((2, rows, len(self.agents)))
         room = Played(empty_paths(rows, len(self.agents), behaviour), waits, present, [])
@@ -197,12 +192,14 @@ class SumoGrid:
         return known
 
     def street_map(self) -> StreetMap:
-        """Where lights and streets are, for drawings."""
-        return drawing.street_map(self.side)
+        """Positions of lights and streets, for drawings."""
+        return network.street_map(self.side)
 
     def street_scene(self, episode: int = 0) -> StreetScene:
-        """What waits in one episode of the batch, and who has green."""
-        return drawing.street_scene(self._shown[whole("episode", episode, 0, len(self._shown) - 1)], self._acted)
+        """Queues and greens in one episode of the batch; before the agents have acted, no light counts as green."""
+        shown = self._shown[whole("episode", episode, 0, len(self._shown) - 1)]
+        green = tuple((COLUMN, ROW)[axis] if self._acted else NEITHER for axis in shown.views[:, -1].tolist())
+        return StreetScene(tuple(shown.queues.ravel().tolist()), green)
 
     def close(self) -> None:
         """End the processes; the next reset or play starts others."""
@@ -212,7 +209,7 @@ class SumoGrid:
         self._idle = []
 
     def __reduce__(self) -> tuple[type["SumoGrid"], tuple[Any, ...]]:
-        """A copy, on another machine for example, has processes of its own."""
+        """A copy, for example on another machine, has its own processes."""
         return type(self), (self.side, self.discount, self.reading, self.rate, self.workers)
 
     def _taken(self) -> Player:
@@ -233,8 +230,18 @@ class SumoGrid:
         return np.stack([self.reading.all(self.lights, shown.views) for shown in self._shown])
 
 
+def named(text: str, discount: float | None = None) -> SumoGrid:
+    """The grid called `sumo:SIDE`, `sumo:SIDE:READING` or `sumo:SIDE:READING:RATE`."""
+    base, *parts = text.split(":")
+    if base != NAME or len(parts) > 3 or not all(parts):
+        raise InputError(f"problem: expected {NAME}:4, {NAME}:10 or {NAME}:SIDE:READING:RATE, got {text!r}")
+    default: list[Any] = ["4", QUEUES, RATE]
+    side, reading, rate = parts + default[len(parts) :]
+    return SumoGrid(_number(side, int), DISCOUNT if discount is None else discount, reading, _number(rate, float))
+
+
 def name_of(side: int, reading: Reading, rate: float) -> str:
-    """What is not as usual belongs to the name, so that two problems are never taken for one.
+    """The name that opens the same problem again; defaults are left out.
 
     >>> name_of(4, QUEUES, RATE), name_of(4, QUEUES, 400.0)
     ('sumo:4', 'sumo:4:queues:400')
@@ -244,13 +251,28 @@ def name_of(side: int, reading: Reading, rate: float) -> str:
     return f"{NAME}:{side}" + ("" if reading is QUEUES else f":{reading.name}")
 
 
+def longest_queue(symbols: int, longer: Sequence[int]) -> Controller:
+    """Switch when the queue before red is longer than the one before green."""
+    moves = [SWITCH if symbol in longer else KEEP for symbol in range(symbols)]
+    followed = Controller.deterministic([KEEP, SWITCH], [moves, moves], len(ACTIONS))
+    return Controller(followed.initial, followed.action, followed.transition, np.eye(2)[moves])
+
+
+def _number(text: Any, kind: type) -> Any:
+    """The number, if it is one; otherwise the text, which the grid rejects."""
+    try:
+        return kind(text)
+    except ValueError:
+        return text
+
+
 def _run(work: Callable[[int], Result], pieces: int, count: int, players: Sequence[Player]) -> list[Result]:
-    """Work with `players` on `count` threads; after an error or an interrupt what they were doing is not waited for."""
+    """Work with `players` on `count` threads; after an error or an interrupt their processes are killed."""
     elsewhere = [player for player in players if isinstance(player, SimulationProcess)]
 
     def stop() -> None:
         for player in elsewhere:
-            player.abandon()
+            player.cancel()
 
     try:
         return engine.run(work, pieces, count, stop)

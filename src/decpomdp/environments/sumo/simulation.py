@@ -1,10 +1,10 @@
-"""SUMO itself, in this process, through libsumo: the grid with its lights under our control or under SUMO's own.
+"""SUMO in this process, through libsumo: the grid with its lights controlled by agents or by SUMO's own programs.
 
 A decision lasts DECISION seconds. A light that switches shows yellow for YELLOW_SECONDS of them first; so a green lasts
 at least DECISION - YELLOW_SECONDS. Before the first decision the fixed-time program runs for WARM_UP seconds, the
 same for every policy: an empty grid has nothing to decide.
 
-libsumo is one simulation per process: a second one would silently take over the first. Here it is refused.
+libsumo holds one simulation per process: a second one would silently take over the first, so it is rejected.
 """
 
 from contextlib import redirect_stdout
@@ -16,29 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core.errors import InputError
-from decpomdp.sumo import network
-from decpomdp.sumo.demand import BLOCK, Demand, Trip
-from decpomdp.sumo.programs import LATE, actuated_file
+from decpomdp.environments.sumo import network
+from decpomdp.environments.sumo.demand import BLOCK, Demand, Trip
+from decpomdp.environments.sumo.network import LATE, YELLOW_SECONDS, actuated_file
 
 DECISION = BLOCK  # seconds
-YELLOW_SECONDS = 3
 WARM_UP = 300
 CONTROLS = ("agents", "fixed-time", *LATE)  # who sets the lights
 KEEP, SWITCH = 0, 1  # actions
-FIELDS = (  # of a view
-    "green_queue",
-    "red_queue",
-    "green_moving",
-    "red_moving",
-    "green_seconds",
-    "axis",
-)
 
 _open: list["Simulation"] = []  # the one of this process
 
 
 class Measures(NamedTuple):
-    """What an episode was like, from the first decision on.
+    """Measures of an episode, from the first decision on.
 
     Vehicles that have not arrived at the end count the time until then.
     """
@@ -50,9 +41,9 @@ class Measures(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What there is after a decision."""
+    """The state after a decision."""
 
-    views: NDArray[np.int16]  # [n, field]
+    views: NDArray[np.int16]  # [n, field] the fields of `reading.View`
     queues: NDArray[np.int16]  # [n, approach] vehicles standing
     waits: NDArray[np.float64]  # [n] vehicles waiting for each light, mean over the seconds of the decision
     present: NDArray[np.int16]  # [n] vehicles on the way to each light, standing or not, and outside its gates
@@ -72,7 +63,7 @@ class Simulation:
         self._control, self._time = "", 0
 
     def reset(self, seed: int, control: str = "agents") -> Shown:
-        """A new episode: the same seed, the same vehicles."""
+        """Start an episode; the same seed gives the same vehicles."""
         if control not in CONTROLS:
             raise InputError(f"control: expected one of {', '.join(CONTROLS)}, got {control!r}")
         self._control, self._demand, self._time = control, Demand(self.side, self.rate, seed), 0
@@ -111,13 +102,13 @@ class Simulation:
         return self._shown(waits.reshape(-1, len(network.APPROACHES)).sum(axis=1) / DECISION)
 
     def measures(self) -> Measures:
-        """Of the episode so far."""
+        """Measures of the episode so far."""
         still = [self._time - depart for depart in self._departed.values() if depart <= self._time]
         total = self._arrived + len(still)
         return Measures(self._waiting, (self._travel + sum(still)) / max(1, total), self._arrived, total)
 
     def close(self) -> None:
-        """Let go of SUMO."""
+        """Close SUMO, so that another simulation can be opened in this process."""
         if self in _open:
             self._sumo.close()
             _open.remove(self)
@@ -149,7 +140,7 @@ class Simulation:
             self._departed[vehicle] = trip.depart
 
     def _run(self, seconds: int, waits: NDArray[np.float64] | None) -> None:
-        """Let the time pass; waits[lane] gets the vehicle-seconds."""
+        """Simulate some seconds; the vehicle-seconds of waiting are added to waits[lane]."""
         halting = self._sumo.lane.getLastStepHaltingNumber
         pending = self._sumo.edge.getPendingVehicles
         for _ in range(seconds):
@@ -181,7 +172,7 @@ class Simulation:
 
 
 def _claimed(owner: Simulation) -> Any:
-    """libsumo, for this simulation alone."""
+    """libsumo, claimed by this simulation."""
     sumo = libsumo()
     if _open or sumo.isLoaded():
         raise InputError(
@@ -194,7 +185,7 @@ def _claimed(owner: Simulation) -> Any:
 
 
 def libsumo() -> Any:
-    """The library; its remarks about other libraries' versions are not for users of this one."""
+    """The library, imported without its remarks about other libraries' versions."""
     try:
         with redirect_stdout(StringIO()):
             return import_module("libsumo")

@@ -20,8 +20,6 @@ from decpomdp.core import InputError
 from decpomdp.core.agent import labels
 from decpomdp.core.checks import kind_of, text, whole
 
-MOST = 2**15 - 1  # symbols that episodes can record
-
 
 class View(NamedTuple):
     """What one light knows."""

@@ -1,0 +1,1 @@
+"""Traffic lights in SUMO, one agent each: a grid as a simulator (`grid`). Needs libsumo: decpomdp[sumo]."""
