@@ -20,7 +20,6 @@ import msgspec
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.checkpoints import NAMES
 from decpomdp.io.files import FilePath, from_json, in_words, read_bytes, words, write_bytes
-from decpomdp.io.kinds import is_there
 from decpomdp.io.locks import lock, still_there
 from decpomdp.io.runs import LOG, REPORT, RUN, TEAM, TRACE, versions
 
@@ -255,7 +254,9 @@ def _remove_if_alone(folder: Path, names: Sequence[str]) -> None:
 
 def _files(arguments: Sequence[str]) -> list[str]:
     values = [argument.partition("=")[2] if argument.startswith("--") else argument for argument in arguments]
-    return [value for value in values if value and is_there(value) and not (Path(value).is_dir() or _is_number(value))]
+    return [
+        value for value in values if value and os.path.exists(value) and not (Path(value).is_dir() or _is_number(value))
+    ]
 
 
 def _is_number(value: str) -> bool:
