@@ -6,6 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from decpomdp.io.logged import validate_logged
+
 from .made_episodes import episodes, refusal, with_column, written
 
 LEFT, RIGHT = "agent left", "agent right"
@@ -222,3 +224,20 @@ def test_bad_metadata_is_refused(path, change, expected):
     data = json.dumps(about).encode() if isinstance(about, dict) else about
     pq.write_table(table.replace_schema_metadata(None if data is None else {"decpomdp": data}), path)
     assert refusal(path).startswith(expected)
+
+
+def test_symbols_beyond_sixteen_bits_are_refused(path):
+    labels = [str(number) for number in range(70_000)]
+    about = {
+        "format": "decpomdp-episodes/1", "agents": [{"name": "a", "actions": labels, "observations": labels}],
+        "discount": 1, "name": "", "facts": {}, "software": "",
+    }  # fmt: skip
+    columns = {"episode_id": [0], "t": [0], "observation": [[65_537]], "action": [[65_538]], "action_prob": [[1.0]]}
+    columns |= {"reward": [0.0], "terminated": [True], "truncated": [False]}
+    pq.write_table(pa.table(columns).replace_schema_metadata({"decpomdp": json.dumps(about)}), path)
+    episodes, errors = validate_logged(path)
+    assert episodes is None
+    assert [str(error).rpartition("column ")[2] for error in errors] == [
+        "observation, agent a: expected a number from 0 to 32767 (null only at t = 0), got 65537",
+        "action, agent a: expected a number from 0 to 32767, got 65538",
+    ]
