@@ -165,8 +165,8 @@ class _Rows(NamedTuple):
             return
         row = int(np.argmax(wrong))
         got = "null" if values is None or (missing is not None and missing[row]) else values[row]
-        at = f"row {row}"
-        if name not in ("episode_id", "t"):
+        at, ids = f"row {row}", ("episode_id", "t")
+        if name not in ids and all(_fits(self.table.schema.field(each).type, TYPES[each]) for each in ids):
             at += f" (episode {self.table['episode_id'][row]}, step {self.table['t'][row]})"
         raise FormatError(self.source, None, f"{at}, column {name}: expected {expected}, got {got}")
 
