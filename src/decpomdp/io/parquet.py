@@ -46,20 +46,13 @@ def open_parquet(source: str) -> Iterator[Any]:
 def read_columns(file: Any, columns: Sequence[str], source: str) -> Any:
     """An Arrow table of these columns; FormatError if they would take more than half of the memory."""
     rows, most = file.metadata.num_rows, memory() // 2
-    needed = max(rows * len(columns) * CELL, sum(_announced(file.metadata, columns)))
+    widths = [getattr(file.schema_arrow.field(name).type, "list_size", 1) for name in columns]
+    needed = rows * sum(widths) * CELL
     if needed > most:
         raise FormatError(source, None, f"{rows} rows need {needed} bytes, more than half of the memory ({most} bytes)")
     table = file.read(columns=list(columns))
     table.validate(full=True)
     return table
-
-
-def _announced(metadata: Any, columns: Sequence[str]) -> Iterator[int]:
-    """Bytes of every part of these columns, by the numbers in the footer."""
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for part in map(group.column, range(group.num_columns)):
-            if part.path_in_schema.partition(".")[0] in columns:
-                yield max(part.num_values * CELL, part.total_uncompressed_size)
 
 
 def memory() -> int:
