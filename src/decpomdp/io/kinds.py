@@ -43,11 +43,12 @@ def kind_of(path: FilePath) -> str:
 
 def conversion(path: FilePath) -> str | None:
     """A hint for data that are not an episodes file: the command that makes one; None for an episodes file."""
-    source, kind = path_of(path), kind_of(path)
-    if kind == "episodes":
-        return None
+    source = path_of(path)
     if not os.path.exists(source):
         return MISSING
+    kind = kind_of(source)
+    if kind == "episodes":
+        return None
     stem = re.sub(r"\.(parquet|csv|csv\.gz|csv\.zst)$", "", os.path.basename(source), flags=re.IGNORECASE)
     target = f"{stem}-episodes.parquet"
     command = f"decpomdp data convert {shlex.quote(source)} {shlex.quote(target)} --discount NUMBER"

@@ -57,7 +57,6 @@ def read_table(
     --------
     >>> import os, tempfile
     >>> from pathlib import Path
-    from typing import Any
     >>> import decpomdp as dp
     >>> log = ["episode,t,agent,observation,action,reward", "0,0,ann,,wait,0", "0,1,ann,dark,go,1"]
     >>> with tempfile.TemporaryDirectory() as folder:
