@@ -1,10 +1,8 @@
-"""JSON that is almost right: teams, controllers, settings, begun.json and run.json."""
+"""JSON that is almost right: teams, controllers and run.json."""
 
 import json
-from dataclasses import fields
 
-from fuzz.odd import NAMES, NUMBERS, ODD, flipped, place_in
-from fuzz.targets import kinds_of_settings
+from fuzz.odd import NAMES, ODD, flipped, place_in
 
 
 def make_team(rng, whole=True):
@@ -77,30 +75,6 @@ def change_json(data, rng):
             (text.replace('"format"', '"format": 1, "format"'), "[" * 3000 + text, text.replace("1", "1e0"))
         )
     return text.encode(errors="surrogatepass")
-
-
-def make_settings(rng):
-    if rng.random() < 0.15:
-        text = rng.choice(("fixed:", "em:", "dp", "em", "stick-breaking", "")) + rng.choice(["", *NUMBERS])
-        return _dumped({"prior": text})
-    name, kind = rng.choice(sorted(kinds_of_settings().items()))
-    some = rng.sample(fields(kind), rng.randrange(1, min(4, len(fields(kind)) + 1)))
-    return _dumped({"kind": name, "values": {field.name: _setting(field.default, rng) for field in some}})
-
-
-def _setting(usual, rng):
-    if rng.random() < 0.5 and isinstance(usual, float | int):
-        return usual * rng.choice((1, 2, 0.5, -1, 0, 1e300))
-    return rng.choice(ODD)
-
-
-def make_begun(rng):
-    told = {
-        "format": "decpomdp-begun/1",
-        "arguments": ["learn", "dectiger"],
-        "folder": rng.choice(("/", "\0", "\ud800")),
-    }
-    return _dumped({**told, "files": {"a": "0"}, "versions": {"python": "3"}})
 
 
 def make_run(rng):

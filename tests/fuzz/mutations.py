@@ -8,9 +8,8 @@ Where an input no longer is what a change needs (no JSON, no Parquet, more rows 
 flipped instead: every call gives an input, none is left out.
 """
 
-from fuzz.input_checkpoint import change_checkpoint, make_checkpoint
 from fuzz.input_dpomdp import change_dpomdp, make_dpomdp
-from fuzz.input_json import change_json, make_begun, make_controller, make_run, make_settings, make_team
+from fuzz.input_json import change_json, make_controller, make_run, make_team
 from fuzz.input_parquet import change_parquet, make_episodes, make_trace
 from fuzz.input_table import change_csv, make_csv, make_table
 from fuzz.odd import flipped
@@ -37,12 +36,9 @@ MAKERS = {
     "episodes": make_episodes,
     "table_csv": make_csv,
     "table_parquet": make_table,
-    "settings": make_settings,
     "run_record": make_run,
     "run_trace": make_trace,
     "run_team": make_team,
-    "begun": make_begun,
-    "checkpoint": make_checkpoint,
 }
 CHANGES = {
     "dpomdp": change_dpomdp,
@@ -51,10 +47,7 @@ CHANGES = {
     "episodes": change_parquet,
     "table_csv": change_csv,
     "table_parquet": change_parquet,
-    "settings": change_json,
     "run_record": change_json,
     "run_trace": change_parquet,
     "run_team": change_json,
-    "begun": change_json,
-    "checkpoint": change_checkpoint,
 }

@@ -1,36 +1,27 @@
-"""One function per reader: any bytes in; True if they were accepted, False if they were refused in words.
+"""One function per reader: any bytes in; True if they were accepted, False if they were refused in one line.
 
-Everything else is a finding and raises: another exception, a complaint of more than one line or without end, something
-accepted that is no valid model, team, episodes or settings, or that does not read back equal after it was written.
-Time and memory are limited from outside (`benchmarks/fuzz.py`, `test_fuzz.py`).
+Everything else is a finding and raises: another exception, an error of more than one line, something accepted that is
+no valid model, team or episodes, or that does not read back equal after it was written. `benchmarks/fuzz.py` limits
+time and memory.
 """
 
 import gzip
-import hashlib
-import json
-import math
 import os
 import shutil
 import tempfile
-import warnings
 import zlib
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from oracles import dpomdp_text as oracle
 
 import decpomdp as dp
 from decpomdp.core import FormatError, InputError
 from decpomdp.core.plain import plain
-from decpomdp.io.checkpoints import FORMAT, NAMES, Checkpoints, Envelope
-from decpomdp.io.complaints import checked
 from decpomdp.io.dpomdp import Limits, format_dpomdp, parse_dpomdp, read_dpomdp
-from decpomdp.io.logged import Given
-from decpomdp.io.run_folder import BEGUN, read_begun
-from decpomdp.io.runs import RUN, TEAM, TRACE, read_run, read_trace
+from decpomdp.io.logged import Given, validate_logged
+from decpomdp.io.runs import RUN, TEAM, TRACE, read_run
 from decpomdp.io.tables import read_table, write_table
 from decpomdp.io.team_json import controller_from_json, controller_to_json, team_from_json, team_to_json
 
@@ -66,12 +57,12 @@ def in_words(error):
     return False
 
 
-def all_in_words(first, found, complaints):
-    """The list of everything that is wrong begins with what the reader stopped at."""
+def all_in_words(first, found, errors):
+    """The list of all errors begins with the one that the reader raised."""
     assert found is None
-    assert complaints[0] == str(first), complaints
-    for complaint in complaints:
-        in_words(complaint)
+    assert str(errors[0]) == str(first), errors
+    for error in errors:
+        in_words(error)
     return False
 
 
@@ -165,7 +156,7 @@ def episodes(data):
     try:
         found = dp.read_episodes(path)
     except FormatError as error:
-        return all_in_words(error, *checked(path, Given("episodes")))
+        return all_in_words(error, *validate_logged(path, Given("episodes")))
     valid_episodes(found)
     dp.write_episodes(found, folder() / "again.parquet")
     assert dp.read_episodes(folder() / "again.parquet") == found
@@ -196,59 +187,13 @@ def _table(path, name):
     try:
         found = read_table(path, 0.9)
     except FormatError as error:
-        return all_in_words(error, *checked(path, Given("long", 0.9)))
+        return all_in_words(error, *validate_logged(path, Given("long", 0.9)))
     valid_episodes(found)
     write_table(found, folder() / name)
     again = read_table(folder() / name, 0.9, found.agents)
     for part in ("offsets", "observations", "actions", "rewards", "terminated"):
         assert np.array_equal(getattr(again, part), getattr(found, part)), part
     assert np.array_equal(again.behaviour, found.behaviour, equal_nan=True)
-    return True
-
-
-# -- settings ----------------------------------------------------------------------------------------------------------
-
-
-def kinds_of_settings():
-    from decpomdp.interaction.mcem import McemSettings
-    from decpomdp.interaction.sbpr_settings import SbprSettings
-
-    return {
-        "learn": dp.LearnSettings,
-        "sbpr": SbprSettings,
-        "mcem": McemSettings,
-        "stick-breaking": dp.StickBreaking,
-        "fixed": dp.Fixed,
-        "em": dp.ExpectationMaximisation,
-    }
-
-
-def settings(data):
-    """`{"kind": ..., "values": {field: value}}`, or `{"prior": name}`."""
-    try:
-        given = json.loads(data)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(given, dict):
-        return False
-    try:
-        if "prior" in given:
-            assert dp.prior_named(given["prior"]).text.partition(":")[0] == given["prior"].partition(":")[0]
-            return True
-        kind = kinds_of_settings().get(str(given.get("kind")), dp.LearnSettings)
-        known = {field.name for field in fields(kind)}
-        values = given.get("values")
-        needed = {"nodes": 3} if kind is dp.Fixed else {}
-        chosen = {key: value for key, value in values.items() if key in known} if isinstance(values, dict) else {}
-        made = kind(**(needed | chosen))
-    except InputError as error:
-        return in_words(error)
-    for field in fields(made):
-        value = getattr(made, field.name)
-        assert not (isinstance(value, float) and math.isnan(value)), field.name
-        assert not isinstance(value, bytes | dict), field.name
-        if field.name not in ("reading", "precision"):
-            assert not isinstance(value, str | list), f"{field.name} is {value!r}"
     return True
 
 
@@ -303,82 +248,7 @@ def model_of_the_run():
     return dp.load("broadcast")
 
 
-def trace(data):
-    path = put("trace.parquet", data)
-    try:
-        columns = read_trace(path)
-    except FormatError as error:
-        return in_words(error)
-    assert len({len(values) for values in columns.values()}) <= 1
-    return True
-
-
-def begun(data):
-    place = folder() / "begun"
-    place.mkdir(exist_ok=True)
-    (place / BEGUN).write_bytes(data)
-    try:
-        found = read_begun(place)
-    except FormatError as error:
-        return in_words(error)
-    assert all(isinstance(word, str) for word in found.arguments)
-    return True
-
-
-# -- checkpoints -------------------------------------------------------------------------------------------------------
-
-
-@cache
-def kinds_of_states():
-    from decpomdp.interaction import mcem_state, sbpr_state
-    from decpomdp.interaction.search import method as search_state
-    from decpomdp.learners import fit_state
-    from decpomdp.planners import em_state, hsvi_state, pbvi_state, periodic_state
-
-    rooms = (mcem_state, sbpr_state, search_state, fit_state, em_state, hsvi_state, pbvi_state, periodic_state)
-    return [
-        kind
-        for room in rooms
-        for name, kind in sorted(vars(room).items())
-        if isinstance(kind, type) and name.endswith("State") and kind.__module__ == room.__name__
-    ]
-
-
-def checkpoint(data):
-    """The first byte says which state is asked for, and whether the digest is made to fit what follows."""
-    which, body = (data[0], data[1:]) if data else (0, b"")
-    kind = kinds_of_states()[which % 128 % len(kinds_of_states())]
-    place = folder() / "checkpoints"
-    place.mkdir(exist_ok=True)
-    sealed = FORMAT + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
-    (place / NAMES[0]).write_bytes(sealed if which < 128 else body)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            state = Checkpoints(place, "work").restore(kind)
-        except InputError as error:
-            return in_words(error)
-    if state is None:
-        return in_words(said[0].message)
-    assert isinstance(state, kind)
-    msgspec.msgpack.decode(body, type=Envelope)
-    return True
-
-
 TARGETS = {
     target.__name__: target
-    for target in (
-        dpomdp,
-        team,
-        controller,
-        episodes,
-        table_csv,
-        table_parquet,
-        settings,
-        run_record,
-        run_trace,
-        run_team,
-        begun,
-        checkpoint,
-    )
+    for target in (dpomdp, team, controller, episodes, table_csv, table_parquet, run_record, run_trace, run_team)
 }

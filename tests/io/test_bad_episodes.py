@@ -6,6 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from decpomdp.io.logged import validate_logged
+
 from .made_episodes import episodes, refusal, with_column, written
 
 LEFT, RIGHT = "agent left", "agent right"
@@ -198,8 +200,8 @@ def test_a_file_without_rows_is_refused(path):
     ("change", "expected"),
     [
         (None, 'metadata: expected agents, labels and discount under "decpomdp", got nothing'),
-        (b"{", "metadata: not JSON: Expecting property name"),
-        (b"\xff", "metadata: expected UTF-8 text, got another byte at position 0"),
+        (b"{", "metadata: not JSON: Input data was truncated"),
+        (b"\xff", "metadata: not JSON: invalid character (byte 0)"),
         (
             {"format": "decpomdp-episodes/2"},
             'metadata: format: expected "decpomdp-episodes/1", got "decpomdp-episodes/2"',
@@ -208,7 +210,7 @@ def test_a_file_without_rows_is_refused(path):
         ({"discount": "1"}, "metadata: discount: expected float, got str"),
         ({"agents": []}, "metadata: agents: expected at least one label, got none"),
         ({"agents": [{"name": "a"}]}, "metadata: agents[0]: object missing required field actions"),
-        ({"facts": {"a": 1}}, "metadata: facts[...]: expected str, got float"),
+        ({"facts": {"a": 1}}, "metadata: facts[...]: expected str, got int"),
         ({"colour": "red"}, "metadata: object contains unknown field colour"),
         (
             {"agents": [{"name": "a", "actions": ["x"], "observations": ["y"]}]},
@@ -222,3 +224,20 @@ def test_bad_metadata_is_refused(path, change, expected):
     data = json.dumps(about).encode() if isinstance(about, dict) else about
     pq.write_table(table.replace_schema_metadata(None if data is None else {"decpomdp": data}), path)
     assert refusal(path).startswith(expected)
+
+
+def test_symbols_beyond_sixteen_bits_are_refused(path):
+    labels = [str(number) for number in range(70_000)]
+    about = {
+        "format": "decpomdp-episodes/1", "agents": [{"name": "a", "actions": labels, "observations": labels}],
+        "discount": 1, "name": "", "facts": {}, "software": "",
+    }  # fmt: skip
+    columns = {"episode_id": [0], "t": [0], "observation": [[65_537]], "action": [[65_538]], "action_prob": [[1.0]]}
+    columns |= {"reward": [0.0], "terminated": [True], "truncated": [False]}
+    pq.write_table(pa.table(columns).replace_schema_metadata({"decpomdp": json.dumps(about)}), path)
+    episodes, errors = validate_logged(path)
+    assert episodes is None
+    assert [str(error).rpartition("column ")[2] for error in errors] == [
+        "observation, agent a: expected a number from 0 to 32767 (null only at t = 0), got 65537",
+        "action, agent a: expected a number from 0 to 32767, got 65538",
+    ]

@@ -177,18 +177,14 @@ def test_json_as_a_struct():
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"", "n.json:1: not JSON: Expecting value (column 1)"),
-        (b'{"format": "note/1",\n "size":}', "n.json:2: not JSON: Expecting value (column 9)"),
-        (b'{"format": "note/1"', "n.json:1: not JSON: Expecting ',' delimiter (column 20)"),
-        (b'{"format": "note/1"} x', "n.json:1: not JSON: Extra data (column 22)"),
-        (b'{"format": "\xff"}', "n.json: expected UTF-8 text, got another byte at position 12"),
-        (b"[" * 200000, "n.json: expected at most 32 levels of nesting, got more"),
-        (b'{"a":' * 200000, "n.json: expected at most 32 levels of nesting, got more"),
-        (b'{"format": "note/1", "size": NaN}', "n.json: expected finite numbers, got NaN"),
-        (b'{"format": "note/1", "size": -Infinity}', "n.json: expected finite numbers, got -Infinity"),
-        (b'{"size": 1, "size": 2}', 'n.json: expected every name once in an object, got "size" twice'),
-        (b"[1]", "n.json: expected a JSON object, got [1.0]"),
-        (b"null", "n.json: expected a JSON object, got null"),
+        (b"", "n.json:1: not JSON: Input data was truncated"),
+        (b'{"format": "note/1",\n "size":}', "n.json:2: not JSON: invalid character (byte 29)"),
+        (b'{"format": "note/1"} x', "n.json:1: not JSON: trailing characters (byte 22)"),
+        (b'{"format": "\xff"}', "n.json: expected UTF-8 text, got another encoding"),
+        (b'{"a":' * 200000, "n.json: expected JSON of a few levels, got one that is nested too deeply"),
+        (b'{"format": "note/1", "size": NaN}', "n.json:1: not JSON: invalid character (byte 29)"),
+        (b'{"format": "note/1", "size": 1e999}', "n.json: size: number out of range"),
+        (b"[1]", "n.json: expected object, got array"),
         (b"{}", 'n.json: format: expected "note/1", got none'),
         (b'{"format": "note/2", "more": 1}', 'n.json: format: expected "note/1", got "note/2"'),
         (b'{"format": ["note/1"]}', 'n.json: format: expected "note/1", got ["note/1"]'),
@@ -204,5 +200,5 @@ def test_json_that_is_refused(data, expected):
     assert str(caught.value) == expected
 
 
-def test_whole_numbers_of_any_length():
-    assert from_json(b'{"format": "note/1", "size": %s}' % (b"9" * 10000), Note, "n", "note/1").size == float("inf")
+def test_of_a_repeated_key_the_last_value_counts():
+    assert from_json(b'{"format": "note/1", "size": 1, "size": 2}', Note, "n", "note/1").size == 2

@@ -7,8 +7,7 @@ import pytest
 
 from decpomdp.io.minari import read_minari
 
-from .limited import limited
-from .made_minari import READ, WARNINGS, soon
+from .made_minari import WARNINGS, soon
 
 pytestmark = WARNINGS
 
@@ -74,7 +73,7 @@ def test_numbers_that_cannot_be(make, form):
     made.tell(total_episodes=0, total_steps=0)
     assert "expected at least one episode, got none" in made.refusal()
     made.tell(total_episodes=10**12, total_steps=10**12)
-    assert "expected what fits into memory" in made.refusal()
+    assert "more than half of the memory" in made.refusal()
     made.tell(total_episodes=100_000, total_steps=100_000)
     assert "expected what" in made.refusal() or "No such file" in made.refusal()
     made.tell(total_episodes=1, total_steps=1)
@@ -132,11 +131,3 @@ SPACES = [
 def test_spaces_that_ask_for_too_much(made, space, expected):
     made.tell(observation_space=space if isinstance(space, str) else json.dumps(space))
     assert expected in made.refusal()
-
-
-def test_large_spaces_take_no_memory(made):
-    made.tell(observation_space='{"type": "MultiBinary", "n": 1000000000}')
-    assert "expected at most 1048576 numbers" in limited(made.path, 300, read=READ)
-    team = json.dumps({"type": "Dict", "subspaces": {f"a{n}": WIDE for n in range(5_000)}})
-    made.tell(observation_space=team, action_space=team)
-    assert "expected at most 2097152 labels of all agents" in limited(made.path, 500, read=READ)

@@ -111,9 +111,7 @@ def test_labels_outside_known_alphabets_are_refused(write):
     with pytest.raises(FormatError, match="row 1, column agent: expected one of x, z, got 'y'"):
         read_table(write(GOOD), 0.5, (agents[0], Agent("z", ["0"], ["0"])))
     many = GOOD.replace("a,1,x,2", "a,1,x,99999")
-    with pytest.raises(
-        FormatError, match="row 2, column observation: expected numbers from 0 to 32767, got '99999' of x"
-    ):
+    with pytest.raises(FormatError, match="row 2, column observation: expected numbers from 0 to 32767, got '99999'"):
         read_table(write(many), 0.5)
     with pytest.raises(FormatError, match="discount: expected a number from 0 to 1"):
         read_table(write(GOOD), 1.5)

@@ -60,11 +60,11 @@ def validate(
     file: File, kind: Kind = None, discount: Discount = None, like: Like = None, column: Column = None
 ) -> None:
     """Check everything in a file of logged episodes; say OK, or what is wrong in which row and column."""
-    from decpomdp.io.complaints import checked
+    from decpomdp.io.logged import validate_logged
 
-    episodes, problems = checked(file, _given(file, kind, discount, like, column)[0])
-    for problem in problems:
-        words.fail(problem)
+    episodes, errors = validate_logged(file, _given(file, kind, discount, like, column)[0])
+    for error in errors:
+        words.fail(str(error))
     if episodes is None:
         raise typer.Exit(2)
     words.tell({}, False, [f"OK: {file}: {episodes.count} episodes, {episodes.steps} steps, {_names(episodes)}"])

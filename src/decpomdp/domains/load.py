@@ -7,7 +7,7 @@ from decpomdp import domains
 from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.model import checked_discount
-from decpomdp.io.kinds import MISSING, conversion, is_logged, is_there
+from decpomdp.io.kinds import conversion, is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
 
@@ -51,7 +51,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     if domains.is_simulator(text):
         return domains.simulator(text, discount)
     if is_logged(text):
-        got = conversion(text) or ("got logged episodes" if is_there(text) else MISSING)
+        got = conversion(text) or "got logged episodes"
         raise InputError(f"{text}: expected a problem, {got}")
     if is_file(text):
         from decpomdp.io.dpomdp import read_dpomdp

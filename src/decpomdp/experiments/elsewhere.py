@@ -30,7 +30,6 @@ from decpomdp.experiments.cells import LIMIT, Cell
 from decpomdp.experiments.crew import Crew
 from decpomdp.experiments.origin import code_digest
 from decpomdp.io.files import in_words, read_bytes, words, write_bytes
-from decpomdp.io.opening import opened
 from decpomdp.io.run_folder import locked
 
 OUT = "out"  # the setting that names the folder of a cell that writes its own files
@@ -96,7 +95,7 @@ def _with_file(cell: Cell, content: Callable[[str], str]) -> Cell:
 
 def _content(path: str) -> str:
     try:
-        with opened(path) as file:
+        with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError) as error:
         raise FormatError(path, None, f"cannot be read: {words(error)}") from None

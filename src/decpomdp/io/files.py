@@ -1,12 +1,10 @@
-"""Files as a whole: written completely or not at all, read within bounds, JSON without surprises.
+"""Reading and writing whole files: atomic writes, bounded reads, strict JSON.
 
-A file is first written under a temporary name in the folder where it will live, brought to the disk, and only then
-given its name, in one step. Whoever reads that name finds the old file or the new one, never half of either. The
-operating system's complaints reach the user as one line: InputError for what cannot be written, FormatError for
-what cannot be read.
+A file is written under a temporary name in its own folder, flushed to the disk, and then renamed. A reader sees the old
+file or the new one, never a part. Errors of the operating system become one line: InputError if a file cannot be
+written, FormatError if it cannot be read.
 """
 
-import json
 import math
 import os
 import re
@@ -15,22 +13,18 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from decpomdp.core.checks import kind_of
 from decpomdp.core.errors import FormatError, InputError
 from decpomdp.io.locks import lock, still_there
-from decpomdp.io.opening import opened
 
 Document = TypeVar("Document")
 FilePath = str | os.PathLike[str]
 PIECE = 1 << 20  # bytes read at a time
-NESTING = 32  # levels of lists and objects in JSON: our files have seven
-ESCAPED, QUOTED = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"?')
-NO_SIGNS = bytes(set(range(256)) - set(b'[]{}"'))  # what neither opens nor closes anything
-OPENING = ord("[")
 _parts: set[Path] = set()  # temporary files that are being written
 
 
@@ -43,7 +37,7 @@ def path_of(path: FilePath) -> str:
 
 @contextmanager
 def replacing(path: FilePath) -> Iterator[Path]:
-    """A temporary path in the folder of `path`; becomes `path` when the block ends well, else leaves no trace."""
+    """A temporary path in the folder of `path`; renamed to `path` when the block succeeds, removed otherwise."""
     with in_words(path_of(path)):
         target = Path(os.path.realpath(path))  # a link stays a link; what it points to is replaced
         mode = _mode_of(target)
@@ -65,21 +59,21 @@ def replacing(path: FilePath) -> Iterator[Path]:
 
 
 def _part_beside(target: Path) -> tuple[Path, int | None]:
-    """A new file, and what to close at the end: until then it is locked, so that nobody takes it for left behind."""
+    """A new file and its descriptor: locked until it is closed, so that no cleanup takes it for a leftover."""
     while True:
         temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
         number = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        if sys.platform == "win32":  # where a file that is open cannot get its name
+        if sys.platform == "win32":  # where an open file cannot be renamed
             os.close(number)
             return temporary, None
         if lock(number) and still_there(number, temporary):
             return temporary, number
-        os.close(number)  # somebody looked at it at this moment
+        os.close(number)  # a cleanup looked at it at this moment
         temporary.unlink(missing_ok=True)
 
 
 def drop_parts() -> None:
-    """Remove what is half written, before a process ends without unwinding."""
+    """Remove temporary files before a process ends without unwinding."""
     for part in list(_parts):
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -87,7 +81,7 @@ def drop_parts() -> None:
 
 @contextmanager
 def in_words(path: FilePath) -> Iterator[None]:
-    """Turns what the operating system says while `path` is being written into an InputError of one line."""
+    """Turn errors of the operating system while `path` is being written into an InputError of one line."""
     try:
         yield
     except OSError as error:
@@ -101,7 +95,7 @@ def in_words(path: FilePath) -> Iterator[None]:
 
 
 def words(error: Exception) -> str:
-    """What the operating system or a library says, on one line."""
+    """The message of the operating system or of a library, on one line."""
     number = error.errno if isinstance(error, OSError) else None
     said = os.strerror(number) if number else getattr(error, "strerror", None) or str(error)
     nothing = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
@@ -115,12 +109,12 @@ def write_bytes(path: FilePath, data: bytes) -> None:
 
 
 def read_bytes(path: FilePath, limit: int) -> bytes:
-    """The whole content of the file at `path`; a file of more than `limit` bytes is refused."""
+    """The content of the file at `path`; FormatError for more than `limit` bytes."""
     source = path_of(path)
+    data = bytearray()
     try:
-        with opened(path) as file:
-            data = bytearray()
-            while len(data) <= limit and (piece := file.read(PIECE)):  # asked for all at once, it would take the limit
+        with open(path, "rb") as file:
+            while len(data) <= limit and (piece := file.read(PIECE)):  # never allocates the whole limit at once
                 data += piece
     except (OSError, ValueError) as error:
         raise FormatError(source, None, f"cannot be read: {words(error)}") from None
@@ -129,74 +123,45 @@ def read_bytes(path: FilePath, limit: int) -> bytes:
     return bytes(data)
 
 
+def check_regular(source: str) -> None:
+    """Raise FormatError for a pipe or a device: tables are read from regular files only."""
+    if os.path.exists(source) and not (os.path.isfile(source) or os.path.isdir(source)):
+        raise FormatError(
+            source, None, "cannot be read: it is a pipe or a device, not a file; write it to a file first"
+        )
+
+
+class _Tagged(msgspec.Struct):
+    """The field by which our JSON files are recognised."""
+
+    format: Any = None
+
+
 def from_json(data: bytes, kind: type[Document], source: str, known: str) -> Document:
-    """`data` as a `kind` (a msgspec Struct), strictly; its field `format` must be the `known` one.
+    """`data` as a `kind` (a msgspec Struct); its field `format` must be the `known` one.
 
-    Refuses, naming the line or the place inside: what is not UTF-8 or not JSON (NaN and Infinity are not), a name
-    given twice in one object, another format, fields missing, unknown or of another type.
+    msgspec rejects NaN, infinities, missing fields and wrong types, and unknown fields where the Struct forbids them.
+    If a key is repeated, its last value counts.
     """
-    import msgspec
-
-    document = _parse(data, source)
-    if not isinstance(document, dict):
-        raise FormatError(source, None, f"expected a JSON object, got {json.dumps(document)[:80]}")
-    if document.get("format") != known:  # said first: another version has other fields
-        got = json.dumps(document["format"])[:80] if "format" in document else "none"
-        raise FormatError(source, None, f'format: expected "{known}", got {got}')
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        return msgspec.convert(document, kind)
+        tag = msgspec.json.decode(data, type=_Tagged).format
+        if tag != known:  # said first: other versions have other fields
+            got = "none" if tag is None else msgspec.json.encode(tag).decode()[:80]
+            raise FormatError(source, None, f'format: expected "{known}", got {got}')
+        return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
         message, _, place = str(error).replace("`", "").partition(" - at $")
         where = f"{place.lstrip('.')}: " if place else ""
         raise FormatError(source, None, f"{where}{message[:1].lower()}{message[1:]}"[:300]) from None
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can write and no text can hold
-        raise FormatError(source, None, "expected texts of Unicode characters, got another") from None
-
-
-def _parse(data: bytes, source: str) -> Any:
-    if _too_deep(data):
-        raise FormatError(source, None, f"expected at most {NESTING} levels of nesting, got more")
-    try:
-        # parse_int: every number of our files is a float, and a whole number may have any number of digits
-        return json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_object, parse_int=float, parse_constant=_no_constant
-        )
-    except json.JSONDecodeError as error:
-        raise FormatError(source, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from None
-    except UnicodeDecodeError as error:
-        raise FormatError(source, None, f"expected UTF-8 text, got another byte at position {error.start}") from None
-    except _RefusedError as error:
-        raise FormatError(source, None, str(error)) from None
-
-
-def _too_deep(data: bytes) -> bool:
-    """Whether a text of JSON has more levels of lists and objects than any of ours.
-
-    Counted before it is parsed: how many levels a parser can take depends on how deep its caller is, and so would what
-    is said of the file.
-    """
-    plain = ESCAPED.sub(b"", data) if b"\\" in data else data
-    signs = plain.translate(None, delete=NO_SIGNS)  # quickly: most of a large file are numbers
-    steps = QUOTED.sub(b"", signs).translate(bytes.maketrans(b"{}", b"[]"))
-    levels = accumulate(1 if sign == OPENING else -1 for sign in steps)
-    return any(level > NESTING for level in levels)
-
-
-class _RefusedError(Exception):
-    """JSON that other readers may accept and we do not."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in content:
-            raise _RefusedError(f"expected every name once in an object, got {json.dumps(name)[:80]} twice")
-        content[name] = value
-    return content
-
-
-def _no_constant(name: str) -> float:
-    raise _RefusedError(f"expected finite numbers, got {name}")
+    except msgspec.DecodeError as error:
+        at = re.search(r"byte (\d+)", str(error))
+        line = data.count(b"\n", 0, int(at[1]) if at else len(data)) + 1
+        raise FormatError(source, line, f"not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
+    except UnicodeError:
+        raise FormatError(source, None, "expected UTF-8 text, got another encoding") from None
+    except RecursionError:
+        raise FormatError(source, None, "expected JSON of a few levels, got one that is nested too deeply") from None
 
 
 def _mode_of(target: Path) -> int | None:
@@ -223,10 +188,10 @@ def _to_disk(path: Path) -> None:
         os.close(number)
 
 
-def finite(told: Any) -> Any:
-    """JSON knows no infinities: what is too large for a number is null."""
-    if isinstance(told, dict):
-        return {key: finite(value) for key, value in told.items()}
-    if isinstance(told, list | tuple):
-        return [finite(value) for value in told]
-    return None if isinstance(told, float) and not math.isfinite(told) else told
+def finite(content: Any) -> Any:
+    """`content` with null in place of NaN and infinities, which JSON cannot hold."""
+    if isinstance(content, dict):
+        return {key: finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content

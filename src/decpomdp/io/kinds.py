@@ -1,25 +1,26 @@
-"""What kind of logged data lies at a path, and what to do with those that a reader does not take.
+"""Which kind of logged data is at a path.
 
 episodes  our own Parquet file, read by `read_episodes`
-long      one row per agent and step, CSV or Parquet
-minari    the folder of a Minari dataset
+long      one row per agent and step, CSV or Parquet, read by `read_table`
+minari    the folder of a Minari dataset, read by `read_minari`
 """
 
-from pathlib import Path
+import os
+import re
+import shlex
 
 from decpomdp.io.files import FilePath, path_of
-from decpomdp.io.opening import parquet
-from decpomdp.io.packing import ENDINGS
+from decpomdp.io.parquet import open_parquet
 
 KINDS = ("episodes", "long", "minari")
-CSV = (".csv", *(f".csv{ending}" for ending in ENDINGS))
+CSV = (".csv", ".csv.gz", ".csv.zst")
 KEY = "decpomdp"  # of the metadata of an episodes file
 MISSING = "but there is no such file"
-TOLD = {"long": "a long table; convert it first", "minari": "a folder; if it is a Minari dataset, convert it first"}
+FOUND = {"long": "a long table;", "minari": "a folder; if it is a Minari dataset,"}
 
 
 def is_csv(source: str) -> bool:
-    """Whether a file of this name is CSV, packed or not; every other one is Parquet."""
+    """Whether a file of this name is CSV, compressed or not; every other one is Parquet."""
     return source.lower().endswith(CSV)
 
 
@@ -29,71 +30,26 @@ def is_logged(path: FilePath) -> bool:
 
 
 def kind_of(path: FilePath) -> str:
-    """What kind of data is there: a folder is a Minari dataset, CSV a long table; Parquet is asked."""
+    """A folder is a Minari dataset, CSV a long table; a Parquet file is a long table if it has a column `agent`."""
     source = path_of(path)
-    if _is_folder(source):
+    if os.path.isdir(source):
         return "minari"
     if is_csv(source):
         return "long"
-    return "long" if _has_column(source, "agent") else "episodes"
+    with open_parquet(source) as file:
+        schema = file.schema_arrow
+        return "long" if "agent" in schema.names and KEY.encode() not in (schema.metadata or {}) else "episodes"
 
 
 def conversion(path: FilePath) -> str | None:
-    """In words, what is at `path` instead of an episodes file, and the command that makes one of it; None: it is one.
-
-    Quoted as a shell wants it, so that the line can be copied.
-    """
-    import shlex
-
-    source, kind = path_of(path), kind_of(path)
+    """A hint for data that are not an episodes file: the command that makes one; None for an episodes file."""
+    source = path_of(path)
+    if not os.path.exists(source):
+        return MISSING
+    kind = kind_of(source)
     if kind == "episodes":
         return None
-    if not is_there(source):
-        return MISSING
-    target = f"{_stem(source)}-episodes.parquet"
+    stem = re.sub(r"\.(parquet|csv|csv\.gz|csv\.zst)$", "", os.path.basename(source), flags=re.IGNORECASE)
+    target = f"{stem}-episodes.parquet"
     command = f"decpomdp data convert {shlex.quote(source)} {shlex.quote(target)} --discount NUMBER"
-    return f"got {TOLD[kind]}: {command}"
-
-
-def _stem(source: str) -> str:
-    name = Path(source).name
-    ending = next((ending for ending in (*CSV, ".parquet") if name.lower().endswith(ending)), "")
-    return name[: len(name) - len(ending)]
-
-
-def is_there(source: str) -> bool:
-    """Whether anything has this name."""
-    try:
-        return Path(source).exists()
-    except (OSError, ValueError):  # a name that nothing can have
-        return False
-
-
-def _is_folder(source: str) -> bool:
-    try:
-        return Path(source).is_dir()
-    except (OSError, ValueError):  # too long, or with a null byte: no path at all
-        return False
-
-
-def is_damaged(source: str) -> bool:
-    """Whether a Parquet file is there whose columns cannot be told."""
-    import pyarrow as pa
-
-    try:
-        with parquet(source):
-            return False
-    except (pa.ArrowException, OSError, ValueError):
-        return is_there(source)
-
-
-def _has_column(source: str, column: str) -> bool:
-    """Whether a Parquet file has this column and is not ours; a file that cannot be read has not."""
-    import pyarrow as pa
-
-    try:
-        with parquet(source) as found:
-            schema = found.schema_arrow
-            return column in schema.names and KEY.encode() not in (schema.metadata or {})
-    except (pa.ArrowException, OSError, ValueError):  # a FormatError too: it is a pipe
-        return False
+    return f"got {FOUND[kind]} convert it first: {command}"

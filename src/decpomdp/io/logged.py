@@ -1,54 +1,57 @@
-"""Logged data in any form that can be read: our episodes file, a long table, or a Minari dataset."""
+"""Reading logged data of any kind: an episodes file, a long table or a Minari dataset."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from decpomdp.core import Agent, Episodes, InputError
-from decpomdp.io.episode_stages import stages_of_episodes
+from decpomdp.core import Agent, Episodes, FormatError, InputError
+from decpomdp.io.episodes.read import episodes_in
 from decpomdp.io.files import FilePath, path_of
-from decpomdp.io.kinds import KINDS, is_damaged, kind_of
+from decpomdp.io.kinds import KINDS, kind_of
 from decpomdp.io.minari import read_minari
-from decpomdp.io.stages import Stage, made
-from decpomdp.io.table_stages import stages_of_table
+from decpomdp.io.tables.read import table_in
+from decpomdp.io.validation import Checks
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a reader is told beside the file; None: nothing. What the file itself says is not to be said again."""
+    """Facts that the user gives beside the file; None: not given. An episodes file and Minari know their own."""
 
-    kind: str | None = None  # one of KINDS; None: found out
+    kind: str | None = None  # one of KINDS; None: detected
     discount: float | None = None
     agents: Sequence[Agent] | None = None
-    name: str | None = None  # of the problem, for people
-    columns: Mapping[str, str] | None = None  # the file's names by ours, where they differ
+    name: str | None = None  # of the problem
+    columns: Mapping[str, str] | None = None  # our column name -> that of the file
 
 
 NOTHING = Given()
 
 
 def read_logged(path: FilePath, given: Given = NOTHING) -> Episodes:
-    """The episodes at `path`, whatever their kind."""
-    episodes: Episodes = made(stages_of_logged(path, given))
+    """The episodes at `path`; raises the first error."""
+    episodes: Episodes = _read(path, given, Checks())
     return episodes
 
 
-def stages_of_logged(path: FilePath, given: Given = NOTHING) -> list[Stage]:
-    """The stages of reading what is at `path`; InputError if what is given beside it does not fit its kind."""
-    kind, discount = kind_of(path) if given.kind is None else given.kind, given.discount
+def validate_logged(path: FilePath, given: Given = NOTHING) -> tuple[Episodes | None, list[FormatError]]:
+    """The episodes at `path`, or None and the first error of every column."""
+    check = Checks(collect=True)
+    return check.run(_read, path, given, check), check.errors
+
+
+def _read(path: FilePath, given: Given, check: Checks) -> Any:
+    """The episodes; None if a check failed and its error was collected."""
+    kind, source = given.kind or kind_of(path), path_of(path)
     if kind not in KINDS:
         raise InputError(f"kind of data: expected one of {', '.join(KINDS)}, got {kind!r}")
-    said = discount is not None or given.agents is not None or bool(given.columns)
-    if kind == "episodes" and given.kind is None and said and is_damaged(path_of(path)):
-        kind, discount = "long", 0.0 if discount is None else discount  # nobody can tell, but it was taken for a table
     if kind == "episodes":
-        if said:
-            raise InputError(f"{path_of(path)} says its own discount, agents and columns; expected none beside it")
-        return stages_of_episodes(path)
-    if discount is None:
-        raise InputError(f"{path_of(path)} does not say the discount; expected it to be given")
+        if given.discount is not None or given.agents is not None or given.columns:
+            raise InputError(f"{source} says its own discount, agents and columns; expected none beside it")
+        return episodes_in(path, check)
+    if given.discount is None:
+        raise InputError(f"{source} does not say the discount; expected it to be given")
     if kind == "long":
-        name = "" if given.name is None else given.name
-        return stages_of_table(path, discount, given.agents, name, given.columns)
+        return table_in(path, given.discount, given.agents, given.name or "", given.columns, check)
     if given.agents is not None or given.columns:
-        raise InputError(f"{path_of(path)} is a Minari dataset and says its own agents; expected none beside it")
-    return [Stage("episodes", (), lambda: read_minari(path, discount, given.name))]
+        raise InputError(f"{source} is a Minari dataset and says its own agents; expected none beside it")
+    return read_minari(path, given.discount, given.name)

@@ -21,16 +21,16 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
-from decpomdp.io.arrow_files import arrow_file
-from decpomdp.io.episode_digest import digest_of as episode_digest
+from decpomdp.io.episodes import episodes_digest
 from decpomdp.io.files import finite, path_of, read_bytes, replacing, words, write_bytes
+from decpomdp.io.parquet import open_parquet, read_columns
 from decpomdp.io.team import read_team, team_to_json, write_team
-from decpomdp.io.trace_columns import trace_columns
 
 RUN_FORMAT, OLD_FORMAT = "decpomdp-run/2", "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
 DECIDED = "team-decided.json"
 LIMIT = 64 * 2**20  # bytes of a run.json; a larger one is a mistake
+MOST_ROWS = 10_000_000  # of a trace
 
 
 class ValueRecord(msgspec.Struct):
@@ -164,7 +164,7 @@ def write_trace(trace: tuple[Row, ...], path: Path) -> None:
     import pyarrow.parquet as pq
 
     columns = {key: [_plain(row[key]) for row in trace] for key in (trace[0] if trace else ())}
-    with replacing(path) as part, arrow_file(part, "wb") as file:
+    with replacing(path) as part, open(part, "wb") as file:
         pq.write_table(pa.table(columns), file, compression="zstd")
 
 
@@ -219,16 +219,13 @@ def read_record(path: Path) -> RunRecord:
 
 
 def read_trace(path: Path) -> dict[str, list[Any]]:
-    """A trace by columns; only what `write_trace` writes is read."""
-    import pyarrow as pa
-
+    """A trace by columns."""
     source = os.fspath(path)
-    try:
-        return trace_columns(source)
-    except FormatError:
-        raise
-    except (OSError, pa.ArrowException, ValueError, OverflowError, MemoryError) as error:
-        raise FormatError(source, None, f"cannot be read: {words(error)}") from None
+    with open_parquet(source) as file:
+        if file.metadata.num_rows > MOST_ROWS:
+            raise FormatError(source, None, f"expected at most {MOST_ROWS} rows, got {file.metadata.num_rows}")
+        columns: dict[str, list[Any]] = read_columns(file, file.schema_arrow.names, source).to_pydict()
+    return columns
 
 
 def find_runs(path: str | os.PathLike[str]) -> list[Path]:
@@ -254,7 +251,7 @@ def source_digest(source: DecPOMDP | Episodes | Simulator) -> str:
     agents = [(agent.name, agent.actions, agent.observations) for agent in source.agents]
     told = json.dumps([source.name, agents]).encode()
     if isinstance(source, Episodes):
-        return episode_digest(source, told).removeprefix("sha256:")
+        return episodes_digest(source, told)
     return hashlib.sha256(told).hexdigest()
 
 

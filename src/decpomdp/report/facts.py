@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from decpomdp.io.opening import opened
 from decpomdp.io.runs import LOG, RunRecord
 from decpomdp.report.listing import LEGEND, MANY, MARK, NO_NUMBER, NONE, in_words, sizes_of, unsupported
 from decpomdp.report.markup import Markup, tag
@@ -70,7 +69,7 @@ def _said(value: Any) -> str:
 def log(folder: Path) -> Markup | None:
     """What was said during the run; not every command keeps it."""
     try:
-        with opened(folder / LOG) as file:
+        with open(folder / LOG, "rb") as file:
             file.seek(max(file.seek(0, 2) - LOG_BYTES, 0))
             lines = file.read(LOG_BYTES).decode(errors="replace")
     except OSError:

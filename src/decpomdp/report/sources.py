@@ -1,12 +1,12 @@
 """What a run was learned from, found again: the model or simulator it played, or the episodes it read."""
 
+import os
 from dataclasses import dataclass
 
 from decpomdp import domains
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
 from decpomdp.domains.load import load
 from decpomdp.io.episodes import read_episodes
-from decpomdp.io.kinds import is_there
 from decpomdp.io.runs import Run, source_digest
 
 EPISODES = ".parquet"
@@ -73,6 +73,6 @@ def _played(run: Run, model: DecPOMDP) -> DecPOMDP:
 
 
 def _in_words(source: str, error: InputError) -> str:
-    if source and not is_there(source) and not domains.is_simulator(source):
+    if source and not os.path.exists(source) and not domains.is_simulator(source):
         return f"{source} is not there any more"
     return str(error)

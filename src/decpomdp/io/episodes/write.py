@@ -1,25 +1,9 @@
-"""Episodes as a Parquet file: one row per (episode, t), so that any tool that reads tables can read them.
+"""Writing episodes files: all at once, or part by part as episodes are made."""
 
-    episode_id int32            the rows of an episode stand together
-    t int32                     0, 1, 2, ... within the episode
-    observation list<int16>[N]  what the agents saw before they acted; null: nothing was seen (only at t = 0)
-    action list<int16>[N]
-    action_prob list<float32>[N]  probability with which the behaviour took that action; null or NaN: unknown
-    reward float64
-    terminated, truncated bool  on the last row of an episode: it ended by itself, or it was cut off
-
-Compressed with zstd, unless it would stand for more than a reader believes, with a checksum on every page. The
-metadata holds one JSON object under the key "decpomdp":
-format, agents with their labels, discount, name, facts and the version that wrote it. Under the key "decpomdp-digest"
-is a digest of that object and all rows (`episode_digest`). A file made by another tool may use other widths of
-numbers, lists without a fixed size, null for a whole list, and further columns, and needs no digest, but has to
-carry that object.
-"""
-
+import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,17 +15,12 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, InputError, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
-from decpomdp.io.arrow_files import arrow_file
-from decpomdp.io.episode_columns import COLUMNS, LISTS
-from decpomdp.io.episode_digest import DIGEST_KEY, Digest
-from decpomdp.io.episode_stages import EPISODES_FORMAT, About, AgentLabels, stages_of_episodes
+from decpomdp.io.episodes.read import EPISODES_FORMAT, TYPES, About, AgentLabels
 from decpomdp.io.files import FilePath, in_words, path_of, replacing
 from decpomdp.io.kinds import KEY
-from decpomdp.io.opening import DATA, WIDTH
-from decpomdp.io.stages import made
 
 GROUP = 2**17  # rows that are compressed and written together: what a writer holds in memory
-PARTS = 256  # tables that wait for a full group before they are joined: many small ones take more than their rows
+PARTS = 256  # tables that wait for a full group before they are joined
 
 
 def write_episodes(episodes: Episodes, path: FilePath) -> None:
@@ -77,8 +56,8 @@ def write_episodes(episodes: Episodes, path: FilePath) -> None:
 class EpisodeWriter:
     """Writes episodes to one file as they come, holding only the latest rows in memory.
 
-    A context manager: the file appears when the block ends well, and not at all otherwise. What is in the file does
-    not depend on how the episodes were divided among the calls of `add`.
+    A context manager: the file appears when the block succeeds, and not at all otherwise. Its content does not depend
+    on how the episodes were divided among the calls of `add`.
 
     Parameters
     ----------
@@ -113,13 +92,12 @@ class EpisodeWriter:
         self.discount = checked_discount(discount)
         self.count = 0  # episodes so far
         labels = [AgentLabels(agent.name, agent.actions, agent.observations) for agent in self.agents]
-        told = dict(checked_facts({} if facts is None else facts))
-        self._about = About(EPISODES_FORMAT, labels, self.discount, checks.line("name", name), told, _software())
+        known = dict(checked_facts({} if facts is None else facts))
+        self._about = About(EPISODES_FORMAT, labels, self.discount, checks.line("name", name), known, _software())
         self._stack = ExitStack()
         self._writer: Any = None
         self._waiting: list[Any] = []  # tables not yet written
         self._rows = 0  # in those tables
-        self._digest = Digest()
 
     def __enter__(self) -> Self:
         import pyarrow.parquet as pq
@@ -128,8 +106,7 @@ class EpisodeWriter:
         options = {"compression": "zstd", "write_page_checksum": True}
         with ExitStack() as stack:
             temporary = stack.enter_context(replacing(self.path))
-            stack.push(lambda kind, *_: None if kind else _check_likely(temporary, len(self.agents)))
-            sink = stack.enter_context(arrow_file(temporary, "wb"))
+            sink = stack.enter_context(open(temporary, "wb"))
             self._writer = stack.enter_context(pq.ParquetWriter(sink, schema, **options))
             self._stack = stack.pop_all()
         return self
@@ -142,7 +119,6 @@ class EpisodeWriter:
         if episodes.agents != self.agents or episodes.discount != self.discount:
             raise InputError("episodes: expected the agents and discount of the file, got different ones")
         self._waiting.append(_table(episodes, self.count, self._writer.schema))
-        self._digest.add(episodes)
         self.count += episodes.count
         self._rows += episodes.steps
         if self._rows >= GROUP or len(self._waiting) >= PARTS:
@@ -176,64 +152,23 @@ class EpisodeWriter:
         if not self.count:
             raise InputError(f"cannot write {self.path}: expected at least one episode, got none")
         self._write(self._rows)
-        self._writer.add_key_value_metadata({DIGEST_KEY: self._digest.text(msgspec.json.encode(self._about))})
 
 
-def read_episodes(path: FilePath) -> Episodes:
-    """The episodes in the file at `path`; FormatError says what is wrong with it, in which row and column.
-
-    Long tables and Minari datasets have readers of their own: docs/data.md.
-
-    Parameters
-    ----------
-    path
-        An episodes file (Parquet).
-
-    Returns
-    -------
-    Episodes
-        Equal to those that were written.
-
-    Raises
-    ------
-    FormatError
-        The file cannot be read, was changed since it was written, or is inconsistent; names row and column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_episodes(dp.simulate("dectiger", episodes=10, horizon=5), f"{folder}/episodes.parquet")
-    ...     dp.read_episodes(f"{folder}/episodes.parquet").count
-    10
-    """
-    return made(stages_of_episodes(path))
-
-
-def _check_likely(path: Path, agents: int) -> None:
-    """Write the file at `path` anew, without packing, if it stands for so much that a reader would not believe it.
-
-    Agents that always do the same take next to no bytes.
-    """
-    import pyarrow.parquet as pq
-
-    with arrow_file(path, "rb") as file, pq.ParquetFile(file) as found:
-        about = found.metadata
-        groups = [about.row_group(n) for n in range(about.num_row_groups)]
-        packed = sum(group.column(n).total_compressed_size for group in groups for n in range(about.num_columns))
-        lists = sum(name in LISTS for name in COLUMNS)
-        needed = about.num_rows * (lists * agents + len(COLUMNS) - lists) * WIDTH
-        if needed <= DATA.most(packed // 2):
-            return
-        options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
-        with (
-            replacing(str(path)) as plain,
-            arrow_file(plain, "wb") as sink,
-            pq.ParquetWriter(sink, found.schema_arrow, **options) as writer,
-        ):
-            for n in range(about.num_row_groups):
-                writer.write_table(found.read_row_group(n))
+def episodes_digest(episodes: Episodes, about: bytes) -> str:
+    """SHA-256 of the content of episodes and of `about`, for records of runs; independent of how a file holds them."""
+    known = np.where(np.isnan(episodes.behaviour), np.float32(np.nan), episodes.behaviour)
+    columns = {
+        "length": episodes.lengths.astype("<i8"),
+        "observation": episodes.observations.astype("<i2"),
+        "action": episodes.actions.astype("<i2"),
+        "action_prob": known.astype("<f4"),
+        "reward": (episodes.rewards + 0.0).astype("<f8"),  # one sign of zero
+        "terminated": np.asarray(episodes.terminated, np.uint8),
+    }
+    whole = hashlib.sha256(len(about).to_bytes(8, "little") + about)
+    for name, column in columns.items():
+        whole.update(name.encode() + hashlib.sha256(column.tobytes()).digest())
+    return whole.hexdigest()
 
 
 def _software() -> str:
@@ -251,12 +186,12 @@ def _schema(agents: int, about: About) -> Any:
         *(pa.list_(number, agents) for number in (pa.int16(), pa.int16(), pa.float32())),
         *(pa.float64(), pa.bool_(), pa.bool_()),
     )
-    fields = [pa.field(name, kind, nullable=False) for name, kind in zip(COLUMNS, types, strict=True)]
+    fields = [pa.field(name, kind, nullable=False) for name, kind in zip(TYPES, types, strict=True)]
     return pa.schema(fields, metadata={KEY: msgspec.json.encode(about)})
 
 
 def _table(episodes: Episodes, first_id: int, schema: Any) -> Any:
-    """`episodes` as an Arrow table; what was not seen or is not known becomes null."""
+    """`episodes` as an Arrow table; nothing seen and unknown probabilities become null."""
     import pyarrow as pa
 
     def lists(name: str, values: NDArray, missing: NDArray[np.bool_] | None = None) -> Any:

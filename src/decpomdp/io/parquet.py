@@ -1,0 +1,63 @@
+"""Opening Parquet files within bounds.
+
+Sizes that a file announces are compared with the machine's memory before anything is read. pyarrow checks the rest: the
+footer within its Thrift limits, the pages against their checksums.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from decpomdp.core.errors import FormatError
+from decpomdp.io.files import check_regular, words
+
+MAGIC = b"PAR1"  # first bytes of every Parquet file
+FOOTER_STRINGS = 1 << 27  # bytes of all names and metadata in a footer
+FOOTER_ITEMS = 1 << 17  # entries of a list in a footer: columns, row groups
+CELL = 16  # bytes of a value and of the array made from it, on average
+UNKNOWN_MEMORY = 1 << 34  # bytes assumed where the system does not tell
+
+
+@contextmanager
+def open_parquet(source: str) -> Iterator[Any]:
+    """The pyarrow.parquet.ParquetFile at `source`; its errors, and those while it is read, become FormatErrors."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_regular(source)
+    try:
+        with open(source, "rb") as file:
+            if file.peek(len(MAGIC))[: len(MAGIC)] != MAGIC:
+                named = "CSV needs a name that ends in .csv, .csv.gz or .csv.zst"
+                raise FormatError(source, None, f"expected a Parquet file, got another kind of file ({named})")
+            yield pq.ParquetFile(
+                file,
+                page_checksum_verification=True,
+                thrift_string_size_limit=FOOTER_STRINGS,
+                thrift_container_size_limit=FOOTER_ITEMS,
+            )
+    except FormatError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+        raise FormatError(source, None, f"cannot be read as Parquet: {words(error)}") from None
+
+
+def read_columns(file: Any, columns: Sequence[str], source: str) -> Any:
+    """An Arrow table of these columns; FormatError if they would take more than half of the memory."""
+    rows, most = file.metadata.num_rows, memory() // 2
+    widths = [getattr(file.schema_arrow.field(name).type, "list_size", 1) for name in columns]
+    needed = rows * sum(widths) * CELL
+    if needed > most:
+        raise FormatError(source, None, f"{rows} rows need {needed} bytes, more than half of the memory ({most} bytes)")
+    table = file.read(columns=list(columns))
+    table.validate(full=True)
+    return table
+
+
+def memory() -> int:
+    """Bytes of memory of this machine."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return UNKNOWN_MEMORY

@@ -1,0 +1,88 @@
+"""Writing long tables."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import NO_OBSERVATION, Episodes, checks
+from decpomdp.io.files import FilePath, path_of, replacing
+from decpomdp.io.kinds import is_csv
+from decpomdp.io.tables.files import NEEDED, OPTIONAL
+
+PACKED = {".gz": "gzip", ".zst": "zstd"}  # ending of a name -> compression
+
+
+def write_table(episodes: Episodes, path: FilePath) -> None:
+    """Write all episodes as a long table, with labels: one row per agent and step (docs/data.md).
+
+    Parameters
+    ----------
+    episodes
+        What to write.
+    path
+        The new file: CSV if the name ends in `.csv`, `.csv.gz` or `.csv.zst`, else Parquet. It is written completely
+        or not at all.
+
+    Raises
+    ------
+    InputError
+        They are no episodes, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import decpomdp as dp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_table(dp.simulate("dectiger", episodes=1, horizon=1), f"{folder}/log.csv")
+    ...     print(Path(folder, "log.csv").read_text().splitlines()[0])
+    "episode","t","agent","observation","action","reward","action_prob","terminated","truncated"
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyarrow import csv
+
+    table = long_table(checks.of_kind("episodes", episodes, Episodes))
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        if is_csv(path_of(path)):
+            with pa.output_stream(file, compression=PACKED.get(Path(path).suffix.lower())) as stream:
+                csv.write_csv(table, stream)
+        else:
+            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+
+
+def long_table(episodes: Episodes) -> Any:
+    """The episodes as an Arrow table with one row per agent and step, with labels."""
+    import pyarrow as pa
+
+    size = len(episodes.agents)
+    last = np.zeros(episodes.steps, bool)
+    last[episodes.offsets[1:] - 1] = True
+    ended = np.zeros(episodes.steps, bool)
+    ended[episodes.offsets[1:] - 1] = episodes.terminated
+    behaviour = episodes.behaviour.ravel()
+    columns = (
+        np.repeat(np.repeat(np.arange(episodes.count), episodes.lengths), size),
+        np.repeat(episodes.times(), size),
+        _texts([(agent.name,) for agent in episodes.agents], np.zeros_like(episodes.actions)),
+        _texts([agent.observations for agent in episodes.agents], episodes.observations),
+        _texts([agent.actions for agent in episodes.agents], episodes.actions),
+        np.repeat(episodes.rewards, size),
+        pa.array(behaviour, mask=np.isnan(behaviour)),
+        np.repeat(ended, size),
+        np.repeat(last & ~ended, size),
+    )
+    return pa.table(dict(zip((*NEEDED, *OPTIONAL), columns, strict=True)))
+
+
+def _texts(alphabets: Sequence[Sequence[str]], symbols: NDArray[np.int16]) -> Any:
+    """[r * N + n]: the label of symbols[r, n] in the alphabet of agent n; null where nothing was seen."""
+    import pyarrow as pa
+
+    first = np.concatenate([[0], np.cumsum([len(alphabet) for alphabet in alphabets])[:-1]])
+    codes = (symbols + first).ravel()
+    every = pa.array([label for alphabet in alphabets for label in alphabet], pa.string())
+    return every.take(pa.array(codes, mask=(symbols == NO_OBSERVATION).ravel()))

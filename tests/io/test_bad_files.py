@@ -1,0 +1,191 @@
+"""Bad files, one line each: the place, what was expected and what is there (docs/reliability.md, threat model)."""
+
+import gzip
+import io
+import json
+import os
+import struct
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import decpomdp as dp
+from decpomdp.core import InputError
+from decpomdp.io import parquet
+from decpomdp.io.logged import Given, read_logged
+from decpomdp.io.runs import read_trace
+from decpomdp.io.tables import files
+from decpomdp.io.team_json import team_to_json
+
+HEADER = b"episode,t,agent,observation,action,reward\n"
+ROWS = HEADER + b"0,0,ann,,go,1\n0,1,ann,dark,go,1\n"
+TEAM = team_to_json(dp.Team.uniform(dp.load("dectiger")))
+
+
+def recorded(**options):
+    """The bytes of an episodes file."""
+    path = "recorded.parquet"
+    dp.write_episodes(dp.simulate("dectiger", episodes=50, horizon=4, seed=1), path)
+    table = pq.read_table(path)
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="none", use_dictionary=False, write_page_checksum=True, **options)
+    return sink.getvalue()
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def without(column):
+    sink = io.BytesIO()
+    pq.write_table(pq.read_table(io.BytesIO(recorded())).drop_columns([column]), sink)
+    return sink.getvalue()
+
+
+def huge_footer(data):
+    """A Parquet file whose footer announces more bytes than the file has."""
+    return data[:-8] + struct.pack("<I", 1 << 30) + data[-4:]
+
+
+def of_metadata(change):
+    table = pq.read_table(io.BytesIO(recorded()))
+    about = json.loads(table.schema.metadata[b"decpomdp"]) | change
+    sink = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata({"decpomdp": json.dumps(about)}), sink)
+    return sink.getvalue()
+
+
+def long_table(**columns):
+    usual = {"episode": [0], "t": [0], "agent": ["a"], "observation": ["x"], "action": ["go"], "reward": [1.0]}
+    sink = io.BytesIO()
+    pq.write_table(pa.table(usual | columns), sink)
+    return sink.getvalue()
+
+
+PARQUET = "cannot be read as Parquet"
+EPISODES = [
+    ("an empty file", lambda: b"", "expected a Parquet file, got another kind of file"),
+    ("wrong magic", lambda: b"GIF89a" * 99, "expected a Parquet file, got another kind of file"),
+    ("CSV", lambda: ROWS, "CSV needs a name that ends in .csv"),
+    ("half of it", lambda: recorded()[: len(recorded()) // 2], PARQUET),
+    ("no footer", lambda: recorded()[:-100], PARQUET),
+    ("a huge footer", lambda: huge_footer(recorded()), PARQUET),
+    ("a flipped bit in a page", lambda: flipped(recorded(), 3000), "CRC checksum verification failed"),
+    ("a missing column", lambda: without("action"), "column action: expected one, got only 'episode_id', 't'"),
+    ("no metadata", lambda: long_table(agent=["a"]), "expected an episodes file, got a long table"),
+    ("another version", lambda: of_metadata({"format": "decpomdp-episodes/9"}), 'got "decpomdp-episodes/9"'),
+    ("a wrong discount", lambda: of_metadata({"discount": 7}), "discount: expected a number from 0 to 1, got 7"),
+]
+TABLES = [
+    ("log.csv", lambda: b"", ":1: expected the names of columns in the first line, got none"),
+    ("log.csv", lambda: HEADER, "expected at least one row, got none"),
+    ("log.csv", lambda: ROWS.decode().encode("utf-16"), ":1: expected UTF-8 text, got another encoding"),
+    ("log.csv", lambda: ROWS.replace(b",", b";"), "(expected commas between columns)"),
+    ("log.csv", lambda: ROWS.replace(b"dark", b'"dark'), "row 1: expected"),
+    ("log.csv", lambda: ROWS + b"0,2\n", "row 2: expected 6 cells, one per column, got 2"),
+    ("log.csv", lambda: gzip.compress(ROWS), ":1: expected UTF-8 text, got another encoding"),
+    ("log.csv.gz", lambda: ROWS, "cannot be read as a table"),
+    ("log.csv.gz", lambda: gzip.compress(ROWS)[:40], "cannot be read as a table"),
+    ("log.parquet", lambda: ROWS, "expected a Parquet file, got another kind of file"),
+    ("log.parquet", lambda: long_table(reward=["much"]), "row 0, column reward: expected a number, got 'much'"),
+    (
+        "log.parquet",
+        lambda: long_table(t=pa.array([0], pa.timestamp("s"))),
+        "column t: expected whole numbers, got tim",
+    ),
+    ("log.parquet", lambda: long_table(action=[["go"]]), "column action: expected labels or whole numbers"),
+]
+TEAMS = [
+    ("cut off", lambda: TEAM[:-5], "not JSON: Input data was truncated"),
+    ("NaN", lambda: TEAM.replace(b"0.9", b"NaN"), "not JSON: invalid character"),
+    ("a wrong type", lambda: TEAM.replace(b"0.9", b'"0.9"'), "discount: expected float, got str"),
+    ("an unknown field", lambda: TEAM.replace(b'"discount"', b'"more": 1, "discount"'), "unknown field more"),
+]
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def said(read, path):
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert str(error.value).startswith(str(path))
+    assert len(str(error.value).splitlines()) == 1
+    return str(error.value)
+
+
+def read_table(path):
+    return dp.read_table(path, 0.9)
+
+
+@pytest.mark.parametrize(("content", "expected"), [case[1:] for case in EPISODES], ids=[case[0] for case in EPISODES])
+def test_episodes(tmp_path, content, expected):
+    path = tmp_path / "e.parquet"
+    path.write_bytes(content())
+    assert expected in said(dp.read_episodes, path)
+
+
+@pytest.mark.parametrize(("name", "content", "expected"), TABLES)
+def test_tables(tmp_path, name, content, expected):
+    (tmp_path / name).write_bytes(content())
+    assert expected in said(read_table, tmp_path / name)
+
+
+@pytest.mark.parametrize(("content", "expected"), [case[1:] for case in TEAMS], ids=[case[0] for case in TEAMS])
+def test_teams(tmp_path, content, expected):
+    (tmp_path / "team.json").write_bytes(content())
+    assert expected in said(dp.read_team, tmp_path / "team.json")
+
+
+READERS = {
+    "team.json": dp.read_team,
+    "m.dpomdp": dp.read_dpomdp,
+    "e.parquet": dp.read_episodes,
+    "long.csv": read_table,
+    "long.parquet": read_table,
+    "trace.parquet": read_trace,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("there", ["a folder", "nothing", "an empty file", "a loop"])
+def test_no_file_of_ours(tmp_path, name, there):
+    path = tmp_path / name
+    if there == "a folder":
+        path.mkdir()
+    elif there == "an empty file":
+        path.touch()
+    elif there == "a loop":
+        path.symlink_to(path)
+    said(READERS[name], path)
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name.endswith(("csv", "parquet"))])
+def test_tables_are_not_read_from_pipes(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    assert "it is a pipe or a device, not a file" in said(READERS[name], tmp_path / name)
+
+
+def test_announced_sizes_are_bounded_by_memory(tmp_path, monkeypatch):
+    path = tmp_path / "e.parquet"
+    dp.write_episodes(dp.simulate("dectiger", episodes=500, horizon=4), path)
+    monkeypatch.setattr(parquet, "memory", lambda: 1 << 18)
+    expected = "2000 rows need 352000 bytes, more than half of the memory (131072 bytes)"
+    assert expected in said(dp.read_episodes, path)
+    assert "more than half of the memory" in said(read_trace, path)
+
+
+def test_unpacked_text_is_bounded(tmp_path, monkeypatch):
+    (tmp_path / "log.csv.gz").write_bytes(gzip.compress(ROWS + b"\n" * 10_000_000))
+    monkeypatch.setattr(files, "UNPACKED", 1 << 20)
+    assert "expected at most 1048576 bytes of text, got more" in said(read_table, tmp_path / "log.csv.gz")
+
+
+def test_a_damaged_table_is_not_taken_for_episodes(tmp_path):
+    path = tmp_path / "log.parquet"
+    dp.write_table(dp.simulate("dectiger", episodes=10, horizon=4), path)
+    path.write_bytes(path.read_bytes()[:900])
+    assert PARQUET in said(lambda path: read_logged(path, Given(discount=0.9)), path)
