@@ -9,10 +9,10 @@ from oracles import deterministic_controllers, em_by_algebra, making
 import decpomdp as dp
 from decpomdp.core import Controller, InputError, Team
 from decpomdp.evaluation import exact_value
-from decpomdp.planners.em import em, random_team
-from decpomdp.planners.em_chain import Chain, Tables, World, flattened, one_layer
-from decpomdp.planners.em_run import EmClimb
-from decpomdp.planners.em_step import Counts, begun, counted, iterated, moved
+from decpomdp.planners.em.method import em, random_team
+from decpomdp.planners.em.chain import Chain, Tables, World, flattened, one_layer
+from decpomdp.planners.em.climbs import EmClimb
+from decpomdp.planners.em.step import Counts, begun, counted, iterated, moved
 from decpomdp.planners.stopping import PlanClock
 
 SHAPES = [

@@ -15,9 +15,9 @@ from decpomdp.evaluation import exact_value
 from decpomdp.kernels.periodic import fill_joint, reach, worth
 from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
-from decpomdp.planners.em_chain import flattened
-from decpomdp.planners.periodic import periem
-from decpomdp.planners.periodic_plan import (
+from decpomdp.planners.em.chain import flattened
+from decpomdp.planners.periodic.method import periem
+from decpomdp.planners.periodic.plans import (
     copied,
     enlarged,
     guide_of,
@@ -27,7 +27,7 @@ from decpomdp.planners.periodic_plan import (
     team_of,
     trimmed,
 )
-from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
+from decpomdp.planners.periodic.search import PeriodicClimb, PeriodicSettings, Search
 from decpomdp.planners.stopping import PlanClock
 
 MARGIN = 1e-9

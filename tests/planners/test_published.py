@@ -4,7 +4,7 @@ import pytest
 
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value
-from decpomdp.planners.periodic import periem
+from decpomdp.planners.periodic.method import periem
 
 
 @pytest.mark.slow
@@ -21,7 +21,7 @@ def test_peri_and_periem_reach_the_published_values(name, peri, soft):
 
 
 def test_em_is_never_worse_than_its_first_team():
-    from decpomdp.planners.em import em
+    from decpomdp.planners.em.method import em
 
     fit = em(load_model("dectiger"), nodes=2, restarts=1, iterations=2)
     values = [row["lower"] for row in fit.trace]

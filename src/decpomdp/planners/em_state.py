@@ -8,8 +8,8 @@ from typing import NamedTuple
 from decpomdp.core import Team
 from decpomdp.core.keeping import KeptRow, kept_rows
 from decpomdp.planners.em_rounds import Rounds
-from decpomdp.planners.em_run import EmClimb, EmRun
-from decpomdp.planners.em_step import EmState
+from decpomdp.planners.em.climbs import EmClimb, EmRun
+from decpomdp.planners.em.step import EmState
 from decpomdp.planners.incumbent import Valued
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from decpomdp.kernels.periodic import Plan
 from decpomdp.planners.em_rounds import Rounds
-from decpomdp.planners.em_run import EmRun
+from decpomdp.planners.em.climbs import EmRun
 from decpomdp.planners.em_state import KeptClimb, KeptRun, kept_run, run_again
-from decpomdp.planners.periodic_search import PeriodicClimb, Search
+from decpomdp.planners.periodic.search import PeriodicClimb, Search
 
 
 class KeptPeriodicClimb(NamedTuple):

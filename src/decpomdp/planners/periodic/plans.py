@@ -14,7 +14,7 @@ from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.joint import strides_of
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.periodic import Joint, Plan, Room
-from decpomdp.planners.em_chain import Tables
+from decpomdp.planners.em.chain import Tables
 
 ROUNDS = 1000  # of value iteration for the guide
 CLOSE = 1e-6  # relative change at which it stops

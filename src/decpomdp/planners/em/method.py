@@ -14,11 +14,11 @@ from decpomdp.core import DecPOMDP, Fit, Row, Team, Watch, checks, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.engines import threads as engine
 from decpomdp.planners.arguments import at_least, checked, endless, finite, sizes
-from decpomdp.planners.em_chain import Tables, World, one_layer
+from decpomdp.planners.em.chain import Tables, World, one_layer
 from decpomdp.planners.em_rounds import Rounds
-from decpomdp.planners.em_run import EmClimb, EmRun
+from decpomdp.planners.em.climbs import EmClimb, EmRun
 from decpomdp.planners.em_state import EmPlanState, go_on, run_again, state_of
-from decpomdp.planners.em_step import LONGEST, begun, iterated
+from decpomdp.planners.em.step import LONGEST, begun, iterated
 
 RESTARTS = 10  # climbs when neither their number nor the time is limited
 

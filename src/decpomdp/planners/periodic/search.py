@@ -18,7 +18,7 @@ from decpomdp.core import InputError, checks
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.periodic import Plan, fill_joint, reach
 from decpomdp.kernels.periodic_climb import kick, sweeps
-from decpomdp.planners.periodic_plan import copied, enlarged, random_plan, room_for
+from decpomdp.planners.periodic.plans import copied, enlarged, random_plan, room_for
 from decpomdp.planners.stopping import PlanClock
 
 SIZES = ((1, 3), (3, 4), (2, 3), (4, 5), (1, 5), (2, 5), (3, 6), (1, 8), (5, 4), (2, 8), (4, 7), (10, 4))

@@ -20,14 +20,14 @@ from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.sparse import outcome_model
 from decpomdp.kernels.periodic import Plan, fill_joint, reach
 from decpomdp.planners.arguments import checked, endless, sizes
-from decpomdp.planners.em import rehearse
-from decpomdp.planners.em_chain import World
+from decpomdp.planners.em.method import rehearse
+from decpomdp.planners.em.chain import World
 from decpomdp.planners.em_rounds import Rounds
-from decpomdp.planners.em_run import EmClimb, EmRun
+from decpomdp.planners.em.climbs import EmClimb, EmRun
 from decpomdp.planners.em_state import climb_again, kept_climb, run_again
-from decpomdp.planners.em_step import LONGEST
-from decpomdp.planners.periodic_plan import guide_of, room_for, softened, team_of, trimmed
-from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
+from decpomdp.planners.em.step import LONGEST
+from decpomdp.planners.periodic.plans import guide_of, room_for, softened, team_of, trimmed
+from decpomdp.planners.periodic.search import PeriodicClimb, PeriodicSettings, Search
 from decpomdp.planners.periodic_state import KeptEm, PeriodicState, go_on, state_of
 from decpomdp.planners.stopping import PlanClock, RehearsalClock
 from decpomdp.planners.tiny import tiny

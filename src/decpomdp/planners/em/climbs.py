@@ -13,8 +13,8 @@ from decpomdp.core import DecPOMDP, Fit, Row, Team, Watch
 from decpomdp.core.minimal import simplified
 from decpomdp.engines import threads as engine
 from decpomdp.engines.clock import Finished
-from decpomdp.planners.em_chain import Tables, World, flattened
-from decpomdp.planners.em_step import EmState, begun, iterated
+from decpomdp.planners.em.chain import Tables, World, flattened
+from decpomdp.planners.em.step import EmState, begun, iterated
 from decpomdp.planners.incumbent import Incumbent
 from decpomdp.planners.stopping import PlanClock
 

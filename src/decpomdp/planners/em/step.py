@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.kernels.em_flow import count_moves
-from decpomdp.planners.em_chain import Chain, Floats, Tables, World
+from decpomdp.planners.em.chain import Chain, Floats, Tables, World
 
 LONGEST = 1024.0  # stride
 SLACK = 1e-12  # relative: a fall by less is rounding
