@@ -25,6 +25,8 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import opened, opened_model
+from decpomdp.planners.em.settings import Em
+from decpomdp.planners.periodic.settings import PeriEm
 
 MANY_AGENTS = 8  # from here on, agents get credit one by one
 Source = DecPOMDP | Simulator | Episodes | Sequence[Episodes]
@@ -45,7 +47,10 @@ class Entry(NamedTuple):
 
 PLAYING: dict[str, Entry] = {}  # learn by playing a problem
 LOGGED: dict[str, Entry] = {}  # learn from recorded episodes
-PLANNING: dict[str, Entry] = {}  # plan with a model
+PLANNING: dict[str, Entry] = {  # plan with a model
+    "periem": Entry(PeriEm, "decpomdp.planners.periodic.method:PeriEmMethod"),
+    "em": Entry(Em, "decpomdp.planners.em.method:EmMethod"),
+}
 ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())
 
 

@@ -1,146 +1,148 @@
-"""What EM and periodic EM share: one climb of EM, and a run with its best team and its trace.
+"""What EM and periodic EM share: one climb of EM, and the best team of all climbs.
 
-A climb knows the value of its team from its own exact solve. What is reported is what the evaluator says of the best
-team so far, asked whenever a climb promises a better one.
+A climb knows the value of its team from its own exact solve. The trace reports what the evaluator says of the best
+team so far; it is asked when a climb claims a better one.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Fit, Row, Team, Watch
+from decpomdp.core import DecPOMDP, Row, Team
 from decpomdp.core.minimal import simplified
+from decpomdp.core.run import Cut
 from decpomdp.engines import threads as engine
-from decpomdp.engines.clock import Finished
 from decpomdp.planners.em.chain import Tables, World, flattened
-from decpomdp.planners.em.step import EmState, begun, iterated
-from decpomdp.planners.incumbent import Incumbent
-from decpomdp.planners.stopping import PlanClock
+from decpomdp.planners.em.step import Iterate, begun, iterated
+from decpomdp.planners.incumbent import Valued, constant, valued
 
+ABREAST = 4  # climbs under way at a time
 STRETCH = 5  # iterations between two looks at all climbs
-GAIN = 1e-9  # relative: less than this is no better team
+GAIN = 1e-9  # relative: a smaller gain is not worth an evaluation
 PATIENCE = 10  # iterations over which a gain is measured
 
 
-class EmClimb:
-    """EM from one start. A gain below `least` (relative) over PATIENCE iterations ends it."""
+class Climb(NamedTuple):
+    """EM from one start, as far as it has come."""
 
-    def __init__(
-        self, world: World, begin: Sequence[Tables], iterations: int, least: float, longest: float, clock: PlanClock
-    ) -> None:
-        self.world, self.begin, self.clock = world, begin, clock
-        self.iterations, self.least, self.longest = iterations, least, longest
-        self.state: EmState | None = None
-        self.values: list[float] = []  # before the first iteration, after it, ...
-        self.converged = False
+    number: int
+    iterate: Iterate | None = None  # None: not begun
+    values: tuple[float, ...] = ()  # before the first iteration, after it, ...
 
-    def advance(self) -> bool:
-        """Up to STRETCH iterations; one that the clock cuts short is dropped."""
-        try:
-            with engine.serial_products():
-                if self.state is None:
-                    self._take(begun(self.world, self.begin))
-                for _ in range(STRETCH):
-                    if self.clock.over() or self.over():
-                        break
-                    self._take(iterated(self.world, self._now(), self.longest))
-        except Finished:
-            pass
-        return self.over()
-
-    def over(self) -> bool:
-        """Whether it has converged or used up its iterations."""
-        if len(self.values) > PATIENCE:
-            gain = self.values[-1] - self.values[-1 - PATIENCE]
-            self.converged = gain <= self.least * max(1e-12, abs(self.values[-1] - self.world.base))
-        return self.converged or len(self.values) > self.iterations
-
-    def promise(self) -> float:
+    @property
+    def value(self) -> float:
         """The value of the team so far, by the climb's own solve."""
         return self.values[-1] if self.values else -np.inf
 
-    def team(self) -> Team:
+    def after(self, iterate: Iterate) -> "Climb":
+        """One iteration further."""
+        return self._replace(iterate=iterate, values=(*self.values, iterate.value))
+
+    def team(self, model: DecPOMDP) -> Team:
         """The team so far."""
-        return flattened(self.world.model, self._now().team)
-
-    def _take(self, state: EmState) -> None:
-        self.state = state
-        self.values.append(state.value)
-
-    def _now(self) -> EmState:
-        if self.state is None:
+        if self.iterate is None:
             raise RuntimeError("the climb has not begun")
-        return self.state
+        return flattened(model, self.iterate.team)
 
 
-class EmRun:
-    """One call of `em` or `periem`: the best team so far and the trace."""
+class Climber(NamedTuple):
+    """How climbs are made: the model and when one is over."""
 
-    def __init__(self, model: DecPOMDP, clock: PlanClock, watch: Watch) -> None:
-        self.model, self.clock, self.watch = model, clock, watch
-        self.incumbent = Incumbent(model)
-        self.promised = -np.inf  # what a climb said of the best team it had
-        self.cut = False  # a climb ended without converging
-        self.trace: list[Row] = []
-        self.latest = (0, "begin")  # iteration and phase
-        clock.heartbeat = lambda: watch(self._row())
+    world: World
+    iterations: int  # most of one climb
+    least: float  # relative gain over PATIENCE iterations below which a climb has converged
+    stride: float  # the longest
 
-    def guarded(self, work: Callable[[], str]) -> str:
-        """Why `work` ended; an interrupt ends it."""
-        try:
-            return work()
-        except Finished:
-            return self.clock.why()
-        except KeyboardInterrupt:
-            self.clock.interrupt()
-            return "interrupted"
+    def advanced(self, climb: Climb, start: Callable[[int], Sequence[Tables]]) -> Climb:
+        """The climb after up to STRETCH iterations; one that is cut short is dropped."""
+        with suppress(Cut), engine.serial_products():
+            if climb.iterate is None:
+                climb = climb.after(begun(self.world, start(climb.number)))
+            for _ in range(STRETCH):
+                if climb.iterate is None or self.over(climb):
+                    break
+                climb = climb.after(iterated(self.world, climb.iterate, self.stride))
+        return climb
 
-    def tell(self, climb: EmClimb, phase: str = "em", gain: float = GAIN) -> None:
-        """Ask the evaluator about a climb that promises more than `gain` (relative); a row of the trace."""
-        self.cut |= climb.over() and not climb.converged
-        if not climb.values:
-            return  # cut short before it had a team
-        if climb.promise() - self.promised > gain * abs(climb.promise()):
-            self.incumbent.offer(climb.team())
-            self.promised = climb.promise()
-        self.record(len(climb.values) - 1, phase)
+    def converged(self, climb: Climb) -> bool:
+        """Whether the last iterations gained too little."""
+        if len(climb.values) <= PATIENCE:
+            return False
+        gain = climb.values[-1] - climb.values[-1 - PATIENCE]
+        return gain <= self.least * max(1e-12, abs(climb.value - self.world.base))
 
-    def record(self, iteration: int, phase: str) -> None:
-        """A row of the trace."""
-        self.latest = (iteration, phase)
-        self.trace.append(self._row())
-        self.clock.shown()
-        self.watch(self.trace[-1])
+    def over(self, climb: Climb) -> bool:
+        """Whether the climb has converged or used up its iterations."""
+        return self.converged(climb) or len(climb.values) > self.iterations
 
-    def say(self, phase: str) -> None:
-        """News that is no row of the trace."""
-        self.clock.shown()
-        self.watch({**self._row(), "phase": phase})
 
-    def _row(self) -> Row:
-        best = self.incumbent.best
+class Report(NamedTuple):
+    """A row of the trace."""
+
+    iteration: int
+    phase: str
+    value: float
+    nodes: tuple[int, ...]
+
+    def row(self) -> Row:
+        """The row, without its seconds."""
         return {
-            "seconds": round(self.clock.seconds(), 3),
-            "iteration": self.latest[0],
-            "phase": self.latest[1],
-            "value": best.value,
-            "lower": best.value,
+            "iteration": self.iteration,
+            "phase": self.phase,
+            "value": self.value,
+            "lower": self.value,
             "upper": None,
-            "nodes": best.team.nodes,
+            "nodes": self.nodes,
         }
 
-    def finished(self, stopped: str, settings: Row) -> Fit:
-        """The fit: the best team made minimal, and its value by the evaluator as the last row."""
-        incumbent = self.incumbent
 
-        def shrink() -> str:
-            smaller = simplified(incumbent.team)
-            if smaller.nodes != incumbent.team.nodes:
-                incumbent.best = incumbent.valued(smaller)
-            return stopped
+class Record(NamedTuple):
+    """The best team so far, and what was reported of it. A step returns one row; the others wait for the next steps."""
 
-        why = self.guarded(shrink)
-        with suppress(KeyboardInterrupt):  # it is over anyway
-            self.record(len(self.trace), "result")
-        return Fit(incumbent.team, tuple(self.trace), why, self.clock.seconds(), settings)
+    best: Valued
+    claimed: float = -np.inf  # the value of the best team by its climb's own solve
+    waiting: tuple[Report, ...] = ()
+    reported: int = 0  # rows in the trace
+
+    @classmethod
+    def first(cls, model: DecPOMDP) -> "Record":
+        """With the team that always takes the first action."""
+        return cls(valued(model, constant(model)))
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a team of a climb."""
+        return self.claimed > -np.inf
+
+    def offered(self, model: DecPOMDP, team: Team, claimed: float) -> "Record":
+        """With a team that its climb claims to be better."""
+        new = valued(model, team)
+        return self._replace(best=new if new.value > self.best.value else self.best, claimed=claimed)
+
+    def with_climb(self, model: DecPOMDP, climb: Climb, phase: str = "em", gain: float = GAIN) -> "Record":
+        """With a climb of EM, whose team is evaluated if it claims more than `gain` (relative)."""
+        if not climb.values:
+            return self  # cut short before it had a team
+        better = climb.value - self.claimed > gain * abs(climb.value)
+        record = self.offered(model, climb.team(model), climb.value) if better else self
+        return record.with_report(len(climb.values) - 1, phase)
+
+    def with_report(self, iteration: int, phase: str) -> "Record":
+        """With one more row."""
+        report = Report(iteration, phase, self.best.value, self.best.team.nodes)
+        return self._replace(waiting=(*self.waiting, report))
+
+    def next_row(self) -> tuple["Record", Row | None]:
+        """The row that is reported now."""
+        if not self.waiting:
+            return self, None
+        return self._replace(waiting=self.waiting[1:], reported=self.reported + 1), self.waiting[0].row()
+
+    def closing(self, model: DecPOMDP) -> tuple[Team, Row]:
+        """The best team made minimal, and its value by the evaluator as the last row."""
+        best, smaller = self.best, simplified(self.best.team)
+        if smaller.nodes != best.team.nodes:
+            best = valued(model, smaller)
+        return best.team, Report(self.reported, "result", best.value, best.team.nodes).row()

@@ -1,99 +1,118 @@
 """EM for planning with a known model: Kumar & Zilberstein (UAI 2010), for any number of agents.
 
-`em` improves stochastic controllers of a fixed size by expectation-maximisation on the exact model, from random starts
+Stochastic controllers of a fixed size are improved by expectation maximisation on the exact model, from random starts
 or from a given team. F and V are solved exactly, each from its last answer; the exact value never falls. The step is
-in `em_step.py`, the equations in `em_chain.py`, one climb and the record of a run in `em_run.py`, the running of
-restarts in `em_rounds.py`.
+in `step.py`, the equations in `chain.py`, one climb and the best team in `climbs.py`.
+
+ABREAST climbs are under way at a time. One step advances each by a stretch, on threads; then they report, the most
+valuable first, and new ones take the places of those that are over. Neither the number of threads nor the time that a
+stretch takes changes the result.
 """
 
-from collections.abc import Sequence
+import math
+from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Fit, Row, Team, Watch, checks, unwatched
-from decpomdp.core.keeping import UNKEPT, Keeper
+from decpomdp.core import DecPOMDP, Fit, Row, Team, checks
+from decpomdp.core.run import Inputs, Now
 from decpomdp.engines import threads as engine
-from decpomdp.planners.arguments import at_least, checked, endless, finite, sizes
+from decpomdp.planners.checks import check_infinite_horizon, per_agent
 from decpomdp.planners.em.chain import Tables, World, one_layer
-from decpomdp.planners.em_rounds import Rounds
-from decpomdp.planners.em.climbs import EmClimb, EmRun
-from decpomdp.planners.em_state import EmPlanState, go_on, run_again, state_of
-from decpomdp.planners.em.step import LONGEST, begun, iterated
+from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
+from decpomdp.planners.em.settings import Em
+from decpomdp.planners.tiny import tiny
 
-RESTARTS = 10  # climbs when neither their number nor the time is limited
-
-
-def em(
-    model: DecPOMDP,
-    *,
-    nodes: int | Sequence[int] = 3,
-    iterations: int = 1000,
-    restarts: int | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    watch: Watch = unwatched,
-    begin: Team | None = None,
-    least: float = 1e-7,
-    stride: float = LONGEST,
-    keeper: Keeper = UNKEPT,
-) -> Fit:
-    """Plan by EM: controllers of `nodes` nodes (one number, or one per agent), the best of `restarts` random starts.
-
-    `restarts`: None for as many as the time allows, RESTARTS without a time limit. `iterations`: of one start, at most.
-    `begin`: start from this team instead, once. `least`: relative gain over ten iterations below which a climb has
-    converged. `stride`: the longest step tried, 1 for EM itself; see `em_step`.
-    `keeper` is offered the state between stretches of the climbs, and gives back the one to go on from.
-    """
-    clock = checked(model, seed, time_limit, threads, watch)
-    endless(model)
-    given = sizes(model, nodes)
-    count = _count(model, begin, restarts, clock.limit)
-    most, longest = checks.whole("iterations", iterations, 0, 2**31), at_least("stride", stride, 1)
-    gain = finite("least", least, 0)
-    run = EmRun(model, clock, watch)
-    kept = keeper.restore(EmPlanState)
-    if kept is not None:
-        run_again(run, kept.run)  # at once: from here on there is something to return
-
-    def climbs() -> str:
-        world = World.of(model, clock.check)
-        clock.rehearse(lambda: rehearse(world), run.say)
-
-        def make(k: int) -> EmClimb:
-            own = one_layer(begin) if begin is not None else random_team(model, given, np.random.default_rng([seed, k]))
-            return EmClimb(world, own, most, gain, longest, clock)
-
-        rounds = Rounds(make, run.tell, count, lambda: keeper.offer(lambda: state_of(run, rounds)))
-        if kept is not None:
-            go_on(run, rounds, kept)
-        return rounds.run(clock)
-
-    stopped = run.guarded(climbs)
-    stopped = "iterations" if stopped == "converged" and run.cut else stopped
-    settings: Row = {
-        "method": "em",
-        "nodes": given,
-        "iterations": most,
-        "restarts": count,
-        "seed": seed,
-        "time_limit": clock.limit,
-        "stride": longest,
-    }
-    return run.finished(stopped, settings)
+RESTARTS = 10  # climbs if neither their number nor the time is limited
 
 
-def _count(model: DecPOMDP, begin: Team | None, restarts: int | None, limit: float | None) -> int | None:
-    """How many starts; None: as many as the time allows."""
-    if begin is not None:
-        checks.of_kind("begin", begin, Team).check_fits(model)
-        return 1
-    count = RESTARTS if restarts is None and limit is None else restarts
-    return None if count is None else checks.whole("restarts", count, 1, 2**31)
+class EmState(NamedTuple):
+    """Between two stretches of all climbs."""
+
+    record: Record
+    climbs: list[Climb]  # under way
+    made: int = 0  # climbs
+    cut: bool = False  # whether a climb ended without converging
+    steps: int = 0
+    iterations: int = 0  # stretches of all climbs
+    stopped: str = ""
 
 
-def random_team(model: DecPOMDP, nodes: Sequence[int], rng: np.random.Generator) -> list[Tables]:
-    """Every row drawn uniformly from the distributions there are."""
+class EmMethod:
+    """`em` on a model."""
+
+    state = EmState
+
+    def __init__(self, model: DecPOMDP, settings: Em, inputs: Inputs) -> None:
+        check_infinite_horizon(model)
+        if inputs.begin is not None:
+            checks.of_kind("begin", inputs.begin, Team).check_fits(model)
+        self.model, self.settings, self.inputs = model, settings, inputs
+        self.nodes = per_agent(model, "nodes", settings.nodes)
+        self.world: World | None = None  # prepared in the first step
+
+    def toy(self) -> "EmMethod":
+        """One iteration from one start on a toy model."""
+        return EmMethod(tiny(len(self.model.agents)), Em(nodes=1, iterations_per_start=1, restarts=1), Inputs())
+
+    def init(self, now: Now) -> EmState:
+        """Before the first climb."""
+        return EmState(Record.first(self.model), [])
+
+    def step(self, state: EmState, now: Now) -> tuple[EmState, Row | None]:
+        """Advance all climbs, or report one of them."""
+        starts = self._starts(now)
+        if not state.record.waiting:
+            state = self._advanced(state, starts, now)
+        record, row = state.record.next_row()
+        done = not record.waiting and not state.climbs and state.made == starts
+        stopped = ("iterations" if state.cut else "converged") if done else ""
+        return state._replace(record=record, stopped=stopped), row
+
+    def result(self, state: EmState) -> tuple[Fit, Row]:
+        """The best team."""
+        team, row = state.record.closing(self.model)
+        return Fit(team, facts={"starts": state.made}), row
+
+    def _starts(self, now: Now) -> int | None:
+        """How many; None: as many as the time allows."""
+        if self.inputs.begin is not None:
+            return 1
+        return RESTARTS if self.settings.restarts is None and math.isinf(now.seconds) else self.settings.restarts
+
+    def _advanced(self, state: EmState, starts: int | None, now: Now) -> EmState:
+        """All climbs after one more stretch."""
+        climber = self._climber(now)
+        new = ABREAST - len(state.climbs) if starts is None else min(ABREAST - len(state.climbs), starts - state.made)
+        made = state.made + new
+        begun = [*state.climbs, *(Climb(number) for number in range(state.made, made))]
+        climbs = engine.run(lambda k: climber.advanced(begun[k], self._start), len(begun), self.inputs.threads)
+        record = state.record
+        for climb in sorted(climbs, key=lambda climb: -climb.value):
+            record = record.with_climb(self.model, climb)
+        return state._replace(
+            record=record,
+            climbs=[climb for climb in climbs if not climber.over(climb)],
+            made=made,
+            cut=state.cut or any(climber.over(climb) and not climber.converged(climb) for climb in climbs),
+            iterations=state.iterations + 1,
+        )
+
+    def _climber(self, now: Now) -> Climber:
+        if self.world is None:
+            self.world = World.of(self.model)
+        chosen = self.settings
+        return Climber(self.world._replace(check=now.check), chosen.iterations_per_start, chosen.least, chosen.stride)
+
+    def _start(self, number: int) -> list[Tables]:
+        """Where a climb begins."""
+        if self.inputs.begin is not None:
+            return one_layer(self.inputs.begin)
+        return random_team(self.model, self.nodes, np.random.default_rng([self.inputs.seed, number]))
+
+
+def random_team(model: DecPOMDP, nodes: tuple[int, ...], rng: np.random.Generator) -> list[Tables]:
+    """Every row drawn uniformly from all distributions."""
     return [
         Tables(
             rng.dirichlet(np.ones(z)),
@@ -102,9 +121,3 @@ def random_team(model: DecPOMDP, nodes: Sequence[int], rng: np.random.Generator)
         )
         for z, agent in zip(nodes, model.agents, strict=True)
     ]
-
-
-def rehearse(world: World) -> None:
-    """One iteration on the smallest team: compiles everything."""
-    with engine.serial_products():
-        iterated(world, begun(world, random_team(world.model, [1] * len(world.model.agents), np.random.default_rng(0))))

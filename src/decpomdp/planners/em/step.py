@@ -34,7 +34,7 @@ class Counts(NamedTuple):
     move: Floats
 
 
-class EmState(NamedTuple):
+class Iterate(NamedTuple):
     """What the next iteration needs."""
 
     team: tuple[Tables, ...]
@@ -44,14 +44,14 @@ class EmState(NamedTuple):
     stride: float
 
 
-def begun(world: World, team: Sequence[Tables]) -> EmState:
+def begun(world: World, team: Sequence[Tables]) -> Iterate:
     """The state before the first iteration."""
     chain = Chain(world, team)
     v = chain.values()
-    return EmState(tuple(team), chain.value(v), v, None, 1.0)
+    return Iterate(tuple(team), chain.value(v), v, None, 1.0)
 
 
-def iterated(world: World, state: EmState, longest: float = LONGEST) -> EmState:
+def iterated(world: World, state: Iterate, longest: float = LONGEST) -> Iterate:
     """One iteration: strides up to `longest` are tried, and the value never falls."""
     chain = Chain(world, state.team)
     f = chain.occupancies(None if state.f is None else state.f[0])
@@ -63,7 +63,7 @@ def iterated(world: World, state: EmState, longest: float = LONGEST) -> EmState:
         v = following.values(state.v[0])
         value = following.value(v)
         if stride == 1.0 or value >= state.value - SLACK * abs(state.value):
-            return EmState(team, value, v, f, min(longest, 1.5 * stride))
+            return Iterate(team, value, v, f, min(longest, 1.5 * stride))
         stride = max(1.0, stride / 4)
 
 
