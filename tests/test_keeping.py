@@ -113,11 +113,6 @@ WORKS = {
     "fixed": (3, lambda: from_episodes("fixed:3")),
     "em": (3, lambda: from_episodes("em:3")),
     "single precision": (3, lambda: from_episodes("fixed:3", precision="single")),
-    "planning by em": (
-        3,
-        lambda: lambda keeper: dp.plan("dectiger", "em", restarts=6, iterations=40, seed=2, keeper=keeper),
-    ),
-    "planning by periem": (4, lambda: lambda keeper: dp.plan("dectiger", "periem", restarts=4, seed=2, keeper=keeper)),
     "planning by pbvi": (3, lambda: lambda keeper: dp.plan("dectiger", "pbvi", epsilon=1e-3, keeper=keeper)),
     "planning by fb-hsvi": (
         60,
@@ -199,7 +194,7 @@ def test_the_comparison_can_fail():
 
 
 INTERRUPTED = [
-    *("search", "planning by pbvi", "planning by periem"),
+    *("search", "planning by pbvi"),
     pytest.param("planning by fb-hsvi", marks=pytest.mark.slow),
 ]
 

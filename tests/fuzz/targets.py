@@ -334,9 +334,11 @@ def begun(data):
 def kinds_of_states():
     from decpomdp.interaction import mcem_state, sbpr_state, search_state
     from decpomdp.learners import fit_state
-    from decpomdp.planners import em_state, hsvi_state, pbvi_state, periodic_state
+    from decpomdp.planners import hsvi_state, pbvi_state
+    from decpomdp.planners.em import method as em
+    from decpomdp.planners.periodic import method as periodic
 
-    rooms = (mcem_state, sbpr_state, search_state, fit_state, em_state, hsvi_state, pbvi_state, periodic_state)
+    rooms = (mcem_state, sbpr_state, search_state, fit_state, em, hsvi_state, pbvi_state, periodic)
     return [
         kind
         for room in rooms

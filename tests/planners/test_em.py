@@ -7,13 +7,15 @@ import pytest
 from oracles import deterministic_controllers, em_by_algebra, making
 
 import decpomdp as dp
+from decpomdp.api import PLANNING, plan
 from decpomdp.core import Controller, InputError, Team
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
-from decpomdp.planners.em.method import em, random_team
+from decpomdp.io.snapshots import decode, encode
 from decpomdp.planners.em.chain import Chain, Tables, World, flattened, one_layer
-from decpomdp.planners.em.climbs import EmClimb
+from decpomdp.planners.em.climbs import Climb, Climber
+from decpomdp.planners.em.method import random_team
 from decpomdp.planners.em.step import Counts, begun, counted, iterated, moved
-from decpomdp.planners.stopping import PlanClock
 
 SHAPES = [
     ((2,), (3,), (2,)),
@@ -90,9 +92,10 @@ def test_the_exact_value_never_falls(actions, observations, nodes, stride):
 def test_the_exact_value_never_falls_on_real_problems(problem, steps):
     model = dp.load(problem)
     start = random_team(model, (2, 3), np.random.default_rng(1))
-    climb = EmClimb(World.of(model), start, steps, 1e-7, 1024.0, PlanClock(None, 1))
-    while not climb.advance():
-        assert climb.promise() == pytest.approx(exact_value(model, climb.team()).value, abs=1e-7)
+    climber, climb = Climber(World.of(model), steps, 1e-7, 1024.0), Climb(0)
+    while not climber.over(climb):
+        climb = climber.advanced(climb, lambda number: start)
+        assert climb.value == pytest.approx(exact_value(model, climb.team(model)).value, abs=1e-7)
     assert len(climb.values) == steps + 1
     assert_rises(climb.values)
 
@@ -106,7 +109,7 @@ def test_the_trace_tells_what_the_evaluator_says(monkeypatch):
         return said[-1]
 
     monkeypatch.setattr("decpomdp.planners.incumbent.exact_value", evaluator)
-    fit = em(model, nodes=2, iterations=20, restarts=6, seed=1)
+    fit = plan(model, "em", nodes=2, iterations_per_start=20, restarts=6, seed=1)
     assert {row["lower"] for row in fit.trace} <= {one.value for one in said}
     assert all(row["value"] == row["lower"] for row in fit.trace)
     assert_rises([row["lower"] for row in fit.trace])
@@ -148,55 +151,76 @@ def test_reaches_the_best_deterministic_controllers_of_tiny_problems(seed):
     model = making.model(rng, 2, (2, 2), (2, 1), 0.7)
     highest, team = deterministic_controllers.best(model, (2, 1))
     assert exact_value(model, team).value == pytest.approx(highest, abs=1e-9)
-    fit = em(model, nodes=(2, 1), restarts=8, seed=seed, iterations=300)
+    fit = plan(model, "em", nodes=(2, 1), restarts=8, seed=seed, iterations_per_start=300)
     assert fit.trace[-1]["value"] >= highest - 1e-3
 
 
 def test_seed_fixes_the_result_and_threads_do_not_change_it():
     model = dp.load("recycling")
-    fits = [em(model, nodes=2, iterations=12, restarts=5, seed=4, threads=t) for t in (1, 2)]
+    fits = [plan(model, "em", nodes=2, iterations_per_start=12, restarts=5, seed=4, threads=t) for t in (1, 2)]
     assert fits[0].team == fits[1].team
     assert [r["value"] for r in fits[0].trace] == [r["value"] for r in fits[1].trace]
-    assert em(model, nodes=2, iterations=12, restarts=5, seed=5).team != fits[0].team
+    assert plan(model, "em", nodes=2, iterations_per_start=12, restarts=5, seed=5).team != fits[0].team
 
 
 def test_starts_from_a_given_team():
     model = dp.load("dectiger")
     listening = Team.of(model, [Controller.deterministic([0], [[0, 0]], 3)] * 2)
-    fit = em(model, begin=listening, iterations=30)
+    fit = plan(model, "em", begin=listening, iterations_per_start=30)
     assert fit.trace[-1]["value"] == pytest.approx(-20, abs=1e-9)  # what has probability 0 keeps it
     assert fit.team.nodes == (1, 1)
     model = dp.load("recycling")  # where acting by chance is better than always doing the first thing
-    assert em(model, begin=Team.uniform(model), iterations=0).trace[-1]["value"] == pytest.approx(
+    assert plan(model, "em", begin=Team.uniform(model), iterations_per_start=0).trace[-1]["value"] == pytest.approx(
         exact_value(model, Team.uniform(model)).value
     )
 
 
 def test_stops_for_the_reason_it_says():
     model = dp.load("broadcast")
-    assert em(model, nodes=1, restarts=2, iterations=5000).stopped == "converged"
-    assert em(model, restarts=1, iterations=1).stopped == "iterations"
-    assert em(model, nodes=1, iterations=3).settings["restarts"] == 10  # neither given: bounded
-    fit = em(model, nodes=1, iterations=3, time_limit=1.5)  # as many restarts as the time allows
-    assert fit.settings["restarts"] is None
+    assert plan(model, "em", nodes=1, restarts=2, iterations_per_start=5000).stopped == "converged"
+    assert plan(model, "em", restarts=1, iterations_per_start=1).stopped == "iterations"
+    assert plan(model, "em", nodes=1, iterations_per_start=3).facts["starts"] == 10  # neither given: bounded
+    fit = plan(model, "em", nodes=1, iterations_per_start=3, time_limit=1.5)  # as many restarts as the time allows
+    assert fit.facts["starts"] > 10
     assert len(fit.trace) > 12
     assert fit.stopped == "time limit"
     assert fit.seconds < 10
     assert {tuple(row) for row in fit.trace} == {("seconds", "iteration", "phase", "value", "lower", "upper", "nodes")}
 
 
-def test_an_interrupt_keeps_the_best_so_far():
-    model = dp.load("recycling")
+def test_a_callback_that_returns_true_ends_the_run_with_the_best_so_far():
     seen = []
-
-    def watch(row):
-        seen.append(row)
-        if len(seen) == 20:
-            raise KeyboardInterrupt
-
-    fit = em(model, restarts=10, watch=watch)
-    assert fit.stopped == "interrupted"
+    fit = plan("recycling", "em", restarts=10, watch=lambda row: seen.append(row) or len(seen) == 20)
+    assert fit.stopped == "callback"
+    assert list(fit.trace) == seen
+    assert len(seen) == 21  # and the result
     assert fit.trace[-1]["value"] >= max(row["value"] for row in seen[:20]) - 1e-9
+
+
+def test_no_time_gives_the_first_team():
+    fit = plan("recycling", "em", time_limit=0)
+    assert fit.stopped == "time limit"
+    assert fit.team.nodes == (1, 1)
+    assert [row["phase"] for row in fit.trace] == ["result"]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 9, 30])
+def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
+    model, settings = dp.load("dectiger"), dp.Em(nodes=2, restarts=6, iterations_per_start=30)
+
+    def rows(saved_after):
+        method = PLANNING["em"].method(model, settings, Inputs(seed=2))
+        state, trace = method.init(unlimited()), []
+        while not state.stopped:
+            if len(trace) == saved_after:
+                state = decode(encode(state), method.state)
+                method = PLANNING["em"].method(model, settings, Inputs(seed=2))
+            state, row = method.step(state, unlimited())
+            trace.append(row)
+        fit, last = method.result(state)
+        return fit.team, fit.facts, [*trace, last]
+
+    assert rows(steps) == rows(None)
 
 
 def test_rounding_below_nothing_is_nothing():
@@ -211,9 +235,10 @@ def test_no_iteration_is_a_random_team():
     model = dp.load("dectiger")
     world = World.of(model)
     start = random_team(model, (2, 2), np.random.default_rng(0))
-    climb = EmClimb(world, start, 0, 1e-7, 1.0, PlanClock(None, 1))
-    assert climb.advance()
-    assert climb.values == [pytest.approx(exact_value(model, flattened(model, start)).value)]
+    climber = Climber(world, 0, 1e-7, 1.0)
+    climb = climber.advanced(Climb(0), lambda number: start)
+    assert climber.over(climb)
+    assert climb.values == (pytest.approx(exact_value(model, flattened(model, start)).value),)
 
 
 @pytest.mark.parametrize(
@@ -223,15 +248,16 @@ def test_no_iteration_is_a_random_team():
         ({"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
         ({"restarts": 0}, "restarts: expected"),
         ({"begin": 3}, "begin: expected a Team, got 3"),
-        ({"least": float("nan")}, "least: expected a number of at least 0, got nan"),
-        ({"stride": 0.5}, "stride: expected a number of at least 1, got 0.5"),
+        ({"least": float("nan")}, "least: expected a finite number from 0 to 1e.12, got nan"),
+        ({"stride": 0.5}, "stride: expected a finite number from 1 to 1e.12, got 0.5"),
+        ({"iterations": 5}, "iterations: not a limit of em, which has time_limit"),
     ],
 )
 def test_bad_settings_are_named(change, message):
     with pytest.raises(InputError, match=message):
-        em(dp.load("dectiger"), **change)
+        plan("dectiger", "em", **change)
 
 
 def test_a_discount_of_one_is_refused():
     with pytest.raises(InputError, match="discount below 1, got 1"):
-        em(dp.load("dectiger", discount=1.0))
+        plan("dectiger", "em", discount=1.0)
