@@ -245,8 +245,12 @@ def test_no_iteration_is_a_random_team():
     ("change", "message"),
     [
         ({"nodes": 0}, "nodes: expected a whole number"),
+        ({"nodes": "33"}, "nodes: expected a whole number"),
+        ({"nodes": (2, "x")}, "nodes: expected a whole number"),
+        ({"iterations_per_start": -1}, "iterations_per_start: expected a whole number"),
         ({"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
-        ({"restarts": 0}, "restarts: expected"),
+        ({"restarts": 0}, "restarts: expected a whole number"),
+        ({"restarts": 1.5}, "restarts: expected a whole number"),
         ({"begin": 3}, "begin: expected a Team, got 3"),
         ({"least": float("nan")}, "least: expected a finite number from 0 to 1e.12, got nan"),
         ({"stride": 0.5}, "stride: expected a finite number from 1 to 1e.12, got 0.5"),
