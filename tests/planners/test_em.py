@@ -12,10 +12,10 @@ from decpomdp.core import Controller, InputError, Team
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
 from decpomdp.io.snapshots import decode, encode
-from decpomdp.planners.em.chain import Chain, Tables, World, flattened, one_layer
+from decpomdp.planners.em.chain import Chain, ShiftedModel, Tables, flattened, one_layer
 from decpomdp.planners.em.climbs import Climb, Climber
 from decpomdp.planners.em.method import random_team
-from decpomdp.planners.em.step import Counts, begun, counted, iterated, moved
+from decpomdp.planners.em.step import Counts, expected_counts, first_iterate, next_iterate, updated
 
 SHAPES = [
     ((2,), (3,), (2,)),
@@ -35,7 +35,7 @@ def made(actions, observations, nodes, seed=0, sparse=False):
 def test_occupancy_and_value_equal_dense_algebra(actions, observations, nodes, sparse):
     model, team = made(actions, observations, nodes, sparse=sparse)
     f, v, _ = em_by_algebra.occupancy_and_value(model, making.tables(team))
-    chain = Chain(World.of(model), one_layer(team))
+    chain = Chain(ShiftedModel.of(model), one_layer(team))
     assert chain.occupancies()[0] == pytest.approx(f, abs=1e-10)
     assert chain.values()[0] == pytest.approx(v, abs=1e-9)
     assert chain.value(chain.values()) == pytest.approx(exact_value(model, team).value, abs=1e-9)
@@ -48,10 +48,10 @@ def test_occupancy_and_value_equal_dense_algebra(actions, observations, nodes, s
 def test_one_step_equals_dense_algebra(actions, observations, nodes, sparse):
     model, team = made(actions, observations, nodes, sparse=sparse)
     wanted = em_by_algebra.step(model, making.tables(team))
-    chain = Chain(World.of(model), one_layer(team))
-    counts = counted(chain, chain.occupancies(), chain.values())
+    chain = Chain(ShiftedModel.of(model), one_layer(team))
+    counts = expected_counts(chain, chain.occupancies(), chain.values())
     for old, count, (initial, action, move) in zip(chain.team, counts, wanted, strict=True):
-        new = moved(old, count, 1.0)
+        new = updated(old, count, 1.0)
         assert new.initial == pytest.approx(initial, abs=1e-9)
         assert new.action[0] == pytest.approx(action, abs=1e-9)
         assert new.move[0] == pytest.approx(move, abs=1e-9)
@@ -78,12 +78,12 @@ def test_a_fall_would_be_noticed():
 @pytest.mark.parametrize(("actions", "observations", "nodes"), SHAPES)
 def test_the_exact_value_never_falls(actions, observations, nodes, stride):
     model, team = made(actions, observations, nodes, seed=3)
-    world = World.of(model)
-    state, values = begun(world, one_layer(team)), []
+    shifted = ShiftedModel.of(model)
+    state, values = first_iterate(shifted, one_layer(team)), []
     for _ in range(15):
         values.append(exact_value(model, flattened(model, state.team)).value)
         assert values[-1] == pytest.approx(state.value, abs=1e-8)
-        state = iterated(world, state, stride)
+        state = next_iterate(shifted, state, stride)
     assert_rises(values)
     assert values[-1] > values[0]
 
@@ -92,7 +92,7 @@ def test_the_exact_value_never_falls(actions, observations, nodes, stride):
 def test_the_exact_value_never_falls_on_real_problems(problem, steps):
     model = dp.load(problem)
     start = random_team(model, (2, 3), np.random.default_rng(1))
-    climber, climb = Climber(World.of(model), steps, 1e-7, 1024.0), Climb(0)
+    climber, climb = Climber(ShiftedModel.of(model), steps, 1e-7, 1024.0), Climb(0)
     while not climber.over(climb):
         climb = climber.advanced(climb, lambda number: start)
         assert climb.value == pytest.approx(exact_value(model, climb.team(model)).value, abs=1e-7)
@@ -133,11 +133,11 @@ def test_a_layered_step_is_the_step_of_the_flat_team():
     team = layered(rng, model, 2, (2, 1))
     flat = flattened(model, team)
     assert flat.nodes == (4, 2)
-    world = World.of(model)
-    chain = Chain(world, team)
+    shifted = ShiftedModel.of(model)
+    chain = Chain(shifted, team)
     assert chain.value(chain.values()) == pytest.approx(exact_value(model, flat).value, abs=1e-9)
-    counts = counted(chain, chain.occupancies(), chain.values())
-    new = flattened(model, [moved(old, count, 1.0) for old, count in zip(team, counts, strict=True)])
+    counts = expected_counts(chain, chain.occupancies(), chain.values())
+    new = flattened(model, [updated(old, count, 1.0) for old, count in zip(team, counts, strict=True)])
     wanted = em_by_algebra.step(model, making.tables(flat))
     for controller, (initial, action, move) in zip(new.controllers, wanted, strict=True):
         assert controller.initial == pytest.approx(initial, abs=1e-9)
@@ -226,16 +226,16 @@ def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
 def test_rounding_below_nothing_is_nothing():
     old = Tables(np.array([0.5, 0.5]), np.full((1, 2, 2), 0.5), np.full((1, 2, 2, 1, 2), 0.5))
     counts = Counts(np.array([1.0, -1e-17]), np.full((1, 2, 2), 1.0), np.full((1, 2, 2, 1, 2), 0.0))
-    new = moved(old, counts, 1.5)
+    new = updated(old, counts, 1.5)
     assert new.initial.tolist() == [1.0, 0.0]
     assert np.array_equal(new.move, old.move)  # never counted: stays
 
 
 def test_no_iteration_is_a_random_team():
     model = dp.load("dectiger")
-    world = World.of(model)
+    shifted = ShiftedModel.of(model)
     start = random_team(model, (2, 2), np.random.default_rng(0))
-    climber = Climber(world, 0, 1e-7, 1.0)
+    climber = Climber(shifted, 0, 1e-7, 1.0)
     climb = climber.advanced(Climb(0), lambda number: start)
     assert climber.over(climb)
     assert climb.values == (pytest.approx(exact_value(model, flattened(model, start)).value),)

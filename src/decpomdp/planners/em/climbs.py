@@ -14,8 +14,8 @@ from decpomdp.core import DecPOMDP, Row, Team
 from decpomdp.core.minimal import simplified
 from decpomdp.core.run import Cut
 from decpomdp.engines import threads as engine
-from decpomdp.planners.em.chain import Tables, World, flattened
-from decpomdp.planners.em.step import Iterate, begun, iterated
+from decpomdp.planners.em.chain import ShiftedModel, Tables, flattened
+from decpomdp.planners.em.step import Iterate, first_iterate, next_iterate
 from decpomdp.planners.incumbent import Valued, constant, valued
 
 ABREAST = 4  # climbs under way at a time
@@ -50,7 +50,7 @@ class Climb(NamedTuple):
 class Climber(NamedTuple):
     """How climbs are made: the model and when one is over."""
 
-    world: World
+    shifted: ShiftedModel
     iterations: int  # most of one climb
     least: float  # relative gain over PATIENCE iterations below which a climb has converged
     stride: float  # the longest
@@ -59,11 +59,11 @@ class Climber(NamedTuple):
         """The climb after up to STRETCH iterations; one that is cut short is dropped."""
         with suppress(Cut), engine.serial_products():
             if climb.iterate is None:
-                climb = climb.after(begun(self.world, start(climb.number)))
+                climb = climb.after(first_iterate(self.shifted, start(climb.number)))
             for _ in range(STRETCH):
                 if climb.iterate is None or self.over(climb):
                     break
-                climb = climb.after(iterated(self.world, climb.iterate, self.stride))
+                climb = climb.after(next_iterate(self.shifted, climb.iterate, self.stride))
         return climb
 
     def converged(self, climb: Climb) -> bool:
@@ -71,7 +71,7 @@ class Climber(NamedTuple):
         if len(climb.values) <= PATIENCE:
             return False
         gain = climb.values[-1] - climb.values[-1 - PATIENCE]
-        return gain <= self.least * max(1e-12, abs(climb.value - self.world.base))
+        return gain <= self.least * max(1e-12, abs(climb.value - self.shifted.base))
 
     def over(self, climb: Climb) -> bool:
         """Whether the climb has converged or used up its iterations."""

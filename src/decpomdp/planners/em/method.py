@@ -18,7 +18,7 @@ from decpomdp.core import DecPOMDP, Fit, Row, Team, checks
 from decpomdp.core.run import Inputs, Now
 from decpomdp.engines import threads as engine
 from decpomdp.planners.checks import check_infinite_horizon, per_agent
-from decpomdp.planners.em.chain import Tables, World, one_layer
+from decpomdp.planners.em.chain import ShiftedModel, Tables, one_layer
 from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
 from decpomdp.planners.em.settings import Em
 from decpomdp.planners.tiny import tiny
@@ -49,7 +49,7 @@ class EmMethod:
             checks.of_kind("begin", inputs.begin, Team).check_fits(model)
         self.model, self.settings, self.inputs = model, settings, inputs
         self.nodes = per_agent(model, "nodes", settings.nodes)
-        self.world: World | None = None  # prepared in the first step
+        self.shifted: ShiftedModel | None = None  # prepared in the first step
 
     def toy(self) -> "EmMethod":
         """One iteration from one start on a toy model."""
@@ -99,10 +99,10 @@ class EmMethod:
         )
 
     def _climber(self, now: Now) -> Climber:
-        if self.world is None:
-            self.world = World.of(self.model)
+        if self.shifted is None:
+            self.shifted = ShiftedModel.of(self.model)
         chosen = self.settings
-        return Climber(self.world._replace(check=now.check), chosen.iterations_per_start, chosen.least, chosen.stride)
+        return Climber(self.shifted._replace(check=now.check), chosen.iterations_per_start, chosen.least, chosen.stride)
 
     def _start(self, number: int) -> list[Tables]:
         """Where a climb begins."""

@@ -21,9 +21,8 @@ from decpomdp.core.sparse import outcome_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.periodic import Room
 from decpomdp.planners.checks import check_infinite_horizon, per_agent
-from decpomdp.planners.em.chain import Tables, World
+from decpomdp.planners.em.chain import ShiftedModel, Tables
 from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
-from decpomdp.planners.em.settings import Em
 from decpomdp.planners.periodic.plans import guide_of, room_for, softened, team_of, trimmed
 from decpomdp.planners.periodic.search import BestPlan, PlanClimb, PlanSearch, mark_reached, with_climb
 from decpomdp.planners.periodic.settings import PeriEm, PeriEmTuning
@@ -31,7 +30,7 @@ from decpomdp.planners.tiny import tiny
 
 RESTARTS = 24  # climbs if neither their number nor the time is limited
 LARGEST = 200_000_000  # numbers in the tables of a plan
-LEAST = 1e-9  # relative gain below which EM has converged
+LEAST, STRIDE = 1e-9, 1024.0  # of EM, see `planners/em/settings.py`
 SOFT_GAIN = 1e-6  # relative: a stochastic team that claims less above the deterministic one is not evaluated
 
 
@@ -67,7 +66,7 @@ class PeriEmMethod:
         self.widths = None if settings.width is None else per_agent(model, "width", settings.width)
         _check_size(model, settings.layers or 1, self.widths or (1,))
         self.search: PlanSearch | None = None  # prepared in the first step
-        self.world: World | None = None  # prepared when EM begins
+        self.shifted: ShiftedModel | None = None  # prepared when EM begins
         self.rooms: dict[int, Room] = {}  # memory of the climbs under way
 
     def toy(self) -> "PeriEmMethod":
@@ -132,10 +131,10 @@ class PeriEmMethod:
 
     def _with_em(self, state: PeriEmState, em: EmPhase, now: Now) -> PeriEmState:
         """EM after one more stretch."""
-        if self.world is None:
-            self.world = World.of(self.model)
-        iterations, stride = self.settings.tuning.em_iterations, Em().stride
-        climber = Climber(self.world._replace(check=now.check), iterations, LEAST, stride)
+        if self.shifted is None:
+            self.shifted = ShiftedModel.of(self.model)
+        iterations = self.settings.tuning.em_iterations
+        climber = Climber(self.shifted._replace(check=now.check), iterations, LEAST, STRIDE)
         climb = climber.advanced(em.climb, lambda _: self._softened(state.best, now))
         return state._replace(
             record=state.record.with_climb(self.model, climb, "periem", SOFT_GAIN),
