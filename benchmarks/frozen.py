@@ -34,7 +34,7 @@ METHODS = {
     "episodes": lambda p, s: dp.learn(
         episodes(p, s), settings=dp.LearnSettings(cap=5.0 if s == 1 else None, truncation=8, sweeps=40), seed=s
     ),
-    "em": lambda p, s: dp.plan(p, "em", nodes=2, iterations=40, restarts=6, seed=s),
+    "em": lambda p, s: dp.plan(p, "em", nodes=2, iterations_per_start=40, restarts=6, seed=s),
     "periem": lambda p, s: dp.plan(p, "periem", restarts=5, seed=s),
     "pbvi": lambda p, s: dp.plan(p, "pbvi", epsilon=0.05, beliefs=150, seed=s),
     "fb-hsvi": lambda p, s: dp.plan(p, "fb-hsvi", iterations=2, epsilon=0.1, seed=s),

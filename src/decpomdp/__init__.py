@@ -60,6 +60,8 @@ if TYPE_CHECKING:
         dirichlet_process,
         prior_named,
     )
+    from decpomdp.planners.em.settings import Em
+    from decpomdp.planners.periodic.settings import PeriEm
     from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
 
@@ -141,6 +143,8 @@ _NAMES = {
         "dirichlet_process",
         "prior_named",
     ),
+    "decpomdp.planners.em.settings": ("Em",),
+    "decpomdp.planners.periodic.settings": ("PeriEm",),
     "decpomdp.report.export": ("exported",),
     "decpomdp.report.text": ("team_in_words",),
     "decpomdp.rollouts": (
@@ -160,6 +164,7 @@ __all__ = [
     "DecPOMDP",
     "DenseSimulator",
     "Discretiser",
+    "Em",
     "EpisodeWriter",
     "Episodes",
     "ExactValue",
@@ -171,6 +176,7 @@ __all__ = [
     "LearnSettings",
     "LearningWarning",
     "OffPolicyValue",
+    "PeriEm",
     "PettingZooSimulator",
     "Progress",
     "Row",

@@ -26,6 +26,8 @@ from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import opened, opened_model
 from decpomdp.interaction.search.settings import Search
+from decpomdp.planners.em.settings import Em
+from decpomdp.planners.periodic.settings import PeriEm
 
 if TYPE_CHECKING:
     from decpomdp.evaluation import ExactValue, OffPolicyValue, SampledValue
@@ -52,7 +54,10 @@ PLAYING: dict[str, Entry] = {  # learn by playing a problem
     "search": Entry(Search, "decpomdp.interaction.search.method:SearchMethod"),
 }
 LOGGED: dict[str, Entry] = {}  # learn from recorded episodes
-PLANNING: dict[str, Entry] = {}  # plan with a model
+PLANNING: dict[str, Entry] = {  # plan with a model
+    "periem": Entry(PeriEm, "decpomdp.planners.periodic.method:PeriEmMethod"),
+    "em": Entry(Em, "decpomdp.planners.em.method:EmMethod"),
+}
 ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())
 
 

@@ -7,13 +7,15 @@ import pytest
 from oracles import deterministic_controllers, em_by_algebra, making
 
 import decpomdp as dp
+from decpomdp.api import PLANNING, plan
 from decpomdp.core import Controller, InputError, Team
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
-from decpomdp.planners.em import em, random_team
-from decpomdp.planners.em_chain import Chain, Tables, World, flattened, one_layer
-from decpomdp.planners.em_run import EmClimb
-from decpomdp.planners.em_step import Counts, begun, counted, iterated, moved
-from decpomdp.planners.stopping import PlanClock
+from decpomdp.io.snapshots import decode, encode
+from decpomdp.planners.em.chain import Chain, ShiftedModel, Tables, flattened, one_layer
+from decpomdp.planners.em.climbs import Climb, Climber
+from decpomdp.planners.em.method import random_team
+from decpomdp.planners.em.step import Counts, expected_counts, first_iterate, next_iterate, updated
 
 SHAPES = [
     ((2,), (3,), (2,)),
@@ -33,7 +35,7 @@ def made(actions, observations, nodes, seed=0, sparse=False):
 def test_occupancy_and_value_equal_dense_algebra(actions, observations, nodes, sparse):
     model, team = made(actions, observations, nodes, sparse=sparse)
     f, v, _ = em_by_algebra.occupancy_and_value(model, making.tables(team))
-    chain = Chain(World.of(model), one_layer(team))
+    chain = Chain(ShiftedModel.of(model), one_layer(team))
     assert chain.occupancies()[0] == pytest.approx(f, abs=1e-10)
     assert chain.values()[0] == pytest.approx(v, abs=1e-9)
     assert chain.value(chain.values()) == pytest.approx(exact_value(model, team).value, abs=1e-9)
@@ -46,10 +48,10 @@ def test_occupancy_and_value_equal_dense_algebra(actions, observations, nodes, s
 def test_one_step_equals_dense_algebra(actions, observations, nodes, sparse):
     model, team = made(actions, observations, nodes, sparse=sparse)
     wanted = em_by_algebra.step(model, making.tables(team))
-    chain = Chain(World.of(model), one_layer(team))
-    counts = counted(chain, chain.occupancies(), chain.values())
+    chain = Chain(ShiftedModel.of(model), one_layer(team))
+    counts = expected_counts(chain, chain.occupancies(), chain.values())
     for old, count, (initial, action, move) in zip(chain.team, counts, wanted, strict=True):
-        new = moved(old, count, 1.0)
+        new = updated(old, count, 1.0)
         assert new.initial == pytest.approx(initial, abs=1e-9)
         assert new.action[0] == pytest.approx(action, abs=1e-9)
         assert new.move[0] == pytest.approx(move, abs=1e-9)
@@ -76,12 +78,12 @@ def test_a_fall_would_be_noticed():
 @pytest.mark.parametrize(("actions", "observations", "nodes"), SHAPES)
 def test_the_exact_value_never_falls(actions, observations, nodes, stride):
     model, team = made(actions, observations, nodes, seed=3)
-    world = World.of(model)
-    state, values = begun(world, one_layer(team)), []
+    shifted = ShiftedModel.of(model)
+    state, values = first_iterate(shifted, one_layer(team)), []
     for _ in range(15):
         values.append(exact_value(model, flattened(model, state.team)).value)
         assert values[-1] == pytest.approx(state.value, abs=1e-8)
-        state = iterated(world, state, stride)
+        state = next_iterate(shifted, state, stride)
     assert_rises(values)
     assert values[-1] > values[0]
 
@@ -90,9 +92,10 @@ def test_the_exact_value_never_falls(actions, observations, nodes, stride):
 def test_the_exact_value_never_falls_on_real_problems(problem, steps):
     model = dp.load(problem)
     start = random_team(model, (2, 3), np.random.default_rng(1))
-    climb = EmClimb(World.of(model), start, steps, 1e-7, 1024.0, PlanClock(None, 1))
-    while not climb.advance():
-        assert climb.promise() == pytest.approx(exact_value(model, climb.team()).value, abs=1e-7)
+    climber, climb = Climber(ShiftedModel.of(model), steps, 1e-7, 1024.0), Climb(0)
+    while not climber.over(climb):
+        climb = climber.advanced(climb, lambda number: start)
+        assert climb.value == pytest.approx(exact_value(model, climb.team(model)).value, abs=1e-7)
     assert len(climb.values) == steps + 1
     assert_rises(climb.values)
 
@@ -106,7 +109,7 @@ def test_the_trace_tells_what_the_evaluator_says(monkeypatch):
         return said[-1]
 
     monkeypatch.setattr("decpomdp.planners.incumbent.exact_value", evaluator)
-    fit = em(model, nodes=2, iterations=20, restarts=6, seed=1)
+    fit = plan(model, "em", nodes=2, iterations_per_start=20, restarts=6, seed=1)
     assert {row["lower"] for row in fit.trace} <= {one.value for one in said}
     assert all(row["value"] == row["lower"] for row in fit.trace)
     assert_rises([row["lower"] for row in fit.trace])
@@ -130,11 +133,11 @@ def test_a_layered_step_is_the_step_of_the_flat_team():
     team = layered(rng, model, 2, (2, 1))
     flat = flattened(model, team)
     assert flat.nodes == (4, 2)
-    world = World.of(model)
-    chain = Chain(world, team)
+    shifted = ShiftedModel.of(model)
+    chain = Chain(shifted, team)
     assert chain.value(chain.values()) == pytest.approx(exact_value(model, flat).value, abs=1e-9)
-    counts = counted(chain, chain.occupancies(), chain.values())
-    new = flattened(model, [moved(old, count, 1.0) for old, count in zip(team, counts, strict=True)])
+    counts = expected_counts(chain, chain.occupancies(), chain.values())
+    new = flattened(model, [updated(old, count, 1.0) for old, count in zip(team, counts, strict=True)])
     wanted = em_by_algebra.step(model, making.tables(flat))
     for controller, (initial, action, move) in zip(new.controllers, wanted, strict=True):
         assert controller.initial == pytest.approx(initial, abs=1e-9)
@@ -148,90 +151,117 @@ def test_reaches_the_best_deterministic_controllers_of_tiny_problems(seed):
     model = making.model(rng, 2, (2, 2), (2, 1), 0.7)
     highest, team = deterministic_controllers.best(model, (2, 1))
     assert exact_value(model, team).value == pytest.approx(highest, abs=1e-9)
-    fit = em(model, nodes=(2, 1), restarts=8, seed=seed, iterations=300)
+    fit = plan(model, "em", nodes=(2, 1), restarts=8, seed=seed, iterations_per_start=300)
     assert fit.trace[-1]["value"] >= highest - 1e-3
 
 
 def test_seed_fixes_the_result_and_threads_do_not_change_it():
     model = dp.load("recycling")
-    fits = [em(model, nodes=2, iterations=12, restarts=5, seed=4, threads=t) for t in (1, 2)]
+    fits = [plan(model, "em", nodes=2, iterations_per_start=12, restarts=5, seed=4, threads=t) for t in (1, 2)]
     assert fits[0].team == fits[1].team
     assert [r["value"] for r in fits[0].trace] == [r["value"] for r in fits[1].trace]
-    assert em(model, nodes=2, iterations=12, restarts=5, seed=5).team != fits[0].team
+    assert plan(model, "em", nodes=2, iterations_per_start=12, restarts=5, seed=5).team != fits[0].team
 
 
 def test_starts_from_a_given_team():
     model = dp.load("dectiger")
     listening = Team.of(model, [Controller.deterministic([0], [[0, 0]], 3)] * 2)
-    fit = em(model, begin=listening, iterations=30)
+    fit = plan(model, "em", begin=listening, iterations_per_start=30)
     assert fit.trace[-1]["value"] == pytest.approx(-20, abs=1e-9)  # what has probability 0 keeps it
     assert fit.team.nodes == (1, 1)
     model = dp.load("recycling")  # where acting by chance is better than always doing the first thing
-    assert em(model, begin=Team.uniform(model), iterations=0).trace[-1]["value"] == pytest.approx(
+    assert plan(model, "em", begin=Team.uniform(model), iterations_per_start=0).trace[-1]["value"] == pytest.approx(
         exact_value(model, Team.uniform(model)).value
     )
 
 
 def test_stops_for_the_reason_it_says():
     model = dp.load("broadcast")
-    assert em(model, nodes=1, restarts=2, iterations=5000).stopped == "converged"
-    assert em(model, restarts=1, iterations=1).stopped == "iterations"
-    assert em(model, nodes=1, iterations=3).settings["restarts"] == 10  # neither given: bounded
-    fit = em(model, nodes=1, iterations=3, time_limit=1.5)  # as many restarts as the time allows
-    assert fit.settings["restarts"] is None
+    assert plan(model, "em", nodes=1, restarts=2, iterations_per_start=5000).stopped == "converged"
+    assert plan(model, "em", restarts=1, iterations_per_start=1).stopped == "iterations"
+    assert plan(model, "em", nodes=1, iterations_per_start=3).facts["starts"] == 10  # neither given: bounded
+    fit = plan(model, "em", nodes=1, iterations_per_start=3, time_limit=1.5)  # as many restarts as the time allows
+    assert fit.facts["starts"] > 10
     assert len(fit.trace) > 12
     assert fit.stopped == "time limit"
     assert fit.seconds < 10
     assert {tuple(row) for row in fit.trace} == {("seconds", "iteration", "phase", "value", "lower", "upper", "nodes")}
 
 
-def test_an_interrupt_keeps_the_best_so_far():
-    model = dp.load("recycling")
+def test_a_callback_that_returns_true_ends_the_run_with_the_best_so_far():
     seen = []
-
-    def watch(row):
-        seen.append(row)
-        if len(seen) == 20:
-            raise KeyboardInterrupt
-
-    fit = em(model, restarts=10, watch=watch)
-    assert fit.stopped == "interrupted"
+    fit = plan("recycling", "em", restarts=10, watch=lambda row: seen.append(row) or len(seen) == 20)
+    assert fit.stopped == "callback"
+    assert list(fit.trace) == seen
+    assert len(seen) == 21  # and the result
     assert fit.trace[-1]["value"] >= max(row["value"] for row in seen[:20]) - 1e-9
+
+
+def test_no_time_gives_the_first_team():
+    fit = plan("recycling", "em", time_limit=0)
+    assert fit.stopped == "time limit"
+    assert fit.team.nodes == (1, 1)
+    assert [row["phase"] for row in fit.trace] == ["result"]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 9, 30])
+def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
+    model, settings = dp.load("dectiger"), dp.Em(nodes=2, restarts=6, iterations_per_start=30)
+
+    def rows(saved_after):
+        method = PLANNING["em"].method(model, settings, Inputs(seed=2))
+        state, trace = method.init(unlimited()), []
+        while not state.stopped:
+            if len(trace) == saved_after:
+                state = decode(encode(state), method.state)
+                method = PLANNING["em"].method(model, settings, Inputs(seed=2))
+            state, row = method.step(state, unlimited())
+            trace.append(row)
+        fit, last = method.result(state)
+        return fit.team, fit.facts, [*trace, last]
+
+    assert rows(steps) == rows(None)
 
 
 def test_rounding_below_nothing_is_nothing():
     old = Tables(np.array([0.5, 0.5]), np.full((1, 2, 2), 0.5), np.full((1, 2, 2, 1, 2), 0.5))
     counts = Counts(np.array([1.0, -1e-17]), np.full((1, 2, 2), 1.0), np.full((1, 2, 2, 1, 2), 0.0))
-    new = moved(old, counts, 1.5)
+    new = updated(old, counts, 1.5)
     assert new.initial.tolist() == [1.0, 0.0]
     assert np.array_equal(new.move, old.move)  # never counted: stays
 
 
 def test_no_iteration_is_a_random_team():
     model = dp.load("dectiger")
-    world = World.of(model)
+    shifted = ShiftedModel.of(model)
     start = random_team(model, (2, 2), np.random.default_rng(0))
-    climb = EmClimb(world, start, 0, 1e-7, 1.0, PlanClock(None, 1))
-    assert climb.advance()
-    assert climb.values == [pytest.approx(exact_value(model, flattened(model, start)).value)]
+    climber = Climber(shifted, 0, 1e-7, 1.0)
+    climb = climber.advanced(Climb(0), lambda number: start)
+    assert climber.over(climb)
+    assert climb.values == (pytest.approx(exact_value(model, flattened(model, start)).value),)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"nodes": 0}, "nodes: expected a whole number"),
+        ({"nodes": "33"}, "nodes: expected a whole number"),
+        ({"nodes": (2, "x")}, "nodes: expected a whole number"),
+        ({"iterations_per_start": -1}, "iterations_per_start: expected a whole number"),
         ({"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
-        ({"restarts": 0}, "restarts: expected"),
+        ({"restarts": 0}, "restarts: expected a whole number"),
+        ({"restarts": 1.5}, "restarts: expected a whole number"),
         ({"begin": 3}, "begin: expected a Team, got 3"),
-        ({"least": float("nan")}, "least: expected a number of at least 0, got nan"),
-        ({"stride": 0.5}, "stride: expected a number of at least 1, got 0.5"),
+        ({"least": float("nan")}, "least: expected a finite number from 0 to 1e.12, got nan"),
+        ({"stride": 0.5}, "stride: expected a finite number from 1 to 1e.12, got 0.5"),
+        ({"iterations": 5}, "iterations: not a limit of em, which has time_limit"),
     ],
 )
 def test_bad_settings_are_named(change, message):
     with pytest.raises(InputError, match=message):
-        em(dp.load("dectiger"), **change)
+        plan("dectiger", "em", **change)
 
 
 def test_a_discount_of_one_is_refused():
     with pytest.raises(InputError, match="discount below 1, got 1"):
-        em(dp.load("dectiger", discount=1.0))
+        plan("dectiger", "em", discount=1.0)

@@ -8,16 +8,18 @@ import pytest
 from oracles import deterministic_controllers, em_by_algebra, making
 
 import decpomdp as dp
+from decpomdp.api import PLANNING
 from decpomdp.core import InputError
 from decpomdp.core.checks import freeze
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.core.sparse import discounted_model
 from decpomdp.evaluation import exact_value
+from decpomdp.io.snapshots import decode, encode
 from decpomdp.kernels.periodic import fill_joint, reach, worth
 from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
-from decpomdp.planners.em_chain import flattened
-from decpomdp.planners.periodic import periem
-from decpomdp.planners.periodic_plan import (
+from decpomdp.planners.em.chain import flattened
+from decpomdp.planners.periodic.plans import (
     copied,
     enlarged,
     guide_of,
@@ -27,8 +29,8 @@ from decpomdp.planners.periodic_plan import (
     team_of,
     trimmed,
 )
-from decpomdp.planners.periodic_search import PeriodicClimb, PeriodicSettings, Search
-from decpomdp.planners.stopping import PlanClock
+from decpomdp.planners.periodic.search import PlanSearch, with_climb
+from decpomdp.planners.periodic.settings import PeriEmTuning
 
 MARGIN = 1e-9
 NEVER = np.zeros(1, np.int64)  # nobody stops the sweeps
@@ -193,64 +195,63 @@ def test_trimming_and_softening(actions, observations, widths, layers):
 def test_finds_the_best_deterministic_controllers_of_tiny_problems(seed):
     model = making.model(np.random.default_rng(seed), 2, (2, 2), (2, 1), 0.8)
     highest, _ = deterministic_controllers.best(model, (2, 2))
-    fit = periem(model, layers=1, width=2, restarts=6, seed=seed)
-    assert fit.settings["peri"] == pytest.approx(highest, abs=1e-6)
+    fit = dp.plan(model, "periem", layers=1, width=2, restarts=6, seed=seed)
+    assert fit.facts["peri"] == pytest.approx(highest, abs=1e-6)
     assert fit.trace[-1]["value"] >= highest - 1e-6
 
 
-QUICK = PeriodicSettings(patience=15, em_iterations=20)
+QUICK = PeriEmTuning(patience=15, em_iterations=20)
 
 
 def test_both_values_are_told_and_the_better_team_returned():
     model = dp.load("dectiger")
-    fit = periem(model, layers=3, width=4, restarts=4, seed=0)
+    fit = dp.plan(model, "periem", layers=3, width=4, restarts=4, seed=0)
     assert fit.stopped == "converged"
     assert fit.trace[-1]["value"] == exact_value(model, fit.team).value
-    assert fit.trace[-1]["value"] == pytest.approx(max(fit.settings["peri"], fit.settings["periem"]), abs=1e-6)
-    assert fit.settings["peri"] == pytest.approx(13.448554, abs=1e-5)  # the horizon-3 optimum, for ever
-    assert fit.settings["periem"] > 9.42
+    assert fit.trace[-1]["value"] == pytest.approx(max(fit.facts["peri"], fit.facts["periem"]), abs=1e-6)
+    assert fit.facts["peri"] == pytest.approx(13.448554, abs=1e-5)  # the horizon-3 optimum, for ever
+    assert fit.facts["periem"] > 9.42
     assert {tuple(row) for row in fit.trace} == {("seconds", "iteration", "phase", "value", "lower", "upper", "nodes")}
     assert {row["phase"] for row in fit.trace} == {"peri", "periem", "result"}
     assert fit.team.nodes == (6, 6)  # minimal
 
 
 def test_reaches_the_best_known_value_of_recycling():
-    fit = periem(dp.load("recycling"), restarts=4, seed=1, settings=QUICK)
+    fit = dp.plan("recycling", "periem", restarts=4, seed=1, tuning=QUICK)
     assert fit.trace[-1]["value"] == pytest.approx(31.92913, abs=1e-4)
 
 
 def test_beats_the_published_value_of_box_pushing():
-    fit = periem(dp.load("boxpushing"), layers=1, width=5, restarts=1, seed=0, settings=PeriodicSettings(patience=15))
+    fit = dp.plan("boxpushing", "periem", layers=1, width=5, restarts=1, seed=0, tuning=PeriEmTuning(patience=15))
     assert fit.trace[-1]["value"] > 148.7
 
 
 def test_seed_fixes_the_result_and_threads_do_not_change_it():
     model = dp.load("broadcast")
-    fits = [periem(model, restarts=14, seed=3, threads=t, settings=QUICK) for t in (1, 2)]
+    fits = [dp.plan(model, "periem", restarts=14, seed=3, threads=t, tuning=QUICK) for t in (1, 2)]
     assert fits[0].team == fits[1].team
     assert [row["value"] for row in fits[0].trace] == [row["value"] for row in fits[1].trace]
 
 
 def test_three_agents_with_different_alphabets():
     model = making.model(np.random.default_rng(5), 3, (2, 3, 2), (2, 1, 3), 0.8)
-    fit = periem(model, width=(2, 1, 2), restarts=3, seed=0, settings=QUICK)
+    fit = dp.plan(model, "periem", width=(2, 1, 2), restarts=3, seed=0, tuning=QUICK)
     assert fit.trace[-1]["value"] == pytest.approx(exact_value(model, fit.team).value)
     assert fit.trace[-1]["value"] > exact_value(model, dp.Team.uniform(model)).value
 
 
 def test_later_climbs_go_on_from_the_best_or_start_afresh():
     model = dp.load("broadcast")
-    search = Search(discounted_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
+    search = PlanSearch(discounted_model(model), guide_of(model), None, None, 0, QUICK)
+    best = []
     for number in range(len(search.sizes)):
-        climb = search.climb(number)
+        climb = search.climb(number, best)
         assert climb.fresh
-        climb.advance()
-        search.tell(climb)
-    odd, even = (search.climb(number) for number in (2 * len(search.sizes) + 1, 2 * len(search.sizes)))
+        best = with_climb(best, search.advanced(climb, search.room(climb), NEVER))
+    odd, even = (search.climb(number, best) for number in (2 * len(search.sizes) + 1, 2 * len(search.sizes)))
     assert even.fresh
     assert not odd.fresh
-    odd.advance()
-    assert odd.value >= min(value for value, _ in search.best.values())
+    assert search.advanced(odd, search.room(odd), NEVER).value >= min(entry.value for entry in best)
 
 
 def test_a_plan_that_earns_nothing_ends_its_sweeps():
@@ -270,7 +271,7 @@ def test_a_discount_near_one_ends():
 
 def test_plans_do_not_grow_for_ever():
     game, guide = discounted_model(dp.load("broadcast")), guide_of(dp.load("broadcast"))
-    search, rng = Search(game, guide, None, None, 0, PlanClock(None, 1), QUICK), np.random.default_rng(0)
+    search, rng = PlanSearch(game, guide, None, None, 0, QUICK), np.random.default_rng(0)
     plan = random_plan(game, 1, (2, 2), rng)
     for _ in range(200):
         plan = search._continued(plan, rng)
@@ -280,40 +281,70 @@ def test_plans_do_not_grow_for_ever():
 
 def test_fixed_sizes_are_kept_and_large_ones_left_out():
     game, guide = discounted_model(dp.load("dectiger")), guide_of(dp.load("dectiger"))
-    fixed = Search(game, guide, 4, (2, 3), 0, PlanClock(None, 1), QUICK)
+    fixed = PlanSearch(game, guide, 4, (2, 3), 0, QUICK)
     assert fixed.sizes == [(4, (2, 3))]
     model = making.model(np.random.default_rng(0), 2, (2,) * 8, (1,) * 8)
-    many = Search(discounted_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
+    many = PlanSearch(discounted_model(model), guide_of(model), None, None, 0, QUICK)
     assert many.sizes
     assert all(layers * np.prod(widths) * 3 <= 3_000_000 for layers, widths in many.sizes)
 
 
 def test_a_climb_never_loses():
     model = dp.load("recycling")
-    search = Search(discounted_model(model), guide_of(model), None, None, 0, PlanClock(None, 1), QUICK)
-    climb, told = PeriodicClimb(search, (2, (2, 2)), None, [0]), []
-    while not climb.advance():
+    search = PlanSearch(discounted_model(model), guide_of(model), None, None, 0, QUICK)
+    climb, told = search.new_climb(0, (2, (2, 2))), []
+    room = search.room(climb)
+    while not search.over(climb):
+        climb = search.advanced(climb, room, NEVER)
         told.append(climb.value)
         assert climb.value == pytest.approx(exact_value(model, team_of(model, climb.plan)).value, abs=1e-5)
     assert told == sorted(told)
 
 
-def test_time_limit_and_interrupt_keep_the_best():
-    model = dp.load("recycling")
-    fit = periem(model, time_limit=1.0)
+def test_a_time_limit_leaves_time_for_em():
+    fit = dp.plan("recycling", "periem", time_limit=2.0)
     assert fit.stopped == "time limit"
     assert fit.seconds < 6
     assert fit.trace[-1]["value"] > 28
+    assert fit.facts["periem"] > 28
+    assert [row["phase"] for row in fit.trace].index("periem") > 0
+
+
+def test_a_callback_that_returns_true_ends_the_run_with_the_best_so_far():
     seen = []
-
-    def watch(row):
-        seen.append(row)
-        raise KeyboardInterrupt
-
-    fit = periem(model, watch=lambda row: watch(row) if not seen else None)
-    assert fit.stopped == "interrupted"
+    fit = dp.plan("recycling", "periem", watch=lambda row: seen.append(row) is None)
+    assert fit.stopped == "callback"
     assert fit.trace[-1]["value"] == pytest.approx(seen[0]["value"], abs=1e-6)
-    assert fit.settings["periem"] is None
+    assert [row["phase"] for row in fit.trace] == ["peri", "result"]
+    assert fit.facts["peri"] == seen[0]["value"]
+    assert fit.facts["periem"] is None
+
+
+def test_no_time_gives_the_first_team():
+    fit = dp.plan("recycling", "periem", time_limit=0)
+    assert fit.stopped == "time limit"
+    assert fit.team.nodes == (1, 1)
+    assert [row["phase"] for row in fit.trace] == ["result"]
+    assert fit.facts["peri"] is None
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 40, -1])
+def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
+    model, settings = dp.load("recycling"), dp.PeriEm(restarts=6, tuning=PeriEmTuning(patience=5, em_iterations=12))
+
+    def rows(saved_after):
+        method = PLANNING["periem"].method(model, settings, Inputs(seed=2))
+        state, trace = method.init(unlimited()), []
+        while not state.stopped:
+            if len(trace) == saved_after or (saved_after == -1 and state.em is not None):  # -1: in every step of EM
+                state = decode(encode(state), method.state)
+                method = PLANNING["periem"].method(model, settings, Inputs(seed=2))
+            state, row = method.step(state, unlimited())
+            trace.append(row)
+        fit, last = method.result(state)
+        return fit.team, fit.facts, [*trace, last]
+
+    assert rows(steps) == rows(None)
 
 
 @pytest.mark.parametrize(
@@ -322,13 +353,13 @@ def test_time_limit_and_interrupt_keep_the_best():
         ({"layers": 0}, "layers: expected a whole number"),
         ({"width": (2, 2, 2)}, "width: expected one number for each of 2 agents, got 3"),
         ({"restarts": 0}, "restarts: expected"),
-        ({"settings": 3}, "settings: expected a PeriodicSettings, got 3"),
+        ({"tuning": 3}, "tuning: expected PeriEmTuning, got 3"),
         ({"layers": 5000, "width": 1000}, "layers and width: expected at most"),
     ],
 )
 def test_bad_settings_are_named(change, message):
     with pytest.raises(InputError, match=message):
-        periem(dp.load("dectiger"), **change)
+        dp.plan("dectiger", "periem", **change)
 
 
 @pytest.mark.parametrize(
@@ -337,7 +368,7 @@ def test_bad_settings_are_named(change, message):
 )
 def test_bad_tunables_are_named(change, message):
     with pytest.raises(InputError, match=message):
-        PeriodicSettings(**change)
+        PeriEmTuning(**change)
 
 
 def test_a_time_limit_holds_for_discounts_near_one():

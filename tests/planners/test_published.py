@@ -2,9 +2,9 @@
 
 import pytest
 
+from decpomdp.api import plan
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value
-from decpomdp.planners.periodic import periem
 
 
 @pytest.mark.slow
@@ -14,16 +14,14 @@ from decpomdp.planners.periodic import periem
 )
 def test_peri_and_periem_reach_the_published_values(name, peri, soft):
     model = load_model(name)
-    fit = periem(model, time_limit=60)
-    assert fit.settings["peri"] >= peri
-    assert fit.settings["periem"] >= soft
+    fit = plan(model, "periem", time_limit=60)
+    assert fit.facts["peri"] >= peri
+    assert fit.facts["periem"] >= soft
     assert exact_value(model, fit.team).value >= max(peri, soft)
 
 
 def test_em_is_never_worse_than_its_first_team():
-    from decpomdp.planners.em import em
-
-    fit = em(load_model("dectiger"), nodes=2, restarts=1, iterations=2)
+    fit = plan("dectiger", "em", nodes=2, restarts=1, iterations_per_start=2)
     values = [row["lower"] for row in fit.trace]
     assert values == sorted(values)
     assert values[0] >= -20 - 1e-9

@@ -1,7 +1,6 @@
 """The border of the planners: what they all take, checked once, in words."""
 
 import math
-from collections.abc import Sequence
 
 from decpomdp.core import DecPOMDP, InputError, Watch, checks
 from decpomdp.planners.stopping import PlanClock
@@ -50,12 +49,3 @@ def endless(model: DecPOMDP, cure: str = "") -> None:
     """An infinite horizon needs a discount below 1; `cure`: what else would do."""
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}{cure}")
-
-
-def sizes(model: DecPOMDP, nodes: int | Sequence[int], name: str = "nodes") -> tuple[int, ...]:
-    """One size per agent."""
-    if isinstance(nodes, str) or not isinstance(nodes, Sequence):
-        return (checks.whole(name, nodes, 1, 1000),) * len(model.agents)
-    if len(nodes) != len(model.agents):
-        raise InputError(f"{name}: expected one number for each of {len(model.agents)} agents, got {len(nodes)}")
-    return tuple(checks.whole(f"{name}[{n}]", size, 1, 1000) for n, size in enumerate(nodes))

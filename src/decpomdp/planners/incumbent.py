@@ -17,6 +17,11 @@ class Valued:
     value: float
 
 
+def valued(model: DecPOMDP, team: Team, horizon: int | None = None) -> Valued:
+    """A team with the value that the evaluator computes."""
+    return Valued(team, exact_value(model, team, horizon).value)
+
+
 class Incumbent:
     """Begins with everybody always taking the first action, so that there is a team whatever happens."""
 
@@ -37,7 +42,7 @@ class Incumbent:
 
     def valued(self, team: Team) -> Valued:
         """What the evaluator says of a team."""
-        return Valued(team, exact_value(self.model, team, self.horizon).value)
+        return valued(self.model, team, self.horizon)
 
     def offer(self, team: Team, close: float = 0.0) -> bool:
         """Keep the team if it is better by more than `close`, or within `close` as good with fewer nodes."""

@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.kernels.em_flow import count_moves
-from decpomdp.planners.em_chain import Chain, Floats, Tables, World
+from decpomdp.planners.em.chain import Chain, Floats, ShiftedModel, Tables
 
-LONGEST = 1024.0  # stride
 SLACK = 1e-12  # relative: a fall by less is rounding
 
 
@@ -34,7 +33,7 @@ class Counts(NamedTuple):
     move: Floats
 
 
-class EmState(NamedTuple):
+class Iterate(NamedTuple):
     """What the next iteration needs."""
 
     team: tuple[Tables, ...]
@@ -44,38 +43,38 @@ class EmState(NamedTuple):
     stride: float
 
 
-def begun(world: World, team: Sequence[Tables]) -> EmState:
+def first_iterate(shifted: ShiftedModel, team: Sequence[Tables]) -> Iterate:
     """The state before the first iteration."""
-    chain = Chain(world, team)
+    chain = Chain(shifted, team)
     v = chain.values()
-    return EmState(tuple(team), chain.value(v), v, None, 1.0)
+    return Iterate(tuple(team), chain.value(v), v, None, 1.0)
 
 
-def iterated(world: World, state: EmState, longest: float = LONGEST) -> EmState:
+def next_iterate(shifted: ShiftedModel, state: Iterate, longest: float) -> Iterate:
     """One iteration: strides up to `longest` are tried, and the value never falls."""
-    chain = Chain(world, state.team)
+    chain = Chain(shifted, state.team)
     f = chain.occupancies(None if state.f is None else state.f[0])
-    counts = counted(chain, f, state.v)
+    counts = expected_counts(chain, f, state.v)
     stride = min(state.stride, longest)
     while True:
-        team = tuple(moved(old, new, stride) for old, new in zip(state.team, counts, strict=True))
-        following = Chain(world, team)
+        team = tuple(updated(old, new, stride) for old, new in zip(state.team, counts, strict=True))
+        following = Chain(shifted, team)
         v = following.values(state.v[0])
         value = following.value(v)
         if stride == 1.0 or value >= state.value - SLACK * abs(state.value):
-            return EmState(team, value, v, f, min(longest, 1.5 * stride))
+            return Iterate(team, value, v, f, min(longest, 1.5 * stride))
         stride = max(1.0, stride / 4)
 
 
-def counted(chain: Chain, f: Floats, v: Floats) -> list[Counts]:
+def expected_counts(chain: Chain, f: Floats, v: Floats) -> list[Counts]:
     """The expected counts of every agent."""
     agents = range(len(chain.team))
     out = [Counts(*(np.zeros_like(table) for table in tables)) for tables in chain.team]
     for m in range(chain.layers):
-        chain.world.check()
+        chain.shifted.check()
         after = v[(m + 1) % chain.layers]
         flat, place = _moves(chain, m, f[m], after)
-        earned = (f[m].T @ chain.world.reward.T) * chain.acts[m]  # [q, u]
+        earned = (f[m].T @ chain.shifted.reward.T) * chain.acts[m]  # [q, u]
         for n in agents:
             width, actions, observations, _ = chain.team[n].move[m].shape
             size = actions * observations * width * width
@@ -88,15 +87,15 @@ def counted(chain: Chain, f: Floats, v: Floats) -> list[Counts]:
     return out
 
 
-def moved(old: Tables, counts: Counts, stride: float) -> Tables:
+def updated(old: Tables, counts: Counts, stride: float) -> Tables:
     """The new tables."""
     return Tables._make(_normalised(table, count, stride) for table, count in zip(old, counts, strict=True))
 
 
 def _moves(chain: Chain, m: int, f: Floats, v: Floats) -> tuple[Floats, list[int]]:
-    world, moves = chain.world, chain.moves[m]
+    shifted, moves = chain.shifted, chain.moves[m]
     flat = np.zeros_like(moves.table)
-    count_moves(world.factored, moves, f, v, flat)
+    count_moves(shifted.factored, moves, f, v, flat)
     return flat, [int(first) for first in moves.place]
 
 

@@ -1,7 +1,7 @@
-"""Deterministic layered plans: made at random, from others, and turned into teams.
+"""Deterministic layered plans: random ones, enlarged ones, and their teams.
 
 A plan that is *larger* than another and worth the same is a start with more freedom: more layers by unrolling the
-period, more nodes that nobody reaches yet.
+period, more nodes that are not reached yet.
 """
 
 import math
@@ -14,16 +14,16 @@ from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.joint import strides_of
 from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import Joint, Plan, Room
-from decpomdp.planners.em_chain import Tables
+from decpomdp.planners.em.chain import Tables
 
-ROUNDS = 1000  # of value iteration for the guide
+SWEEPS = 1000  # most sweeps of value iteration for the guide
 CLOSE = 1e-6  # relative change at which it stops
 
 
 def guide_of(model: DecPOMDP, check: Callable[[], None] = lambda: None) -> NDArray[np.int64]:
-    """[s]: the best joint action for ever if everybody knew the state, by value iteration."""
+    """[s]: the best joint action if all agents knew the state, by value iteration."""
     v = np.zeros(len(model.states))
-    for _ in range(ROUNDS):
+    for _ in range(SWEEPS):
         check()
         worth = model.reward + model.discount * (model.transition @ v)  # [u, s]
         change, v = float(np.abs(worth.max(axis=0) - v).max()), worth.max(axis=0)
@@ -42,7 +42,7 @@ def random_plan(game: DiscountedModel, layers: int, widths: Sequence[int], rng: 
 
 
 def enlarged(game: DiscountedModel, plan: Plan, times: int, more: int, rng: np.random.Generator) -> Plan:
-    """The same behaviour with `times` as many layers and `more` nodes in each, random ones that nobody reaches."""
+    """The same behaviour with `times` as many layers and `more` nodes in each, random ones that are not reached."""
     layers = plan.act.shape[1]
     larger = random_plan(game, layers * times, [int(width) + more for width in plan.widths], rng)
     for n, width in enumerate(plan.widths):
@@ -53,7 +53,7 @@ def enlarged(game: DiscountedModel, plan: Plan, times: int, more: int, rng: np.r
 
 
 def copied(plan: Plan) -> Plan:
-    """A plan that can be changed without changing this one."""
+    """A copy with its own arrays."""
     return plan._replace(act=plan.act.copy(), move=plan.move.copy(), first=plan.first.copy())
 
 

@@ -7,7 +7,7 @@ for 100 states and two agents of 4 nodes in 10 layers 16,000 places, not 160,000
   V_m = r~_m + discount P_m V_{m+1},    F_{m+1} = discount P_m^T F_m  (+ the start, in layer 0).
 
 Once round the layers is a contraction by discount^M; its fixed point in layer 0 is that of `evaluation.fixed_point`,
-begun at the last answer.
+which starts from the last solution.
 """
 
 import math
@@ -44,33 +44,33 @@ class Tables(NamedTuple):
         return layers, width
 
 
-class World(NamedTuple):
-    """A model as the kernels want it, rewards shifted to be at least 0."""
+class ShiftedModel(NamedTuple):
+    """A model in sparse form, with rewards shifted to be at least 0."""
 
     model: DecPOMDP
     factored: FactoredModel
     reward: Floats  # [u, s] shifted
     base: float  # value of the shift: what is added to a shifted value
-    check: Callable[[], None]  # called all the time; raises when there is none left
+    check: Callable[[], None] = lambda: None  # called between two backups; raises when the run is ending
 
     @classmethod
-    def of(cls, model: DecPOMDP, check: Callable[[], None] = lambda: None) -> "World":
+    def of(cls, model: DecPOMDP) -> "ShiftedModel":
         """Prepare `model`."""
         least = float(model.reward.min())
-        return cls(model, factored_model(model), model.reward - least, least / (1 - model.discount), check)
+        return cls(model, factored_model(model), model.reward - least, least / (1 - model.discount))
 
 
 class Chain:
     """A team of layered controllers on a model."""
 
-    def __init__(self, world: World, team: Sequence[Tables]) -> None:
-        self.world, self.team = world, team
+    def __init__(self, shifted: ShiftedModel, team: Sequence[Tables]) -> None:
+        self.shifted, self.team = shifted, team
         self.layers = team[0].shape[0]
-        self.shape = (len(world.model.states), math.prod(tables.shape[1] for tables in team))
-        self.moves = [joint_moves(world.model, team, m) for m in range(self.layers)]
+        self.shape = (len(shifted.model.states), math.prod(tables.shape[1] for tables in team))
+        self.moves = [joint_moves(shifted.model, team, m) for m in range(self.layers)]
         self.acts = [joint_rows([tables.action[m] for tables in team]) for m in range(self.layers)]  # [m][q, u]
-        self.expected = [np.ascontiguousarray((acts @ world.reward).T) for acts in self.acts]  # [m][s, q]
-        self.first = np.outer(world.model.start, joint_rows([tables.initial[None] for tables in team])[0])
+        self.expected = [np.ascontiguousarray((acts @ shifted.reward).T) for acts in self.acts]  # [m][s, q]
+        self.first = np.outer(shifted.model.start, joint_rows([tables.initial[None] for tables in team])[0])
 
     def values(self, begin: Floats | None = None) -> Floats:
         """V[m, s, q] of the shifted rewards; `begin`: a guess of V[0]."""
@@ -83,14 +83,14 @@ class Chain:
     def occupancies(self, begin: Floats | None = None) -> Floats:
         """F[m, s, q], discounted visits from the start; `begin`: a guess of F[0]."""
         f = np.empty((self.layers, *self.shape))
-        wanted = ROUNDING / (1 - self.world.model.discount)
+        wanted = ROUNDING / (1 - self.shifted.model.discount)
         f[0], _ = fixed_point(lambda x, whole: self._forth(x, whole, f), self._begin(begin), wanted, SCHEME)
         self._forth(f[0].copy(), True, f)
         return f
 
     def value(self, v: Floats) -> float:
         """The unshifted value from the start."""
-        return float(np.sum(self.first * v[0])) + self.world.base
+        return float(np.sum(self.first * v[0])) + self.shifted.base
 
     def _begin(self, guess: Floats | None) -> Floats:
         """The guess, if it is one for this chain; else zeros."""
@@ -98,23 +98,23 @@ class Chain:
 
     def _back(self, x: Floats, rewards: bool, v: Floats) -> Floats:
         """Once round from the last layer to the first; fills v[m]."""
-        world, following = self.world, x
-        actions = world.model.joint_actions
+        shifted, following = self.shifted, x
+        actions = shifted.model.joint_actions
         for m in reversed(range(self.layers)):
-            world.check()
+            shifted.check()
             out = self.expected[m].copy() if rewards else np.zeros(self.shape)
-            backup(world.factored, self.moves[m], 0, actions, following, out)
+            backup(shifted.factored, self.moves[m], 0, actions, following, out)
             v[m] = following = out
         return following
 
     def _forth(self, x: Floats, start: bool, f: Floats) -> Floats:
         """Once round from the first layer to the last and back to the first; fills f[m]."""
-        world, now = self.world, x
+        shifted, now = self.shifted, x
         for m in range(self.layers):
-            world.check()
+            shifted.check()
             f[m] = now
             out = self.first.copy() if start and m == self.layers - 1 else np.zeros(self.shape)
-            forward(world.factored, self.moves[m], now, out)
+            forward(shifted.factored, self.moves[m], now, out)
             now = out
         return now
 
@@ -128,7 +128,7 @@ def joint_rows(tables: Sequence[Floats]) -> Floats:
 
 
 def joint_moves(model: DecPOMDP, team: Sequence[Tables], m: int) -> JointMoves:
-    """All agents' moves from layer m, as `kernels.backup` wants them."""
+    """All agents' moves from layer m, in the form of `kernels.backup`."""
     tables = [
         np.ascontiguousarray((t.move[m] * t.action[m][:, :, None, None]).transpose(1, 2, 3, 0)).ravel() for t in team
     ]

@@ -1,0 +1,1 @@
+"""EM for planning with a known model."""

@@ -1,0 +1,123 @@
+"""EM for planning with a known model: Kumar & Zilberstein (UAI 2010), for any number of agents.
+
+Stochastic controllers of a fixed size are improved by expectation maximisation on the exact model, from random starts
+or from a given team. F and V are solved exactly, each from its last answer; the exact value never falls. The step is
+in `step.py`, the equations in `chain.py`, one climb and the best team in `climbs.py`.
+
+ABREAST climbs are under way at a time. One step advances each by a stretch, on threads; then they report, the most
+valuable first, and new ones take the places of those that are over. Neither the number of threads nor the time that a
+stretch takes changes the result.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from decpomdp.core import DecPOMDP, Fit, Row, Team, checks
+from decpomdp.core.run import Inputs, Now
+from decpomdp.engines import threads as engine
+from decpomdp.planners.checks import check_infinite_horizon, per_agent
+from decpomdp.planners.em.chain import ShiftedModel, Tables, one_layer
+from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
+from decpomdp.planners.em.settings import Em
+from decpomdp.planners.tiny import tiny
+
+RESTARTS = 10  # climbs if neither their number nor the time is limited
+
+
+class EmState(NamedTuple):
+    """Between two stretches of all climbs."""
+
+    record: Record
+    climbs: list[Climb]  # under way
+    made: int = 0  # climbs
+    cut: bool = False  # whether a climb ended without converging
+    steps: int = 0
+    iterations: int = 0  # stretches of all climbs
+    stopped: str = ""
+
+
+class EmMethod:
+    """`em` on a model."""
+
+    state = EmState
+
+    def __init__(self, model: DecPOMDP, settings: Em, inputs: Inputs) -> None:
+        check_infinite_horizon(model)
+        if inputs.begin is not None:
+            checks.of_kind("begin", inputs.begin, Team).check_fits(model)
+        self.model, self.settings, self.inputs = model, settings, inputs
+        self.nodes = per_agent(model, "nodes", settings.nodes)
+        self.shifted: ShiftedModel | None = None  # prepared in the first step
+
+    def toy(self) -> "EmMethod":
+        """One iteration from one start on a toy model."""
+        return EmMethod(tiny(len(self.model.agents)), Em(nodes=1, iterations_per_start=1, restarts=1), Inputs())
+
+    def init(self, now: Now) -> EmState:
+        """Before the first climb."""
+        return EmState(Record.first(self.model), [])
+
+    def step(self, state: EmState, now: Now) -> tuple[EmState, Row | None]:
+        """Advance all climbs, or report one of them."""
+        starts = self._starts(now)
+        if not state.record.waiting:
+            state = self._advanced(state, starts, now)
+        record, row = state.record.next_row()
+        done = not record.waiting and not state.climbs and state.made == starts
+        stopped = ("iterations" if state.cut else "converged") if done else ""
+        return state._replace(record=record, stopped=stopped), row
+
+    def result(self, state: EmState) -> tuple[Fit, Row]:
+        """The best team."""
+        team, row = state.record.closing(self.model)
+        return Fit(team, facts={"starts": state.made}), row
+
+    def _starts(self, now: Now) -> int | None:
+        """How many; None: as many as the time allows."""
+        if self.inputs.begin is not None:
+            return 1
+        return RESTARTS if self.settings.restarts is None and math.isinf(now.seconds) else self.settings.restarts
+
+    def _advanced(self, state: EmState, starts: int | None, now: Now) -> EmState:
+        """All climbs after one more stretch."""
+        climber = self._climber(now)
+        new = ABREAST - len(state.climbs) if starts is None else min(ABREAST - len(state.climbs), starts - state.made)
+        made = state.made + new
+        begun = [*state.climbs, *(Climb(number) for number in range(state.made, made))]
+        climbs = engine.run(lambda k: climber.advanced(begun[k], self._start), len(begun), self.inputs.threads)
+        record = state.record
+        for climb in sorted(climbs, key=lambda climb: -climb.value):
+            record = record.with_climb(self.model, climb)
+        return state._replace(
+            record=record,
+            climbs=[climb for climb in climbs if not climber.over(climb)],
+            made=made,
+            cut=state.cut or any(climber.over(climb) and not climber.converged(climb) for climb in climbs),
+            iterations=state.iterations + 1,
+        )
+
+    def _climber(self, now: Now) -> Climber:
+        if self.shifted is None:
+            self.shifted = ShiftedModel.of(self.model)
+        chosen = self.settings
+        return Climber(self.shifted._replace(check=now.check), chosen.iterations_per_start, chosen.least, chosen.stride)
+
+    def _start(self, number: int) -> list[Tables]:
+        """Where a climb begins."""
+        if self.inputs.begin is not None:
+            return one_layer(self.inputs.begin)
+        return random_team(self.model, self.nodes, np.random.default_rng([self.inputs.seed, number]))
+
+
+def random_team(model: DecPOMDP, nodes: tuple[int, ...], rng: np.random.Generator) -> list[Tables]:
+    """Every row drawn uniformly from all distributions."""
+    return [
+        Tables(
+            rng.dirichlet(np.ones(z)),
+            rng.dirichlet(np.ones(len(agent.actions)), size=(1, z)),
+            rng.dirichlet(np.ones(z), size=(1, z, len(agent.actions), len(agent.observations))),
+        )
+        for z, agent in zip(nodes, model.agents, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Periodic EM: planning with controllers in layers."""
