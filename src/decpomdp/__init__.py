@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     )
     from decpomdp.interaction.front import learn
     from decpomdp.interaction.readout import read_out
-    from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
+    from decpomdp.io.dpomdp.read import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
-    from decpomdp.io.minari import read_minari
+    from decpomdp.io.minari.read import read_minari
     from decpomdp.io.runs import Run, read_run
     from decpomdp.io.tables import read_table, write_table
     from decpomdp.io.team import read_controller, read_team, write_controller, write_team
@@ -108,7 +108,7 @@ _NAMES = {
     ),
     "decpomdp.interaction.front": ("learn",),
     "decpomdp.interaction.readout": ("read_out",),
-    "decpomdp.io.dpomdp": (
+    "decpomdp.io.dpomdp.read": (
         "read_dpomdp",
         "write_dpomdp",
     ),
@@ -117,7 +117,7 @@ _NAMES = {
         "read_episodes",
         "write_episodes",
     ),
-    "decpomdp.io.minari": ("read_minari",),
+    "decpomdp.io.minari.read": ("read_minari",),
     "decpomdp.io.runs": (
         "Run",
         "read_run",

@@ -27,7 +27,7 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.core.plain import plain
 from decpomdp.io.checkpoints import FORMAT, NAMES, Checkpoints, Envelope
 from decpomdp.io.complaints import checked
-from decpomdp.io.dpomdp import Limits, format_dpomdp, parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.read import Limits, format_dpomdp, parse_dpomdp, read_dpomdp
 from decpomdp.io.logged import Given
 from decpomdp.io.run_folder import BEGUN, read_begun
 from decpomdp.io.runs import RUN, TEAM, TRACE, read_run, read_trace

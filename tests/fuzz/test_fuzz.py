@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import decpomdp as dp
 from decpomdp.core import InputError
-from decpomdp.io.dpomdp import parse_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp
 from fuzz import targets
 from fuzz.mutations import MAKERS, mutate
 from fuzz.targets import TARGETS

@@ -14,7 +14,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
-from decpomdp.io.dpomdp import parse_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp
 
 TEXT = """agents: 2
 discount: {discount}

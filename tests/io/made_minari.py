@@ -16,7 +16,7 @@ from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 
 from decpomdp.core import FormatError
-from decpomdp.io.minari import read_minari
+from decpomdp.io.minari.read import read_minari
 
 READ = "dp.read_minari(path, 0.9)"  # for limited processes
 FLAT = ("rewards", "terminations", "truncations")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io.dpomdp import Limits, parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.read import Limits, parse_dpomdp, read_dpomdp
 
 GOOD = """agents: 2
 discount: 0.9
@@ -352,7 +352,7 @@ def test_mutated_bytes_are_read_or_refused_in_words(tmp_path_factory, data):
 
 @pytest.mark.parametrize("piece", [1, 2, 1 << 20])
 def test_a_carriage_return_that_ends_no_line_is_refused(monkeypatch, piece):
-    monkeypatch.setattr("decpomdp.io.dpomdp_text.PIECE", piece)
+    monkeypatch.setattr("decpomdp.io.dpomdp.text.PIECE", piece)
     assert parse_dpomdp(GOOD.replace("\n", "\r\n")) == parse_dpomdp(GOOD)
     swallowed = GOOD + "# pay\rR: * : * : * : * : 5\n"
     line = swallowed.count("\n")

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from decpomdp.core import FormatError
-from decpomdp.io.dpomdp import Limits, parse_dpomdp, read_dpomdp
-from decpomdp.io.dpomdp_fields import SOME, Joint
+from decpomdp.io.dpomdp.read import Limits, parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.fields import SOME, Joint
 
 HEAD = "agents: 2\ndiscount: 1\nvalues: reward\n"
 SIZES = "states: {}\nstart:\nuniform\nactions:\n{}\n{}\nobservations:\n{}\n{}\n"
@@ -19,7 +19,7 @@ TABLES = "expected a model with tables of at most 2147483648 bytes"
 CHILD = """
 import sys, time
 from decpomdp.core import FormatError
-from decpomdp.io.dpomdp import read_dpomdp
+from decpomdp.io.dpomdp.read import read_dpomdp
 if sys.platform.startswith("linux"):  # elsewhere only the time and the words are tested
     import resource
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -108,7 +108,7 @@ def test_too_little_memory_is_a_complaint_about_the_file(monkeypatch):
     def scarce(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("decpomdp.io.dpomdp_tables.np.zeros", scarce)
+    monkeypatch.setattr("decpomdp.io.dpomdp.tables.np.zeros", scarce)
     with pytest.raises(FormatError, match="text: expected a model that fits into memory"):
         parse_dpomdp(HEAD + SIZES.format(2, 2, 2, 1, 1))
 
@@ -132,8 +132,8 @@ def test_statements_count_for_the_entries_that_they_set():
 
 @pytest.mark.parametrize("wide", ["T: * : 3 : 4 : 0.5\n", "T: 3 * : * : 4 : 0.5\n", "T: * : uniform\n"])
 def test_what_all_statements_set_is_bounded(monkeypatch, wide):
-    monkeypatch.setattr("decpomdp.io.dpomdp_statements.PENDING", 10)  # the count goes on from one batch to the next
-    monkeypatch.setattr("decpomdp.io.dpomdp_log.WORK", 100_000)
+    monkeypatch.setattr("decpomdp.io.dpomdp.statements.PENDING", 10)  # the count goes on from one batch to the next
+    monkeypatch.setattr("decpomdp.io.dpomdp.log.WORK", 100_000)
     text = HEAD + SIZES.format(20, 5, 5, 1, 1) + wide * 200
     with pytest.raises(FormatError, match="expected statements that set at most 100000 entries, found more"):
         parse_dpomdp(text)
@@ -144,7 +144,7 @@ def test_statements_cost_nothing_where_they_do_not_hold(monkeypatch):
     looked = []
     select = Joint.select
     monkeypatch.setattr(Joint, "select", lambda own, code: looked.append(code) or select(own, code))
-    monkeypatch.setattr("decpomdp.io.dpomdp_rewards.CELLS", 1)
+    monkeypatch.setattr("decpomdp.io.dpomdp.rewards.CELLS", 1)
     text = HEAD + SIZES.format(2, 8, 8, 1, 1) + "T: * : uniform\nO: * : uniform\n"
     parse_dpomdp(text + "".join(f"R: {k} * : 0 : 0 : * : {k}\nR: * {k} : 0 : 0 : * : 1\n" for k in range(8)))
     assert 16 * 8 <= sum(code <= SOME for code in looked) <= 16 * (8 + 2)

@@ -11,7 +11,7 @@ import random
 import numpy as np
 import pytest
 
-from decpomdp.io.dpomdp import parse_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp
 
 
 class Oracle:
@@ -171,9 +171,9 @@ def test_random_statements(seed, agents):
 @pytest.mark.parametrize("cells", [1, 7, 40, 300])
 @pytest.mark.parametrize("seed", range(8))
 def test_random_statements_in_small_blocks(monkeypatch, seed, cells):
-    monkeypatch.setattr("decpomdp.io.dpomdp_rewards.CELLS", cells)
-    monkeypatch.setattr("decpomdp.io.dpomdp_tables.CELLS", cells)
-    monkeypatch.setattr("decpomdp.io.dpomdp_statements.PENDING", cells)
+    monkeypatch.setattr("decpomdp.io.dpomdp.rewards.CELLS", cells)
+    monkeypatch.setattr("decpomdp.io.dpomdp.tables.CELLS", cells)
+    monkeypatch.setattr("decpomdp.io.dpomdp.statements.PENDING", cells)
     oracle = told(seed, 2, 3, 30)
     oracle.mend("T")
     oracle.mend("O")

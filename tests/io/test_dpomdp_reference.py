@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from decpomdp.core import FormatError
-from decpomdp.io.dpomdp import format_dpomdp, parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.read import format_dpomdp, parse_dpomdp, read_dpomdp
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", "no-reference-problems"))

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from decpomdp.io.minari import read_minari
+from decpomdp.io.minari.read import read_minari
 
 from .limited import limited
 from .made_minari import READ, WARNINGS, soon

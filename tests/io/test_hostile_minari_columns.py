@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 import decpomdp as dp
 from decpomdp.core import FormatError
-from decpomdp.io.minari import read_minari
+from decpomdp.io.minari.read import read_minari
 
 from .limited import limited
 from .made_minari import COLUMNS, FLAT, READ, WARNINGS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from decpomdp.core import FormatError
-from decpomdp.io.minari import read_minari
+from decpomdp.io.minari.read import read_minari
 
 from .limited import limited
 from .made_minari import COLUMNS, READ, WARNINGS, replaced, soon

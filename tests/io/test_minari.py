@@ -14,7 +14,7 @@ from minari.data_collector.episode_buffer import EpisodeBuffer
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.logged import Given, read_logged
-from decpomdp.io.minari import read_minari
+from decpomdp.io.minari.read import read_minari
 
 
 @pytest.fixture(autouse=True)

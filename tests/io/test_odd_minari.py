@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from decpomdp.core import InputError
-from decpomdp.io import minari as reader
+from decpomdp.io.minari import read as reader
 
 from .made_minari import WARNINGS, replaced
 
@@ -33,7 +33,7 @@ def test_a_first_message_of_another_type_does_not_end_the_process(make):
     made = make("arrow")
     data = made.part.read_bytes()
     script = (
-        "import sys\nfrom gymnasium.spaces import Discrete\nfrom decpomdp.io.minari_arrow import read_arrow\n"
+        "import sys\nfrom gymnasium.spaces import Discrete\nfrom decpomdp.io.minari.arrow import read_arrow\n"
         "data = open(sys.argv[1], 'rb').read()\n"
         "for place in range(16, 200):\n"
         "    for byte in (0, 4, 127, 255):\n"

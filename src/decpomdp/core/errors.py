@@ -24,7 +24,7 @@ class FormatError(InputError):
 
     Examples
     --------
-    >>> from decpomdp.io.dpomdp import parse_dpomdp
+    >>> from decpomdp.io.dpomdp.read import parse_dpomdp
     >>> parse_dpomdp("agents: none", source="mine.dpomdp")
     Traceback (most recent call last):
         ...

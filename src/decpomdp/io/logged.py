@@ -7,7 +7,7 @@ from decpomdp.core import Agent, Episodes, InputError
 from decpomdp.io.episode_stages import stages_of_episodes
 from decpomdp.io.files import FilePath, path_of
 from decpomdp.io.kinds import KINDS, is_damaged, kind_of
-from decpomdp.io.minari import read_minari
+from decpomdp.io.minari.read import read_minari
 from decpomdp.io.stages import Stage, made
 from decpomdp.io.table_stages import stages_of_table
 

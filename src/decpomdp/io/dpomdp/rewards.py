@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core.checks import Floats
-from decpomdp.io.dpomdp_fields import ALL, SOME, Axis, Selection, one_or_all
-from decpomdp.io.dpomdp_log import LEAST, SCALAR, Records, check_work, obey
+from decpomdp.io.dpomdp.fields import ALL, SOME, Axis, Selection, one_or_all
+from decpomdp.io.dpomdp.log import LEAST, SCALAR, Records, check_work, obey
 
 CELLS = 1 << 22  # numbers of R laid out together, unless one joint action and state alone need more
 

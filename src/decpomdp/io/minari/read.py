@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError
 from decpomdp.io.files import FilePath, path_of, words
-from decpomdp.io.minari_files import SPACES, Announced, about_of, announced, name_of, reader
-from decpomdp.io.minari_spaces import check_space, labels_of, symbols_of
+from decpomdp.io.minari.files import SPACES, Announced, about_of, announced, name_of, reader
+from decpomdp.io.minari.spaces import check_space, labels_of, symbols_of
 
 EXACT = 2**53  # beyond, a float64 does not hold every whole number
 MOST_LABELS = 2**21  # of all agents together

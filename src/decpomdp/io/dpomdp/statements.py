@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from decpomdp.io.dpomdp_fields import ALL, Field
-from decpomdp.io.dpomdp_log import Log
-from decpomdp.io.dpomdp_text import Lines
-from decpomdp.io.dpomdp_words import Numbers, shown
+from decpomdp.io.dpomdp.fields import ALL, Field
+from decpomdp.io.dpomdp.log import Log
+from decpomdp.io.dpomdp.text import Lines
+from decpomdp.io.dpomdp.words import Numbers, shown
 
 PENDING = 1 << 18  # numbers kept before a table takes them over
 

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from decpomdp.core import FormatError, InputError, checks
 from decpomdp.io.files import read_bytes, words
-from decpomdp.io.minari_arrow import read_arrow
-from decpomdp.io.minari_hdf5 import hdf5_reader
-from decpomdp.io.minari_spaces import parts_in
+from decpomdp.io.minari.arrow import read_arrow
+from decpomdp.io.minari.hdf5 import hdf5_reader
+from decpomdp.io.minari.spaces import parts_in
 from decpomdp.io.opening import LIKELY, WIDTH, check_bytes
 
 FORMATS = ("hdf5", "arrow", "parquet")

@@ -12,8 +12,8 @@ import numpy as np
 
 from decpomdp.core.agent import Agent
 from decpomdp.core.checks import ACCEPTED, Floats
-from decpomdp.io.dpomdp_text import Lines
-from decpomdp.io.dpomdp_words import Alphabet, number, probabilities, read_labels, shown, whole
+from decpomdp.io.dpomdp.text import Lines
+from decpomdp.io.dpomdp.words import Alphabet, number, probabilities, read_labels, shown, whole
 
 ORDER = ("agents", "discount", "values", "states", "start", "actions", "observations")
 LARGEST = 2**31 - 1  # codes of places are kept in 32 bits

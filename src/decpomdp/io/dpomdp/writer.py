@@ -12,8 +12,8 @@ from decpomdp.core.agent import numbered
 from decpomdp.core.checks import Floats
 from decpomdp.core.errors import InputError
 from decpomdp.core.model import DecPOMDP
-from decpomdp.io.dpomdp_header import default_name
-from decpomdp.io.dpomdp_words import is_name
+from decpomdp.io.dpomdp.header import default_name
+from decpomdp.io.dpomdp.words import is_name
 
 
 def text_of(model: DecPOMDP) -> Iterator[str]:

@@ -23,14 +23,14 @@ from pathlib import Path
 from decpomdp.core import checks
 from decpomdp.core.errors import FormatError, InputError
 from decpomdp.core.model import DecPOMDP, checked_discount
-from decpomdp.io.dpomdp_fields import Joint, States
-from decpomdp.io.dpomdp_header import Header, read_header
-from decpomdp.io.dpomdp_rewards import expected_rewards
-from decpomdp.io.dpomdp_statements import Statements, read_statements
-from decpomdp.io.dpomdp_tables import Table
-from decpomdp.io.dpomdp_text import STANDARD, Limits, Lines, lines_of_file, lines_of_text
-from decpomdp.io.dpomdp_words import probabilities, rewards
-from decpomdp.io.dpomdp_writer import text_of
+from decpomdp.io.dpomdp.fields import Joint, States
+from decpomdp.io.dpomdp.header import Header, read_header
+from decpomdp.io.dpomdp.rewards import expected_rewards
+from decpomdp.io.dpomdp.statements import Statements, read_statements
+from decpomdp.io.dpomdp.tables import Table
+from decpomdp.io.dpomdp.text import STANDARD, Limits, Lines, lines_of_file, lines_of_text
+from decpomdp.io.dpomdp.words import probabilities, rewards
+from decpomdp.io.dpomdp.writer import text_of
 from decpomdp.io.files import path_of, replacing
 
 __all__ = ["Limits", "format_dpomdp", "parse_dpomdp", "read_dpomdp", "write_dpomdp"]

@@ -11,7 +11,7 @@ import os
 import struct
 from typing import Any
 
-from decpomdp.io.minari_spaces import parts_in
+from decpomdp.io.minari.spaces import parts_in
 from decpomdp.io.opening import parquet
 from decpomdp.io.parquet_bounds import check_columns
 from decpomdp.io.parquet_columns import check_beside

@@ -14,7 +14,7 @@ import numpy as np
 
 from decpomdp.core.agent import numbered
 from decpomdp.core.checks import ACCEPTED, Floats
-from decpomdp.io.dpomdp_text import Lines
+from decpomdp.io.dpomdp.text import Lines
 
 REMEMBERED = 1 << 16  # texts; beyond that all are forgotten and looked at again
 HUGE = 1000  # digits of a count that are looked at: Python takes long over millions

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.checks import Floats
 from decpomdp.core.errors import InputError
-from decpomdp.io.dpomdp_fields import Axis
+from decpomdp.io.dpomdp.fields import Axis
 
 SCALAR = -1
 WORK = 4_000_000_000  # entries that the statements with wildcards or blocks of one letter may set

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.io.minari_spaces import parts_in
+from decpomdp.io.minari.spaces import parts_in
 
 FLAT = ("rewards", "terminations", "truncations")
 WIDEST = 8  # bytes of a number

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core.joint import joint_parts
-from decpomdp.io.dpomdp_text import Lines
-from decpomdp.io.dpomdp_words import REMEMBERED, Alphabet, shown, whole
+from decpomdp.io.dpomdp.text import Lines
+from decpomdp.io.dpomdp.words import REMEMBERED, Alphabet, shown, whole
 
 ALL = -1
 SOME = -2

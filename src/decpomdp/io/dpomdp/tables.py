@@ -10,10 +10,10 @@ import numpy as np
 
 from decpomdp.core.checks import ACCEPTED, Floats, freeze, probabilities
 from decpomdp.core.errors import FormatError
-from decpomdp.io.dpomdp_fields import Field, Joint
-from decpomdp.io.dpomdp_log import obey
-from decpomdp.io.dpomdp_statements import Statements
-from decpomdp.io.dpomdp_words import Numbers
+from decpomdp.io.dpomdp.fields import Field, Joint
+from decpomdp.io.dpomdp.log import obey
+from decpomdp.io.dpomdp.statements import Statements
+from decpomdp.io.dpomdp.words import Numbers
 
 CELLS = 1 << 20  # numbers looked at together
 
