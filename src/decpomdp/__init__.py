@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     )
     from decpomdp.interaction.front import learn
     from decpomdp.interaction.readout import read_out
-    from decpomdp.io.dpomdp.read import read_dpomdp, write_dpomdp
+    from decpomdp.io.dpomdp.read import read_dpomdp
+    from decpomdp.io.dpomdp.writer import write_dpomdp
     from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
     from decpomdp.io.minari.read import read_minari
     from decpomdp.io.runs import Run, read_run
@@ -108,10 +109,8 @@ _NAMES = {
     ),
     "decpomdp.interaction.front": ("learn",),
     "decpomdp.interaction.readout": ("read_out",),
-    "decpomdp.io.dpomdp.read": (
-        "read_dpomdp",
-        "write_dpomdp",
-    ),
+    "decpomdp.io.dpomdp.read": ("read_dpomdp",),
+    "decpomdp.io.dpomdp.writer": ("write_dpomdp",),
     "decpomdp.io.episodes": (
         "EpisodeWriter",
         "read_episodes",

@@ -18,7 +18,7 @@ from decpomdp.engines.errors import EngineError
 from decpomdp.experiments.cells import Cell, result_of
 from decpomdp.experiments.crew import Crew, run_cells
 from decpomdp.experiments.elsewhere import _content, _with_file, _worked
-from decpomdp.io.dpomdp.read import write_dpomdp
+from decpomdp.io.dpomdp.writer import write_dpomdp
 
 CLIENT = """
 import sys

@@ -100,8 +100,8 @@ FORMS = (CORPUS / "dpomdp" / "forms").read_bytes()
 
 @pytest.mark.parametrize("part", ["start", "transition", "observation", "reward"])
 def test_a_silent_wrong_model_would_be_found(monkeypatch, part):
-    def wrong(path, limits):
-        model = parse_dpomdp(path.read_text(), limits=limits)
+    def wrong(path):
+        model = parse_dpomdp(path.read_text())
         table = getattr(model, part).copy()
         table[..., 0] += 1e-9
         return replace(model, **{part: table})
@@ -112,13 +112,13 @@ def test_a_silent_wrong_model_would_be_found(monkeypatch, part):
 
 
 def test_a_false_refusal_and_a_false_acceptance_would_be_found(monkeypatch):
-    def refusing(path, limits):
+    def refusing(path):
         raise dp.FormatError(str(path), 1, "no")
 
     monkeypatch.setattr(targets, "read_dpomdp", refusing)
     with pytest.raises(AssertionError, match="though it is a model"):
         targets.dpomdp(FORMS)
-    monkeypatch.setattr(targets, "read_dpomdp", lambda path, limits: dp.load("dectiger"))
+    monkeypatch.setattr(targets, "read_dpomdp", lambda path: dp.load("dectiger"))
     with pytest.raises(AssertionError, match="though it is no model"):
         targets.dpomdp(FORMS.replace(b"discount: 0.9", b"discount: 2"))
 

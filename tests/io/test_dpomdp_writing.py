@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decpomdp.core import Agent, DecPOMDP, InputError
-from decpomdp.io.dpomdp.read import format_dpomdp, parse_dpomdp, read_dpomdp, write_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.writer import format_dpomdp, write_dpomdp
 
 NUMBERS = "0123456789+-.eE"
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"], exclude_characters=":#*" + NUMBERS), min_size=1)

@@ -1,103 +1,62 @@
 """The header of a `.dpomdp` file: agents, discount, values, states, start, actions, observations, each once, in order.
 
-Sizes multiply: the tables of a model with u joint actions, s states and y joint observations take about
-8 u s (s + y) bytes. Whether they fit the limit is asked at every count and before anything of that size is made,
-labels included; what is not known yet counts as one.
+The tables of a model with u joint actions, s states and y joint observations take about 8 u s (s + y) bytes. The
+header announces these sizes; they are checked at every count, before labels or tables are allocated. Counts that are
+not known yet count as one.
 """
 
 from dataclasses import dataclass
-from decimal import Decimal
+from functools import partial
+from math import prod
 
 import numpy as np
 
 from decpomdp.core.agent import Agent
 from decpomdp.core.checks import ACCEPTED, Floats
-from decpomdp.io.dpomdp.text import Lines
-from decpomdp.io.dpomdp.words import Alphabet, number, probabilities, read_labels, shown, whole
+from decpomdp.io.dpomdp.text import Alphabet, Lines, number, probabilities, read_labels, shown, whole
 
 ORDER = ("agents", "discount", "values", "states", "start", "actions", "observations")
-LARGEST = 2**31 - 1  # codes of places are kept in 32 bits
+TABLE_BYTES = 2 << 30  # of all dense tables of the model together
+AGENTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the header says."""
+    """The content of the header."""
 
     agents: tuple[Agent, ...]
     discount: float
-    cost: bool  # the numbers of R are to be paid, not earned
+    cost: bool  # R statements give costs, not rewards
     states: tuple[str, ...]
     start: Floats  # [s]
 
 
 def default_name(n: int) -> str:
-    """The name of the n-th agent (from 0) in a file that only counts its agents."""
+    """The name of agent n (from 0) in a file that only counts its agents."""
     return f"agent{n + 1}"
 
 
 def read_header(lines: Lines) -> Header:
-    """Reads the lines up to the observations of the last agent."""
-    room = _Room(lines)
-    names = _agents(lines, room)
+    """Read the lines up to the observations of the last agent."""
+    names = _agents(lines)
     discount = _discount(lines)
     cost = _cost(lines)
-    states = read_labels(lines, _entry(lines, "states"), "states", room.states)
+    states = read_labels(lines, _entry(lines, "states"), "states", partial(_check_size, lines))
     start = _start(lines, states)
-    _bare(lines, "actions")
-    actions = [
-        read_labels(lines, lines.next(f"the actions of {name}"), f"actions of {name}", room.actions) for name in names
-    ]
-    _bare(lines, "observations")
-    observations = [
-        read_labels(lines, lines.next(f"the observations of {name}"), f"observations of {name}", room.observations)
-        for name in names
-    ]
+    actions = _per_agent(lines, "actions", names, partial(_check_size, lines, len(states)))
+    u = prod(map(len, actions))
+    observations = _per_agent(lines, "observations", names, partial(_check_size, lines, len(states), u))
     agents = tuple(Agent(*parts) for parts in zip(names, actions, observations, strict=True))
     return Header(agents, discount, cost, states, start)
 
 
-class _Room:
-    """Keeps count of the sizes met so far and complains when the model becomes too large."""
-
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
-        self._states = self._actions = self._observations = 1
-
-    def agents(self, count: int) -> None:
-        most = self._lines.limits.agents
-        if count > most:
-            raise self._lines.wrong(f"expected at most {most} agents, found {_count(count)}")
-
-    def states(self, count: int) -> None:
-        self._states = count
-        self._check()
-
-    def actions(self, count: int) -> None:
-        self._actions *= count
-        self._check()
-
-    def observations(self, count: int) -> None:
-        self._observations *= count
-        self._check()
-
-    def _check(self) -> None:
-        u, s, y = self._actions, self._states, self._observations
-        need = 8 * s * (1 + u * (s + y + 2))  # start, transition, observation, reward, lines of T and O rows
-        if need > self._lines.limits.table_bytes or max(u, s, y) > LARGEST:
-            raise self._lines.wrong(
-                f"expected a model with tables of at most {self._lines.limits.table_bytes} bytes, found one that "
-                f"needs {_size(need)} ({_count(s)} states, {_count(u)} joint actions, {_count(y)} joint observations)"
-            )
-
-
-def _count(number: int) -> str:
-    """A count for a complaint: huge ones by their size."""
-    return str(number) if number < 10**15 else _size(number)
-
-
-def _size(number: int) -> str:
-    """About how much a number is, however large."""
-    return f"{Decimal(number):.2e}" if number >= 1000 else str(number)
+def _check_size(lines: Lines, s: int, u: int = 1, y: int = 1) -> None:
+    need = 8 * s * (1 + u * (s + y + 2))  # start, transition, observation, reward, line numbers of T and O rows
+    if need > TABLE_BYTES:
+        raise lines.error(
+            f"expected a model with tables of at most {TABLE_BYTES} bytes, got one that needs {need} "
+            f"({s} states, {u} joint actions, {y} joint observations)"
+        )
 
 
 def _entry(lines: Lines, key: str) -> str:
@@ -110,18 +69,30 @@ def _entry(lines: Lines, key: str) -> str:
 
 
 def _out_of_order(lines: Lines, key: str, line: str) -> Exception:
-    return lines.wrong(f"expected '{key}:' (the header is {', '.join(ORDER)}, in this order), found {shown(line)}")
+    return lines.error(f"expected '{key}:' (the header is {', '.join(ORDER)}, in this order), got {shown(line)}")
 
 
-def _bare(lines: Lines, key: str) -> None:
+def _per_agent(lines: Lines, key: str, names: tuple[str, ...], check_size: partial[None]) -> list[tuple[str, ...]]:
+    """The labels after `key:`, one line per agent. `check_size` takes their number for all agents so far together."""
     text = _entry(lines, key)
     if text.strip():
-        raise lines.wrong(f"expected a new line after '{key}:' and then one line per agent, found {shown(text)}")
+        raise lines.error(f"expected a new line after '{key}:' and then one line per agent, got {shown(text)}")
+    labels: list[tuple[str, ...]] = []
+    for name in names:
+        line = lines.next(f"the {key} of {name}")
+        labels.append(
+            read_labels(lines, line, f"{key} of {name}", lambda count: check_size(count * prod(map(len, labels))))
+        )
+    return labels
 
 
-def _agents(lines: Lines, room: _Room) -> tuple[str, ...]:
+def _agents(lines: Lines) -> tuple[str, ...]:
+    def check_count(count: int) -> None:
+        if count > AGENTS:
+            raise lines.error(f"expected at most {AGENTS} agents, got {count}")
+
     text = _entry(lines, "agents")
-    labels = read_labels(lines, text, "agents", room.agents)
+    labels = read_labels(lines, text, "agents", check_count)
     return labels if number(text) is None else tuple(default_name(n) for n in range(len(labels)))
 
 
@@ -129,14 +100,14 @@ def _discount(lines: Lines) -> float:
     text = _entry(lines, "discount")
     value = number(text)
     if value is None or not 0.0 <= value <= 1.0:
-        raise lines.wrong(f"expected a discount from 0 to 1, found {shown(text)}")
+        raise lines.error(f"expected a discount from 0 to 1, got {shown(text)}")
     return value
 
 
 def _cost(lines: Lines) -> bool:
     text = _entry(lines, "values")
     if text.strip() not in ("reward", "cost"):
-        raise lines.wrong(f"expected 'reward' or 'cost', found {shown(text)}")
+        raise lines.error(f"expected 'reward' or 'cost', got {shown(text)}")
     return text.strip() == "cost"
 
 
@@ -150,11 +121,11 @@ def _start(lines: Lines, states: tuple[str, ...]) -> Floats:
     find = Alphabet(lines, "a state", states).find
     if form[1:]:
         if not words:
-            raise lines.wrong(f"expected the states to {form[1]}, found nothing")
+            raise lines.error(f"expected the states to {form[1]}, got nothing")
         return _subset(lines, {find(word) for word in words}, len(states), form[1] == "include")
     if not words:
         return _vector(lines, lines.next(f"uniform or {len(states)} probabilities"), len(states))
-    # One word names a state. Tolerated: uniform, or a vector, that stands on this line and not on the next.
+    # One word is the name of a state. Also accepted: uniform, or a vector, on this line instead of the next.
     fraction = number(words[0]) is not None and whole(words[0]) is None
     if len(words) > 1 or fraction or (words == ["uniform"] and "uniform" not in states):
         return _vector(lines, text, len(states))
@@ -166,7 +137,7 @@ def _subset(lines: Lines, chosen: set[int], states: int, include: bool) -> Float
     inside = np.full(states, not include)
     inside[list(chosen)] = include
     if not inside.any():
-        raise lines.wrong("expected at least one state to start in, found all of them excluded")
+        raise lines.error("expected at least one state to start in, got all of them excluded")
     return inside / inside.sum()
 
 
@@ -176,5 +147,5 @@ def _vector(lines: Lines, text: str, states: int) -> Floats:
         return np.full(states, 1.0 / states)
     start = probabilities(lines).row(text, states)
     if abs(start.sum() - 1.0) > ACCEPTED:
-        raise lines.wrong(f"start sums to {start.sum():.9g}, expected 1")
+        raise lines.error(f"start sums to {start.sum():.9g}, expected 1")
     return start
