@@ -35,7 +35,7 @@ from decpomdp.io.logged import Given
 from decpomdp.io.run_folder import BEGUN, read_begun
 from decpomdp.io.runs import RUN, TEAM, TRACE, read_run, read_trace
 from decpomdp.io.tables import read_table, write_table
-from decpomdp.io.team_json import controller_from_json, controller_to_json, team_from_json, team_to_json
+from decpomdp.io.team import controller_from_json, controller_to_json, team_from_json, team_to_json
 
 LONGEST = 2000  # characters of a complaint
 SHOWN = 50  # one in so many accepted runs becomes a page, which takes a hundred times longer than reading

@@ -23,8 +23,7 @@ from decpomdp.io.complaints import checked
 from decpomdp.io.files import read_bytes
 from decpomdp.io.logged import Given
 from decpomdp.io.tables import read_table
-from decpomdp.io.team import controller_to_json
-from decpomdp.io.team_json import controller_from_json
+from decpomdp.io.team import controller_from_json, controller_to_json
 from decpomdp.report.facts import LOG_BYTES, log
 from fuzz.targets import checkpoint
 

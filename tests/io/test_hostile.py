@@ -164,7 +164,7 @@ def test_whole_numbers_of_any_length_are_read_or_refused(tmp_path):
     (tmp_path / RUN).write_text(f'{{"format": "{RUN_FORMAT}", "seed": {DIGITS}}}')
     with pytest.raises(FormatError):
         read_record(tmp_path / RUN)
-    team = json.loads(dp.io.team_json.team_to_json(dp.Team.uniform(dp.load("dectiger")))) | {"discount": 0}
+    team = json.loads(dp.io.team.team_to_json(dp.Team.uniform(dp.load("dectiger")))) | {"discount": 0}
     data = json.dumps(team).replace('"discount": 0', f'"discount": {DIGITS}').encode()
     (tmp_path / "team.json").write_bytes(data)
     with pytest.raises(FormatError, match="discount"):
