@@ -1,143 +1,120 @@
 """Discrete Gymnasium spaces as alphabets: every combination of the values of their parts is one symbol.
 
-A space comes as a text of JSON in which a few letters can ask for gigabytes (an array of any shape, a number type of
-any width) or for any depth; so the text is looked at before Minari makes a space of it, and the space before labels
-are made of it.
+The spaces of a Minari dataset are JSON texts. They are decoded here, strictly and with bounds, before Minari sees
+them. A decoded space is a tuple of ranges, one per recorded number, or a dictionary of the spaces inside a Dict (by
+key) or a Tuple (by index).
 """
 
 import itertools
 import json
 import math
-from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from decpomdp.core import InputError
 from decpomdp.io.files import words
 
-MOST_LABELS = 2**15  # symbols are kept in 16 bits
-MOST_PARTS = 2**20  # of all labels of an agent's actions or observations together
-MOST_SPACES = 10_000  # one inside another or side by side
-MOST_NUMBERS = 2**20  # that a space may have
+SYMBOLS = 2**15  # of an agent: symbols are stored in 16 bits
+PARTS = 4096  # of a MultiBinary space
+LARGEST = 2**53
 NESTING = 16  # levels of spaces
-LARGEST = 2**53  # a value: beyond, numbers that are not whole may look as if they were
-WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-DTYPES = {"MultiDiscrete": WHOLE, "Box": (*WHOLE, "bool", "float16", "float32", "float64")}
-SIZES = {"MultiBinary": "n", "Box": "shape"}
-KINDS = ("Discrete", "MultiDiscrete", "MultiBinary", "Text", "Box")
-GROUPS = {"Tuple": list, "Dict": dict}
+
+Space = tuple[range, ...] | dict[Any, Any]
+Count = Annotated[int, Meta(ge=1, le=LARGEST)]
+Value = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
 
 
-def check_space(what: str, text: str) -> None:
-    """Raise InputError unless Minari can make a space of this text without more than little memory."""
+class _Discrete(Struct, tag_field="type", tag="Discrete"):
+    n: Count
+    start: Value = 0
+
+
+class _MultiDiscrete(Struct, tag_field="type", tag="MultiDiscrete"):
+    nvec: list[Any]
+    start: list[Any]
+    dtype: Literal["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+
+class _MultiBinary(Struct, tag_field="type", tag="MultiBinary"):
+    n: Count | Annotated[list[Count], Meta(max_length=8)]
+
+
+class _Tuple(Struct, tag_field="type", tag="Tuple"):
+    subspaces: list["_Json"]
+
+
+class _Dict(Struct, tag_field="type", tag="Dict"):
+    subspaces: dict[str, "_Json"]
+
+
+_Json = _Discrete | _MultiDiscrete | _MultiBinary | _Tuple | _Dict
+
+
+def decode_space(text: str) -> Space:
+    """The space in a JSON text; InputError unless it is a discrete space."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{what}: {words(error)}") from None
-    todo, count = [(found, NESTING)], 0
-    while todo:
-        space, levels = todo.pop()
-        count += 1
-        inner = _checked_inner(what, space)
-        if inner and not levels:
-            raise InputError(f"{what}: expected at most {NESTING} levels of spaces, got more")
-        if count + len(todo) + len(inner) > MOST_SPACES:
-            raise InputError(f"{what}: expected at most {MOST_SPACES} spaces, got more")
-        todo += [(part, levels - 1) for part in inner]
+        return _space(msgspec.convert(json.loads(text), _Json), NESTING)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"expected a discrete space: {words(error)}") from None
 
 
-def _checked_inner(what: str, space: Any) -> list[Any]:
-    """The spaces inside one; checked is what it alone says."""
-    kind = space.get("type") if isinstance(space, dict) else None
-    if isinstance(kind, str) and kind in GROUPS:
-        inner = space.get("subspaces")
-        if not isinstance(inner, GROUPS[kind]):
-            raise InputError(f"{what}: expected the subspaces of a {kind}, got none")
-        return list(inner.values() if isinstance(inner, dict) else inner)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(f"{what}: expected one of {', '.join((*KINDS, *GROUPS))}, got {str(kind)[:80]!r}")
-    if kind in DTYPES and space.get("dtype") not in DTYPES[kind]:
-        raise InputError(f"{what}: expected the type of a {kind}'s numbers, got {str(space.get('dtype'))[:80]!r}")
-    if kind in SIZES:
-        _check_size(f"{what}: {kind}", space.get(SIZES[kind]))
-    return []
+def _space(space: Any, levels: int) -> Space:
+    if not levels:
+        raise ValueError(f"more than {NESTING} levels of spaces")
+    if isinstance(space, _Dict):  # sorted by Gymnasium as well
+        return {key: _space(inner, levels - 1) for key, inner in sorted(space.subspaces.items())}
+    if isinstance(space, _Tuple):
+        return {n: _space(inner, levels - 1) for n, inner in enumerate(space.subspaces)}
+    if isinstance(space, _Discrete):
+        return (range(space.start, space.start + space.n),)
+    if isinstance(space, _MultiBinary):
+        parts = math.prod(space.n) if isinstance(space.n, list) else space.n
+        if parts > PARTS:
+            raise ValueError(f"a MultiBinary space of more than {PARTS} parts")
+        return (range(2),) * parts
+    lows, sizes = (
+        msgspec.convert(np.ravel(values).tolist(), kind)
+        for values, kind in ((space.start, list[Value]), (space.nvec, list[Count]))
+    )
+    return tuple(range(low, low + size) for low, size in zip(lows, sizes, strict=True))
 
 
-def _check_size(what: str, size: Any) -> None:
-    sizes = size if isinstance(size, list) else [size]
-    if not all(type(number) is int and number >= 0 for number in sizes):
-        raise InputError(f"{what}: expected whole numbers as its size, got {str(size)[:80]}")
-    if len(sizes) > NESTING or math.prod(sizes) > MOST_NUMBERS:
-        raise InputError(f"{what}: expected at most {MOST_NUMBERS} numbers, got more")
+def ranges_of(space: Space) -> list[range]:
+    """The values of every part of a space."""
+    if isinstance(space, tuple):
+        return list(space)
+    return [values for inner in space.values() for values in ranges_of(inner)]
 
 
-def labels_of(what: str, space: Any) -> tuple[str, ...]:
+def labels_of(what: str, space: Space) -> tuple[str, ...]:
     """A label for every combination of the values of the parts: `3/0/1`."""
-    ranges, count = ranges_of(what, space), 1
-    for values in ranges:  # not all of them: the product may have any number of digits
+    ranges, count = ranges_of(space), 1
+    for values in ranges:
         count *= len(values)
-        if count > MOST_LABELS:
-            raise InputError(f"{what}: expected at most {MOST_LABELS}, got {count if len(ranges) == 1 else 'more'}")
-    if count * len(ranges) > MOST_PARTS:
-        raise InputError(f"{what}: expected at most {MOST_PARTS} numbers in all labels, got {count * len(ranges)}")
+        if count > SYMBOLS:
+            raise InputError(f"{what}: expected at most {SYMBOLS} combinations of values, got more")
     return tuple("/".join(map(str, values)) for values in itertools.product(*ranges))
 
 
-def parts_in(space: Any) -> int:
-    """How many numbers are recorded for every value of a space."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Tuple | spaces.Dict):
-        inner = space.spaces.values() if isinstance(space, spaces.Dict) else space.spaces
-        return sum(parts_in(part) for part in inner)
-    return math.prod(space.shape or ())
-
-
-def ranges_of(what: str, space: Any) -> list[range]:
-    """The values of every part of a discrete space, in the order of `parts_of`."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        return [_range(what, space.start, space.n)]
-    if isinstance(space, spaces.MultiDiscrete):
-        lows, sizes = np.ravel(space.start), np.ravel(space.nvec)
-        return [_range(what, low, size) for low, size in zip(lows, sizes, strict=True)]
-    if isinstance(space, spaces.MultiBinary):
-        return [range(2)] * parts_in(space)
-    if isinstance(space, spaces.Tuple | spaces.Dict):
-        inner = space.spaces.values() if isinstance(space, spaces.Dict) else space.spaces
-        return [values for part in inner for values in ranges_of(what, part)]
-    raise InputError(f"{what}: expected a discrete space, got {str(space)[:80]}")
-
-
-def _range(what: str, low: Any, size: Any) -> range:
-    first, count = int(low), int(size)
-    if abs(first) > LARGEST or count < 1 or count > LARGEST:
-        raise InputError(f"{what}: expected values up to {LARGEST}, got {count} from {first}")
-    return range(first, first + count)
-
-
-def parts_of(space: Any, values: Any) -> Iterable[NDArray]:
-    """[t] for every part of what was recorded in a discrete space."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Dict):
-        return [part for key in space.spaces for part in parts_of(space[key], values[key])]
-    if isinstance(space, spaces.Tuple):
-        return [part for n, inner in enumerate(space.spaces) for part in parts_of(inner, values[n])]
-    array = np.asarray(values)
-    return array.reshape(len(array), -1).T
-
-
-def symbols_of(space: Any, values: Any, where: str) -> NDArray[np.int16]:
-    """[t]: the number of every combination of parts, the last part fastest."""
+def symbols_of(space: Space, recorded: Any, where: str) -> NDArray[np.int16]:
+    """[t]: the index of every combination of values, the last part fastest."""
     total: NDArray[np.int64] = np.zeros(1, np.int64)
-    for part, known in zip(parts_of(space, values), ranges_of(where, space), strict=True):
+    for part, known in zip(_parts_of(space, recorded), ranges_of(space), strict=True):
         wrong = ~np.isin(part, known)
         if wrong.any():
             t = int(np.argmax(wrong))
             raise InputError(f"t = {t}, {where}: expected {known[0]} to {known[-1]}, got {part[t]}")
         total = total * len(known) + (part.astype(np.int64) - known[0])
     return total.astype(np.int16)
+
+
+def _parts_of(space: Space, recorded: Any) -> list[NDArray]:
+    """[t] for every part of the values recorded in a space."""
+    if isinstance(space, dict):
+        return [part for key, inner in space.items() for part in _parts_of(inner, recorded[key])]
+    array = np.asarray(recorded)
+    return list(array.reshape(len(array), -1).T)
