@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     )
     from decpomdp.interaction.readout import read_out
     from decpomdp.interaction.search.settings import Search
-    from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
+    from decpomdp.io.dpomdp.read import read_dpomdp
+    from decpomdp.io.dpomdp.writer import write_dpomdp
     from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
-    from decpomdp.io.minari import read_minari
+    from decpomdp.io.minari.read import read_minari
     from decpomdp.io.runs import Run, read_run
     from decpomdp.io.tables import read_table, write_table
     from decpomdp.io.team import read_controller, read_team, write_controller, write_team
@@ -109,16 +110,14 @@ _NAMES = {
     ),
     "decpomdp.interaction.readout": ("read_out",),
     "decpomdp.interaction.search.settings": ("Search",),
-    "decpomdp.io.dpomdp": (
-        "read_dpomdp",
-        "write_dpomdp",
-    ),
+    "decpomdp.io.dpomdp.read": ("read_dpomdp",),
+    "decpomdp.io.dpomdp.writer": ("write_dpomdp",),
     "decpomdp.io.episodes": (
         "EpisodeWriter",
         "read_episodes",
         "write_episodes",
     ),
-    "decpomdp.io.minari": ("read_minari",),
+    "decpomdp.io.minari.read": ("read_minari",),
     "decpomdp.io.runs": (
         "Run",
         "read_run",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from decpomdp import domains
-from decpomdp.io.dpomdp import read_dpomdp
+from decpomdp.io.dpomdp.read import read_dpomdp
 
 FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", "no-reference-problems"))
 FILES = {

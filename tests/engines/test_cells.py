@@ -11,7 +11,7 @@ from decpomdp.engines.cluster import Cluster
 from decpomdp.experiments.cells import Cell, result_of
 from decpomdp.experiments.crew import Crew, run_cells
 from decpomdp.experiments.elsewhere import _content, _with_file, _worked
-from decpomdp.io.dpomdp import write_dpomdp
+from decpomdp.io.dpomdp.writer import write_dpomdp
 
 
 def test_cells_on_a_cluster(processes, tmp_path):

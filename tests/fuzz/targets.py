@@ -12,6 +12,7 @@ import tempfile
 import zlib
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from oracles import dpomdp_text as oracle
@@ -19,13 +20,14 @@ from oracles import dpomdp_text as oracle
 import decpomdp as dp
 from decpomdp.core import FormatError, InputError
 from decpomdp.core.plain import plain
-from decpomdp.io.dpomdp import Limits, format_dpomdp, parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp import header
+from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.writer import format_dpomdp
 from decpomdp.io.logged import Given, validate_logged
 from decpomdp.io.runs import RUN, TEAM, TRACE, read_run
 from decpomdp.io.tables import read_table, write_table
-from decpomdp.io.team_json import controller_from_json, controller_to_json, team_from_json, team_to_json
+from decpomdp.io.team import controller_from_json, controller_to_json, team_from_json, team_to_json
 
-SMALL = Limits(file_bytes=1 << 20, lines=1 << 15, line_length=1 << 16, table_bytes=1 << 16, agents=8)
 LONGEST = 2000  # characters of a complaint
 SHOWN = 50  # one in so many accepted runs becomes a page, which takes a hundred times longer than reading
 SEEN = "seen"  # how complaints call the input
@@ -80,7 +82,8 @@ def dpomdp(data):
     """`read_dpomdp`, compared with an oracle that reads the format slowly: no silent wrong model, no false refusal."""
     path = put("input.dpomdp", data)
     try:
-        model = read_dpomdp(path, limits=SMALL)
+        with mock.patch.multiple(header, TABLE_BYTES=1 << 16, AGENTS=8):
+            model = read_dpomdp(path)
     except FormatError as error:
         if told(data) is not None and "tables of at most" not in str(error) and "at most 8 agents" not in str(error):
             raise AssertionError(f"refused, though it is a model: {error}") from None
@@ -90,7 +93,7 @@ def dpomdp(data):
         compare(model, expected)
     distributions(model.start, model.transition, model.observation)
     assert np.all(np.isfinite(model.reward))
-    again = parse_dpomdp(format_dpomdp(model), limits=SMALL)
+    again = parse_dpomdp(format_dpomdp(model))
     assert (again.digest(), again.states, again.agents) == (model.digest(), model.states, model.agents)
     assert again.discount == model.discount
     return True

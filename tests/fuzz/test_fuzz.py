@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decpomdp.io.dpomdp import parse_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp
 from fuzz import targets
 from fuzz.mutations import MAKERS
 from fuzz.targets import TARGETS
@@ -24,8 +24,8 @@ def test_every_target_has_mutations():
 
 
 def test_a_silent_wrong_model_would_be_found(monkeypatch):
-    def wrong(path, limits):
-        model = parse_dpomdp(path.read_text(), limits=limits)
+    def wrong(path):
+        model = parse_dpomdp(path.read_text())
         return replace(model, reward=model.reward + 1e-9)
 
     monkeypatch.setattr(targets, "read_dpomdp", wrong)

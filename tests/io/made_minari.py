@@ -1,11 +1,9 @@
-"""Small Minari datasets, to be spoilt.
+"""Small Minari datasets to be damaged.
 
 Imported as `.made_minari`, as `.made_episodes` is.
 """
 
 import json
-import subprocess
-import sys
 
 import h5py
 import minari
@@ -16,9 +14,8 @@ from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 
 from decpomdp.core import FormatError
-from decpomdp.io.minari import read_minari
+from decpomdp.io.minari.read import read_minari
 
-READ = "dp.read_minari(path, 0.9)"  # for limited processes
 FLAT = ("rewards", "terminations", "truncations")
 COLUMNS = ("observations", "actions", *FLAT)
 TWO = spaces.Discrete(2)
@@ -31,7 +28,7 @@ WARNINGS = [
 
 
 class Made:
-    """A dataset of one episode of two steps, to be spoilt."""
+    """A dataset of one episode of two steps."""
 
     def __init__(self, root, form, seen=TWO, observations=(0, 1, 0), infos=None):
         self.path, self.form = root / f"{form}-v0", form
@@ -77,16 +74,7 @@ class Made:
 
 
 def replaced(made, name, **how):
-    """One dataset of the episode made anew."""
+    """Replace one HDF5 dataset of the episode."""
     with h5py.File(made.hdf5, "a") as file:
         del file[f"episode_0/{name}"]
         file["episode_0"].create_dataset(name, **how)
-
-
-def soon(path):
-    """What is said by a process that may not wait: a pipe would be waited for in a library, for ever."""
-    script = (
-        "import sys, decpomdp as dp\ntry:\n    dp.read_minari(sys.argv[1], 0.9)\nexcept dp.FormatError as e: print(e)"
-    )
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, timeout=20, check=True)
-    return done.stdout.decode()

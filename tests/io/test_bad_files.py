@@ -16,7 +16,7 @@ from decpomdp.io import parquet
 from decpomdp.io.logged import Given, read_logged
 from decpomdp.io.runs import read_trace
 from decpomdp.io.tables import files
-from decpomdp.io.team_json import team_to_json
+from decpomdp.io.team import team_to_json
 
 HEADER = b"episode,t,agent,observation,action,reward\n"
 ROWS = HEADER + b"0,0,ann,,go,1\n0,1,ann,dark,go,1\n"

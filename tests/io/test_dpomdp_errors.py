@@ -1,14 +1,11 @@
-"""Every kind of wrong `.dpomdp` file is refused in one line that says where, what was expected and what was found."""
+"""Every kind of wrong `.dpomdp` file is refused in one line that says where, what was expected and what was there."""
 
 import gzip
-import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io.dpomdp import Limits, parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
 
 GOOD = """agents: 2
 discount: 0.9
@@ -61,137 +58,133 @@ def test_the_good_file_is_good():
 
 
 HEADER = [
-    (1, "agents: 0", "my.dpomdp:1: expected a number of agents of at least 1, found '0'"),
-    (1, "agents: 2.5", "my.dpomdp:1: expected a number of agents of at least 1, found '2.5'"),
-    (1, "agents: -1", "my.dpomdp:1: expected a number of agents of at least 1, found '-1'"),
-    (1, "agents:", "my.dpomdp:1: expected the number of agents or their names, found nothing"),
-    (1, "agents: ann ann", "my.dpomdp:1: expected distinct names of agents, found 'ann' twice"),
-    (1, "agents: ann 7", "my.dpomdp:1: expected names of agents that are neither * nor numbers, found '7'"),
+    (1, "agents: 0", "my.dpomdp:1: expected a number of agents of at least 1, got '0'"),
+    (1, "agents: 2.5", "my.dpomdp:1: expected a number of agents of at least 1, got '2.5'"),
+    (1, "agents: -1", "my.dpomdp:1: expected a number of agents of at least 1, got '-1'"),
+    (1, "agents:", "my.dpomdp:1: expected the number of agents or their names, got nothing"),
+    (1, "agents: ann ann", "my.dpomdp:1: expected distinct names of agents, got 'ann' twice"),
+    (1, "agents: ann 7", "my.dpomdp:1: expected names of agents that are neither * nor numbers, got '7'"),
     (1, "agents 2", "my.dpomdp:1: expected 'agents:'"),
     (1, "Agents: 2", "my.dpomdp:1: expected 'agents:'"),
     (1, "discount: 2", "my.dpomdp:1: expected 'agents:' (the header is agents, discount, values, states, start"),
     (2, "agents: 2", "my.dpomdp:2: expected 'discount:'"),
-    (2, "discount: 1.5", "my.dpomdp:2: expected a discount from 0 to 1, found '1.5'"),
-    (2, "discount: -0.1", "my.dpomdp:2: expected a discount from 0 to 1, found '-0.1'"),
-    (2, "discount: nan", "my.dpomdp:2: expected a discount from 0 to 1, found 'nan'"),
-    (2, "discount: 1e999", "my.dpomdp:2: expected a discount from 0 to 1, found '1e999'"),
-    (2, "discount: 0_1", "my.dpomdp:2: expected a discount from 0 to 1, found '0_1'"),
-    (2, "discount:", "my.dpomdp:2: expected a discount from 0 to 1, found nothing"),
-    (2, "discount: 1 1", "my.dpomdp:2: expected a discount from 0 to 1, found '1 1'"),
-    (2, "discount: 0.9: 1", "my.dpomdp:2: expected a discount from 0 to 1, found '0.9: 1'"),
-    (3, "values: rewards", "my.dpomdp:3: expected 'reward' or 'cost', found 'rewards'"),
-    (4, "states: left right left", "my.dpomdp:4: expected distinct names of states, found 'left' twice"),
-    (4, "states: left *", "my.dpomdp:4: expected names of states that are neither * nor numbers, found '*'"),
-    (4, "states: left 1e5", "my.dpomdp:4: expected names of states that are neither * nor numbers, found '1e5'"),
-    (4, "states: left : right", "my.dpomdp:4: expected the number of states or their names, found 'left : right'"),
-    (4, "states: +2", "my.dpomdp:4: expected a number of states of at least 1, found '+2'"),
+    (2, "discount: 1.5", "my.dpomdp:2: expected a discount from 0 to 1, got '1.5'"),
+    (2, "discount: -0.1", "my.dpomdp:2: expected a discount from 0 to 1, got '-0.1'"),
+    (2, "discount: nan", "my.dpomdp:2: expected a discount from 0 to 1, got 'nan'"),
+    (2, "discount: 1e999", "my.dpomdp:2: expected a discount from 0 to 1, got '1e999'"),
+    (2, "discount: 0_1", "my.dpomdp:2: expected a discount from 0 to 1, got '0_1'"),
+    (2, "discount:", "my.dpomdp:2: expected a discount from 0 to 1, got nothing"),
+    (2, "discount: 1 1", "my.dpomdp:2: expected a discount from 0 to 1, got '1 1'"),
+    (2, "discount: 0.9: 1", "my.dpomdp:2: expected a discount from 0 to 1, got '0.9: 1'"),
+    (3, "values: rewards", "my.dpomdp:3: expected 'reward' or 'cost', got 'rewards'"),
+    (4, "states: left right left", "my.dpomdp:4: expected distinct names of states, got 'left' twice"),
+    (4, "states: left *", "my.dpomdp:4: expected names of states that are neither * nor numbers, got '*'"),
+    (4, "states: left 1e5", "my.dpomdp:4: expected names of states that are neither * nor numbers, got '1e5'"),
+    (4, "states: left : right", "my.dpomdp:4: expected the number of states or their names, got 'left : right'"),
+    (4, "states: +2", "my.dpomdp:4: expected a number of states of at least 1, got '+2'"),
     (5, "begin:", "my.dpomdp:5: expected 'start:'"),
     (5, "start", "my.dpomdp:5: expected 'start:'"),
     (5, "start among: left", "my.dpomdp:5: expected 'start:'"),
     (5, "start include left: 1", "my.dpomdp:5: expected 'start:'"),
-    (5, "start: middle", "my.dpomdp:5: expected a state, by name or index from 0 to 1, found 'middle'"),
-    (5, "start: 2", "my.dpomdp:5: expected a state, by name or index from 0 to 1, found '2'"),
-    (5, "start: *", "my.dpomdp:5: expected a state, by name or index from 0 to 1, found '*'"),
+    (5, "start: middle", "my.dpomdp:5: expected a state, by name or index from 0 to 1, got 'middle'"),
+    (5, "start: 2", "my.dpomdp:5: expected a state, by name or index from 0 to 1, got '2'"),
+    (5, "start: *", "my.dpomdp:5: expected a state, by name or index from 0 to 1, got '*'"),
     (5, "start: 0.5 0.4", "my.dpomdp:5: start sums to 0.9, expected 1"),
-    (5, "start: 1 0 0", "my.dpomdp:5: expected 2 numbers, found 3"),
-    (5, "start include:", "my.dpomdp:5: expected the states to include, found nothing"),
-    (5, "start include: 3", "my.dpomdp:5: expected a state, by name or index from 0 to 1, found '3'"),
-    (5, "start exclude: left 1", "my.dpomdp:5: expected at least one state to start in, found all of them excluded"),
-    (6, "0.5", "my.dpomdp:6: expected 2 numbers, found 1"),
-    (6, "0.5 half", "my.dpomdp:6: expected a probability from 0 to 1, found 'half'"),
-    (6, "1.5 -0.5", "my.dpomdp:6: expected a probability from 0 to 1, found '1.5'"),
+    (5, "start: 1 0 0", "my.dpomdp:5: expected 2 numbers, got 3"),
+    (5, "start include:", "my.dpomdp:5: expected the states to include, got nothing"),
+    (5, "start include: 3", "my.dpomdp:5: expected a state, by name or index from 0 to 1, got '3'"),
+    (5, "start exclude: left 1", "my.dpomdp:5: expected at least one state to start in, got all of them excluded"),
+    (6, "0.5", "my.dpomdp:6: expected 2 numbers, got 1"),
+    (6, "0.5 half", "my.dpomdp:6: expected a probability from 0 to 1, got 'half'"),
+    (6, "1.5 -0.5", "my.dpomdp:6: expected a probability from 0 to 1, got '1.5'"),
     (6, "0.5 0.5001", "my.dpomdp:6: start sums to 1.0001, expected 1"),
-    (6, "left", "my.dpomdp:6: expected 2 numbers, found 'left'"),
-    (7, "actions: 2", "my.dpomdp:7: expected a new line after 'actions:' and then one line per agent, found '2'"),
+    (6, "left", "my.dpomdp:6: expected 2 numbers, got 'left'"),
+    (7, "actions: 2", "my.dpomdp:7: expected a new line after 'actions:' and then one line per agent, got '2'"),
     (7, "observations:", "my.dpomdp:7: expected 'actions:'"),
-    (8, "listen listen", "my.dpomdp:8: expected distinct names of actions of agent1, found 'listen' twice"),
-    (9, "observations:", "my.dpomdp:9: expected the number of actions of agent2 or their names, found 'observations:'"),
-    (9, "0", "my.dpomdp:9: expected a number of actions of agent2 of at least 1, found '0'"),
+    (8, "listen listen", "my.dpomdp:8: expected distinct names of actions of agent1, got 'listen' twice"),
+    (9, "observations:", "my.dpomdp:9: expected the number of actions of agent2 or their names, got 'observations:'"),
+    (9, "0", "my.dpomdp:9: expected a number of actions of agent2 of at least 1, got '0'"),
     (10, "T: * :", "my.dpomdp:10: expected 'observations:'"),
-    (12, "1 2", "my.dpomdp:12: expected names of observations of agent2 that are neither * nor numbers, found '1'"),
+    (12, "1 2", "my.dpomdp:12: expected names of observations of agent2 that are neither * nor numbers, got '1'"),
 ]
 
 
-@pytest.mark.parametrize(("line", "new", "expected"), HEADER, ids=[new for _, new, _ in HEADER])
-def test_wrong_header(line, new, expected):
-    assert complaint(changed(line, new)).startswith(expected)
-
-
 STATEMENTS = [
-    (13, "states: 2", "my.dpomdp:13: expected a statement T:, O:, R:, found 'states: 2'"),
-    (13, "hello", "my.dpomdp:13: expected a statement T:, O:, R:, found 'hello'"),
-    (13, "t: * :", "my.dpomdp:13: expected a statement T:, O:, R:, found 't: * :'"),
-    (13, ": * :", "my.dpomdp:13: expected a statement T:, O:, R:, found ': * :'"),
+    (13, "states: 2", "my.dpomdp:13: expected a statement T:, O:, R:, got 'states: 2'"),
+    (13, "hello", "my.dpomdp:13: expected a statement T:, O:, R:, got 'hello'"),
+    (13, "t: * :", "my.dpomdp:13: expected a statement T:, O:, R:, got 't: * :'"),
+    (13, ": * :", "my.dpomdp:13: expected a statement T:, O:, R:, got ': * :'"),
     (13, "T", "my.dpomdp:13: expected 'T: joint action : state : next state : number', or its beginning"),
     (13, "T:", "my.dpomdp:13: expected 'T: joint action : state : next state : number', or its beginning"),
     (13, "T: * : * : *", "my.dpomdp:13: expected 'T: joint action : state : next state : number', or its beginning"),
     (13, "T: * : * : * : 1 : 1", "my.dpomdp:13: expected 'T: joint action : state : next state : number'"),
     (13, "O: * : : * : 1 : 1", "my.dpomdp:13: expected 'O: joint action : next state : joint observation : number'"),
     (13, "R: *", "my.dpomdp:13: expected 'R: joint action : state : next state : joint observation : number'"),
-    (13, "T: : * : * : 1", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, found nothing"),
-    (13, "T: listen :", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, found 'listen'"),
-    (13, "T: 6 :", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, found '6'"),
-    (13, "T: 1 1 1 :", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, found '1 1 1'"),
-    (13, "T: listen 3 :", "my.dpomdp:13: expected an action of agent2, by name or index from 0 to 2, found '3'"),
-    (13, "T: Listen 0 :", "my.dpomdp:13: expected an action of agent1, by name or index from 0 to 1, found 'Listen'"),
-    (13, "T: -1 0 :", "my.dpomdp:13: expected an action of agent1, by name or index from 0 to 1, found '-1'"),
-    (13, "T: * : up : 0 : 1", "my.dpomdp:13: expected a state, by name or index from 0 to 1, found 'up'"),
-    (13, "T: * : 0 0 : 0 : 1", "my.dpomdp:13: expected a state, by name or index from 0 to 1, found '0 0'"),
-    (13, "T: * : 0 : : 1", "my.dpomdp:13: expected a state, by name or index from 0 to 1, found nothing"),
+    (13, "T: : * : * : 1", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, got nothing"),
+    (13, "T: listen :", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, got 'listen'"),
+    (13, "T: 6 :", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, got '6'"),
+    (13, "T: 1 1 1 :", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, got '1 1 1'"),
+    (13, "T: listen 3 :", "my.dpomdp:13: expected an action of agent2, by name or index from 0 to 2, got '3'"),
+    (13, "T: Listen 0 :", "my.dpomdp:13: expected an action of agent1, by name or index from 0 to 1, got 'Listen'"),
+    (13, "T: -1 0 :", "my.dpomdp:13: expected an action of agent1, by name or index from 0 to 1, got '-1'"),
+    (13, "T: * : up : 0 : 1", "my.dpomdp:13: expected a state, by name or index from 0 to 1, got 'up'"),
+    (13, "T: * : 0 0 : 0 : 1", "my.dpomdp:13: expected a state, by name or index from 0 to 1, got '0 0'"),
+    (13, "T: * : 0 : : 1", "my.dpomdp:13: expected a state, by name or index from 0 to 1, got nothing"),
     (13, "T: * : 0 : 9999999999999999999999 : 1", "my.dpomdp:13: expected a state, by name or index from 0 to 1"),
-    (13, "T: * : 0 : 1 :", "my.dpomdp:13: expected a probability from 0 to 1, found nothing"),
-    (13, "T: * : 0 : 1 : x", "my.dpomdp:13: expected a probability from 0 to 1, found 'x'"),
-    (13, "T: * : 0 : 1 : nan", "my.dpomdp:13: expected a probability from 0 to 1, found 'nan'"),
-    (13, "T: * : 0 : 1 : inf", "my.dpomdp:13: expected a probability from 0 to 1, found 'inf'"),
-    (13, "T: * : 0 : 1 : -0.1", "my.dpomdp:13: expected a probability from 0 to 1, found '-0.1'"),
-    (13, "T: * : 0 : 1 : 1.1", "my.dpomdp:13: expected a probability from 0 to 1, found '1.1'"),
-    (13, "T: * : 0 : 1 : 1e999", "my.dpomdp:13: expected a probability from 0 to 1, found '1e999'"),
-    (13, "T: * : 0 : 1 : 1_0e-1", "my.dpomdp:13: expected a probability from 0 to 1, found '1_0e-1'"),
-    (13, "T: * : 0 : 1 : \u0661", "my.dpomdp:13: expected a probability from 0 to 1, found '\u0661'"),
-    (13, "T: * : 0 : 1 : 1 1", "my.dpomdp:13: expected a probability from 0 to 1, found '1 1'"),
-    (14, "unifrom", "my.dpomdp:14: expected 2 numbers, found 'unifrom'"),
-    (14, "uniform uniform", "my.dpomdp:14: expected a probability from 0 to 1, found 'uniform'"),
-    (15, "T: listen * : left : identity", "my.dpomdp:15: expected uniform or a row of 2 numbers, found 'identity'"),
-    (16, "0.25 0.5 0.25", "my.dpomdp:16: expected 2 numbers, found 3"),
-    (16, "0.25", "my.dpomdp:16: expected 2 numbers, found 1"),
-    (16, "O: * : * : low 0 : 0.25", "my.dpomdp:16: expected 2 numbers, found 'O: * : * : low 0 : 0.25'"),
-    (16, "1e999 0", "my.dpomdp:16: expected a probability from 0 to 1, found '1e999'"),
-    (16, "nan 0", "my.dpomdp:16: expected a probability from 0 to 1, found 'nan'"),
-    (16, "1.5 -0.5", "my.dpomdp:16: expected a probability from 0 to 1, found '1.5'"),
-    (16, "0.5e 0.5", "my.dpomdp:16: expected a probability from 0 to 1, found '0.5e'"),
+    (13, "T: * : 0 : 1 :", "my.dpomdp:13: expected a probability from 0 to 1, got nothing"),
+    (13, "T: * : 0 : 1 : x", "my.dpomdp:13: expected a probability from 0 to 1, got 'x'"),
+    (13, "T: * : 0 : 1 : nan", "my.dpomdp:13: expected a probability from 0 to 1, got 'nan'"),
+    (13, "T: * : 0 : 1 : inf", "my.dpomdp:13: expected a probability from 0 to 1, got 'inf'"),
+    (13, "T: * : 0 : 1 : -0.1", "my.dpomdp:13: expected a probability from 0 to 1, got '-0.1'"),
+    (13, "T: * : 0 : 1 : 1.1", "my.dpomdp:13: expected a probability from 0 to 1, got '1.1'"),
+    (13, "T: * : 0 : 1 : 1e999", "my.dpomdp:13: expected a probability from 0 to 1, got '1e999'"),
+    (13, "T: * : 0 : 1 : 1_0e-1", "my.dpomdp:13: expected a probability from 0 to 1, got '1_0e-1'"),
+    (13, "T: * : 0 : 1 : \u0661", "my.dpomdp:13: expected a probability from 0 to 1, got '\u0661'"),
+    (13, "T: * : 0 : 1 : 1 1", "my.dpomdp:13: expected a probability from 0 to 1, got '1 1'"),
+    (14, "unifrom", "my.dpomdp:14: expected 2 numbers, got 'unifrom'"),
+    (14, "uniform uniform", "my.dpomdp:14: expected a probability from 0 to 1, got 'uniform'"),
+    (15, "T: listen * : left : identity", "my.dpomdp:15: expected uniform or a row of 2 numbers, got 'identity'"),
+    (16, "0.25 0.5 0.25", "my.dpomdp:16: expected 2 numbers, got 3"),
+    (16, "0.25", "my.dpomdp:16: expected 2 numbers, got 1"),
+    (16, "O: * : * : low 0 : 0.25", "my.dpomdp:16: expected 2 numbers, got 'O: * : * : low 0 : 0.25'"),
+    (16, "1e999 0", "my.dpomdp:16: expected a probability from 0 to 1, got '1e999'"),
+    (16, "nan 0", "my.dpomdp:16: expected a probability from 0 to 1, got 'nan'"),
+    (16, "1.5 -0.5", "my.dpomdp:16: expected a probability from 0 to 1, got '1.5'"),
+    (16, "0.5e 0.5", "my.dpomdp:16: expected a probability from 0 to 1, got '0.5e'"),
     (17, "O: * : * : low : 1", "my.dpomdp:17: expected a joint observation: *, an index from 0 to 1 or 2 words"),
     (17, "O: * : * : mid 0 : 1", "my.dpomdp:17: expected an observation of agent1, by name or index from 0 to 1"),
-    (21, "1 0 0", "my.dpomdp:21: expected 2 numbers, found 3"),
-    (21, "", "my.dpomdp:22: expected 2 numbers, found 'R: listen 1 : left : * : * : -2'"),
-    (22, "R: * : * : * : * : inf", "my.dpomdp:22: expected a finite number, found 'inf'"),
-    (22, "R: * : * : * : * : -1e999", "my.dpomdp:22: expected a finite number, found '-1e999'"),
+    (21, "1 0 0", "my.dpomdp:21: expected 2 numbers, got 3"),
+    (21, "", "my.dpomdp:22: expected 2 numbers, got 'R: listen 1 : left : * : * : -2'"),
+    (22, "R: * : * : * : * : inf", "my.dpomdp:22: expected a finite number, got 'inf'"),
+    (22, "R: * : * : * : * : -1e999", "my.dpomdp:22: expected a finite number, got '-1e999'"),
     (22, "R: * : * : * : *", "my.dpomdp:22: expected 'R: joint action : state : next state : joint observation"),
     (22, "R: * : * : * : 5", "my.dpomdp:22: expected 'R: joint action : state : next state : joint observation"),
-    (22, "R: * : * : * : * : 5 6", "my.dpomdp:22: expected a finite number, found '5 6'"),
-    (24, "uniform", "my.dpomdp:24: expected 2 numbers, found 'uniform'"),
-    (24, "1e400 1", "my.dpomdp:24: expected a finite number, found '1e400'"),
+    (22, "R: * : * : * : * : 5 6", "my.dpomdp:22: expected a finite number, got '5 6'"),
+    (24, "uniform", "my.dpomdp:24: expected 2 numbers, got 'uniform'"),
+    (24, "1e400 1", "my.dpomdp:24: expected a finite number, got '1e400'"),
 ]
 
 
-@pytest.mark.parametrize(("line", "new", "expected"), STATEMENTS, ids=[new for _, new, _ in STATEMENTS])
-def test_wrong_statement(line, new, expected):
-    assert complaint(changed(line, new)).startswith(expected)
+@pytest.mark.parametrize("table", [HEADER, STATEMENTS])
+def test_wrong_lines(table):
+    for line, new, expected in table:
+        assert complaint(changed(line, new)).startswith(expected)
 
 
 def test_identity_needs_a_square_matrix():
     text = changed(12, "2").replace("O: open 2 :\n0.5 0.5\n1 0\n", "O: open 2 : identity\n")
-    assert "my.dpomdp:19: expected uniform or a row of 4 numbers, found 'identity'" in complaint(text)
+    assert "my.dpomdp:19: expected uniform or a row of 4 numbers, got 'identity'" in complaint(text)
 
 
 ENDS = [
-    (0, "my.dpomdp:1: expected 'agents:', found the end of the file"),
-    (3, "my.dpomdp:3: expected 'states:', found the end of the file"),
-    (5, "my.dpomdp:5: expected uniform or 2 probabilities, found the end of the file"),
-    (8, "my.dpomdp:8: expected the actions of agent2, found the end of the file"),
-    (13, "my.dpomdp:13: expected uniform or identity or a row of 2 numbers, found the end of the file"),
-    (15, "my.dpomdp:15: expected uniform or a row of 2 numbers, found the end of the file"),
-    (20, "my.dpomdp:20: expected row 2 of 2 of a matrix, found the end of the file"),
-    (23, "my.dpomdp:23: expected a row of 2 numbers, found the end of the file"),
+    (0, "my.dpomdp:1: expected 'agents:', got the end of the file"),
+    (3, "my.dpomdp:3: expected 'states:', got the end of the file"),
+    (5, "my.dpomdp:5: expected uniform or 2 probabilities, got the end of the file"),
+    (8, "my.dpomdp:8: expected the actions of agent2, got the end of the file"),
+    (13, "my.dpomdp:13: expected uniform or identity or a row of 2 numbers, got the end of the file"),
+    (15, "my.dpomdp:15: expected uniform or a row of 2 numbers, got the end of the file"),
+    (20, "my.dpomdp:20: expected row 2 of 2 of a matrix, got the end of the file"),
+    (23, "my.dpomdp:23: expected a row of 2 numbers, got the end of the file"),
 ]
 
 
@@ -204,7 +197,7 @@ def test_files_that_end_too_early(kept, expected):
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\n", "# only a comment\n"])
 def test_empty_files(text):
-    assert "expected 'agents:', found the end of the file" in complaint(text)
+    assert "expected 'agents:', got the end of the file" in complaint(text)
 
 
 def test_header_lines_come_once():
@@ -227,7 +220,7 @@ def test_rows_that_do_not_sum_to_one_are_named_with_the_last_line_that_touched_t
 def test_rows_never_mentioned_are_named():
     text = "\n".join([*LINES[:12], *LINES[14:]])
     message = complaint(text)
-    expected = "T for joint action (listen, 0), state right sums to 0, expected 1 (nothing is said about it)"
+    expected = "T for joint action (listen, 0), state right sums to 0, expected 1 (no statement about it)"
     assert message == f"my.dpomdp: {expected}"
 
 
@@ -245,11 +238,6 @@ def test_long_words_are_cut_in_complaints():
     assert "..." in complaint(names + "T: 0 : 1 : 1 : 0.3\n")
 
 
-def test_texts_that_no_file_can_hold():
-    assert "Unicode" in complaint(changed(12, "\ud800"))
-    assert complaint(GOOD + "\n\0") == "my.dpomdp:29: expected text, found a NUL character (a binary file?)"
-
-
 def test_wrong_discount_argument_is_the_callers_mistake():
     with pytest.raises(InputError, match=r"discount: expected a number from 0 to 1, got 1\.5"):
         parse_dpomdp(GOOD, discount=1.5)
@@ -265,18 +253,18 @@ def read_complaint(path):
 @pytest.mark.parametrize(
     ("data", "line", "words"),
     [
-        (b"agents: 2\n\ndiscount: \xff\n", 3, "expected UTF-8 text, found byte 0xff"),
-        ("agents: é".encode()[:-1], 1, "expected UTF-8 text, found byte 0xc3"),
-        (GOOD.encode("utf-16"), 1, "expected UTF-8 text, found byte 0xff"),
-        (b"agents: 2\n\0\0\0", 2, "expected text, found a NUL character"),
-        (b"\x7fELF\x02\x01\x01\0\0\0", 1, "expected text, found a NUL character"),
-        (b"\x1f\x8b", None, "expected a whole gzip file"),
-        (b"\x1f\x8b\x08 this is not gzip at all", None, "expected a whole gzip file"),
-        (gzip.compress(GOOD.encode(), mtime=0)[:-9], None, "expected a whole gzip file"),
-        (gzip.compress(GOOD.encode(), mtime=0) + b"more", None, "expected a whole gzip file"),
-        (gzip.compress(GOOD.encode(), mtime=0)[:40] + b"\xff" * 40, None, "expected a whole gzip file"),
+        (b"agents: 2\n\ndiscount: \xff\n", 3, "expected UTF-8 text, got byte 0xff"),
+        ("agents: é".encode()[:-1], 1, "expected UTF-8 text, got byte 0xc3"),
+        (GOOD.encode("utf-16"), 1, "expected UTF-8 text, got byte 0xff"),
+        (b"agents: 2\n\0\0\0", 2, "expected text, got a NUL character"),
+        (b"\x7fELF\x02\x01\x01\0\0\0", 1, "expected text, got a NUL character"),
+        (b"\x1f\x8b", None, "expected a complete gzip file"),
+        (b"\x1f\x8b\x08 this is not gzip at all", None, "expected a complete gzip file"),
+        (gzip.compress(GOOD.encode(), mtime=0)[:-9], None, "expected a complete gzip file"),
+        (gzip.compress(GOOD.encode(), mtime=0) + b"more", None, "expected a complete gzip file"),
+        (gzip.compress(GOOD.encode(), mtime=0)[:40] + b"\xff" * 40, None, "expected a complete gzip file"),
         (gzip.compress(b"agents: 2\nbye", mtime=0), 2, "expected 'discount:'"),
-        (b"", 1, "expected 'agents:', found the end of the file"),
+        (b"", 1, "expected 'agents:', got the end of the file"),
     ],
 )
 def test_wrong_bytes(tmp_path, data, line, words):
@@ -293,68 +281,42 @@ def test_paths_that_cannot_be_read(tmp_path):
     assert "cannot be read: embedded null" in str(read_complaint("a\0b"))
 
 
-SMALL = Limits(table_bytes=1 << 16, agents=8)
-WORDS = ["T", "O", "R", ":", "*", "0", "1", "7", "-1", "0.5", "1e999", "nan", "uniform", "identity", "start", "\n", "#"]
-WORDS += ["left", "open", "agents:", "99999999999999999999", "\0", "\r", "é", "\ud800", "T: * :\n", "\u2028", "include"]
-
-
-def words_about(reading):
-    """The complaint, empty if there is none; any other exception is the failure these tests look for."""
-    try:
-        reading()
-    except FormatError as error:
-        return str(error)
-    return ""
-
-
-@st.composite
-def mutations(draw):
-    text = draw(st.sampled_from([GOOD, GOOD.replace("\n", " \n"), GOOD.replace(":", " : ")]))
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(text)))
-        end = min(len(text), start + draw(st.sampled_from([0, 0, 1, 2, 8, 30])))
-        other = draw(st.integers(0, len(text)))
-        new = draw(
-            st.one_of(st.just(""), st.sampled_from(WORDS), st.just(text[other : other + 25]), st.text(max_size=3))
-        )
-        text = text[:start] + new + text[end:]
-    return text
-
-
-@settings(max_examples=400, deadline=None)
-@given(mutations())
-def test_mutated_files_are_read_or_refused_in_words(text):
-    assert "\n" not in words_about(lambda: parse_dpomdp(text, limits=SMALL))
-
-
-def test_mutated_words_are_read_or_refused_in_words():
-    draw = random.Random(5)
-    refused = 0
-    for _ in range(1500):
-        words = GOOD.replace("\n", " \n ").split(" ")
-        for _ in range(draw.randint(1, 3)):
-            place = draw.randrange(len(words))
-            words[place : place + draw.randint(0, 2)] = draw.choices([*WORDS, *words], k=draw.randint(0, 2))
-        refused += words_about(lambda words=words: parse_dpomdp(" ".join(words), limits=SMALL)) != ""
-    assert 1000 < refused < 1500  # most changes matter, a few do not
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_mutated_bytes_are_read_or_refused_in_words(tmp_path_factory, data):
-    original = data.draw(st.sampled_from([GOOD.encode(), gzip.compress(GOOD.encode(), mtime=0)]))
-    place = data.draw(st.integers(0, len(original)))
-    mutated = original[:place] + data.draw(st.binary(max_size=4)) + original[place + data.draw(st.integers(0, 4)) :]
-    path = tmp_path_factory.getbasetemp() / "mutated.dpomdp"
-    path.write_bytes(mutated)
-    assert "\n" not in words_about(lambda: read_dpomdp(path, limits=SMALL))
-
-
-@pytest.mark.parametrize("piece", [1, 2, 1 << 20])
-def test_a_carriage_return_that_ends_no_line_is_refused(monkeypatch, piece):
-    monkeypatch.setattr("decpomdp.io.dpomdp_text.PIECE", piece)
+def test_a_carriage_return_that_ends_no_line_is_refused():
     assert parse_dpomdp(GOOD.replace("\n", "\r\n")) == parse_dpomdp(GOOD)
-    swallowed = GOOD + "# pay\rR: * : * : * : * : 5\n"
-    line = swallowed.count("\n")
-    assert complaint(swallowed) == f"my.dpomdp:{line}: expected a new line after a carriage return, found none"
-    assert "carriage return" in complaint(GOOD.replace("\n", "\r"))
+    line = GOOD.count("\n") + 1
+    message = complaint(GOOD + "# pay\rR: * : * : * : * : 5\n")
+    assert message == f"my.dpomdp:{line}: expected a new line after a carriage return, got none"
+
+
+HEAD = "agents: 2\ndiscount: 1\nvalues: reward\n"
+SIZES = "states: {}\nstart:\nuniform\nactions:\n{}\n{}\nobservations:\n{}\n{}\n"
+TABLES = "expected a model with tables of at most 2147483648 bytes, got one that needs"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (HEAD + "states: 1000000000\n", f":4: {TABLES}"),
+        (HEAD + "states: " + "9" * 5000, ":4: expected a number of states of at least 1, got '9999"),
+        ("agents: 1000000\n", ":1: expected at most 64 agents, got 1000000"),
+        (HEAD + SIZES.format(2, 4294967296, 4294967296, 2, 2), f":8: {TABLES}"),
+        (HEAD + SIZES.format(2, 65536, 65536, 2, 2), f":9: {TABLES}"),
+        (HEAD + SIZES.format(2, 2, 2, 65536, 65536), f":12: {TABLES}"),
+    ],
+)
+def test_announced_sizes_are_bounded_before_memory_is_allocated(text, expected):
+    assert complaint(text).startswith(f"my.dpomdp{expected}")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_size_of_files_is_bounded(tmp_path, monkeypatch, packed):
+    monkeypatch.setattr("decpomdp.io.dpomdp.text.FILE_BYTES", 1000)
+    data = b"#" * 1001
+    (tmp_path / "a.dpomdp").write_bytes(gzip.compress(data) if packed else data)
+    assert "expected at most 1000 bytes" in str(read_complaint(tmp_path / "a.dpomdp"))
+
+
+def test_a_large_model_is_read():
+    got = parse_dpomdp(HEAD + SIZES.format(500, 4, 4, 3, 3) + "T: * : identity\nO: * : uniform\nR: * : 3 : 4 : * : 2\n")
+    assert got.transition.shape == (16, 500, 500)
+    assert not got.reward.any()  # state 3 never becomes 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from decpomdp.core import Agent
-from decpomdp.io.dpomdp import parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
 
 RAIN_OR_SUN = "agents: 2\ndiscount: 0.9\nvalues: reward\nstates: rain sun fog\nstart:\nuniform\n"
 ALPHABETS = "actions:\nstay go\n3\nobservations:\ndry wet\n1\n"  # 6 joint actions, 2 joint observations
@@ -259,24 +259,13 @@ def test_files_are_known_by_their_first_bytes_and_named_after_themselves(tmp_pat
     np.testing.assert_array_equal(got.transition, model().transition)
 
 
-def test_long_texts_are_read_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr("decpomdp.io.dpomdp_text.PIECE", 7)
-    odd = (RAIN_OR_SUN + ALPHABETS + DEFAULTS).replace("rain", "é漢\U0001f600")
-    (tmp_path / "a.dpomdp").write_bytes(odd.encode())
-    assert read_dpomdp(tmp_path / "a.dpomdp").states == ("é漢\U0001f600", "sun", "fog") == parse_dpomdp(odd).states
+def test_statements_overwrite_earlier_ones():
+    got = model("T: 0 : 0 :\n1 0 0\nT: 0 : 0 : 0 : 0\nT: 0 : 0 : 1 : 1\nT: 0 : 0 : uniform\nT: 0 : 0 :\n0 0 1\n")
+    assert got.transition[0, 0].tolist() == [0, 0, 1]
 
 
-def test_many_statements_are_obeyed_in_order_also_when_settled_in_between(monkeypatch):
-    statements = "T: 0 : 0 :\n1 0 0\nT: 0 : 0 : 0 : 0\nT: 0 : 0 : 1 : 1\nT: 0 : 0 : uniform\nT: 0 : 0 :\n0 0 1\n"
-    expected = model(statements)
-    monkeypatch.setattr("decpomdp.io.dpomdp_statements.PENDING", 1)
-    assert model(statements) == expected
-    assert expected.transition[0, 0].tolist() == [0, 0, 1]
-
-
-def test_forgotten_words_are_looked_at_again(monkeypatch):
-    monkeypatch.setattr("decpomdp.io.dpomdp_words.REMEMBERED", 2)
-    monkeypatch.setattr("decpomdp.io.dpomdp_fields.REMEMBERED", 2)
+def test_a_full_memo_is_emptied(monkeypatch):
+    monkeypatch.setattr("decpomdp.io.dpomdp.text.MEMO_SIZE", 2)
     rewards = [[u + s / 8 for s in range(3)] for u in range(6)]
     text = "".join(f"R: {u} : {s} : * : * : {rewards[u][s]}\n" for u in range(6) for s in range(3))
     assert model(text).reward.tolist() == rewards

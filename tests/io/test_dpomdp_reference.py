@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from decpomdp.core import FormatError
-from decpomdp.io.dpomdp import format_dpomdp, parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.writer import format_dpomdp
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", "no-reference-problems"))
@@ -58,7 +59,7 @@ def test_the_example_of_the_format_is_refused_where_it_is_wrong():
     with pytest.raises(FormatError) as caught:
         read_dpomdp(reference("example.dpomdp"))
     assert caught.value.line == 199
-    assert caught.value.message == "expected an action of agent2, by name or index from 0 to 1, found '2'"
+    assert caught.value.message == "expected an action of agent2, by name or index from 0 to 1, got '2'"
 
 
 def test_mars_is_read_and_written_quickly():

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decpomdp.core import Agent, DecPOMDP, InputError
-from decpomdp.io.dpomdp import format_dpomdp, parse_dpomdp, read_dpomdp, write_dpomdp
+from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
+from decpomdp.io.dpomdp.writer import format_dpomdp, write_dpomdp
 
 NUMBERS = "0123456789+-.eE"
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"], exclude_characters=":#*" + NUMBERS), min_size=1)
@@ -131,7 +132,7 @@ def test_failed_writing_leaves_the_old_file(tmp_path, model, monkeypatch):
     def failing(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("decpomdp.io.dpomdp_writer._entries", failing)
+    monkeypatch.setattr("decpomdp.io.dpomdp.writer._entries", failing)
     with pytest.raises(InputError, match="No space left on device"):
         write_dpomdp(model, path)
     assert path.read_text() == "old"

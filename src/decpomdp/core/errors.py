@@ -15,20 +15,20 @@ class InputError(ValueError):
 
 
 class FormatError(InputError):
-    """A file that cannot be read as what it claims to be: `file:line: expected ..., found ...`.
+    """A file that cannot be read as what it claims to be: `file:line: expected ..., got ...`.
 
     Attributes
     ----------
     path, line, message
-        The file, the line where there is one (None otherwise), and what was expected and found.
+        The file, the line where there is one (None otherwise), and what was expected and what was there.
 
     Examples
     --------
-    >>> from decpomdp.io.dpomdp import parse_dpomdp
+    >>> from decpomdp.io.dpomdp.read import parse_dpomdp
     >>> parse_dpomdp("agents: none", source="mine.dpomdp")
     Traceback (most recent call last):
         ...
-    decpomdp.core.errors.FormatError: mine.dpomdp:1: expected 'discount:', found the end of the file
+    decpomdp.core.errors.FormatError: mine.dpomdp:1: expected 'discount:', got the end of the file
     """
 
     def __init__(self, path: str, line: int | None, message: str) -> None:

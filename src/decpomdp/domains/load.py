@@ -54,7 +54,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
         got = conversion(text) or "got logged episodes"
         raise InputError(f"{text}: expected a problem, {got}")
     if is_file(text):
-        from decpomdp.io.dpomdp import read_dpomdp
+        from decpomdp.io.dpomdp.read import read_dpomdp
 
         return read_dpomdp(text, discount)
     return domains.build(text, discount)

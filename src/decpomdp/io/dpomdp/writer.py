@@ -1,23 +1,69 @@
-"""A model as the text of a `.dpomdp` file: one line per number that is not zero, numbers so that they read back equal.
+"""The writer of `.dpomdp` files: one line per number that is not zero, with all digits.
 
-Labels that are just the numbers from 0 are written as a count, and so are agents called agent1, agent2, ... Every
-other label must be a name in the sense of the format, since a reader could not tell it from something else.
+Labels that are the numbers from 0 are written as a count, and so are agents called agent1, agent2, ... Every other
+label must be a name of the format, because a reader could not tell it from something else.
 """
 
+import gzip
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from itertools import chain
 
 import numpy as np
 
+from decpomdp.core import checks
 from decpomdp.core.agent import numbered
 from decpomdp.core.checks import Floats
 from decpomdp.core.errors import InputError
 from decpomdp.core.model import DecPOMDP
-from decpomdp.io.dpomdp_header import default_name
-from decpomdp.io.dpomdp_words import is_name
+from decpomdp.io.dpomdp.header import default_name
+from decpomdp.io.dpomdp.text import is_name
+from decpomdp.io.files import FilePath, path_of, replacing
 
 
-def text_of(model: DecPOMDP) -> Iterator[str]:
-    """The text in pieces of whole lines; the header first, then one piece per table and joint action."""
+def write_dpomdp(model: DecPOMDP, path: FilePath) -> None:
+    """Write `model` to `path`, completely or not at all; compressed if the name ends in `.gz`.
+
+    Parameters
+    ----------
+    model
+        What to write.
+    path
+        The new file; an existing one is replaced.
+
+    Raises
+    ------
+    InputError
+        A label cannot be written in this format, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import decpomdp as dp
+    >>> model = dp.load("broadcast")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dp.write_dpomdp(model, f"{folder}/broadcast.dpomdp.gz")
+    ...     dp.load(f"{folder}/broadcast.dpomdp.gz").digest() == model.digest()
+    True
+    """
+    checks.of_kind("model", model, DecPOMDP, "load it first: dp.load(name)")
+    compresses = path_of(path).endswith(".gz")
+    pieces = _pieces(model)
+    header = next(pieces)  # raises the errors about labels before a file is created
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) if compresses else nullcontext(file)
+        with packed as target:
+            for piece in chain((header,), pieces):
+                target.write(piece.encode())
+
+
+def format_dpomdp(model: DecPOMDP) -> str:
+    """`model` as the text of a `.dpomdp` file."""
+    return "".join(_pieces(model))
+
+
+def _pieces(model: DecPOMDP) -> Iterator[str]:
+    """The text in pieces: the header, then one piece per table and joint action."""
     yield _header(model)
     actions = _joint_labels([agent.actions for agent in model.agents])
     observations = _joint_labels([agent.observations for agent in model.agents])

@@ -1,0 +1,167 @@
+"""Minari datasets that are refused, each with one line."""
+
+import json
+import os
+import sys
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pytest
+from gymnasium import spaces
+
+from decpomdp.core import InputError
+from decpomdp.io.minari.read import read_minari
+
+from .made_minari import COLUMNS, WARNINGS, replaced
+
+pytestmark = WARNINGS
+ONE = {"type": "Discrete", "n": 1, "start": 0}
+WIDE = {"type": "Discrete", "n": 2**15, "start": 0}
+
+
+def test_bad_metadata(made):
+    good = made.about.read_text()
+    for changed, expected in (
+        ({"total_episodes": -1}, "Expected `int` >= 1 - at `$.total_episodes`"),
+        ({"total_steps": "2"}, "Expected `int`, got `str` - at `$.total_steps`"),
+        ({"total_steps": 1}, "expected 1 steps as announced, got 2"),
+        ({"total_steps": 10**12}, "expected at most 4294967296 bytes of episodes, got 16000000000000 as announced"),
+        ({"total_episodes": 2}, "cannot be read as a Minari dataset"),
+        ({"data_format": "pickle"}, "Invalid enum value 'pickle' - at `$.data_format`"),
+    ):
+        made.about.write_text(json.dumps(json.loads(good) | changed))
+        assert expected in made.refusal()
+
+
+def nested(depth):
+    return '{"type": "Tuple", "subspaces": [' * depth + json.dumps(ONE) + "]}" * depth
+
+
+def test_bad_spaces(made):
+    for space, expected in (
+        (nested(20), "expected a discrete space: more than 16 levels of spaces"),
+        (nested(100_000), "recursion"),
+        ({"type": "Box", "shape": [1], "low": 0, "high": 1}, "expected a discrete space: Invalid value 'Box'"),
+        ({"type": "Graph\n"}, "expected a discrete space: Invalid value 'Graph"),
+        ([], "expected a discrete space: Expected `object`, got `array`"),
+        ({"type": "Tuple", "subspaces": {}}, "Expected `array`, got `object` - at `$.subspaces`"),
+        ({"type": "MultiBinary", "n": 10**9}, "a MultiBinary space of more than 4096 parts"),
+        ({"type": "MultiBinary", "n": 4000}, "observations of agent1: expected at most 32768 combinations of values"),
+        ({"type": "Discrete", "n": 70_000, "start": 0}, "observations of agent1: expected at most 32768 combinations"),
+        ({"type": "Discrete", "n": 2, "start": 2**62}, "expected a discrete space: Expected `int` <= "),
+        ({"type": "MultiDiscrete", "nvec": [2], "start": [0], "dtype": "S99"}, "Invalid enum value 'S99'"),
+        ({"type": "MultiDiscrete", "nvec": [2], "start": [0, 0], "dtype": "int64"}, "expected a discrete space"),
+    ):
+        made.tell(observation_space=space if isinstance(space, str) else json.dumps(space))
+        assert expected in made.refusal()
+    team = json.dumps({"type": "Dict", "subspaces": {f"a{n}": WIDE for n in range(100)}})
+    made.tell(observation_space=team, action_space=team)
+    assert "expected at most 2097152 labels of all agents, got more" in made.refusal()
+
+
+def test_the_environment_in_the_metadata_is_never_created(made, tmp_path):
+    spec = {"id": "x-v0", "entry_point": "os:mkdir", "kwargs": {"path": str(tmp_path / "ran")}}
+    about = json.loads(made.about.read_text()) | {"env_spec": json.dumps(spec)}
+    made.about.write_text(json.dumps(about))
+    assert read_minari(made.path, 0.9).steps == 2
+    del about["action_space"]
+    made.about.write_text(json.dumps(about))
+    assert "Object missing required field `action_space`" in made.refusal()
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["data", "data/metadata.json", "data/0", "data/0/part-0.arrow"])
+def test_links_that_leave_the_folder(make, tmp_path, name):
+    made = make("arrow")
+    (made.path / name).rename(tmp_path / "outside")
+    (made.path / name).symlink_to(tmp_path / "outside")
+    assert "expected a file of this folder, got a link to another" in made.refusal()
+
+
+def test_pipes(make):
+    made = make("arrow")
+    made.part.unlink()
+    os.mkfifo(made.part)
+    assert "part-0.arrow: expected a file, got a pipe, a device or a broken link" in made.refusal()
+
+
+def external_link(made, other):
+    with h5py.File(made.hdf5, "a") as file:
+        del file["episode_0/rewards"]
+        file["episode_0/rewards"] = h5py.ExternalLink(str(other), "/secret")
+
+
+def external_storage(made, other):
+    replaced(made, "rewards", shape=(2,), dtype="f8", external=[(str(other), 0, h5py.h5f.UNLIMITED)])
+
+
+def virtual_dataset(made, other):
+    layout = h5py.VirtualLayout((2,), "f8")
+    layout[:] = h5py.VirtualSource(str(other), "secret", (2,))
+    with h5py.File(made.hdf5, "a") as file:
+        del file["episode_0/rewards"]
+        file["episode_0"].create_virtual_dataset("rewards", layout)
+
+
+@pytest.mark.parametrize("refer", [external_link, external_storage, virtual_dataset])
+def test_hdf5_data_in_another_file(made, tmp_path, refer):
+    with h5py.File(tmp_path / "other.hdf5", "w") as file:
+        file["secret"] = np.ones(2)
+    refer(made, tmp_path / "other.hdf5")
+    assert "/episode_0/rewards: expected data in the file itself, got a " in made.refusal()
+
+
+def test_announced_sizes_are_bounded_before_memory_is_allocated(make):
+    made = make("hdf5")
+    for name in COLUMNS:
+        replaced(made, name, shape=(1 << 40,), dtype="i1", chunks=(1 << 16,))
+    assert "/episode_0: expected at most 4294967296 bytes, got more" in made.refusal()
+    made = make("parquet")
+    made.write({name: pa.concat_arrays([values] * 1000) for name, values in made.tables().items()})
+    assert "episode 0: expected at most 2 steps as announced, got more" in made.refusal()
+
+
+def test_bad_values(made):
+    good = made.hdf5.read_bytes()
+    for name, values, expected in (
+        ("rewards", np.array([0, 2**53 + 1]), f"t = 1, reward: expected whole numbers up to {2**53}, got {2**53 + 1}"),
+        ("terminations", np.array([0.0, 2.0]), "t = 1, terminations: expected true or false, got 2.0"),
+        ("actions", np.array([0, 2]), "t = 1, action of agent1: expected 0 to 1, got 2"),
+        ("actions", np.zeros(3, int), "expected one observation more than actions, got other lengths"),
+        ("actions", np.zeros((2, 2), int), "the values do not belong to the spaces"),
+        ("rewards", np.array([b"a", b"b"]), "cannot be read as a Minari dataset"),
+    ):
+        made.hdf5.write_bytes(good)
+        replaced(made, name, data=values)
+        assert expected in made.refusal()
+    for name in ("main_data.hdf5", "metadata.json"):
+        path = made.path / "data" / name
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+        made.refusal()
+        path.write_bytes(whole)
+
+
+def test_without_h5py_the_user_is_told_what_to_install(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(InputError, match=r"pip install decpomdp\[data\]"):
+        read_minari(made.path, 0.9)
+
+
+PARTS = spaces.Dict(
+    {"a": spaces.Discrete(3), "b": spaces.Tuple([spaces.MultiBinary(2), spaces.MultiDiscrete([[2], [3]])])}
+)
+
+
+@pytest.mark.parametrize("form", ["hdf5", "arrow", "parquet"])
+def test_parts_and_infos(make, form):
+    random = np.random.default_rng(1)
+    low, binary = random.integers(3, size=3), random.integers(2, size=(3, 2), dtype=np.int8)
+    several = random.integers(2, size=(3, 2, 1))
+    infos = {"texts": ["x", "y", "z"], "numbers": np.zeros((3, 2))}
+    read = read_minari(make(form, PARTS, {"a": low, "b": (binary, several)}, infos=infos).path, 0.9)
+    labels = [read.agents[0].observations[symbol] for symbol in read.observations[:, 0]]
+    rows = zip(low, binary, several, strict=True)
+    assert labels == ["/".join(map(str, [one, *two, *more.ravel()])) for one, two, more in rows][:2]
+    assert read.rewards.tolist() == [1.0, 2.0]
