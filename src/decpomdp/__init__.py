@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         offpolicy_value,
         sampled_value,
     )
-    from decpomdp.interaction.readout import read_out
+    from decpomdp.interaction.posterior_of_team import read_out
     from decpomdp.interaction.search.settings import Search
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         BayesFit,
         ExpectationMaximisation,
         Fixed,
-        LearnSettings,
+        Sbpr,
         StickBreaking,
         TeamPosterior,
         dirichlet_process,
@@ -105,7 +105,7 @@ _NAMES = {
         "offpolicy_value",
         "sampled_value",
     ),
-    "decpomdp.interaction.readout": ("read_out",),
+    "decpomdp.interaction.posterior_of_team": ("read_out",),
     "decpomdp.interaction.search.settings": ("Search",),
     "decpomdp.io.dpomdp": (
         "read_dpomdp",
@@ -135,7 +135,7 @@ _NAMES = {
         "BayesFit",
         "ExpectationMaximisation",
         "Fixed",
-        "LearnSettings",
+        "Sbpr",
         "StickBreaking",
         "TeamPosterior",
         "dirichlet_process",
@@ -168,7 +168,6 @@ __all__ = [
     "Fixed",
     "FormatError",
     "InputError",
-    "LearnSettings",
     "LearningWarning",
     "OffPolicyValue",
     "PettingZooSimulator",
@@ -176,6 +175,7 @@ __all__ = [
     "Row",
     "Run",
     "SampledValue",
+    "Sbpr",
     "Search",
     "Simulator",
     "Step",
