@@ -215,7 +215,8 @@ def _changes(agent: AgentPosterior, rng):
         yield (
             (
                 lambda sign, field=field: dataclasses.replace(
-                    agent, move=msgspec.structs.replace(agent.move, **{field: scaled(getattr(agent.move, field), sign, d)})
+                    agent,
+                    move=msgspec.structs.replace(agent.move, **{field: scaled(getattr(agent.move, field), sign, d)}),
                 )
             ),
             2 * step,
