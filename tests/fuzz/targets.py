@@ -214,13 +214,17 @@ def kinds_of_settings():
     from decpomdp.interaction.sbpr_settings import SbprSettings
 
     return {
-        "learn": dp.LearnSettings,
+        "learn": dp.Sbpr,
         "sbpr": SbprSettings,
         "mcem": McemSettings,
         "stick-breaking": dp.StickBreaking,
         "fixed": dp.Fixed,
         "em": dp.ExpectationMaximisation,
     }
+
+
+def names_of(kind):
+    return getattr(kind, "__struct_fields__", None) or [field.name for field in fields(kind)]
 
 
 def settings(data):
@@ -235,20 +239,20 @@ def settings(data):
         if "prior" in given:
             assert dp.prior_named(given["prior"]).text.partition(":")[0] == given["prior"].partition(":")[0]
             return True
-        kind = kinds_of_settings().get(str(given.get("kind")), dp.LearnSettings)
-        known = {field.name for field in fields(kind)}
+        kind = kinds_of_settings().get(str(given.get("kind")), dp.Sbpr)
+        known = names_of(kind)
         values = given.get("values")
         needed = {"nodes": 3} if kind is dp.Fixed else {}
         chosen = {key: value for key, value in values.items() if key in known} if isinstance(values, dict) else {}
         made = kind(**(needed | chosen))
     except InputError as error:
         return in_words(error)
-    for field in fields(made):
-        value = getattr(made, field.name)
-        assert not (isinstance(value, float) and math.isnan(value)), field.name
-        assert not isinstance(value, bytes | dict), field.name
-        if field.name not in ("reading", "precision"):
-            assert not isinstance(value, str | list), f"{field.name} is {value!r}"
+    for name in names_of(kind):
+        value = getattr(made, name)
+        assert not (isinstance(value, float) and math.isnan(value)), name
+        assert not isinstance(value, bytes | dict), name
+        if name not in ("reading", "precision", "prior", "start"):
+            assert not isinstance(value, str | list), f"{name} is {value!r}"
     return True
 
 
