@@ -58,6 +58,8 @@ def test_mistakes_are_said(tiger):
 class Slow:
     """A simulator without compiled code."""
 
+    repeatable = True
+
     def __init__(self, model, pause=0.0):
         self.agents, self.discount, self.name, self.pause = model.agents, model.discount, model.name, pause
         self.dense, self.played = dp.DenseSimulator(model), 0
