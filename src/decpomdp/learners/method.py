@@ -135,9 +135,8 @@ class SbprMethod:
                 trace.warn_of_falls(state.falls, self.steady, self.evidence)
                 trace.warn_of_collapse(self._task, self._cached(best).evaluated)
         posterior = TeamPosterior(best.posterior, self.data.discount, self.data.name, self.settings.threshold)
-        mean = (
-            posterior.mean()
-        )  # DEPARTS: the paper's result is the mean alone; ours has the likeliest choices beside it
+        # DEPARTS: the paper's result is the mean alone; ours has the likeliest choices as well
+        mean = posterior.mean()
         facts = {"evidence": self.evidence, "truncation": self.settings.nodes}
         return BayesFit(simplified(mean), facts=facts, posterior=posterior, decided=simplified(mean.decided())), row
 
