@@ -36,14 +36,14 @@ def task_of(data, nodes, threads, cluster=None):
 def timed(data, nodes, repeats, threads, cluster=None):
     """([seconds of a sweep], the bytes of the last counts)."""
     from decpomdp.engines.threads import serial_products
-    from decpomdp.learners.priors import chosen_prior
+    from decpomdp.learners.priors import StickBreaking
     from decpomdp.learners.start import beginning
     from decpomdp.learners.sweep import count, evaluate, update
 
     took = []
     with serial_products():
         task = task_of(data, nodes, threads, cluster)
-        now = evaluate(task, beginning(data, chosen_prior(None), "random", nodes, 1))
+        now = evaluate(task, beginning(data, StickBreaking(), "random", nodes, 1))
         for _ in range(repeats + 1):
             begin = time.perf_counter()
             counts = count(task, now)

@@ -71,9 +71,8 @@ def ours(case, move, seen, threads, precision="double", repeats=0):
     from decpomdp.filtering.filter import cumulated, filtered
     from decpomdp.filtering.layout import lay_out
     from decpomdp.kernels.expectation import Tables
-    from decpomdp.learners.learn import PRECISIONS
     from decpomdp.learners.posterior import AgentPosterior, Counts
-    from decpomdp.learners.sweep import Evaluated, Task, count
+    from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Task, count
     from decpomdp.learners.weighing import Weighed, steps_of
 
     (count_of, _), nodes = case.symbols.shape, len(case.start)
@@ -87,7 +86,7 @@ def ours(case, move, seen, threads, precision="double", repeats=0):
         (agent,), np.arange(count_of + 1) * T, observations.reshape(-1, 1), case.symbols.reshape(-1, 1),
         np.ones((count_of * T, 1)), rewards.ravel(), 1.0,
     )  # fmt: skip
-    kind = PRECISIONS[precision]
+    kind = DOUBLE if precision == "double" else SINGLE
     initial, back = np.tile(case.start, (1 + width, 1)), np.ascontiguousarray(move.transpose(0, 2, 1))
     laid = (Tables(*(t.astype(kind) for t in (initial, np.ascontiguousarray(case.emit.T), move, back))),)
     steps = steps_of(data, np.zeros(count_of * T))

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import decpomdp as dp
-from decpomdp.learners import LearnSettings, StickBreaking, learn_from_episodes
+from decpomdp.learners import StickBreaking
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 from dectiger_horizon3 import controller
@@ -46,8 +46,10 @@ def cases():
 
 
 def fit(data, begin, reading, kappa):
-    settings = LearnSettings(evidence=kappa, truncation=TRUNCATION, cap=CAP, sweeps=150)
-    return learn_from_episodes(data, StickBreaking(reading=reading), begin, settings=settings)
+    team = None if isinstance(begin, str) else begin
+    prior, start = StickBreaking(reading=reading), "best" if team else begin
+    settings = dp.Sbpr(prior=prior, start=start, evidence=kappa, truncation=TRUNCATION, cap=CAP, sweeps=150)
+    return dp.learn(data, settings, begin=team)
 
 
 def ranges(nodes):

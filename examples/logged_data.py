@@ -39,7 +39,7 @@ def learned(log: Path) -> tuple[dp.Team, dp.OffPolicyValue, float]:
     episodes = dp.read_table(log, discount=0.9)
     everything = np.random.default_rng(0).permutation(episodes.count)
     train, test = (part(episodes, half) for half in np.split(everything, 2))
-    fit = dp.learn(train, settings=dp.LearnSettings(cap=5.0, truncation=8, sweeps=100), seed=1)
+    fit = dp.learn(train, dp.Sbpr(cap=5.0, truncation=8, sweeps=100), seed=1)
     return fit.team, dp.offpolicy_value(test, fit.team), float(test.returns().mean())
 
 

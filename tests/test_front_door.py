@@ -171,7 +171,7 @@ def good_calls(folder):
         ),
         "learn from episodes": (
             dp.learn,
-            {"source": EPISODES, "settings": dp.LearnSettings(sweeps=1, truncation=2), "watch": id} | quick,
+            {"source": EPISODES, "method": dp.Sbpr(sweeps=1, truncation=2), "watch": id} | quick,
         ),
         "plan": (
             partial(dp.plan, restarts=1),  # ends soon, even where a wrong object is a long time limit
@@ -180,15 +180,19 @@ def good_calls(folder):
         "read_run": (dp.read_run, {"path": folder / "run"}),
         "exported": (dp.exported, {"team": TEAM, "agent_name": "agent1", "form": "c"}),
         "team_in_words": (dp.team_in_words, {"team": TEAM}),
-        "read_out": (dp.read_out, {"problem": MODEL, "fit": FIT, "seed": 0, "threads": 1}),
+        "read_out": (
+            dp.read_out,
+            {"problem": MODEL, "fit": FIT, "episodes": 100, "time_limit": 5.0, "seed": 0, "threads": 1},
+        ),
         "prior_named": (dp.prior_named, {"text": "dp"}),
         "dirichlet_process": (dp.dirichlet_process, {"c": 0.1, "d": 1e-6, "reading": "scale", "rho": None}),
         "StickBreaking": (dp.StickBreaking, {"sigma": 1.0, "c": 0.1, "d": 1e-6, "reading": "scale", "rho": None}),
         "Fixed": (dp.Fixed, {"nodes": 2, "weight": 0.1, "rho": None}),
         "ExpectationMaximisation": (dp.ExpectationMaximisation, {"nodes": 2}),
-        "LearnSettings": (
-            dp.LearnSettings,
-            {"evidence": None, "truncation": 5, "threshold": 0.01, "sweeps": 5, "tolerance": 1e-6, "floor": None}
+        "Sbpr": (
+            dp.Sbpr,
+            {"prior": "dp", "start": "best"}
+            | {"evidence": None, "truncation": 5, "threshold": 0.01, "sweeps": 5, "tolerance": 1e-6, "floor": None}
             | {"cap": 5.0, "normalise": True, "estimate_behaviour": False, "resize": True, "precision": "double"},
         ),
     }

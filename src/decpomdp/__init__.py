@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         offpolicy_value,
         sampled_value,
     )
-    from decpomdp.interaction.readout import read_out
+    from decpomdp.interaction.posterior_of_team import read_out
     from decpomdp.interaction.search.settings import Search
     from decpomdp.io.dpomdp.read import read_dpomdp
     from decpomdp.io.dpomdp.writer import write_dpomdp
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         BayesFit,
         ExpectationMaximisation,
         Fixed,
-        LearnSettings,
+        Sbpr,
         StickBreaking,
         TeamPosterior,
         dirichlet_process,
@@ -108,7 +108,7 @@ _NAMES = {
         "offpolicy_value",
         "sampled_value",
     ),
-    "decpomdp.interaction.readout": ("read_out",),
+    "decpomdp.interaction.posterior_of_team": ("read_out",),
     "decpomdp.interaction.search.settings": ("Search",),
     "decpomdp.io.dpomdp.read": ("read_dpomdp",),
     "decpomdp.io.dpomdp.writer": ("write_dpomdp",),
@@ -136,7 +136,7 @@ _NAMES = {
         "BayesFit",
         "ExpectationMaximisation",
         "Fixed",
-        "LearnSettings",
+        "Sbpr",
         "StickBreaking",
         "TeamPosterior",
         "dirichlet_process",
@@ -172,7 +172,6 @@ __all__ = [
     "Fixed",
     "FormatError",
     "InputError",
-    "LearnSettings",
     "LearningWarning",
     "OffPolicyValue",
     "PeriEm",
@@ -181,6 +180,7 @@ __all__ = [
     "Row",
     "Run",
     "SampledValue",
+    "Sbpr",
     "Search",
     "Simulator",
     "Step",

@@ -26,6 +26,7 @@ from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import opened, opened_model
 from decpomdp.interaction.search.settings import Search
+from decpomdp.learners.settings import Sbpr
 from decpomdp.planners.em.settings import Em
 from decpomdp.planners.periodic.settings import PeriEm
 
@@ -53,7 +54,9 @@ class Entry(NamedTuple):
 PLAYING: dict[str, Entry] = {  # learn by playing a problem
     "search": Entry(Search, "decpomdp.interaction.search.method:SearchMethod"),
 }
-LOGGED: dict[str, Entry] = {}  # learn from recorded episodes
+LOGGED: dict[str, Entry] = {  # learn from recorded episodes
+    "sbpr": Entry(Sbpr, "decpomdp.learners.method:SbprMethod"),
+}
 PLANNING: dict[str, Entry] = {  # plan with a model
     "periem": Entry(PeriEm, "decpomdp.planners.periodic.method:PeriEmMethod"),
     "em": Entry(Em, "decpomdp.planners.em.method:EmMethod"),
@@ -96,6 +99,8 @@ def _check(settings: Settings, inputs: Inputs, budget: Budget) -> None:
     for name in ("begin", "behaviours", "engine"):
         if getattr(inputs, name) is not None and name not in settings.inputs:
             raise InputError(f"{name}: not an input of {settings.method}")
+    if inputs.begin is not None:
+        checks.of_kind("begin", inputs.begin, Team)
 
 
 def learn(

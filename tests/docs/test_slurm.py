@@ -71,9 +71,7 @@ def test_the_script_learns_on_workers_of_the_queue(tmp_path, queue):
     logs = "".join(path.read_text() for path in tmp_path.glob("log.*"))
     assert "Registered to" in logs
     there = tmp_path / "run" / "team.json"
-    here = dp.learn(
-        dp.read_episodes(tmp_path / "episodes.parquet"), settings=dp.LearnSettings(truncation=3, sweeps=2), seed=0
-    )
+    here = dp.learn(dp.read_episodes(tmp_path / "episodes.parquet"), dp.Sbpr(truncation=3, sweeps=2), seed=0)
     assert dp.read_team(there) == here.team
     job = next(tmp_path.glob("job.*")).read_text()
     for line in ("#SBATCH -t 04:00:00", "#SBATCH --requeue", "#SBATCH --cpus-per-task=1"):

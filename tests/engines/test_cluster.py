@@ -12,10 +12,9 @@ from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.cluster import Cluster, EngineError, Lost, same
 from decpomdp.interaction.sbpr import sbpr
 from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.learners import learn_from_episodes
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-SMALL = dp.LearnSettings(truncation=4, sweeps=2)
+SMALL = dp.Sbpr(truncation=4, sweeps=2)
 LITTLE = SbprSettings(
     crowd_batch=3000, crowd_pause=1, tests=2500, random_episodes=2500, generations=1, elites=1, lengths=(3,)
 )
@@ -40,14 +39,14 @@ def everything(fit):
 
 
 def test_same_bytes_on_threads_and_clusters(processes, episodes):
-    wanted = everything(learn_from_episodes(episodes, settings=SMALL, threads=1))
-    assert everything(learn_from_episodes(episodes, settings=SMALL, threads=2)) == wanted
-    assert everything(learn_from_episodes(episodes, settings=dp.LearnSettings(truncation=4, sweeps=1))) != wanted
+    wanted = everything(dp.learn(episodes, SMALL, threads=1))
+    assert everything(dp.learn(episodes, SMALL, threads=2)) == wanted
+    assert everything(dp.learn(episodes, dp.Sbpr(truncation=4, sweeps=1))) != wanted
     played = dp.simulate("broadcast", episodes=800, horizon=1000, seed=3, explore=0.1)
     for count in (1, 2):
         with Cluster(processes.exactly(count)) as cluster:
             assert cluster.workers == cluster.places == count
-            assert everything(learn_from_episodes(episodes, settings=SMALL, engine=cluster)) == wanted
+            assert everything(dp.learn(episodes, SMALL, engine=cluster)) == wanted
             assert dp.simulate("broadcast", episodes=800, horizon=1000, seed=3, explore=0.1, engine=cluster) == played
 
 
@@ -56,15 +55,15 @@ def test_same_bytes_in_other_ways(processes, episodes, monkeypatch, what):
     """Nothing is kept for counting; single precision; one chunk for two workers."""
     precision = "single" if what == "single" else "double"
     data = dp.simulate("dectiger", episodes=50, horizon=5, seed=1) if what == "one chunk" else episodes
-    settings = dp.LearnSettings(truncation=4, sweeps=1, precision=precision)
-    wanted = everything(learn_from_episodes(data, settings=settings))
+    settings = dp.Sbpr(truncation=4, sweeps=1, precision=precision)
+    wanted = everything(dp.learn(data, settings))
     monkeypatch.setattr("decpomdp.filtering.shards.KEPT_BYTES", 0 if what == "forgets" else 10**9)
     with Cluster(processes.exactly(2)) as cluster:
-        assert everything(learn_from_episodes(data, settings=settings, engine=cluster)) == wanted
+        assert everything(dp.learn(data, settings, engine=cluster)) == wanted
 
 
 def test_a_killed_worker_changes_nothing(processes, episodes):
-    wanted = everything(learn_from_episodes(episodes, settings=SMALL, threads=1))
+    wanted = everything(dp.learn(episodes, SMALL, threads=1))
     address, killed = processes.exactly(2), []
 
     def watch(row):
@@ -73,13 +72,13 @@ def test_a_killed_worker_changes_nothing(processes, episodes):
             threading.Timer(0.02, processes.kill, killed).start()
 
     with Cluster(address) as cluster:
-        assert everything(learn_from_episodes(episodes, settings=SMALL, engine=cluster, watch=watch)) == wanted
+        assert everything(dp.learn(episodes, SMALL, engine=cluster, watch=watch)) == wanted
         assert killed[0].wait() != 0
         assert len(cluster.client.nthreads()) == 1
 
 
 def test_a_slow_worker_changes_nothing(processes, episodes):
-    wanted = everything(learn_from_episodes(episodes, settings=SMALL, threads=1))
+    wanted = everything(dp.learn(episodes, SMALL, threads=1))
     address, slow = processes.exactly(2), []
 
     def watch(row):
@@ -87,7 +86,7 @@ def test_a_slow_worker_changes_nothing(processes, episodes):
         slow[-1].start()
 
     with Cluster(address) as cluster:
-        assert everything(learn_from_episodes(episodes, settings=SMALL, engine=cluster, watch=watch)) == wanted
+        assert everything(dp.learn(episodes, SMALL, engine=cluster, watch=watch)) == wanted
     assert [each.join() for each in slow] == [None] * 3
 
 
@@ -209,11 +208,11 @@ def test_other_versions_are_rejected(processes, monkeypatch):
 def test_data_larger_than_the_memory_of_a_worker(processes):
     """720 MB on two workers of 700 MB, of which half are taken by the libraries."""
     data = dp.simulate("dectiger", episodes=150_000, horizon=100, seed=1)
-    settings = dp.LearnSettings(truncation=2, sweeps=1)
-    wanted = everything(learn_from_episodes(data, settings=settings))
+    settings = dp.Sbpr(truncation=2, sweeps=1)
+    wanted = everything(dp.learn(data, settings))
     processes.exactly(0)
     with Cluster(processes.exactly(2, "700MB")) as cluster:
-        assert everything(learn_from_episodes(data, settings=settings, engine=cluster)) == wanted
+        assert everything(dp.learn(data, settings, engine=cluster)) == wanted
     spilt = [path for path in Path(processes.folder).rglob("*") if "storage" in path.parts]
     processes.exactly(0)
     assert spilt

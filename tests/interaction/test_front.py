@@ -20,7 +20,7 @@ def test_unknown_options_and_contradictions_are_refused():
     with pytest.raises(dp.InputError, match="method: expected none for learning from episodes"):
         dp.learn(episodes, "sbpr")
     with pytest.raises(dp.InputError, match="settings: expected a SearchSettings, got LearnSettings"):
-        dp.learn("broadcast", settings=dp.LearnSettings())
+        dp.learn("broadcast", dp.Sbpr())
 
 
 @pytest.mark.parametrize("method", ["search", "mcem"])
@@ -40,8 +40,8 @@ def test_a_simulator_without_discount_says_how_long_its_episodes_are(corridor, m
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_another_discount_for_episodes():
     episodes = dp.simulate("broadcast", episodes=20, horizon=3)
-    settings = dp.LearnSettings(sweeps=1, truncation=2)
-    assert dp.learn(episodes, discount=0.5, settings=settings).team.discount == 0.5
+    settings = dp.Sbpr(sweeps=1, truncation=2)
+    assert dp.learn(episodes, method=settings, discount=0.5).team.discount == 0.5
     with pytest.raises(dp.InputError, match="discount: expected none beside several batches"):
         dp.learn([episodes, episodes], discount=0.5)
 

@@ -21,7 +21,7 @@ import decpomdp as dp
 warnings.simplefilter("ignore")
 def work(number=0):
     logged = dp.simulate("recycling", episodes=200, horizon=4, seed=1)
-    fit = dp.learn(logged, settings=dp.LearnSettings(truncation=4, sweeps=5))
+    fit = dp.learn(logged, dp.Sbpr(truncation=4, sweeps=5))
     return "".join(c.action.tobytes().hex() + c.transition.tobytes().hex() for c in fit.team.controllers)
 """
 ALONE = "print(work())"

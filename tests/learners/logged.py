@@ -14,6 +14,13 @@ def logged(problem="broadcast", count=400, horizon=8, seed=1, team=None):
     return model, dp.simulate(model, team or Team.uniform(model), count, horizon, seed=seed)
 
 
+def fitted(episodes, prior="stick-breaking", begin="best", *, settings=None, **inputs):
+    """Learn from episodes: `begin` is a start or a team, `settings` are fields of `Sbpr`."""
+    team = None if isinstance(begin, str) else begin
+    method = dp.Sbpr(prior=prior, start="best" if team is not None else begin, **(settings or {}))
+    return dp.learn(episodes, method, begin=team, **inputs)
+
+
 def alternating(count=500, horizon=4):
     """Random actions; rewarded is a, b, a, b: one node cannot do that, two can."""
     rng = np.random.default_rng(0)

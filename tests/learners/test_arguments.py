@@ -2,21 +2,15 @@
 
 import dataclasses
 
+import msgspec
 import numpy as np
 import pytest
 from learners import data
+from learners.logged import fitted
 
 import decpomdp as dp
 from decpomdp.core import Agent, Controller, InputError, Team
-from decpomdp.learners import (
-    ExpectationMaximisation,
-    Fixed,
-    LearnSettings,
-    StickBreaking,
-    dirichlet_process,
-    learn_from_episodes,
-    prior_named,
-)
+from decpomdp.learners import ExpectationMaximisation, Fixed, Sbpr, StickBreaking, dirichlet_process, prior_named
 
 NAN, INF = float("nan"), float("inf")
 EPISODES = data.episodes(np.random.default_rng(0), 2)
@@ -50,12 +44,18 @@ def refused(act, *parts):
 )
 def test_settings_out_of_range(name, values):
     for value in values:
-        refused(lambda value=value: LearnSettings(**{name: value}), f"{name}: ", "got")
+        refused(lambda value=value: Sbpr(**{name: value}), f"{name}: ", "got")
 
 
 def test_settings_are_kept_as_numbers():
-    kept = LearnSettings(truncation=3.0, sweeps=np.int64(7), evidence=np.float32(2.0), cap=5)
+    kept = Sbpr(truncation=3, sweeps=np.int64(7), evidence=np.float32(2.0), cap=5)
     assert [type(x) for x in (kept.truncation, kept.sweeps, kept.evidence, kept.cap)] == [int, int, float, float]
+
+
+@pytest.mark.parametrize("prior", ["em:3", Fixed(3, 0.5), StickBreaking(sigma=2.0), dirichlet_process()])
+def test_settings_are_the_same_after_json(prior):
+    kept = Sbpr(prior=prior, sweeps=7, cap=5.0)
+    assert msgspec.json.decode(msgspec.json.encode(kept), type=Sbpr) == kept
 
 
 @pytest.mark.parametrize(
@@ -106,27 +106,25 @@ def test_names_of_priors(text, part):
     assert len(refused(lambda: prior_named(text), "prior: expected", part)) < 120
 
 
-@pytest.mark.parametrize("prior", [3, 2.5, ["em"], Fixed, object(), b"em"])
+@pytest.mark.parametrize("prior", [None, 3, 2.5, ["em"], Fixed, object(), b"em", "sticks"])
 def test_something_else_as_prior(prior):
-    refused(lambda: learn_from_episodes(EPISODES, prior), "prior: expected a prior or its name", "got")
+    refused(lambda: Sbpr(prior=prior), "prior: expected", "got")
 
 
-def test_no_prior_is_the_default():
-    few = LearnSettings(truncation=2, sweeps=1)
-    with pytest.warns(dp.core.errors.LearningWarning):
-        assert learn_from_episodes(EPISODES, None, settings=few).settings["prior"] == "stick-breaking"
-
-
-@pytest.mark.parametrize("begin", ["x", "", 3, None, Team, np.zeros(3), Controller.uniform(2, 2)])
-def test_something_else_as_beginning(begin):
-    refused(lambda: learn_from_episodes(EPISODES, begin=begin), "begin: expected 'best', 'random' or a team, got")
+def test_something_else_as_beginning():
+    refused(lambda: Sbpr(start="x"), "start: expected best, random, got 'x'")
+    for begin in (3, Team, Controller.uniform(2, 2)):
+        refused(lambda begin=begin: dp.learn(EPISODES, begin=begin), "begin: expected a Team, got")
+    refused(
+        lambda: dp.learn(EPISODES, begin=Team.uniform(EPISODES), start="random"), "start: expected none with a team"
+    )
 
 
 def test_teams_of_others():
-    refused(lambda: learn_from_episodes(EPISODES, begin=OTHERS), "team does not fit problem")
-    refused(lambda: learn_from_episodes([EPISODES], behaviours=[OTHERS]), "team does not fit problem")
+    refused(lambda: dp.learn(EPISODES, begin=OTHERS), "team does not fit problem")
+    refused(lambda: dp.learn([EPISODES], behaviours=[OTHERS]), "team does not fit problem")
     large = Team.of(EPISODES, [Controller(np.ones(3) / 3, *_uniform(a, 3)) for a in EPISODES.agents])
-    refused(lambda: learn_from_episodes(EPISODES, "fixed:2", large), "begin: expected a team of at most 2 nodes", "3")
+    refused(lambda: dp.learn(EPISODES, prior="fixed:2", begin=large), "begin: expected a team of at most 2 nodes", "3")
 
 
 def _uniform(agent: Agent, nodes: int):
@@ -134,28 +132,19 @@ def _uniform(agent: Agent, nodes: int):
     return np.full((nodes, a), 1 / a), np.full((nodes, a, o, nodes), 1 / nodes)
 
 
-@pytest.mark.parametrize(
-    "episodes", [None, 3, "none.parquet", {"a": 1}, np.zeros(3), [1, 2], [EPISODES, "more.parquet"], [], OTHERS]
-)
+@pytest.mark.parametrize("episodes", [[1, 2], [EPISODES, "more.parquet"], []])
 def test_something_else_as_episodes(episodes):
-    refused(lambda: learn_from_episodes(episodes), "episodes", "expected", "got")
-
-
-def test_a_table_as_episodes():
-    polars = pytest.importorskip("polars")
-    refused(
-        lambda: learn_from_episodes(polars.DataFrame({"a": [1]})), "episodes[0]: expected an Episodes, got DataFrame"
-    )
+    refused(lambda: dp.learn(episodes), "episodes", "expected", "got")
 
 
 def test_batches_of_different_agents():
     other = data.episodes(np.random.default_rng(0), 3)
-    refused(lambda: learn_from_episodes([EPISODES, other]), "same agents and discount")
+    refused(lambda: dp.learn([EPISODES, other]), "same agents and discount")
 
 
 @pytest.mark.parametrize("behaviours", [3, "team.json", OTHERS, [None], ["team.json"], [Team]])
 def test_something_else_as_behaviours(behaviours):
-    refused(lambda: learn_from_episodes([EPISODES], behaviours=behaviours), "behaviours", "got")
+    refused(lambda: dp.learn([EPISODES], behaviours=behaviours), "behaviours", "got")
 
 
 def test_behaviours_that_cannot_have_acted():
@@ -163,37 +152,18 @@ def test_behaviours_that_cannot_have_acted():
     sure = [Controller(np.ones(1), np.eye(len(a.actions))[:1], *_uniform(a, 1)[1:]) for a in EPISODES.agents]
     team = Team.of(EPISODES, sure)
     row = int((EPISODES.actions != 0).any(axis=1).argmax())
-    refused(lambda: learn_from_episodes([EPISODES], behaviours=[team]), EPISODES.place(row), "behaviours", "got")
+    refused(lambda: dp.learn([EPISODES], behaviours=[team]), EPISODES.place(row), "behaviours", "got")
 
 
 def test_options_that_contradict_each_other():
     team = Team.uniform(EPISODES)
-    both = LearnSettings(estimate_behaviour=True)
     refused(
-        lambda: learn_from_episodes([EPISODES], behaviours=[team], settings=both),
+        lambda: dp.learn([EPISODES], behaviours=[team], estimate_behaviour=True),
         "estimate_behaviour: expected none where behaviours are given",
     )
     for prior in ("fixed:5", "em:5", Fixed(30)):
-        refused(
-            lambda prior=prior: learn_from_episodes(EPISODES, prior, settings=LearnSettings(truncation=30)),
-            "truncation: expected none with the prior",
-            "got 30",
-        )
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("seed", [-1, 1.5, NAN, None, "0", 2**64]),
-        ("threads", [0, -1, 1.5, "two"]),
-        ("time_limit", [-1.0, NAN, INF, "1 h"]),
-        ("watch", [None, 3, "loud"]),
-        ("settings", [3, {"cap": 5.0}, LearnSettings]),
-    ],
-)
-def test_other_arguments(name, values):
-    for value in values:
-        refused(lambda value=value: learn_from_episodes(EPISODES, **{name: value}), f"{name}: ", "got")
+        wanted = "truncation: expected none with the prior", "got 30"
+        refused(lambda prior=prior: Sbpr(prior=prior, truncation=30), *wanted)
 
 
 @pytest.mark.parametrize("size", [1.7e308, -1.7e308, 1e251])
@@ -201,7 +171,7 @@ def test_rewards_whose_sums_are_no_numbers(size):
     rewards = np.array(EPISODES.rewards)
     rewards[2] = size
     changed = dataclasses.replace(EPISODES, rewards=rewards)
-    refused(lambda: learn_from_episodes(changed), EPISODES.place(2), "a reward from -1e+250 to 1e+250", f"got {size:g}")
+    refused(lambda: dp.learn(changed), EPISODES.place(2), "a reward from -1e+250 to 1e+250", f"got {size:g}")
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -212,8 +182,7 @@ def test_rewards_that_are_just_numbers(unit, prior):
     rewards = unit * np.abs(EPISODES.rewards) / np.abs(EPISODES.rewards).max()
     ended = np.ones(EPISODES.count, bool)
     hard = dataclasses.replace(EPISODES, rewards=rewards - unit, terminated=ended, discount=1 - 1e-12)
-    settings = LearnSettings(sweeps=6, truncation=3 if prior == "stick-breaking" else None)
-    fit = learn_from_episodes(hard, prior, settings=settings)
+    fit = fitted(hard, prior, settings={"sweeps": 6, "truncation": 3 if prior == "stick-breaking" else None})
     bounds = [row["bound"] for row in fit.trace]
     assert np.isfinite(bounds).all()
     assert np.isfinite([row["value"] for row in fit.trace]).all()
@@ -230,7 +199,7 @@ def test_rewards_that_are_just_numbers(unit, prior):
     ids=str,
 )
 def test_the_furthest_numbers_of_a_prior_still_learn(furthest):
-    fit = learn_from_episodes(EPISODES, StickBreaking(**furthest), settings=LearnSettings(truncation=3, sweeps=5))
+    fit = fitted(EPISODES, StickBreaking(**furthest), settings={"truncation": 3, "sweeps": 5})
     bounds = np.array([row["bound"] for row in fit.trace])
     assert np.isfinite(bounds).all()
     assert (np.diff(bounds) >= -1e-9 * np.maximum(1, np.abs(bounds[1:]))).all()

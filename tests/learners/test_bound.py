@@ -4,19 +4,19 @@ import dataclasses
 import functools
 import itertools
 
+import msgspec
 import numpy as np
 import pytest
 from learners import data
+from learners.logged import fitted
 
 import decpomdp as dp
 from decpomdp.core.errors import LearningWarning
 from decpomdp.learners import (
     ExpectationMaximisation,
     Fixed,
-    LearnSettings,
     StickBreaking,
     dirichlet_process,
-    learn_from_episodes,
 )
 from decpomdp.learners.concentration import Concentration
 from decpomdp.learners.posterior import AgentPosterior
@@ -38,7 +38,7 @@ PRIORS = {
 @pytest.fixture
 def begun_once(monkeypatch):
     """A function: from here on nothing begins afresh, which takes most of the time and is a fit like any other."""
-    return lambda: monkeypatch.setattr("decpomdp.learners.loop.Loop._begun_afresh", lambda *_: iter(()))
+    return lambda: monkeypatch.setattr("decpomdp.learners.method.other_sizes", lambda *_: [])
 
 
 PROBLEMS = [*dp.names(), "traffic:2"]
@@ -73,8 +73,8 @@ def rising(fit):
 def test_never_falls(problem, name, evidence, begin, begun_once):
     begun_once()
     nodes = 6 if PRIORS[name].nodes is None else None
-    settings = LearnSettings(evidence=evidence, truncation=nodes, sweeps=11, tolerance=0.0)
-    rising(learn_from_episodes(played(problem), PRIORS[name], begin, settings=settings, seed=1, threads=1))
+    settings = {"evidence": evidence, "truncation": nodes, "sweeps": 11, "tolerance": 0.0}
+    rising(fitted(played(problem), PRIORS[name], begin, settings=settings, seed=1, threads=1))
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -88,8 +88,8 @@ def test_never_falls(problem, name, evidence, begin, begun_once):
     ],
 )
 def test_never_falls_when_begun_afresh(name, evidence, begin):
-    settings = LearnSettings(evidence=evidence, truncation=6, sweeps=11, tolerance=0.0)
-    rising(learn_from_episodes(played("broadcast"), PRIORS[name], begin, settings=settings, seed=1, threads=1))
+    settings = {"evidence": evidence, "truncation": 6, "sweeps": 11, "tolerance": 0.0}
+    rising(fitted(played("broadcast"), PRIORS[name], begin, settings=settings, seed=1, threads=1))
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -102,10 +102,8 @@ def test_never_falls_whatever_the_episodes(name, shown, begun_once):
     episodes = data.episodes(np.random.default_rng(5), 3, count=60, longest=6, first=shown, ended=True)
     for nodes in (1, 6):
         truncation = nodes if PRIORS[name].nodes is None else None
-        settings = LearnSettings(truncation=truncation, sweeps=10)  # other sizes are tried at the fifth and at the last
-        bounds = np.array(
-            [row["bound"] for row in learn_from_episodes(episodes, PRIORS[name], settings=settings, threads=1).trace]
-        )
+        settings = {"truncation": truncation, "sweeps": 10}  # other sizes are tried at the fifth and at the last
+        bounds = np.array([row["bound"] for row in fitted(episodes, PRIORS[name], settings=settings, threads=1).trace])
         assert (np.diff(bounds) >= -1e-10 * np.maximum(1, np.abs(bounds[1:]))).all()
 
 
@@ -115,8 +113,8 @@ def test_long_fits_stay_bounded(sigma, begun_once):
     """Hundreds of sweeps with empty sticks: what they cost stays, and nothing pays."""
     begun_once()
     episodes = dp.simulate("broadcast", "random", episodes=60, horizon=4, seed=1)
-    settings = LearnSettings(truncation=6, sweeps=320, tolerance=0.0)
-    fit = learn_from_episodes(episodes, StickBreaking(sigma=sigma), settings=settings, threads=1)
+    settings = {"truncation": 6, "sweeps": 320, "tolerance": 0.0}
+    fit = fitted(episodes, StickBreaking(sigma=sigma), settings=settings, threads=1)
     bounds = np.array([row["bound"] for row in fit.trace])
     assert len(bounds) == 321
     assert np.isfinite(bounds).all()
@@ -129,9 +127,9 @@ def test_long_fits_stay_bounded(sigma, begun_once):
 def test_a_sigma_next_to_one_is_as_one(begun_once):
     begun_once()
     episodes = dp.simulate("broadcast", "random", episodes=100, horizon=4, seed=1)
-    settings = LearnSettings(truncation=6, sweeps=300)
+    settings = {"truncation": 6, "sweeps": 300}
     fits = [
-        learn_from_episodes(episodes, StickBreaking(sigma=sigma), settings=settings, threads=1)
+        fitted(episodes, StickBreaking(sigma=sigma), settings=settings, threads=1)
         for sigma in (1.0, 1 - 1e-6, 1 + 1e-6)
     ]
     assert {fit.stopped for fit in fits} == {"converged"}
@@ -145,10 +143,10 @@ def test_a_fall_is_told(monkeypatch):
     """A wrong update is found out: here the moves are counted backwards."""
     model = dp.load("dectiger")
     episodes = dp.simulate(model, dp.Team.uniform(model), 60, 6, seed=3)
-    monkeypatch.setattr("decpomdp.learners.loop.count", _wrong_count)
-    settings = LearnSettings(sweeps=10, tolerance=0.0)
+    monkeypatch.setattr("decpomdp.learners.method.count", _wrong_count)
+    settings = {"sweeps": 10, "tolerance": 0.0}
     with pytest.warns(LearningWarning, match=r"the bound fell at sweep \d+: from .* to "):
-        learn_from_episodes(episodes, Fixed(4), "random", settings=settings)
+        fitted(episodes, Fixed(4), "random", settings=settings)
 
 
 def _wrong_count(task, evaluated):
@@ -196,7 +194,7 @@ def _changes(agent: AgentPosterior, rng):
     yield (
         (
             lambda sign: dataclasses.replace(
-                agent, action=dataclasses.replace(agent.action, weights=scaled(agent.action.weights, sign, a))
+                agent, action=msgspec.structs.replace(agent.action, weights=scaled(agent.action.weights, sign, a))
             )
         ),
         2 * step,
@@ -206,7 +204,7 @@ def _changes(agent: AgentPosterior, rng):
         yield (
             (
                 lambda sign: dataclasses.replace(
-                    agent, move=dataclasses.replace(agent.move, weights=scaled(agent.move.weights, sign, w))
+                    agent, move=msgspec.structs.replace(agent.move, weights=scaled(agent.move.weights, sign, w))
                 )
             ),
             2 * step,
@@ -217,7 +215,8 @@ def _changes(agent: AgentPosterior, rng):
         yield (
             (
                 lambda sign, field=field: dataclasses.replace(
-                    agent, move=dataclasses.replace(agent.move, **{field: scaled(getattr(agent.move, field), sign, d)})
+                    agent,
+                    move=msgspec.structs.replace(agent.move, **{field: scaled(getattr(agent.move, field), sign, d)}),
                 )
             ),
             2 * step,
@@ -227,6 +226,6 @@ def _changes(agent: AgentPosterior, rng):
     def changed(sign):
         one = d if eta.shape.size > 1 else d[:1, :1]
         both = Concentration(scaled(eta.shape, sign, one), scaled(eta.rate, sign, -0.5 * one))
-        return dataclasses.replace(agent, move=dataclasses.replace(agent.move, eta=both))
+        return dataclasses.replace(agent, move=msgspec.structs.replace(agent.move, eta=both))
 
     yield changed, 2 * step

@@ -4,14 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from learners.logged import quiet
+from learners.logged import fitted, quiet
 
 from decpomdp.core import Agent, Episodes, InputError
 from decpomdp.core.errors import LearningWarning
-from decpomdp.learners import (
-    LearnSettings,
-    learn_from_episodes,
-)
 from decpomdp.learners.behaviour import log_behaviour
 from decpomdp.learners.weighing import steps_of
 
@@ -33,7 +29,7 @@ def flat(rewards, offsets=(0, 2, 3), terminated=None):
 @pytest.mark.parametrize("reward", [0.0, 3.5, -2.0])
 def test_rewards_all_equal_are_nothing_to_learn_from(reward):
     with pytest.raises(InputError, match=f"nothing to learn from: every reward is {reward:g}"):
-        learn_from_episodes(flat([reward] * 3))
+        fitted(flat([reward] * 3))
 
 
 def going(discount, noise=0.5, cut=lambda rng: 8, count=1000):
@@ -64,8 +60,8 @@ def going(discount, noise=0.5, cut=lambda rng: 8, count=1000):
 @pytest.mark.parametrize("discount", [0.95, 1.0])
 @pytest.mark.parametrize("noise", [0.0, 0.5])
 def test_costly_episodes_that_end_by_themselves_are_to_be_short(discount, noise):
-    settings = LearnSettings(cap=10.0, truncation=3, sweeps=60)
-    fit = learn_from_episodes(going(discount, noise), settings=settings, threads=1)
+    settings = {"cap": 10.0, "truncation": 3, "sweeps": 60}
+    fit = fitted(going(discount, noise), settings=settings, threads=1)
     assert fit.decided.controllers[0].action[:, 1].tolist() == [1.0]
 
 
@@ -92,15 +88,15 @@ def test_cuts_at_different_lengths_are_told_at_discount_one():
 
 @quiet
 def test_a_lower_floor_weighs_equal_rewards_alike():
-    fit = learn_from_episodes(flat([1.0] * 3), settings=LearnSettings(floor=0.0, truncation=2, sweeps=3))
+    fit = fitted(flat([1.0] * 3), settings={"floor": 0.0, "truncation": 2, "sweeps": 3})
     assert fit.trace[-1]["value"] > 0
     with pytest.raises(InputError, match=r"floor: expected at most the smallest reward 1\.0, got 2"):
-        learn_from_episodes(flat([1.0] * 3), settings=LearnSettings(floor=2.0))
+        fitted(flat([1.0] * 3), settings={"floor": 2.0})
 
 
 @quiet
 def test_episodes_of_length_one():
-    fit = learn_from_episodes(flat([1.0, 0.0, 1.0, 0.0], (0, 1, 2, 3, 4)), settings=LearnSettings(truncation=3))
+    fit = fitted(flat([1.0, 0.0, 1.0, 0.0], (0, 1, 2, 3, 4)), settings={"truncation": 3})
     assert fit.decided.nodes == (1,)
     assert fit.decided.controllers[0].action[0, 0] == 1  # action a earned the rewards
 

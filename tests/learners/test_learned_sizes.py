@@ -5,21 +5,19 @@ import functools
 
 import numpy as np
 import pytest
-from learners.logged import alternating, logged, quiet
+from learners.logged import alternating, fitted, logged, quiet
 
 from decpomdp.core import Agent, Episodes, Team
 from decpomdp.learners import (
-    LearnSettings,
     StickBreaking,
     dirichlet_process,
-    learn_from_episodes,
 )
 
 
 @quiet
 def test_truncation_fifty_ends_with_the_size_the_data_support():
     _, episodes = logged("dectiger", 300, 6)
-    fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=50, sweeps=30))
+    fit = fitted(episodes, settings={"truncation": 50, "sweeps": 30})
     first, last = fit.trace[0], fit.trace[-1]
     assert first["truncation"] == 50
     assert last["mean_nodes"] < 10
@@ -29,9 +27,9 @@ def test_truncation_fifty_ends_with_the_size_the_data_support():
 
 
 def test_the_truncation_grows_when_every_node_is_used():
-    settings = LearnSettings(truncation=2, sweeps=100)
+    settings = {"truncation": 2, "sweeps": 100}
     prior = dirichlet_process(c=1.0, d=1.0, reading="rate")
-    fit = learn_from_episodes(alternating(), prior, "random", settings=settings)
+    fit = fitted(alternating(), prior, "random", settings=settings)
     bounds = [row["bound"] for row in fit.trace]
     assert fit.trace[0]["truncation"] == 2
     assert max(row["truncation"] for row in fit.trace) == 3
@@ -49,7 +47,7 @@ def test_the_truncation_grows_when_every_node_is_used():
     ],
 )
 def test_the_size_is_what_the_data_support_whatever_the_truncation(begin, truncation):
-    fit = learn_from_episodes(alternating(), begin=begin, settings=LearnSettings(truncation=truncation))
+    fit = fitted(alternating(), begin=begin, settings={"truncation": truncation})
     assert fit.posterior.sizes == (2,)
     assert fit.trace[-1]["bound"] == pytest.approx(592.2, abs=0.5)
 
@@ -58,8 +56,8 @@ def test_the_size_is_what_the_data_support_whatever_the_truncation(begin, trunca
 @pytest.mark.parametrize("sigma", [0.5, 2.0])
 @pytest.mark.parametrize("truncation", [pytest.param(3, marks=pytest.mark.slow), 50])
 def test_the_size_is_the_same_with_another_sigma(sigma, truncation):
-    settings = LearnSettings(truncation=truncation)
-    fit = learn_from_episodes(alternating(), StickBreaking(sigma=sigma), settings=settings, threads=1)
+    settings = {"truncation": truncation}
+    fit = fitted(alternating(), StickBreaking(sigma=sigma), settings=settings, threads=1)
     assert fit.stopped == "converged"
     assert fit.posterior.sizes == (2,)
     assert fit.decided.nodes == (2,)
@@ -67,7 +65,7 @@ def test_the_size_is_the_same_with_another_sigma(sigma, truncation):
 
 @functools.cache
 def end_from_ten_nodes(prior):
-    return learn_from_episodes(alternating(), prior, settings=LearnSettings(truncation=10)).trace[-1]["bound"]
+    return fitted(alternating(), prior, settings={"truncation": 10}).trace[-1]["bound"]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +81,7 @@ def test_a_single_node_grows_where_the_data_support_more(begin, prior):
     """A split gives the start node the action that was taken more often, here the wrong one to begin with."""
     episodes = alternating()
     first = Team.uniform(episodes) if begin == "team" else begin
-    fit = learn_from_episodes(episodes, prior, first, settings=LearnSettings(truncation=1))
+    fit = fitted(episodes, prior, first, settings={"truncation": 1})
     bounds = np.array([row["bound"] for row in fit.trace])
     assert fit.trace[0]["truncation"] == 1
     assert fit.posterior.sizes == (2,)
@@ -94,8 +92,8 @@ def test_a_single_node_grows_where_the_data_support_more(begin, prior):
 
 
 def test_without_a_fresh_beginning_a_single_node_stays(monkeypatch):
-    monkeypatch.setattr("decpomdp.learners.loop.Loop._begun_afresh", lambda *_: iter(()))
-    fit = learn_from_episodes(alternating(), settings=LearnSettings(truncation=1))
+    monkeypatch.setattr("decpomdp.learners.method.other_sizes", lambda *_: [])
+    fit = fitted(alternating(), settings={"truncation": 1})
     assert fit.posterior.sizes == (1,)
 
 
@@ -114,7 +112,7 @@ def test_a_single_node_may_grow_beyond_twice_its_truncation():
         (did == wanted).astype(float),
         0.9,
     )
-    ends = [learn_from_episodes(episodes, settings=LearnSettings(truncation=nodes)) for nodes in (1, 8)]
+    ends = [fitted(episodes, settings={"truncation": nodes}) for nodes in (1, 8)]
     assert ends[0].posterior.sizes == ends[1].posterior.sizes == (3,)
     assert ends[0].trace[-1]["bound"] == pytest.approx(ends[1].trace[-1]["bound"], abs=0.5)
 
@@ -126,5 +124,5 @@ def test_more_nodes_than_the_data_support_are_not_kept():
     did = rng.integers(0, 2, 2000)
     episodes = dataclasses.replace(alternating(), actions=did[:, None], rewards=(did == 0).astype(float))
     for truncation in (1, 50):
-        fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=truncation))
+        fit = fitted(episodes, settings={"truncation": truncation})
         assert fit.posterior.sizes == (1,)

@@ -4,17 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from learners.logged import alternating, logged, quiet
+from learners.logged import alternating, fitted, logged, quiet
 
 import decpomdp as dp
 from decpomdp.core import Agent, Episodes, InputError, Team
-from decpomdp.core.errors import LearningWarning
 from decpomdp.learners import (
     ExpectationMaximisation,
     Fixed,
-    LearnSettings,
     StickBreaking,
-    learn_from_episodes,
     prior_named,
 )
 
@@ -26,7 +23,7 @@ def test_good_data_give_a_good_team():
     model = dp.load("dectiger")
     teacher = Team.of(model, [controller()] * 2)
     episodes = dp.simulate(model, teacher.exploring(0.02), 3000, 10, seed=5)
-    fit = learn_from_episodes(episodes, begin=teacher, settings=LearnSettings(truncation=8, cap=5.0))
+    fit = fitted(episodes, begin=teacher, settings={"truncation": 8, "cap": 5.0})
     assert fit.stopped == "converged"
     assert max(fit.trace, key=lambda row: row["bound"])["sample_size"] > 500
     assert fit.decided.nodes == (6, 6)
@@ -37,8 +34,7 @@ def test_good_data_give_a_good_team():
 def test_the_unit_of_the_rewards_does_not_matter():
     data = alternating(count=200)
     plain, huge = (
-        learn_from_episodes(replace(data, rewards=unit * data.rewards), settings=LearnSettings(truncation=5))
-        for unit in (1.0, 1e100)
+        fitted(replace(data, rewards=unit * data.rewards), settings={"truncation": 5}) for unit in (1.0, 1e100)
     )
     assert len(plain.trace) == len(huge.trace)
     assert plain.posterior.sizes == huge.posterior.sizes
@@ -49,15 +45,15 @@ def test_the_unit_of_the_rewards_does_not_matter():
 def test_the_same_for_any_number_of_threads(prior, monkeypatch):
     monkeypatch.setattr("decpomdp.filtering.layout.CHUNK_EPISODES", 64)
     _, episodes = logged(count=200, horizon=5)  # four chunks
-    settings = LearnSettings(truncation=4 if prior_named(prior).nodes is None else None, sweeps=6)
+    settings = {"truncation": 4 if prior_named(prior).nodes is None else None, "sweeps": 6}
     fits = [
-        learn_from_episodes(episodes, prior_named(prior), "random", settings=settings, seed=4, threads=threads)
+        fitted(episodes, prior_named(prior), "random", settings=settings, seed=4, threads=threads)
         for threads in (1, 2, 5)
     ]
     assert fits[0].team == fits[1].team == fits[2].team
     assert [row["bound"] for row in fits[0].trace] == [row["bound"] for row in fits[1].trace]
-    once = replace(settings, sweeps=1)
-    other = learn_from_episodes(episodes, prior_named(prior), "random", settings=once, seed=5)
+    once = {**settings, "sweeps": 1}
+    other = fitted(episodes, prior_named(prior), "random", settings=once, seed=5)
     assert other.trace[0]["bound"] != fits[0].trace[0]["bound"]  # the end may be the same: whatever began best
 
 
@@ -68,10 +64,10 @@ def test_a_given_team_is_the_beginning():
     from oracles import making
 
     begin = making.team(rng, model, (3, 2))
-    fit = learn_from_episodes(episodes, begin=begin, settings=LearnSettings(truncation=2, sweeps=1))
+    fit = fitted(episodes, begin=begin, settings={"truncation": 2, "sweeps": 1})
     assert fit.trace[0]["truncation"] == 3
     with pytest.raises(InputError, match="team does not fit problem recycling"):
-        learn_from_episodes(episodes, begin=Team.uniform(dp.load("marsrovers")))
+        fitted(episodes, begin=Team.uniform(dp.load("marsrovers")))
 
 
 @quiet
@@ -96,7 +92,7 @@ def test_any_number_of_agents(agents):
         rng.random(rows),
         0.9,
     )
-    fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=3, sweeps=4))
+    fit = fitted(episodes, settings={"truncation": 3, "sweeps": 4})
     bounds = [row["bound"] for row in fit.trace]
     assert len(fit.team.controllers) == agents
     assert bounds == sorted(bounds)
@@ -117,7 +113,7 @@ def test_first_observations_choose_the_first_node():
         (seen == did).astype(float).ravel(),
         0.9,
     )
-    fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=4))
+    fit = fitted(episodes, settings={"truncation": 4})
     controller = fit.decided.controllers[0]
     for o in (0, 1):
         assert controller.action[controller.initial_given[o].argmax(), o] == 1
@@ -128,8 +124,8 @@ def test_the_posterior_can_be_sampled_and_narrows_with_evidence():
     _, episodes = logged(count=300, horizon=5)
     spreads = []
     for evidence in (30.0, 30_000.0):
-        settings = LearnSettings(evidence=evidence, sweeps=20)
-        fit = learn_from_episodes(episodes, Fixed(3), "random", settings=settings, seed=2)
+        settings = {"evidence": evidence, "sweeps": 20}
+        fit = fitted(episodes, Fixed(3), "random", settings=settings, seed=2)
         rng = np.random.default_rng(0)
         draws = [fit.posterior.sample(rng) for _ in range(50)]
         assert all(draw.agents == episodes.agents for draw in draws)
@@ -137,25 +133,30 @@ def test_the_posterior_can_be_sampled_and_narrows_with_evidence():
     assert spreads[1] < 0.5 * spreads[0]
 
 
-def test_an_interrupt_keeps_the_best_so_far():
+@quiet
+def test_a_callback_ends_the_run_with_the_best_so_far():
     _, episodes = logged(count=100)
-
-    def watch(row):
-        if row["sweep"] == 3:
-            raise KeyboardInterrupt
-
-    with pytest.warns(LearningWarning):
-        fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=4), watch=watch)
-    assert fit.stopped == "interrupted"
+    fit = fitted(episodes, settings={"truncation": 4}, watch=lambda row: row["sweep"] == 3)
+    same = fitted(episodes, settings={"truncation": 4, "sweeps": 3})
+    assert fit.stopped == "callback"
     assert len(fit.trace) == 4
+    assert fit.team == same.team
+
+
+@quiet
+def test_no_time_at_all_leaves_the_first_team():
+    model, episodes = logged(count=100)
+    fit = fitted(episodes, settings={"truncation": 4}, time_limit=0.0)
+    assert (fit.stopped, fit.trace) == ("time limit", ())
+    assert np.isfinite(dp.evaluate(fit.team, model).value)
 
 
 @quiet
 def test_a_time_limit_is_kept():
     _, episodes = logged(count=100)
-    fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=4, tolerance=0.0), time_limit=0.0)
+    fit = fitted(episodes, settings={"truncation": 4, "tolerance": 0.0, "sweeps": 10**6}, time_limit=0.5)
     assert fit.stopped == "time limit"
-    assert len(fit.trace) == 2
+    assert fit.seconds < 3
 
 
 @pytest.mark.parametrize(

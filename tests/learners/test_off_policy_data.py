@@ -8,16 +8,12 @@ import warnings
 import numpy as np
 import pytest
 from learners import data
-from learners.logged import logged, quiet
+from learners.logged import fitted, logged, quiet
 
 import decpomdp as dp
 from decpomdp.core import InputError, Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.filtering.filter import log_likelihood
-from decpomdp.learners import (
-    LearnSettings,
-    learn_from_episodes,
-)
 from decpomdp.learners.behaviour import estimated, log_behaviour, log_mixture
 from decpomdp.learners.sweep import evaluate
 from decpomdp.learners.trace import weakest_step
@@ -54,7 +50,7 @@ def test_effective_sample_size_cap_and_self_normalisation_by_definition():
 def test_the_value_in_the_trace_is_that_of_the_team(prior, options):
     """By definition, from what comes out: the team's probabilities over the recorded ones, times the rewards."""
     _, episodes = logged("recycling", 200, 5)
-    fit = learn_from_episodes(episodes, prior, settings=LearnSettings(sweeps=12, **options))
+    fit = fitted(episodes, prior, settings=dict(sweeps=12, **options))
     ratios = np.exp(log_likelihood(episodes, fit.team) - log_behaviour(episodes))
     times = episodes.times()
     ratios = np.minimum(ratios, options.get("cap", np.inf))
@@ -68,8 +64,8 @@ def test_the_value_in_the_trace_is_that_of_the_team(prior, options):
 def test_the_value_is_not_that_of_the_sub_normalised_controllers():
     """With little evidence exp(E ln ...) sums to much less than one; the value of what is returned does not."""
     _, episodes = logged("broadcast", 300, 3)
-    settings = LearnSettings(evidence=1.0, truncation=2, sweeps=5)
-    fit = learn_from_episodes(episodes, settings=settings)
+    settings = {"evidence": 1.0, "truncation": 2, "sweeps": 5}
+    fit = fitted(episodes, settings=settings)
     work = data.task(episodes, evidence=1.0)
     below = evaluate(work, fit.posterior.agents).weighed.value
     assert fit.trace[-1]["value"] > 1.2 * below > 0
@@ -88,16 +84,15 @@ def test_ratios_beyond_every_float_do_not_overflow():
 def test_with_cut_ratios_the_best_is_kept_and_a_fall_is_told():
     model = dp.load("dectiger")
     data = dp.simulate(model, dp.Team.uniform(model), 1000, 10, seed=2)
-    settings = LearnSettings(cap=2.0, sweeps=40)
+    settings = {"cap": 2.0, "sweeps": 40}
     with pytest.warns(LearningWarning) as told:
-        fit = learn_from_episodes(data, "em:4", settings=settings)
+        fit = fitted(data, "em:4", settings=settings)
     bounds = [row["bound"] for row in fit.trace]
     assert any("the bound fell" in str(warning.message) for warning in told)
     assert max(bounds) > bounds[-1]
     best = bounds.index(max(bounds))
-    again = learn_from_episodes
     with pytest.warns(LearningWarning):
-        shorter = again(data, "em:4", settings=LearnSettings(cap=2.0, sweeps=max(1, best)))
+        shorter = fitted(data, "em:4", settings={"cap": 2.0, "sweeps": max(1, best)})
     assert shorter.team == fit.team
 
 
@@ -130,9 +125,9 @@ def test_several_batches_in_one_fit():
 
     teams = [making.team(np.random.default_rng(1), model, 2), Team.uniform(model)]
     batches = [dp.simulate(model, team, 100, 6, seed=n) for n, team in enumerate(teams)]
-    settings = LearnSettings(truncation=4, sweeps=5)
-    mixed = learn_from_episodes(batches, behaviours=teams, settings=settings)
-    plain = learn_from_episodes(batches, settings=settings)
+    settings = {"truncation": 4, "sweeps": 5}
+    mixed = fitted(batches, behaviours=teams, settings=settings)
+    plain = fitted(batches, settings=settings)
     assert mixed.trace[-1]["sample_size"] != plain.trace[-1]["sample_size"]
 
 
@@ -145,12 +140,12 @@ def test_unknown_behaviour_is_never_a_silent_one():
     _, episodes = logged(count=2000)
     hidden = unknown(episodes)
     with pytest.raises(InputError, match=r"episode 0, step 0, agent agent1: .*unknown.*estimate_behaviour"):
-        learn_from_episodes(hidden)
+        fitted(hidden)
     guessed = estimated(hidden)
     assert guessed.behaviour == pytest.approx(episodes.behaviour, abs=0.1)  # uniform: one half each
     assert "estimated" in guessed.facts["behaviour"]
-    fit = learn_from_episodes(hidden, settings=LearnSettings(estimate_behaviour=True, sweeps=3, truncation=4))
-    assert fit.settings["estimate_behaviour"] is True
+    fit = fitted(hidden, settings={"estimate_behaviour": True, "sweeps": 3, "truncation": 4})
+    assert fit.settings.estimate_behaviour is True
 
 
 @functools.cache
@@ -159,7 +154,7 @@ def collapsed():
     _, episodes = logged("dectiger", 300, 12)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        fit = learn_from_episodes(episodes, settings=LearnSettings(truncation=12, sweeps=10))
+        fit = fitted(episodes, settings={"truncation": 12, "sweeps": 10})
     return fit, [str(one.message) for one in told if issubclass(one.category, LearningWarning)]
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from learners import data
+from learners.logged import fitted
 
 from decpomdp.core import Agent, Episodes, InputError
 from decpomdp.core.errors import LearningWarning
-from decpomdp.learners import ExpectationMaximisation, Fixed, LearnSettings, StickBreaking, learn_from_episodes
+from decpomdp.learners import ExpectationMaximisation, Fixed, Sbpr, StickBreaking
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sweep import DOUBLE, SINGLE, Imprecise, count, evaluate
 
@@ -60,11 +61,11 @@ def test_lost_weight_is_noticed():
 
 def test_a_fit_goes_on_in_double(monkeypatch):
     episodes, posterior = two_regimes()
-    monkeypatch.setattr("decpomdp.learners.learn.beginning", lambda *_: (posterior,))
+    monkeypatch.setattr("decpomdp.learners.method.beginning", lambda *_: (posterior,))
     prior = ExpectationMaximisation(3)
-    exact = learn_from_episodes(episodes, prior, settings=LearnSettings(sweeps=3))
+    exact = fitted(episodes, prior, settings={"sweeps": 3})
     with pytest.warns(LearningWarning, match="double from here"):
-        near = learn_from_episodes(episodes, prior, settings=LearnSettings(sweeps=3, precision="single"))
+        near = fitted(episodes, prior, settings={"sweeps": 3, "precision": "single"})
     assert near.trace[-1]["bound"] == pytest.approx(exact.trace[-1]["bound"], rel=1e-12)
 
 
@@ -74,13 +75,13 @@ def test_a_whole_fit_in_single():
     settings = {"sweeps": 20}
     with pytest.warns(LearningWarning, match="few episodes"):
         exact, near = (
-            learn_from_episodes(episodes, Fixed(2), settings=LearnSettings(**settings, precision=precision))
+            fitted(episodes, Fixed(2), settings=dict(**settings, precision=precision))
             for precision in ("double", "single")
         )
     assert near.trace[-1]["bound"] == pytest.approx(exact.trace[-1]["bound"], rel=1e-3)
-    assert near.settings["precision"] == "single"
+    assert near.settings.precision == "single"
 
 
 def test_other_precisions_are_refused():
-    with pytest.raises(InputError, match="precision: expected one of double, single, got 'half'"):
-        LearnSettings(precision="half")
+    with pytest.raises(InputError, match="precision: expected double, single, got 'half'"):
+        Sbpr(precision="half")

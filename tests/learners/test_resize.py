@@ -12,8 +12,7 @@ EPISODES = dp.simulate(MODEL, dp.Team.uniform(MODEL), 60, 6, seed=3)
 
 
 def learned(resize, sweeps=12):
-    settings = dp.LearnSettings(truncation=6, sweeps=sweeps, resize=resize, tolerance=0.0, cap=None)
-    return dp.learn(EPISODES, settings=settings, threads=1)
+    return dp.learn(EPISODES, dp.Sbpr(truncation=6, sweeps=sweeps, resize=resize, tolerance=0.0), threads=1)
 
 
 def test_without_it_every_sweep_is_an_update():
@@ -27,4 +26,4 @@ def test_without_it_every_sweep_is_an_update():
 
 def test_it_is_a_truth_value():
     with pytest.raises(dp.InputError, match="resize"):
-        dp.LearnSettings(resize=1)
+        dp.Sbpr(resize=1)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from learners.logged import fitted
 
 import decpomdp as dp
 from decpomdp.core import Agent, Episodes
-from decpomdp.learners import LearnSettings, StickBreaking, learn_from_episodes
+from decpomdp.learners import StickBreaking
 
 PRIORS = {
     "paper": "stick-breaking",
@@ -93,9 +94,7 @@ DATA = {
 )
 def test_the_size_does_not_depend_on_the_truncation(prior, data, most, sizes):
     episodes = DATA[data]()
-    few, many = (
-        learn_from_episodes(episodes, PRIORS[prior], settings=LearnSettings(truncation=nodes)) for nodes in (3, most)
-    )
+    few, many = (fitted(episodes, PRIORS[prior], settings={"truncation": nodes}) for nodes in (3, most))
     assert (few.stopped, many.stopped) == ("converged", "converged")
     assert few.posterior.sizes == many.posterior.sizes
     assert sizes is None or many.posterior.sizes == sizes

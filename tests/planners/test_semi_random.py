@@ -8,7 +8,6 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.core import Episodes
 from decpomdp.filtering.filter import log_likelihood
-from decpomdp.learners import learn_from_episodes
 from decpomdp.learners.behaviour import log_behaviour
 from decpomdp.planners.pbvi import AlphaPolicy, pbvi
 from decpomdp.planners.semi_random import semi_random, semi_random_stream
@@ -130,8 +129,8 @@ def test_learners_take_it():
     model = dp.load("broadcast")
     episodes = semi_random(model, pbvi(model).policy, 0.3, episodes=100, steps=6)
     assert isinstance(episodes, Episodes)
-    settings = dp.LearnSettings(sweeps=3, truncation=4)
-    fit = learn_from_episodes(episodes, settings=settings)
+    settings = dp.Sbpr(sweeps=3, truncation=4)
+    fit = dp.learn(episodes, settings)
     assert fit.team.problem == "broadcast"
 
 

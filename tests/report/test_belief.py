@@ -5,7 +5,6 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.io.runs import Belief
-from decpomdp.learners import prior_named
 from decpomdp.report.belief import belief_summary
 from decpomdp.report.controllers import belief
 
@@ -14,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWa
 
 def fitted(episodes, prior=None):
     return dp.learn(
-        episodes, prior=prior, settings=dp.LearnSettings(truncation=4 if prior is None else None, sweeps=15, cap=5.0)
+        episodes, dp.Sbpr(prior=prior or "stick-breaking", truncation=None if prior else 4, sweeps=15, cap=5.0)
     )
 
 
@@ -60,7 +59,7 @@ def test_it_is_repeatable_and_small_and_can_be_read_back(data):
 
 
 def test_em_knows_no_doubt(data):
-    fit = dp.learn(data[1], prior=prior_named("em:2"), settings=dp.LearnSettings(sweeps=15, cap=5.0))
+    fit = dp.learn(data[1], dp.Sbpr(prior="em:2", sweeps=15, cap=5.0))
     assert belief_summary(fit.posterior, fit.team, None, 0) is None
 
 

@@ -49,7 +49,7 @@ def _parameter(uses: "list[tuple[str, msgspec.structs.FieldInfo]]") -> inspect.P
     kind = known.kind if known.kind in PLAIN or get_origin(known.kind) is Literal else str
     same = len({about(use.type).description for _, use in uses}) == 1
     words = known.description if same else " ".join(f"{name}: {about(use.type).description}" for name, use in uses)
-    several = kind is str and known.kind is not str
+    several = _takes_several(known.kind)
     option = typer.Option(
         help=words + (" One number, or one per agent: 2,3." if several else ""),
         min=known.least if kind in (int, float) else None,

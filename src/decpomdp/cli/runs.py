@@ -219,12 +219,10 @@ def _with_posterior(work: Work, fit: "Fit", options: Options) -> "Fit":
         return replace(fit, posterior=None) if hasattr(fit, "posterior") else fit  # type: ignore[call-arg]
     if not work.record.learned:
         return fit
-    from decpomdp.interaction.posterior_of_team import posterior_of_team
+    from decpomdp.interaction.posterior_of_team import read_out
 
     with words.phase("posterior of the team", options.quiet), suppress(InputError):  # rewards that never vary
-        return posterior_of_team(
-            simulator, fit, seed=work.inputs.seed, threads=options.threads, seconds=POSTERIOR_SECONDS
-        )
+        return read_out(simulator, fit, seed=work.inputs.seed, threads=options.threads, time_limit=POSTERIOR_SECONDS)
     return fit
 
 

@@ -8,17 +8,18 @@ controllers of a fixed size, or (em-best) with the best episodes too.
 from collections.abc import Sequence
 from functools import cache
 from time import process_time
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
+from decpomdp.api import learn
 from decpomdp.core import DecPOMDP, Team
-from decpomdp.core.fit import Row, Watch, unwatched
+from decpomdp.core.fit import Row, Watch
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
 from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
-from decpomdp.learners import ExpectationMaximisation, LearnSettings, Prior, StickBreaking, learn_from_episodes
+from decpomdp.learners import BayesFit, ExpectationMaximisation, Prior, Sbpr, StickBreaking
 from decpomdp.planners.pbvi import AlphaPolicy, pbvi
 from decpomdp.planners.semi_random import semi_random
 from decpomdp.rollouts import simulate
@@ -37,12 +38,12 @@ def work(settings: Settings) -> dict[str, Any]:
     fixed = settings["method"] in SIZED
     keys = ("sweeps", "tolerance", "cap", "normalise", "evidence", "resize", *(() if fixed else ("truncation",)))
     options = {key: settings[key] for key in keys}
-    begin = "random" if settings["method"] == "em" else "best"
+    begin: Literal["best", "random"] = "random" if settings["method"] == "em" else "best"
     _warm()
     began = process_time()
-    learner: dict[str, Any] = {"settings": LearnSettings(**options), "seed": settings["seed"], "threads": 1}
+    method = Sbpr(prior=_prior(settings), start=begin, **options)
     early = settings["stop"] == "paper"
-    fit = learn_from_episodes(data, _prior(settings), begin, **learner, watch=_paper() if early else unwatched)
+    fit = cast(BayesFit, learn(data, method, seed=settings["seed"], threads=1, watch=_paper() if early else None))
     seconds = process_time() - began
     played = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1)
     best = max(fit.trace, key=lambda row: float(row["bound"]))  # type: ignore[arg-type]
@@ -56,20 +57,19 @@ def work(settings: Settings) -> dict[str, Any]:
         "sample_size": best["sample_size"],
         "behaviour": float(data.returns().mean()),
         "sweeps": len(fit.trace) - 1,
-        "stopped": "converged" if early and fit.stopped == "interrupted" else fit.stopped,
+        "stopped": "converged" if early and fit.stopped == "callback" else fit.stopped,
         "seconds": seconds,
         **_papers_stop(fit.trace, seconds),
     }
 
 
 def _paper() -> Watch:
-    """Interrupts a fit where the paper would stop it; what is kept is the last sweep."""
+    """Ends a fit where the paper would stop it."""
     bounds: list[float] = []
 
-    def watch(row: Row) -> None:
+    def watch(row: Row) -> bool:
         bounds.append(float(row["bound"]))  # type: ignore[arg-type]
-        if len(bounds) > 1 and bounds[-1] - bounds[-2] <= RISE * abs(bounds[-2]):
-            raise KeyboardInterrupt
+        return len(bounds) > 1 and bounds[-1] - bounds[-2] <= RISE * abs(bounds[-2])
 
     return watch
 
@@ -108,5 +108,5 @@ def _warm() -> None:
     """Compiled code is loaded once per process; that time belongs to no cell."""
     model = load_model("broadcast", DISCOUNT)
     data = simulate(model, Team.uniform(model), 20, 5)
-    learn_from_episodes(data, ExpectationMaximisation(2), settings=LearnSettings(sweeps=6, cap=5.0), threads=1)
-    learn_from_episodes(data, settings=LearnSettings(sweeps=6, truncation=5, cap=5.0), threads=1)
+    learn(data, Sbpr(prior="em:2", sweeps=6, cap=5.0), threads=1)
+    learn(data, Sbpr(sweeps=6, truncation=5, cap=5.0), threads=1)

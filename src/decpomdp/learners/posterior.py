@@ -9,9 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Agent, Controller, Team
+from decpomdp.core import Agent, Controller, Fit, Team
 from decpomdp.kernels.expectation import Tables
-from decpomdp.learners.rows import Floats, RowPrior, Rows
+from decpomdp.learners.rows import Dirichlet, DirichletPrior, Floats, Point, PointPrior
+from decpomdp.learners.sticks import Sticks, SticksPrior
+
+RowPrior = DirichletPrior | PointPrior | SticksPrior
+RowPosterior = Dirichlet | Point | Sticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +81,9 @@ class AgentPosterior:
     agent: Agent
     priors: Priors
     counts: Counts
-    action: Rows  # row i
-    move: Rows  # row (i * A + a) * O + o
-    first: Rows | None  # row o; None: the agent starts in node 0
+    action: RowPosterior  # row i
+    move: RowPosterior  # row (i * A + a) * O + o
+    first: RowPosterior | None  # row o; None: the agent starts in node 0
 
     @property
     def nodes(self) -> int:
@@ -148,7 +152,7 @@ class TeamPosterior:
     >>> import decpomdp as dp
     >>> model = dp.load("broadcast")
     >>> episodes = dp.simulate(model, dp.Team.uniform(model), 500, 3, seed=1)
-    >>> posterior = dp.learn(episodes, prior=dp.Fixed(2), settings=dp.LearnSettings(sweeps=5)).posterior
+    >>> posterior = dp.learn(episodes, dp.Sbpr(prior=dp.Fixed(2), sweeps=5)).posterior
     >>> draws = [posterior.sample(np.random.default_rng(seed)) for seed in range(3)]
     >>> draws[0] == draws[1], draws[0].nodes == posterior.sizes
     (False, True)
@@ -178,6 +182,36 @@ class TeamPosterior:
 
     def _team(self, controllers: list[Controller]) -> Team:
         return Team(tuple(a.agent for a in self.agents), tuple(controllers), self.discount, self.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class BayesFit(Fit):
+    """A fit with its posterior.
+
+    Attributes
+    ----------
+    team
+        The posterior mean: stochastic where the data leave doubts.
+    decided
+        The team that always takes the likeliest choice.
+    posterior
+        What is believed about the controllers.
+    trace, stopped, seconds, settings, seed, facts
+        As in `Fit`; the trace has, for every sweep, the bound, the empirical value of the team of posterior means, the
+        sizes, and the effective sample size: at every step, and at the weakest of those that count.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("broadcast")
+    >>> episodes = dp.simulate(model, dp.Team.uniform(model), 500, 5, seed=1)
+    >>> fit = dp.learn(episodes, dp.Sbpr(cap=5.0, truncation=5, sweeps=20))
+    >>> len(fit.decided.controllers), fit.trace[-1]["sample_size"] > 10
+    (2, True)
+    """
+
+    posterior: TeamPosterior | None = None
+    decided: Team | None = None
 
 
 def updated(agent: Agent, priors: Priors, counts: Counts, before: AgentPosterior | None = None) -> AgentPosterior:

@@ -1,41 +1,31 @@
-"""The priors a user can choose, in words: stick-breaking, dp, fixed:5, em."""
+"""The priors a user can choose: stick-breaking, dp, fixed:5, em.
+
+Plain data: a prior is part of the settings, and so of `run.json`. The rows of distributions that follow from it are in
+`rows` and `sticks`, imported on use.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
 
 from decpomdp.core import Agent, InputError, checks
-from decpomdp.learners.posterior import Priors
-from decpomdp.learners.rows import DirichletPrior, PointPrior
-from decpomdp.learners.sticks import SticksPrior
+from decpomdp.core.settings import Tuning
+
+if TYPE_CHECKING:
+    from decpomdp.learners.posterior import Priors
 
 MOST_NODES = 1000  # tables grow with its square
-LEAST, MOST = 1e-9, 1e9  # of a prior's numbers; beyond them nothing changes but rounding
-LARGEST = {"sigma": 100.0, "c": 1e6}  # beyond these the bound is a difference of numbers too large to keep its digits
 NAMES = "stick-breaking, dp, fixed:N, em or em:N"
 
-
-@runtime_checkable
-class Prior(Protocol):
-    """What is believed about controllers before the data."""
-
-    @property
-    def nodes(self) -> int | None:
-        """The fixed number of nodes; None: to be inferred."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """The prior in words, as on the command line."""
-        ...
-
-    def priors(self, agent: Agent) -> Priors:
-        """The priors of an agent's rows."""
-        ...
+Nodes = Annotated[int, Meta(ge=1, le=MOST_NODES)]
+Weight = Annotated[float, Meta(ge=1e-9, le=1e9)]  # beyond these nothing changes but rounding
+# beyond these the bound is a difference of numbers too large to keep its digits
+Sigma = Annotated[float, Meta(ge=1e-9, le=100.0)]
+Shape = Annotated[float, Meta(ge=1e-9, le=1e6)]
 
 
-@dataclass(frozen=True, slots=True)
-class StickBreaking:
+class StickBreaking(Tuning, frozen=True, kw_only=False, tag="stick-breaking"):
     """The paper's prior: sticks V ~ Beta(sigma, eta) with eta ~ Gamma(c, d) each, actions ~ Dirichlet(rho).
 
     Attributes
@@ -59,36 +49,40 @@ class StickBreaking:
     'stick-breaking'
     """
 
-    sigma: float = 1.0
-    c: float = 0.1
-    d: float = 1e-6
-    reading: str = "scale"  # DEPARTS: the paper's appendix computes with d as a rate, its text describes a scale
-    rho: float | None = None  # None: 1 / number of actions. DEPARTS: the paper does not say which it used
+    sigma: Sigma = 1.0
+    c: Shape = 0.1
+    d: Weight = 1e-6
+    # DEPARTS: the paper's appendix computes with d as a rate, its text describes a scale
+    reading: Literal["scale", "rate"] = "scale"
+    rho: Weight | None = None  # None: 1 / number of actions. DEPARTS: the paper does not say which it used
     shared: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("sigma", "c", "d"):
-            object.__setattr__(self, name, checks.number(name, getattr(self, name), LEAST, LARGEST.get(name, MOST)))
-        checks.one_of("reading", self.reading, ("scale", "rate"))
-        _check_rho(self.rho)
-        if checks.of_kind("shared", self.shared, bool) and self.sigma != 1:
+        super().__post_init__()
+        if self.shared and self.sigma != 1:
             raise InputError(f"sigma: expected 1 with one shared concentration, got {self.sigma}")
 
     @property
     def nodes(self) -> None:
-        """To be inferred."""
+        """The fixed number of nodes; None: to be inferred."""
 
     @property
     def text(self) -> str:
+        """The prior in words, as on the command line."""
         return "dp" if self.shared else "stick-breaking"
 
-    def priors(self, agent: Agent) -> Priors:
+    def priors(self, agent: Agent) -> "Priors":
+        """The priors of an agent's rows."""
+        from decpomdp.learners.posterior import Priors
+        from decpomdp.learners.rows import DirichletPrior
+        from decpomdp.learners.sticks import SticksPrior
+
         rate = self.d if self.reading == "rate" else 1 / self.d
         return Priors(DirichletPrior(_weight(self.rho, agent)), SticksPrior(self.sigma, self.c, rate, self.shared))
 
 
 def dirichlet_process(
-    c: float = 0.1, d: float = 1e-6, reading: str = "scale", rho: float | None = None
+    c: float = 0.1, d: float = 1e-6, reading: Literal["scale", "rate"] = "scale", rho: float | None = None
 ) -> StickBreaking:
     """The special case sigma = 1 with one concentration per agent.
 
@@ -120,8 +114,7 @@ def dirichlet_process(
     return StickBreaking(1.0, c, d, reading, rho, shared=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Tuning, frozen=True, kw_only=False, tag="fixed"):
     """Controllers of a given size, all rows symmetric Dirichlet.
 
     Attributes
@@ -140,25 +133,24 @@ class Fixed:
     'fixed:3'
     """
 
-    nodes: int
-    weight: float = 0.1  # of every next node
-    rho: float | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "nodes", checks.whole("nodes", self.nodes, 1, MOST_NODES))
-        object.__setattr__(self, "weight", checks.number("weight", self.weight, LEAST, MOST))
-        _check_rho(self.rho)
+    nodes: Nodes
+    weight: Weight = 0.1
+    rho: Weight | None = None
 
     @property
     def text(self) -> str:
+        """The prior in words, as on the command line."""
         return f"fixed:{self.nodes}"
 
-    def priors(self, agent: Agent) -> Priors:
+    def priors(self, agent: Agent) -> "Priors":
+        """The priors of an agent's rows."""
+        from decpomdp.learners.posterior import Priors
+        from decpomdp.learners.rows import DirichletPrior
+
         return Priors(DirichletPrior(_weight(self.rho, agent)), DirichletPrior(self.weight))
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectationMaximisation:
+class ExpectationMaximisation(Tuning, frozen=True, kw_only=False, tag="em"):
     """No prior at all: EM on controllers of a given size.
 
     Attributes
@@ -173,17 +165,22 @@ class ExpectationMaximisation:
     'em:4'
     """
 
-    nodes: int = 5
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "nodes", checks.whole("nodes", self.nodes, 1, MOST_NODES))
+    nodes: Nodes = 5
 
     @property
     def text(self) -> str:
+        """The prior in words, as on the command line."""
         return f"em:{self.nodes}"
 
-    def priors(self, agent: Agent) -> Priors:
+    def priors(self, agent: Agent) -> "Priors":
+        """The priors of an agent's rows."""
+        from decpomdp.learners.posterior import Priors
+        from decpomdp.learners.rows import PointPrior
+
         return Priors(PointPrior(), PointPrior())
+
+
+Prior = StickBreaking | Fixed | ExpectationMaximisation
 
 
 def prior_named(text: str) -> Prior:
@@ -223,20 +220,6 @@ def prior_named(text: str) -> Prior:
     if text not in named:
         raise InputError(f"prior: expected {NAMES}, got {_shown(text)}")
     return named[text]()
-
-
-def chosen_prior(prior: Prior | str | None) -> Prior:
-    """What a user gave as `prior`; None: stick-breaking."""
-    if isinstance(prior, str):
-        return prior_named(prior)
-    if isinstance(prior, type) or not isinstance(prior, Prior | None):
-        raise InputError(f"prior: expected a prior or its name ({NAMES}), got {checks.kind_of(prior)}")
-    return StickBreaking() if prior is None else prior
-
-
-def _check_rho(rho: float | None) -> None:
-    if rho is not None:
-        checks.number("rho", rho, LEAST, MOST)
 
 
 def _weight(rho: float | None, agent: Agent) -> float:

@@ -2,13 +2,14 @@
 
 A prior turns soft counts into a posterior (`updated`); a posterior gives what the sweep needs: E ln w (`expected_log`),
 its divergence from the prior (`divergence`), its mean, and samples. `Dirichlet` and `Point` are here, stick-breaking is
-in `sticks`. `Point` is no prior at all: the posterior is the normalised counts, which makes the sweep EM.
+in `sticks`. `Point` is no prior at all: the posterior is the normalised counts, which makes the sweep EM. All are plain
+data and part of checkpoints.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -32,19 +33,6 @@ class Rows(Protocol):
 
     def sample(self, rng: np.random.Generator) -> Floats:
         """One draw of w[r, j]."""
-        ...
-
-
-class RowPrior(Protocol):
-    """Where beliefs come from."""
-
-    @property
-    def sized(self) -> bool:
-        """Whether the number of outcomes is to be inferred."""
-        ...
-
-    def updated(self, counts: Floats, before: Rows | None = None) -> Rows:
-        """The belief after soft counts[r, j]; `before` is the last belief about the same rows."""
         ...
 
 
@@ -74,8 +62,7 @@ def digamma_rise(start: Floats, rise: Floats) -> Floats:
     return np.where(start > LARGE, series, digamma(start + rise) - digamma(start))
 
 
-@dataclass(frozen=True, slots=True)
-class Dirichlet:
+class Dirichlet(Struct, frozen=True, tag=True):
     """Posterior of `DirichletPrior`."""
 
     weights: Floats  # [r, j]
@@ -99,19 +86,18 @@ class Dirichlet:
         return draws / draws.sum(axis=1, keepdims=True)
 
 
-@dataclass(frozen=True, slots=True)
-class DirichletPrior:
+class DirichletPrior(Struct, frozen=True, tag=True):
     """Symmetric: every outcome starts with `weight`."""
 
     weight: float
-    sized: bool = False
+    sized: bool = False  # whether the number of outcomes is to be inferred
 
     def updated(self, counts: Floats, before: Rows | None = None) -> Dirichlet:
+        """The belief after soft counts[r, j]; `before` is the last belief about the same rows."""
         return Dirichlet(self.weight + counts, self.weight)
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True, tag=True):
     """A certain belief: EM."""
 
     table: Floats  # [r, j]
@@ -130,8 +116,7 @@ class Point:
         return self.table
 
 
-@dataclass(frozen=True, slots=True)
-class PointPrior:
+class PointPrior(Struct, frozen=True, tag=True):
     """No prior. A row without counts stays as it was."""
 
     sized: bool = False

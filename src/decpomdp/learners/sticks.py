@@ -8,19 +8,16 @@ process) q(eta) = Gamma(c + number of sticks, rate - sum E ln(1 - V)).
 sigma != 1: a Gamma too, with a bound of what is not conjugate (`concentration`).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
-from decpomdp.core import InputError
 from decpomdp.learners.concentration import Concentration, best_concentration
 from decpomdp.learners.rows import Floats, Rows, digamma_rise, log_rise
 
 
-@dataclass(frozen=True, slots=True)
-class Sticks:
+class Sticks(Struct, frozen=True, tag=True):
     """Posterior of `SticksPrior`."""
 
     prior: "SticksPrior"
@@ -62,8 +59,7 @@ class Sticks:
         return float(gap.sum())
 
 
-@dataclass(frozen=True, slots=True)
-class SticksPrior:
+class SticksPrior(Struct, frozen=True, tag=True):
     """Stick-breaking prior with a Gamma(c, rate) hyperprior on eta."""
 
     sigma: float
@@ -72,13 +68,6 @@ class SticksPrior:
     # DEPARTS: the paper calls sigma = 1 alone a Dirichlet process; that takes one concentration for all sticks
     shared: bool = False
     sized: bool = True
-
-    def __post_init__(self) -> None:
-        for name, value in (("sigma", self.sigma), ("c", self.c), ("rate", self.rate)):
-            if not (np.isfinite(value) and value > 0):
-                raise InputError(f"{name}: expected a number above 0, got {value}")
-        if self.shared and self.sigma != 1:
-            raise InputError(f"sigma: expected 1 with one shared concentration, got {self.sigma}")
 
     def updated(self, counts: Floats, before: Rows | None = None) -> Sticks:
         here = counts[:, :-1]

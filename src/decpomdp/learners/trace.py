@@ -1,4 +1,4 @@
-"""What a fit tells on the way: one row per sweep, and warnings where the user should know.
+"""One row of the trace per sweep, and warnings where the user should know.
 
 A row belongs to the posterior after its sweep. `bound` is that of the posterior. `value` is the empirical value of the
 team that would be returned then (posterior means on the occupied nodes): the importance-weighted mean return of the
@@ -6,8 +6,8 @@ data, ratios cut and normalised as asked for, rewards as they are. `sample_sizes
 per step behind the weights that the sweep learns with, and `sample_size` is the one at the weakest step.
 """
 
-import time
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,12 @@ FEW = 10.0  # episodes; fewer carry a step only where half of all that have it d
 Fall = tuple[int, float, float]  # sweep, bound before, bound after
 
 
-def row_of(task: Task, now: Evaluated, sweep: int, began: float, threshold: float) -> Row:
+def row_of(task: Task, now: Evaluated, sweep: int, threshold: float) -> Row:
     """The row of a sweep."""
     episodes, sizes = task.layout.episodes, now.weighed.sample_sizes
     posterior = TeamPosterior(now.posterior, episodes.discount, episodes.name, threshold)
     return {
         "sweep": sweep,
-        "seconds": time.monotonic() - began,
         "bound": float(now.bound),
         "value": empirical_value(task, posterior),
         "nodes": "+".join(str(size) for size in posterior.sizes),
@@ -70,11 +69,11 @@ def warn_of_collapse(task: Task, best: Evaluated) -> None:
             f"{sizes[worst]:.1f} of {episodes[worst]}; collect data closer to it, shorten the episodes, or cap the "
             "ratios",
             LearningWarning,
-            stacklevel=3,
+            stacklevel=2,
         )
 
 
-def warn_of_falls(falls: list[Fall], steady: bool, evidence: float) -> None:
+def warn_of_falls(falls: Sequence[Fall], steady: bool, evidence: float) -> None:
     """A bound may not fall, unless the ratios are cut or normalised: then the objective moves with the team."""
     sweep, before, after = max(falls, key=lambda fall: fall[1] - fall[2], default=(0, 0.0, 0.0))
     if before - after <= (0.0 if steady else NOTABLE * evidence):
@@ -84,7 +83,7 @@ def warn_of_falls(falls: list[Fall], steady: bool, evidence: float) -> None:
         f"the bound fell at sweep {sweep}: from {before:.9g} to {after:.9g}, {len(falls)} times in all{why}; "
         "the team of the highest bound is kept",
         LearningWarning,
-        stacklevel=3,
+        stacklevel=2,
     )
 
 

@@ -20,8 +20,8 @@ from decpomdp.core import Episodes, InputError
 from decpomdp.core.errors import LearningWarning
 from decpomdp.kernels.weighing import PerStep, scale_steps, weigh_steps
 from decpomdp.learners.rows import Floats
+from decpomdp.learners.settings import LARGEST_REWARD
 
-LARGEST_REWARD = 1e250  # sums over all steps, and over all that would follow, stay finite
 FAINT = 1e-200  # what is rounded to nothing, 1e-308 and below, is nothing beside sums above this
 
 

@@ -1,12 +1,14 @@
 """The posterior of a searched team: its size, its certainty, and the team left as it was."""
 
+import time
+
 import numpy as np
 import pytest
 from dectiger_horizon3 import controller
 
 import decpomdp as dp
 from decpomdp.core import Fit, InputError
-from decpomdp.interaction.readout import read_out
+from decpomdp.interaction.posterior_of_team import read_out
 
 
 def found(team):
@@ -51,3 +53,40 @@ def test_mistakes_are_said(tiger):
     model, team = tiger
     with pytest.raises(InputError, match="fit: expected the result of learning or planning, got Team"):
         read_out(model, team)
+
+
+class Slow:
+    """A simulator without compiled code."""
+
+    repeatable = True
+
+    def __init__(self, model, pause=0.0):
+        self.agents, self.discount, self.name, self.pause = model.agents, model.discount, model.name, pause
+        self.dense, self.played = dp.DenseSimulator(model), 0
+
+    def reset(self, episodes, seed):
+        self.played += episodes
+        return self.dense.reset(episodes, seed)
+
+    def step(self, actions):
+        time.sleep(self.pause)
+        return self.dense.step(actions)
+
+
+def test_it_is_bounded_in_episodes_and_in_time(tiger):
+    model, team = tiger
+    few = Slow(model)
+    assert read_out(few, found(team), episodes=30).posterior.sizes
+    assert few.played == 30
+    slow, began = Slow(model, 0.001), time.monotonic()
+    fit = read_out(slow, found(team), time_limit=1.0)
+    assert time.monotonic() - began < 10
+    assert 0 < slow.played < 2000
+    assert fit.posterior is not None
+
+
+def test_without_time_there_is_no_posterior(tiger):
+    model, team = tiger
+    fit = read_out(model, found(team), time_limit=0.0)
+    assert fit.posterior is None
+    assert fit.team is team

@@ -6,7 +6,7 @@ from learners import data
 
 from decpomdp.learners import Fixed, StickBreaking
 from decpomdp.learners.posterior import Counts, occupied_nodes, updated
-from decpomdp.learners.sizing import SPARE, TRIES, larger, merged, merged_singly, other_sizes, smaller
+from decpomdp.learners.proposals import SPARE, TRIES, larger, merged, merged_singly, other_sizes, smaller
 
 AGENT = data.AGENTS[0]
 

@@ -2,9 +2,21 @@
 
 Each change is only a proposal. It is taken when the bound of the changed posterior is higher than without it, so the
 bound never falls because of it. The start node stays first.
+
+Every fifth sweep goes through a queue of proposals, in this order:
+
+  DROP     fewer empty nodes, and nodes ordered by use: evaluated as they are
+  RESIZE   one node split, one node merged in all agents: evaluated after some sweeps of their own
+  MERGE    one node of one agent merged: before the fit ends; one agent may have too many nodes and another just enough
+  AFRESH   a fit of its own from few nodes, or from one more than there are: before the fit ends. A fit that began with
+           many nodes may have settled where each does a little of everything, and no merge leads out of that. Actions
+           that a controller never takes have no counts, so a split cannot bring them back.
+
+All but the first kind are tried once per fit and sizes (`Proposal.key`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +29,37 @@ SPARE = 2  # empty nodes kept in the truncation for what the data may still ask 
 TRIES = 24  # nodes that may be merged one at a time before a fit ends
 FEW = (1, 2, 3, 4, 5, 6)  # nodes that a fit may begin with afresh before it ends
 
+DROP, RESIZE, MERGE, AFRESH = "drop", "resize", "merge", "afresh"
+
 Change = Callable[[Counts], Counts]
+Key = tuple[str, tuple[int, ...]]
+
+
+class Proposal(NamedTuple):
+    """Another posterior to try."""
+
+    kind: str
+    key: Key  # what is tried, for proposals that are tried once
+    counts: list[Counts]  # of every agent; none for a fit of its own, which begins with key[1][0] nodes
+
+
+def proposals(
+    posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float, steady: bool, afresh: list[int]
+) -> list[Proposal]:
+    """The queue of one sweep. `afresh`: sizes of fits of their own.
+
+    Not `steady`: the objective is no bound and cannot say whether less memory is worth its loss, so nothing is merged.
+    """
+
+    def tried(kind: str, way: str, changed: list[Counts]) -> Proposal:
+        return Proposal(kind, (way, tuple(_sizes(changed))), changed)
+
+    queue = [tried(DROP, "", changed) for changed in smaller(posterior, counts, threshold)]
+    queue += [tried(RESIZE, "", changed) for changed in larger(posterior, counts, threshold)]
+    if steady:
+        queue += [tried(RESIZE, "", changed) for changed in merged(posterior, counts, threshold)]
+        queue += [tried(MERGE, way, changed) for way, changed in merged_singly(posterior, counts, threshold)]
+    return queue + [Proposal(AFRESH, ("afresh", (nodes,)), []) for nodes in afresh]
 
 
 def smaller(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[list[Counts]]:

@@ -1,0 +1,150 @@
+"""The posterior of a team that was found by searching or planning, from fresh episodes.
+
+Fresh episodes are played with a little exploration, and a few sweeps of Dec-SBPR start from the team. Nodes that these
+episodes do not need lose their weight: the sizes of the posterior are the inferred ones, to be compared with those of
+the team. Rows of the posterior say how much is known about each node. The importance ratios are capped: otherwise one
+lucky episode would carry all the weight (docs/formulas.md).
+
+It is a run of the driver: the time limit and Ctrl-C end it with the posterior so far. A model, or a simulator with
+compiled code, plays all episodes at once; any other plays a few at a time, as long as half of the time is left.
+"""
+
+import warnings
+from typing import NamedTuple
+
+from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Row, Simulator, checks, concatenate
+from decpomdp.core.errors import LearningWarning
+from decpomdp.core.horizon import horizon_of
+from decpomdp.core.run import Budget, Inputs, Now, run
+from decpomdp.domains.load import opened
+from decpomdp.learners.method import FitState, SbprMethod, toy_method
+from decpomdp.learners.posterior import BayesFit
+from decpomdp.learners.settings import Sbpr
+from decpomdp.rollouts import simulate
+from decpomdp.rollouts.dense import TeamPlayer, as_simulator
+
+EPISODES = 2000
+SECONDS = 20.0
+PIECE = 10  # episodes that a slow simulator plays at a time
+EXPLORATION = 0.02  # enough to see alternatives, little enough that teamwork still pays
+TAIL = 0.05  # discount^T: later steps hardly count, and ratios grow with every step
+LONGEST = 100  # steps of an episode, whatever the discount
+SWEEPS = 10  # two proposals of smaller sizes
+CAP = 5.0
+SPARE = 2  # nodes in addition to the team's own
+
+
+def read_out(
+    problem: DecPOMDP | Simulator,
+    fit: Fit,
+    *,
+    episodes: int = EPISODES,
+    time_limit: float = SECONDS,
+    seed: int = 0,
+    threads: int | None = None,
+) -> BayesFit:
+    """The same fit with a posterior: size and uncertainty of its controllers, from fresh episodes of `problem`.
+
+    Parameters
+    ----------
+    problem
+        What the team was learned on.
+    fit
+        The result of learning or planning.
+    episodes
+        Most episodes to play.
+    time_limit
+        Seconds; the posterior so far is returned. None if there is no time to play and to evaluate any episode.
+    seed
+        Fixes every random choice.
+    threads
+        How many threads to use; all cores by default.
+
+    Returns
+    -------
+    BayesFit
+        The same team and trace, with the posterior.
+
+    Raises
+    ------
+    InputError
+        An argument is of the wrong kind, or the team's episodes say nothing about it.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> model = dp.load("broadcast")
+    >>> fit = dp.read_out(model, dp.learn(model, steps=2_000_000, seed=1))
+    >>> len(fit.posterior.sizes)
+    2
+    """
+    if not isinstance(fit, Fit):
+        raise InputError(f"fit: expected the result of learning or planning, got {type(fit).__name__}")
+    most = checks.whole("episodes", episodes, 1, 2**53)
+    budget = Budget(seconds=checks.number("time_limit", time_limit, 0.0, 1e9))
+    inputs = Inputs(checks.whole("seed", seed, 0, 2**63 - 1), checks.threads(threads), begin=fit.team)
+    method = PosteriorMethod(as_simulator(opened(problem)), most, inputs)
+    with warnings.catch_warnings():  # that this team is better than its neighbours is known already
+        warnings.simplefilter("ignore", LearningWarning)
+        found = run(method, budget).fit
+    posterior = found.posterior if isinstance(found, BayesFit) else None
+    return BayesFit(fit.team, fit.trace, fit.stopped, fit.seconds, fit.settings, fit.seed, fit.facts, posterior)
+
+
+class PosteriorState(NamedTuple):
+    """Episodes so far, then the fit to them."""
+
+    played: tuple[Episodes, ...] = ()
+    fit: FitState | None = None
+    steps: int = 0
+    iterations: int = 0
+    stopped: str = ""
+
+
+class PosteriorMethod:
+    """Plays a team (`inputs.begin`), then fits a posterior that begins with it."""
+
+    state: type = PosteriorState
+
+    def __init__(self, simulator: Simulator, episodes: int, inputs: Inputs) -> None:
+        if inputs.begin is None:
+            raise InputError("begin: expected a team, got None")
+        self.simulator, self.inputs, self.team, self.episodes = simulator, inputs, inputs.begin, episodes
+        self.horizon = horizon_of(self.team.discount, TAIL, LONGEST)
+        slow = not isinstance(simulator, TeamPlayer)
+        self.piece = min(PIECE, getattr(simulator, "piece", PIECE)) if slow else episodes
+        self.settings = Sbpr(truncation=max(self.team.nodes) + SPARE, sweeps=SWEEPS, cap=CAP)
+        self._fitting: SbprMethod | None = None
+
+    def toy(self) -> SbprMethod:
+        """The sweeps on a toy problem: the simulator has been used before."""
+        return toy_method(self.settings, self.inputs.threads)
+
+    def init(self, now: Now) -> PosteriorState:
+        return PosteriorState()
+
+    def step(self, state: PosteriorState, now: Now) -> tuple[PosteriorState, Row | None]:
+        """Play some episodes, or make one sweep."""
+        played = sum(batch.count for batch in state.played)
+        if state.fit is None and played < self.episodes and (now.progress < 0.5 or not played):
+            return self._play(state, min(self.piece, self.episodes - played)), None
+        fitting = self._fitted(state)
+        fit, _ = fitting.step(fitting.init(now) if state.fit is None else state.fit, now)
+        return state._replace(fit=fit, iterations=fit.iterations, stopped=fit.stopped), None
+
+    def result(self, state: PosteriorState) -> tuple[Fit, None]:
+        """The posterior; none if there was no time for it."""
+        return (Fit(self.team) if state.fit is None else self._fitted(state).result(state.fit)[0]), None
+
+    def _play(self, state: PosteriorState, count: int) -> PosteriorState:
+        team, seed = self.team.exploring(EXPLORATION), self.inputs.seed + len(state.played)
+        batch = simulate(self.simulator, team, count, self.horizon, seed, self.inputs.threads)
+        return state._replace(played=(*state.played, batch), steps=state.steps + batch.steps)
+
+    def _fitted(self, state: PosteriorState) -> SbprMethod:
+        if self._fitting is None:
+            data = concatenate(list(state.played))
+            if not data.rewards.any() or data.rewards.min() == data.rewards.max():
+                raise InputError("posterior: the team's episodes all have the same rewards, which say nothing about it")
+            self._fitting = SbprMethod(data, self.settings, self.inputs)
+        return self._fitting
