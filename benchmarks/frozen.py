@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 
 import decpomdp as dp
+from decpomdp.api import learn
 from decpomdp.io.team import team_to_json
 
 REFERENCE = Path(__file__).with_name("frozen.json")
@@ -28,9 +29,9 @@ def episodes(problem, seed):
 
 METHODS = {
     "search": lambda p, s: dp.learn(p, "search", steps=12_000_000, seed=s),
-    "sbpr": lambda p, s: dp.learn(p, "sbpr", iterations=40, seed=s),
-    "mcem": lambda p, s: dp.learn(p, "mcem", iterations=170, seed=s),
-    "many": lambda p, s: dp.learn(p, "sbpr", iterations=12, seed=s),
+    "sbpr": lambda p, s: learn(p, "sbpr", iterations=40, seed=s),
+    "mcem": lambda p, s: learn(p, "mcem", iterations=170, seed=s),
+    "many": lambda p, s: learn(p, "sbpr", iterations=12, seed=s),
     "episodes": lambda p, s: dp.learn(
         episodes(p, s), settings=dp.LearnSettings(cap=5.0 if s == 1 else None, truncation=8, sweeps=40), seed=s
     ),

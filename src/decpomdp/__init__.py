@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         offpolicy_value,
         sampled_value,
     )
+    from decpomdp.interaction.mcem.settings import Mcem
     from decpomdp.interaction.readout import read_out
+    from decpomdp.interaction.sbpr.settings import SbprLoop
     from decpomdp.interaction.search.settings import Search
     from decpomdp.io.dpomdp import read_dpomdp, write_dpomdp
     from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
@@ -105,7 +107,9 @@ _NAMES = {
         "offpolicy_value",
         "sampled_value",
     ),
+    "decpomdp.interaction.mcem.settings": ("Mcem",),
     "decpomdp.interaction.readout": ("read_out",),
+    "decpomdp.interaction.sbpr.settings": ("SbprLoop",),
     "decpomdp.interaction.search.settings": ("Search",),
     "decpomdp.io.dpomdp": (
         "read_dpomdp",
@@ -170,12 +174,14 @@ __all__ = [
     "InputError",
     "LearnSettings",
     "LearningWarning",
+    "Mcem",
     "OffPolicyValue",
     "PettingZooSimulator",
     "Progress",
     "Row",
     "Run",
     "SampledValue",
+    "SbprLoop",
     "Search",
     "Simulator",
     "Step",

@@ -1,14 +1,13 @@
-"""Playing against limits: every episode that the loop or MCEM plays is asked for here, counted and seeded.
+"""Plays episodes for one step of a method: counts joint steps, draws seeds, reads the stop flag.
 
-The time, the joint steps or the iterations may run out; `Finished` then ends the learning. Steps are checked before
-they are played, so what is done with them is a function of the seed alone. Time is looked at between the pieces of a
-batch and of a test too: a piece of thousands of agents is a few episodes. A test that runs out of time is decided by
-the pieces that were played; a batch that does is dropped.
+A problem is played with `rollouts`, on threads or on the workers of a cluster. Every batch has its own seed, so with a
+simulator that can repeat episodes everything learned from them is a function of the seed alone. Episodes come in pieces
+(a piece of thousands of agents, or of a slow simulator, is a few episodes), and the stop flag is read between them. A
+batch that is cut is dropped; a test that is cut is decided by the pieces played so far, at least one.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from time import monotonic
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,188 +15,159 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
 from decpomdp.core.horizon import horizon_of
-from decpomdp.engines.cluster import Cluster
-from decpomdp.interaction.players import check_rewards
+from decpomdp.core.run import PROCESSOR_TIME, TIME_LIMIT, Inputs, Now, unlimited
+from decpomdp.core.simulator import Step
+from decpomdp.interaction.players import OutOfSteps, check_rewards, draw_seed
 from decpomdp.rollouts import as_simulator, stream
+from decpomdp.rollouts.dense import TeamPlayer
 
 Floats = NDArray[np.float64]
 
-PIECE = 2000  # episodes played between two looks at the clock
-TIME = "time limit"  # why it ended
-TESTING = 1 / 8  # of the time limit, that one test may take ...
-GRACE = 0.05  # ... and at the end of it even if it is over
-PAUSE = 3.0  # seconds without news after which the heartbeat is called
+OUT_OF_TIME = (TIME_LIMIT, PROCESSOR_TIME)  # values of the stop flag that allow a last short test
+PIECE = 2000  # random episodes of one step
 
 
-class Finished(Exception):  # noqa: N818 - it is no error
-    """A limit is reached; the text says which."""
+class Tested(NamedTuple):
+    """A team and its mean return in test episodes."""
+
+    team: Team
+    value: float = float("nan")
+    error: float = float("nan")  # standard error
 
 
-class GroundState(NamedTuple):
-    """What was played so far, and the random numbers to come."""
+class EpisodePlayer:
+    """A problem with its random numbers and its count of joint steps.
 
-    random: str  # state of the generator
-    steps: int
-    seconds: float
+    `begin` sets it to the state that a step continues from. Without it, nothing is limited.
+    """
 
-
-class Ground:
-    """A problem to be played, with its limits and random numbers."""
-
-    def __init__(
-        self,
-        problem: DecPOMDP | Simulator,
-        time_limit: float | None,
-        steps: int | None,
-        seed: int,
-        threads: int | None,
-        engine: Cluster | None = None,
-    ) -> None:
-        for name, value, least in (("time_limit", time_limit, 0), ("steps", steps, 1)):
-            if value is not None and not value >= least:
-                raise InputError(f"{name}: expected a number of at least {least}, got {value}")
+    def __init__(self, problem: DecPOMDP | Simulator, inputs: Inputs) -> None:
         self.simulator = as_simulator(problem)
-        self.began = monotonic()
-        self.time_limit, self.limit = time_limit, steps
-        self.threads, self.engine = threads, engine  # who plays: threads of this machine, or the workers of a cluster
-        self.rng = np.random.default_rng(seed)
-        self.steps = 0
-        self.shown = self.simulator.reset(1, seed) is not None
-        self.heartbeat: Callable[[], None] = lambda: None  # for whoever looks on
-        self._beaten = monotonic()
+        self.threads, self.engine, self._seed = inputs.threads, inputs.engine, inputs.seed
+        self.random, self.steps, self.now = np.random.default_rng(inputs.seed), 0, unlimited()
+        self.limit = np.inf  # joint steps of the whole run
+
+    def begin(self, random: np.random.Generator, steps: int, now: Now) -> None:
+        """Continue with these random numbers after so many joint steps, within the limits of `now`."""
+        _ = self.shown  # resets the simulator before anything is played
+        self.random, self.steps, self.now, self.limit = random, steps, now, steps + now.steps
+
+    @cached_property
+    def shown(self) -> bool:
+        """Whether agents observe something before their first action."""
+        return self.simulator.reset(1, self._seed) is not None
 
     @property
     def discount(self) -> float:
         """The problem's discount."""
         return self.simulator.discount
 
-    def seconds(self) -> float:
-        """Since the beginning."""
-        return monotonic() - self.began
-
     def seed(self) -> int:
         """A fresh seed."""
-        return int(self.rng.integers(1 << 62))
+        return draw_seed(self.random)
 
-    def state(self) -> GroundState:
-        """What it takes to go on from here later."""
-        return GroundState(json.dumps(self.rng.bit_generator.state), self.steps, self.seconds())
-
-    def go_on(self, kept: GroundState) -> None:
-        """As if so much had been played just now."""
-        self.rng.bit_generator.state = json.loads(kept.random)
-        self.steps, self.began = kept.steps, monotonic() - kept.seconds
-
-    def left(self) -> float:
-        """Seconds until the time limit."""
-        return float("inf") if self.time_limit is None else self.time_limit - self.seconds()
-
-    def share(self) -> float:
-        """Part of the time that is used up; 0 when it is not limited."""
-        return 0.0 if not self.time_limit else self.seconds() / self.time_limit
-
-    def check(self, more: int = 0) -> None:
-        """Raise Finished when the time is up or `more` steps are too many; let the heart beat."""
+    def check(self, more: int) -> None:
+        """Raise `OutOfSteps` if `more` steps are too many, and `Cut` if the run is ending."""
         self.check_steps(more)
-        if self.time_limit is not None and self.seconds() >= self.time_limit:
-            raise Finished(TIME)
-        self.beat()
+        self.now.check()
 
     def check_steps(self, more: int) -> None:
-        """Raise Finished when `more` steps are too many."""
-        if self.limit is not None and self.steps + more > self.limit:
-            raise Finished("steps")
-
-    def beat(self) -> None:
-        """Tell whoever looks on that the work goes on, if it was a while ago."""
-        if monotonic() - self._beaten > PAUSE:
-            self.told()
-            self.heartbeat()
-
-    def told(self) -> None:
-        """There was news just now."""
-        self._beaten = monotonic()
+        """Raise `OutOfSteps` if `more` steps are too many."""
+        if self.steps + more > self.limit:
+            raise OutOfSteps
 
     def play(self, team: Team, episodes: int, horizon: int, seed: int | None = None) -> Episodes:
         """Episodes of `team`, within the limits."""
         self.check(episodes * horizon)
-        key = self.seed() if seed is None else seed
         parts, count = list[Episodes](), 0
-        for part in self.stream(team, episodes, horizon, key):
+        for part in self.stream(team, episodes, horizon, self.seed() if seed is None else seed):
             parts.append(part)
-            self.counted(part)
+            self.count(part)
             count += part.count
             if count < episodes:
-                self.check()
+                self.now.check()
         return concatenate(parts)
 
     def stream(self, team: Team, episodes: int, horizon: int, seed: int) -> Iterator[Episodes]:
-        """Episodes of `team`, piece by piece, whatever the limits; the same wherever they are played."""
+        """Episodes of `team` piece by piece, not counted; the same on threads and on clusters."""
         return stream(self.simulator, team, episodes, horizon, seed, self.threads, engine=self.engine)
 
-    def counted(self, part: Episodes) -> None:
-        """Count the steps of episodes that were played, and look at their rewards."""
+    def count(self, part: Episodes) -> None:
+        """Count the steps of a piece and check its rewards."""
         self.steps += part.steps
         check_rewards(self.simulator.name, part.rewards)
 
-    def play_some(self, team: Team, episodes: int, horizon: int, share: float) -> Episodes:
-        """Up to `episodes` episodes, fewer when they would use up more than `share` of the limits; at least a piece."""
-        if self.limit is not None:
-            episodes = min(episodes, max(1, int(share * self.limit) // horizon))
-        parts: list[Episodes] = []
-        while episodes > 0:
-            parts.append(self.play(team, min(PIECE, episodes), horizon))
-            episodes -= parts[-1].count
-            if self.time_limit is not None and self.seconds() > share * self.time_limit:
-                break
-        return concatenate(parts)
+    def random_piece(
+        self, team: Team, so_far: Sequence[Episodes], most: int, horizon: int, share: float, used: float
+    ) -> Episodes | None:
+        """The next of up to `most` episodes; None if there are enough, or if they used up `share` of a limit.
 
-    def horizon(self, given: int | None, tail: float, longest: int) -> int:
-        """Steps after which the rest is worth less than `tail` of the whole."""
-        if given is not None:
-            if given < 1:
-                raise InputError(f"horizon: expected a whole number of at least 1, got {given}")
-            return given
-        if self.discount >= 1:
-            raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
+        `used`: the share of the time limit used so far.
+        """
+        if np.isfinite(self.limit):
+            most = min(most, max(1, int(share * self.limit) // horizon))
+        missing = most - sum(part.count for part in so_far)
+        if missing <= 0 or (so_far and used > share):
+            return None
+        return self.play(team, min(PIECE, missing), horizon)
+
+    def horizon(self, chosen: int | None, tail: float, longest: int) -> int:
+        """The horizon of the settings or, without one, the steps after which the rest is worth less than `tail`.
+
+        Without a discount, the simulator's own horizon.
+        """
+        if self.discount >= 1 and chosen is None:
+            chosen = getattr(self.simulator, "horizon", None)
+            if chosen is None:
+                raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
+        if chosen is not None:
+            return chosen
         return horizon_of(self.discount, tail, longest)
 
+    def tested(self, team: Team, episodes: int, horizon: int, seed: int) -> Tested:
+        """Test a team; with the same seed, a repeatable simulator gives every team the same random events."""
+        self.check_steps(episodes * horizon)
+        return self._tested([team], episodes, horizon, seed)[0]
 
-class Tested:
-    """A team and what test episodes say of it."""
+    def compared(self, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
+        """Test `teams` on the same episodes, piece by piece in turn."""
+        self.check_steps(len(teams) * episodes * horizon)
+        return self._tested(teams, episodes, horizon, seed)
 
-    __slots__ = ("error", "team", "value")
-
-    def __init__(self, team: Team, value: float = float("nan"), error: float = float("nan")) -> None:
-        self.team, self.value, self.error = team, value, error
-
-
-def tested(ground: Ground, team: Team, episodes: int, horizon: int, seed: int) -> Tested:
-    """Play `team`; the same seed gives repeatable simulators the same chance for every team."""
-    return _told(team, [ground.play(team, episodes, horizon, seed).returns()])
-
-
-def contested(ground: Ground, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
-    """Test `teams` on the same episodes, a piece of each by turns.
-
-    When time is limited, a test takes no more than a share of it: the pieces that all have played then decide. At least
-    one piece is played, and some time may be used beyond the limit: without a test all would be for nothing.
-    """
-    ground.check_steps(len(teams) * episodes * horizon)
-    limit = np.inf if ground.time_limit is None else ground.time_limit
-    until = ground.seconds() + max(GRACE * limit, min(ground.left(), TESTING * limit))
-    returns: list[list[Floats]] = [[] for _ in teams]
-    playing = [ground.stream(team, episodes, horizon, seed) for team in teams]
-    for parts in zip(*playing, strict=True):
-        for own, part in zip(returns, parts, strict=True):
-            ground.counted(part)
-            own.append(part.returns())
-        if ground.seconds() >= until:
-            break
-        ground.beat()
-    return [_told(team, own) for team, own in zip(teams, returns, strict=True)]
+    def _tested(self, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
+        returns: list[list[Floats]] = [[] for _ in teams]
+        for parts in zip(*(self.stream(team, episodes, horizon, seed) for team in teams), strict=True):
+            for own, part in zip(returns, parts, strict=True):
+                self.count(part)
+                own.append(part.returns())
+            if self.now.stopping:
+                break
+        return [_summary(team, np.concatenate(own)) for team, own in zip(teams, returns, strict=True)]
 
 
-def _told(team: Team, parts: list[Floats]) -> Tested:
-    returns = np.concatenate(parts)
+def _summary(team: Team, returns: Floats) -> Tested:
     return Tested(team, float(returns.mean()), float(returns.std() / np.sqrt(len(returns))))
+
+
+def warm_up_problem(simulator: Simulator) -> Simulator:
+    """What a method is warmed up on: the simulator itself if it is compiled, else an empty one with two agents."""
+    compiled = isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace")
+    return simulator if compiled else EmptySimulator(simulator)
+
+
+class EmptySimulator:
+    """Two of a simulator's agents, without anything to control: rewards are the step numbers."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self.agents, self.discount, self.name = simulator.agents[:2], simulator.discount, "warm-up"
+        self.repeatable, self.time = True, 0
+
+    def reset(self, episodes: int, seed: int) -> NDArray[np.int64]:
+        """Start a batch of episodes."""
+        self.time = 0
+        return np.zeros((episodes, len(self.agents)), np.int64)
+
+    def step(self, actions: NDArray[np.integer]) -> Step:
+        """The same observation for every agent."""
+        self.time += 1
+        return Step(np.zeros_like(actions), np.arange(len(actions)) + float(self.time), np.zeros(len(actions), bool))

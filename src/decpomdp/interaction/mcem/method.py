@@ -16,278 +16,220 @@ The behaviour takes a uniform action with probability epsilon, and with the same
 highest upper confidence on visit counts N:
 
   argmax_j transition[i, a, o, j] + c sqrt(ln(1 + N[i, a, o]) / (1 + N[i, a, o, j])).
+
+Starts are best episodes, replayed, and random tables in turn. After the updates of a start its team is tested; the run
+has converged when several starts in a row were no better.
 """
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
-from functools import partial
-from itertools import count
+from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from decpomdp.core import Controller, DecPOMDP, InputError, Simulator, Team
-from decpomdp.core.checks import settled
-from decpomdp.core.fit import Fit, Row, Watch, unwatched
-from decpomdp.core.keeping import UNKEPT, Keeper
+from decpomdp.core import Controller, DecPOMDP, Episodes, Simulator, Team, concatenate
+from decpomdp.core.fit import Fit, Row
 from decpomdp.core.minimal import simplified
-from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range
-from decpomdp.interaction.mcem_state import Climb, McemState, go_on, state_of
-from decpomdp.interaction.sbpr_crowd_scale import affordable
-from decpomdp.interaction.sbpr_play import TIME, Finished, Ground, Tested, contested, tested
-from decpomdp.interaction.sbpr_starts import replays
-from decpomdp.rollouts import DenseSimulator
+from decpomdp.core.run import Cut, Inputs, Now
+from decpomdp.interaction.afford import McemSizes, mcem_sizes
+from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodePlayer, Tested, warm_up_problem
+from decpomdp.interaction.mcem.counts import Recorded, Tables, mean_worths, normalised, play_recorded, reward_range
+from decpomdp.interaction.mcem.settings import Mcem
+from decpomdp.interaction.players import OutOfSteps
+from decpomdp.interaction.sbpr.starts import best_actions, chain
 
 Floats = NDArray[np.float64]
 
-FEWEST = 2  # episodes, updates and tests on a simulator that is too slow for more
-LAST = 2.0  # times the last iteration: with less time than that what was learned is tested
+LAST = 2.0  # times the last step: with less time than that the learned team is tested
 REPLAYING = 1 / 3  # of the time, after which no more replays are tested
-JUDGED = 3  # teams in the test of what was learned: the best so far, its likeliest choices, the team itself
-TESTED = 10  # teams that are tested by the end of the first start: chance, the best replays, what was learned
-
-LIMITS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("episodes", "updates", "longest", "tests", "elites", "patience", "random_episodes"), (1, 10**9)),
-    **dict.fromkeys(("exploration", "least"), (0, 1 - 1e-12)),
-    **dict.fromkeys(("random_share", "openness"), (0, 1)),
-    **dict.fromkeys(("learning_tail", "testing_tail"), (1e-12, 1 - 1e-12)),
-    "nodes": (1, 1000),
-    "confidence": (0, 1e12),
-    "stride": (1e-12, 1e12),
-}
+JUDGED = 3  # teams in the test of a learned team: the best so far, its likeliest choices, the team itself
+BEST = 4  # replays that are tested again
 
 
-@dataclass(frozen=True, slots=True)
-class McemSettings:
-    """Tunables; the same values serve every problem."""
+class Chain(NamedTuple):
+    """A best episode to be replayed."""
 
-    nodes: int = 3  # of every agent (the published results)
-    episodes: int = 200  # simulated in an iteration
-    updates: int = 150  # iterations from one random start
-    exploration: float = 0.2  # at first: share of uniform actions, and of upper-confidence moves; falls to 0
-    confidence: float = 1.0  # c, the weight of the upper-confidence bonus
-    stride: float = 15.0  # over-relaxation of EM: rewards far above the smallest make its own steps tiny
-    least: float = 1e-3  # share of every choice that is never given up
-    learning_tail: float = 0.05  # discount^T of simulated episodes
-    testing_tail: float = 1e-3  # of test episodes
-    longest: int = 1000  # steps of an episode, whatever the discount
-    tests: int = 1000  # test episodes of a comparison
-    random_episodes: int = 20_000  # of which the best become starts
-    random_share: float = 0.1  # of the limits that they may use up
-    elites: int = 20  # best episodes that are played again as controllers
-    openness: float = 0.3  # share of every choice that such a start leaves open
-    patience: int = 10  # starts without a better team until the search has converged
-
-    def __post_init__(self) -> None:
-        settled(self, LIMITS)
+    actions: NDArray[np.int64]  # [t, n]
+    loop: bool
 
 
-def mcem(
-    problem: DecPOMDP | Simulator,
-    *,
-    time_limit: float | None = None,
-    iterations: int | None = None,
-    steps: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    watch: Watch = unwatched,
-    horizon: int | None = None,
-    settings: McemSettings | None = None,
-    keeper: Keeper = UNKEPT,
-) -> Fit:
-    """Learn a team of controllers of fixed size by Monte-Carlo EM, from best episodes and random starts by turns.
+class Replays(NamedTuple):
+    """The search for starts among random episodes."""
 
-    It stops at a limit or when several starts in a row were no better. An interrupt (Ctrl-C) returns the best team so
-    far: the one with the highest mean return in test episodes. `keeper` is offered the state before every iteration,
-    and gives back the one to go on from.
-    """
-    if iterations is not None and iterations < 1:
-        raise InputError(f"iterations: expected a whole number of at least 1, got {iterations}")
-    chosen = settings or McemSettings()
-    ground = Ground(problem, time_limit, steps, seed, threads)
-    chosen = scaled(chosen, ground, iterations, horizon)
-    run = Mcem(ground, iterations, horizon, chosen, watch, keeper)
-    stopped = run.run()
-    limits: Row = {"time_limit": time_limit, "steps": steps, "iterations": iterations, "horizon": horizon}
-    facts: Row = {"method": "mcem", "seed": seed, **limits, **asdict(chosen)}
-    return Fit(simplified(run.best.team), tuple(run.trace), stopped, ground.seconds(), facts)
+    episodes: list[Episodes]  # empty once the chains are made
+    chains: list[Chain]  # still to be tested
+    seed: int  # of their tests
+    tested: list[Tested]
 
 
-def scaled(settings: McemSettings, ground: Ground, iterations: int | None, horizon: int | None) -> McemSettings:
-    """Smaller numbers, and shorter tests, where a simulator is too slow to finish one start (see `sbpr_crowd_scale`).
+class Climb(NamedTuple):
+    """EM from one start."""
 
-    A third each goes to the updates, to the replays and to the tests, so that even little time leads to a team that
-    was learned, and to a word about it. A model whose steps are not counted is played as the settings have it.
-    """
-    if isinstance(ground.simulator, DenseSimulator) and ground.limit is None:
-        return settings
-    length = ground.horizon(horizon, settings.learning_tail, settings.longest)
-    chains = 2 * max(1, settings.nodes - 1)  # replays of one elite
-    parts = settings.updates * settings.episodes, settings.elites * chains * settings.episodes, TESTED * settings.tests
-    spent = affordable(ground, iterations, settings.episodes, length)
-    episodes = (1 - settings.random_share) * spent / length  # the rest is for random episodes, to begin with
-    ratios = [episodes / len(parts) / part for part in parts]
-    if min(ratios) >= 1:
-        return settings
-
-    def fewer(number: int, ratio: float, least: int = FEWEST) -> int:
-        return min(number, max(least, int(ratio * number)))
-
-    root = min(1.0, max(1e-9, ratios[0])) ** 0.5  # fewer updates with fewer episodes each
-    return replace(
-        settings,
-        episodes=fewer(settings.episodes, root),
-        updates=fewer(settings.updates, root),
-        elites=fewer(settings.elites, ratios[1] / root, 1),
-        tests=fewer(settings.tests, ratios[2]),
-        random_episodes=fewer(settings.random_episodes, ratios[1]),
-        testing_tail=max(settings.testing_tail, settings.learning_tail),
-    )
+    number: int  # of its next iteration
+    tables: list[Tables]
+    visits: list[Floats]  # [n][i, a, o, j]
 
 
-class Mcem:
-    """One run."""
+class McemState(NamedTuple):
+    """Between two steps."""
 
-    def __init__(
-        self,
-        ground: Ground,
-        iterations: int | None,
-        horizon: int | None,
-        settings: McemSettings,
-        watch: Watch,
-        keeper: Keeper = UNKEPT,
-    ) -> None:
-        self.ground, self.iterations, self.settings = ground, iterations, settings
-        self.watch, self.keeper = watch, keeper
-        self.learning = ground.horizon(horizon, settings.learning_tail, settings.longest)
-        self.testing = ground.horizon(horizon, settings.testing_tail, settings.longest)
-        self.range = (np.inf, -np.inf)  # smallest and largest reward so far
-        self.best = Tested(Team.uniform(ground.simulator))
-        self.trace: list[Row] = []
-        self.iteration = self.start = self.failures = 0
-        self.replayed: list[Team] = []
-        ground.heartbeat = self._show
+    random: np.random.Generator
+    best: Tested
+    sizes: McemSizes | None = None  # chosen in the first step
+    seconds: float = float("inf")  # the time limit
+    replays: Replays | None = None  # while they are tested
+    starts: list[Team] | None = None  # the best replays
+    start: int = 0  # number of the next start
+    failures: int = 0  # starts in a row without a better team
+    climb: Climb | None = None
+    rewards: tuple[float, float] = (float("inf"), float("-inf"))  # smallest and largest so far
+    steps: int = 0
+    iterations: int = 0
+    stopped: str = ""
 
-    def run(self) -> str:
-        """Start after start; says why it ended."""
-        kept = self.keeper.restore(McemState)
-        if kept is not None:
-            go_on(self, kept)
+
+class McemMethod:
+    """One run: a step is an iteration, a test, a piece of random episodes or the test of a replay."""
+
+    state: type = McemState
+
+    def __init__(self, problem: DecPOMDP | Simulator, settings: Mcem, inputs: Inputs) -> None:
+        self.settings, self.inputs = settings, inputs
+        self.player = EpisodePlayer(problem, inputs)
+        self.learning = self.player.horizon(settings.horizon, settings.tuning.learning_tail, settings.tuning.longest)
+
+    def toy(self) -> "McemMethod":
+        """The same with the smallest sizes, to compile everything."""
+        tuning = replace(self.settings.tuning, random_episodes=2, elites=1)
+        tiny = Mcem(nodes=2, episodes=2, updates=1, horizon=2, tests=2, patience=1, tuning=tuning)
+        return _Toy(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+
+    def init(self, now: Now) -> McemState:
+        """Begin with the uniform team."""
+        return McemState(np.random.default_rng(self.inputs.seed), Tested(Team.uniform(self.player.simulator)))
+
+    def step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
+        """The next step; it ends when the steps do not suffice for it."""
+        self.player.begin(state.random, state.steps, now)
+        row = None
         try:
-            return self._climbs(None if kept is None else kept.climb)
-        except Finished as reason:
-            return str(reason)
-        except KeyboardInterrupt:
-            return "interrupted"
+            state, row = self._step(state, now)
+        except OutOfSteps:
+            state = state._replace(stopped="steps")
+        return state._replace(random=self.player.random, steps=self.player.steps), row
 
-    def _climbs(self, under_way: Climb | None) -> str:
-        if under_way is None:
-            self._consider(self.best.team)
+    def result(self, state: McemState) -> tuple[Fit, None]:
+        """The best team so far."""
+        facts: Row = {} if state.sizes is None else state.sizes._asdict()
+        return Fit(simplified(state.best.team), facts=facts), None
+
+    def _step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
+        sizes = state.sizes
+        if sizes is None:
+            sizes = mcem_sizes(self.settings, self.player)
+            state = state._replace(sizes=sizes, seconds=now.seconds)
+            return self._compared(state, sizes, [state.best.team])[0], None
+        if state.starts is None:
+            return self._find_starts(state, sizes, state.replays or Replays([], [], 0, []), now), None
+        climb = state.climb or self._begin(state, state.starts)
+        state = state._replace(climb=climb)
+        if climb.number == sizes.updates or (climb.number > 0 and not self._affords_update(sizes, now)):
+            return self._judge(state, sizes, climb), None
+        try:
+            return self._update(state, sizes, climb)
+        except Cut:
+            if climb.number == 0 or now.stop[0] not in OUT_OF_TIME:
+                raise
+            return self._judge(state, sizes, climb), None  # late, or it was learned for nothing
+
+    def _find_starts(self, state: McemState, sizes: McemSizes, replays: Replays, now: Now) -> McemState:
+        """Random episodes; the best of up to as many steps as there are nodes, replayed; the best mean returns."""
+        nodes, tuning = self.settings.nodes, self.settings.tuning
+        used = 1 - now.seconds / state.seconds  # of the time; NaN without a limit
+        if not replays.chains:
+            uniform = Team.uniform(self.player.simulator)
+            share = tuning.random_share
+            part = self.player.random_piece(uniform, replays.episodes, sizes.random_episodes, nodes, share, used)
+            if part is not None:
+                return state._replace(replays=replays._replace(episodes=[*replays.episodes, part]))
+            seed, episodes = self.player.seed(), concatenate(replays.episodes)
+            lengths = range(min(2, nodes), nodes + 1)
+            best = [actions for length in lengths for actions in best_actions(episodes, length, sizes.elites)]
+            chains = [Chain(actions, loop) for actions in best for loop in (True, False)]
+            return state._replace(replays=Replays([], chains, seed, []))
+        if replays.tested and (len(replays.tested) == len(replays.chains) or used > REPLAYING):
+            ordered = sorted(replays.tested, key=lambda one: -one.value)
+            state, _ = self._compared(state, sizes, [one.team for one in ordered[:BEST]])
+            return state._replace(replays=None, starts=[one.team for one in ordered[: self.settings.patience]])
+        self.player.now.check()
+        team = chain(self.player.simulator, *replays.chains[len(replays.tested)])
+        tested = self.player.tested(team, sizes.episodes, sizes.testing, replays.seed)
+        return state._replace(replays=replays._replace(tested=[*replays.tested, tested]))
+
+    def _begin(self, state: McemState, starts: list[Team]) -> Climb:
+        """One of the best episodes and a random start in turn."""
+        place, random = divmod(state.start, 2)
+        if random or place >= len(starts):
+            tables = [self._random(n) for n in range(len(self.player.simulator.agents))]
         else:
-            self._judge(self._learnt(under_way))
-        starts = self.starts()
-        while self.failures < self.settings.patience:
-            self.ground.check()
-            tables = next(starts)
-            self.start += 1
-            self._judge(self._learnt(Climb(0, tables, [np.zeros(table.move.shape) for table in tables])))
-        return "converged"
-
-    def _judge(self, team: Team) -> None:
-        self.failures = 0 if self._consider(team.decided(), team) else self.failures + 1
-
-    def starts(self) -> Iterator[list[Tables]]:
-        """By turns one of the best episodes and a random start, from the number `start` on."""
-        self.replayed = self.replayed or self._replayed()
-        for number in count(self.start):
-            place, random = divmod(number, 2)
-            if random or place >= len(self.replayed):
-                yield [self._random(n) for n in range(len(self.ground.simulator.agents))]
-            else:
-                yield [self._softened(controller) for controller in self.replayed[place].controllers]
-
-    def _replayed(self) -> list[Team]:
-        """The best episodes of up to as many steps as there are nodes, best mean return first."""
-        chosen = self.settings
-        uniform = Team.uniform(self.ground.simulator)
-        episodes = self.ground.play_some(uniform, chosen.random_episodes, chosen.nodes, chosen.random_share)
-        seed = self.ground.seed()
-        lengths = range(min(2, chosen.nodes), chosen.nodes + 1)
-        played: list[Tested] = []
-        for team in (team for length in lengths for team in replays(episodes, length, chosen.elites)):
-            played.append(tested(self.ground, team, chosen.episodes, self.testing, seed))
-            if self.ground.share() > REPLAYING:  # to make a team of thousands takes longer than to test it
-                break
-        ordered = sorted(played, key=lambda one: -one.value)
-        self._consider(*(one.team for one in ordered[:4]))
-        return [one.team for one in ordered[: chosen.patience]]
+            tables = [self._softened(controller) for controller in starts[place].controllers]
+        return Climb(0, tables, [np.zeros(table.move.shape) for table in tables])
 
     def _softened(self, controller: Controller) -> Tables:
-        """A controller with some of every choice left open, filled up to the fixed size."""
-        room, share = self.settings.nodes - controller.nodes, self.settings.openness
+        """A controller mixed with uniform choices, filled up to the fixed size."""
+        missing, share = self.settings.nodes - controller.nodes, self.settings.tuning.openness
 
         def soft(table: Floats) -> Floats:
             return (1 - share) * table + share / table.shape[-1]
 
-        first = np.tile(np.pad(controller.initial, (0, room)), (1 + controller.observations, 1))
-        act = np.pad(controller.action, ((0, room), (0, 0)), constant_values=1 / controller.actions)
+        first = np.tile(np.pad(controller.initial, (0, missing)), (1 + controller.observations, 1))
+        act = np.pad(controller.action, ((0, missing), (0, 0)), constant_values=1 / controller.actions)
         move = np.zeros((self.settings.nodes, *controller.transition.shape[1:3], self.settings.nodes))
         move[..., 0] = 1.0
-        move[: controller.nodes] = np.pad(controller.transition, ((0, 0), (0, 0), (0, 0), (0, room)))
+        move[: controller.nodes] = np.pad(controller.transition, ((0, 0), (0, 0), (0, 0), (0, missing)))
         return Tables(first, soft(act), soft(move))
 
-    def _learnt(self, climb: Climb) -> Team:
-        """EM from one start."""
-        tables, visits = climb.tables, climb.visits
-        for number in range(climb.number, self.settings.updates):
-            self.keeper.offer(partial(state_of, self, Climb(number, tables, visits)))
-            if self.iterations is not None and self.iteration >= self.iterations:
-                raise Finished("iterations")
-            if number > 0 and not self._affords_update():
-                break
-            begin = self.ground.seconds()
-            try:
-                tables = self.updated(tables, visits, number)
-            except Finished as reason:
-                if str(reason) == TIME and number > 0:  # late or not: else it was for nothing
-                    self._judge(self.team(tables))
-                raise
-            if self.ground.left() < LAST * (self.ground.seconds() - begin):
-                break
-        return self.team(tables)
-
-    def _affords_update(self) -> bool:
-        """Whether the steps are enough for an iteration and for the test without which it would be for nothing."""
-        more = self.settings.episodes * self.learning + JUDGED * self.settings.tests * self.testing
-        return self.ground.limit is None or self.ground.steps + more <= self.ground.limit
-
-    def updated(self, tables: list[Tables], visits: list[Floats], number: int) -> list[Tables]:
-        """One iteration, the number-th from this start: simulate, count, maximise. `visits` is added to."""
-        rate = self.settings.exploration * (1 - number / self.settings.updates)
-        behaviour = [self._behaviour(t, v, rate) for t, v in zip(tables, visits, strict=True)]
-        played = lived(self.ground, self.team(behaviour), self.settings.episodes, self.learning)
-        self.range = reward_range(played, self.range)
-        after = [self._maximised(n, t, played) for n, t in enumerate(tables)]
-        for n, seen in enumerate(visits):
-            seen += played.moves(n, seen.shape)
-        self.iteration += 1
-        self._record(rate)
-        return after
-
     def _random(self, n: int) -> Tables:
-        agent, rng, z = self.ground.simulator.agents[n], self.ground.rng, self.settings.nodes
+        agent, rng, z = self.player.simulator.agents[n], self.player.random, self.settings.nodes
         actions, symbols = len(agent.actions), len(agent.observations)
         first = rng.dirichlet(np.ones(z), size=1 + symbols)
-        if not self.ground.shown:
+        if not self.player.shown:
             first[:] = np.eye(z)[0]  # without loss: nodes have no names yet
         return Tables(
             first, rng.dirichlet(np.ones(actions), size=z), rng.dirichlet(np.ones(z), size=(z, actions, symbols))
         )
 
+    def _affords_update(self, sizes: McemSizes, now: Now) -> bool:
+        """Whether time and steps are enough for an iteration and for the test that must follow."""
+        more = sizes.episodes * self.learning + JUDGED * sizes.tests * sizes.testing
+        return self.player.steps + more <= self.player.limit and now.seconds >= LAST * now.pace
+
+    def _update(self, state: McemState, sizes: McemSizes, climb: Climb) -> tuple[McemState, Row]:
+        """One iteration: simulate, count, maximise. The last one of a start is counted when it has been tested."""
+        rate = self.settings.exploration * (1 - climb.number / sizes.updates)
+        behaviour = [self._behaviour(t, v, rate) for t, v in zip(climb.tables, climb.visits, strict=True)]
+        played = play_recorded(self.player, self.team(behaviour), sizes.episodes, self.learning)
+        rewards = reward_range(played, state.rewards)
+        tables = [self._maximised(n, t, played, rewards) for n, t in enumerate(climb.tables)]
+        for n, seen in enumerate(climb.visits):
+            seen += played.moves(n, seen.shape)
+        after = Climb(climb.number + 1, tables, climb.visits)
+        row: Row = {
+            "iteration": state.iterations + 1,
+            "start": state.start + 1,
+            "steps": self.player.steps,
+            "exploration": rate,
+            "nodes": "+".join([str(self.settings.nodes)] * len(tables)),
+            "value": state.best.value,
+            "error": state.best.error,
+        }
+        counted = state.iterations + (after.number < sizes.updates)
+        return state._replace(climb=after, rewards=rewards, iterations=counted), row
+
     def _behaviour(self, tables: Tables, visits: Floats, rate: float) -> Tables:
         """Epsilon-greedy actions; next nodes with an upper-confidence bonus on how often they were tried."""
         bonus = np.sqrt(np.log1p(visits.sum(axis=-1, keepdims=True)) / (1 + visits))
-        likeliest = (tables.move + self.settings.confidence * bonus).argmax(axis=-1)
+        likeliest = (tables.move + self.settings.tuning.confidence * bonus).argmax(axis=-1)
         actions, nodes = tables.act.shape[1], tables.move.shape[-1]
         return Tables(
             tables.first,
@@ -295,43 +237,46 @@ class Mcem:
             (1 - rate) * tables.move + rate * np.eye(nodes)[likeliest],
         )
 
-    def _maximised(self, n: int, tables: Tables, played: Lived) -> Tables:
-        self.ground.check()
-        values = counted(played, n, tables, self.ground.discount, self.range)
-        stride, least = self.settings.stride, self.settings.least
+    def _maximised(self, n: int, tables: Tables, played: Recorded, rewards: tuple[float, float]) -> Tables:
+        self.player.now.check()
+        values = mean_worths(played, n, tables, self.player.discount, rewards)
+        stride, least = self.settings.tuning.stride, self.settings.tuning.least
         return Tables._make(normalised(old, value, stride, least) for old, value in zip(tables, values, strict=True))
 
     def team(self, tables: list[Tables]) -> Team:
         """The tables as a team."""
-        shown = self.ground.shown
+        shown = self.player.shown
         controllers = [Controller(t.first[0], t.act, t.move, t.first[1:] if shown else None) for t in tables]
-        return Team.of(self.ground.simulator, controllers)
+        return Team.of(self.player.simulator, controllers)
 
-    def _consider(self, *teams: Team) -> bool:
-        """Test `teams` beside the best so far."""
-        known, tests, seed = self.best.team, self.settings.tests, self.ground.seed()
-        best, *others = contested(self.ground, [known, *teams], tests, self.testing, seed)
+    def _judge(self, state: McemState, sizes: McemSizes, climb: Climb) -> McemState:
+        """The end of a start: test its team and its likeliest choices."""
+        team = self.team(climb.tables)
+        state, better = self._compared(state, sizes, [team.decided(), team])
+        failures = 0 if better else state.failures + 1
+        return state._replace(
+            climb=None,
+            start=state.start + 1,
+            failures=failures,
+            iterations=state.iterations + (climb.number == sizes.updates),
+            stopped="converged" if failures == self.settings.patience else "",
+        )
+
+    def _compared(self, state: McemState, sizes: McemSizes, teams: list[Team]) -> tuple[McemState, bool]:
+        """Test `teams` against the best so far: the better one, and whether it is new."""
+        known, seed = state.best.team, self.player.seed()
+        best, *others = self.player.compared([known, *teams], sizes.tests, sizes.testing, seed)
         winner = max(others, key=lambda one: one.value)
         better = winner.value > best.value
-        self.best = winner if better else best
-        return better
+        return state._replace(best=winner if better else best), better
 
-    def _show(self) -> None:
-        """For whoever looks on, while something takes long."""
-        now: Row = {"phase": "working", "seconds": round(self.ground.seconds(), 3), "steps": self.ground.steps}
-        self.watch({"iteration": self.iteration, **now, "value": self.best.value, "error": self.best.error})
 
-    def _record(self, rate: float) -> None:
-        row: Row = {
-            "iteration": self.iteration,
-            "start": self.start,
-            "seconds": round(self.ground.seconds(), 3),
-            "steps": self.ground.steps,
-            "exploration": rate,
-            "nodes": "+".join([str(self.settings.nodes)] * len(self.ground.simulator.agents)),
-            "value": self.best.value,
-            "error": self.best.error,
-        }
-        self.trace.append(row)
-        self.ground.told()
-        self.watch(row)
+class _Toy(McemMethod):
+    """A tiny run whose first two steps are all of it."""
+
+    def step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
+        row = None
+        for _ in range(5):
+            if not state.stopped:
+                state, row = super().step(state, now)
+        return state, row

@@ -4,259 +4,281 @@
     repeat: posterior = prior + counts; behaviour = its mean with exploration in every node; play a batch;
             count visits and gains on the last batches; counts = improved(counts)
 
-Such a round of iterations ends in the team of posterior means and in the team that always takes the likeliest choice;
-test episodes say whether one of them is better than the best so far. Every start gets one round with each of two
+Such a round of iterations ends with the team of posterior means and the team that always takes the likeliest choice;
+test episodes decide whether one of them is better than the best so far. Every start gets one round with each of two
 utilities (learners.credit); then rounds begin from the best team, softened, until none is better any more.
-The trace begins with what was done before the first round, as iteration 0: the best replay of every generation.
+The trace begins with the search for starts, as iteration 0: the best replay of every generation.
 It learns from episodes alone: a model is only played. docs/sbpr.md says what is the paper's and what is not.
+With many agents, `many_method` takes over.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-from typing import cast
+from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
-from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team
-from decpomdp.core.fit import Row, Watch, unwatched
-from decpomdp.core.keeping import UNKEPT, Keeper
+from decpomdp.core import DecPOMDP, Episodes, Simulator, Team, concatenate
+from decpomdp.core.fit import Row
 from decpomdp.core.minimal import simplified
-from decpomdp.engines.cluster import Cluster
+from decpomdp.core.run import Cut, Inputs, Method, Now
 from decpomdp.engines.threads import serial_products
-from decpomdp.interaction.sbpr_crowd_scale import affordable
-from decpomdp.interaction.sbpr_play import Finished, Ground, Tested, tested
-from decpomdp.interaction.sbpr_round import Learner, Start
-from decpomdp.interaction.sbpr_scale import TEAMS, scaled
-from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.sbpr_starts import memories, replays
-from decpomdp.interaction.sbpr_state import KeptRound, SbprState, begun, go_on, state_of
-from decpomdp.io.runs import team_digest
-from decpomdp.learners import BayesFit, Prior, StickBreaking, TeamPosterior
-from decpomdp.rollouts import DenseSimulator
+from decpomdp.interaction.afford import PATIENCE, TEAMS, LoopSizes, loop_sizes
+from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodePlayer, Tested, warm_up_problem
+from decpomdp.interaction.players import OutOfSteps
+from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
+from decpomdp.interaction.sbpr.settings import SbprLoop
+from decpomdp.interaction.sbpr.starts import memories, replays
+from decpomdp.learners import BayesFit, prior_named
+from decpomdp.learners.posterior import Counts
+
+LAST = 2.0  # times the last step: with less time than that the round ends with its test
 
 
-def sbpr(
-    problem: DecPOMDP | Simulator,
-    *,
-    time_limit: float | None = None,
-    iterations: int | None = None,
-    steps: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    watch: Watch = unwatched,
-    behaviour: Team | None = None,
-    horizon: int | None = None,
-    prior: Prior | None = None,
-    settings: SbprSettings | None = None,
-    keeper: Keeper = UNKEPT,
-    engine: Cluster | None = None,
-) -> BayesFit:
-    """Learn a team by the paper's loop, until it has converged or one of the limits is reached.
+def sbpr_method(problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> Method:
+    """The loop for few or for many agents."""
+    if len(problem.agents) <= settings.tuning.many.above:
+        return SbprMethod(problem, settings, inputs)
+    from decpomdp.interaction.sbpr.many_method import ManyAgentsMethod
 
-    `iterations`: batches learned from, at most. `behaviour`: a team that plays the first episodes, instead of chance.
-    `horizon`: length of the episodes, chosen from the discount when not given. An interrupt (Ctrl-C) returns the best
-    team so far: the one with the highest mean return in test episodes. `keeper` is offered the state before every
-    iteration, and gives back the one to go on from. `engine`: a cluster whose workers play; the result is the same.
-    """
-    if iterations is not None and iterations < 1:
-        raise InputError(f"iterations: expected a whole number of at least 1, got {iterations}")
-    ground = Ground(problem, time_limit, steps, seed, threads, engine)
-    if behaviour is not None:
-        behaviour.check_fits(ground.simulator)
-    believed, chosen = prior or StickBreaking(), settings or SbprSettings()
-    loop = _loop(len(ground.simulator.agents) > chosen.crowd)(
-        ground, iterations, behaviour, horizon, believed, chosen, watch, keeper
-    )
-    with serial_products():
-        stopped = loop.run()
-    limits: Row = {"time_limit": time_limit, "steps": steps, "iterations": iterations, "horizon": horizon}
-    begun_with = None if behaviour is None else team_digest(behaviour)
-    told: Row = {"method": "sbpr", "seed": seed, **limits, "behaviour": begun_with}
-    team = simplified(loop.best.team)
-    return BayesFit(
-        team=team,
-        trace=tuple(loop.trace),
-        stopped=stopped,
-        seconds=ground.seconds(),
-        settings={**told, "prior": believed.text, **loop.settings.row()},
-        posterior=loop.posterior,
-        decided=simplified(team.decided()),
-    )
+    return ManyAgentsMethod(problem, settings, inputs)
 
 
-class Loop:
-    """One run: starts, then rounds from the best team, with test episodes as the judge."""
+class RoundState(NamedTuple):
+    """A round under way."""
 
-    def __init__(
-        self,
-        ground: Ground,
-        iterations: int | None,
-        behaviour: Team | None,
-        horizon: int | None,
-        prior: Prior,
-        settings: SbprSettings,
-        watch: Watch,
-        keeper: Keeper = UNKEPT,
-    ) -> None:
-        self.ground, self.iterations, self.given = ground, iterations, behaviour
-        self.watch, self.keeper = watch, keeper
-        self.testing = ground.horizon(horizon, settings.testing_tail, settings.longest)
-        learning = ground.horizon(horizon, settings.learning_tail, settings.longest)
-        self.settings = self._afforded(settings, learning)
-        self.learner = Learner(ground, prior, self.settings, learning)
-        self.best = Tested(behaviour or Team.uniform(ground.simulator))
-        self.posterior = self._belief(self.best.team)
-        self.trace: list[Row] = []
-        self.wins = self.before = 0  # how often a team was better than the best: so far, and when the round began
-        self.pool: list[Team] = []  # replays
-        self.values: list[float] = []  # of the starts that had their round
-        self.turn = self.failures = 0  # rounds since, and how many of them in a row led to nothing better
-        self.under_way: KeptRound | None = None  # a round to go on with
+    length: int  # iterations
+    optimistic: bool
+    round: Round
+    number: int = 0  # of the next iteration
 
-    def _afforded(self, settings: SbprSettings, learning: int) -> SbprSettings:
-        """The settings to go by; `learning`: steps of an episode. Those given, unless they ask for too much."""
-        if isinstance(self.ground.simulator, DenseSimulator) and self.ground.limit is None:
-            return settings
-        steps = affordable(self.ground, self.iterations, settings.batch, learning)
-        return scaled(settings, steps, learning, self.testing)
 
-    def run(self) -> str:
-        """Learn; says why it ended."""
-        kept = self.keeper.restore(SbprState)
-        if kept is not None:
-            go_on(self, kept)
+class SbprState(NamedTuple):
+    """Between two steps."""
+
+    random: np.random.Generator
+    best: Tested
+    belief: list[Counts]  # of the posterior that the best team comes from; empty: of the team alone
+    sizes: LoopSizes | None = None  # chosen in the first step
+    seconds: float = math.inf  # the time limit
+    episodes: list[Episodes] | None = None  # random, for the first generation of replays
+    generation: int = 0  # of replays, the next; two more than there are when all are tested
+    pool: list[Team] | None = None  # the best replays
+    values: list[float] | None = None  # of the starts that had their round
+    turn: int = 0  # later rounds
+    failures: int = 0  # of them in a row without a better team
+    wins: int = 0  # how often a team was better than the best so far
+    before: int = 0  # wins when the round began
+    round: RoundState | None = None
+    steps: int = 0
+    iterations: int = 0
+    stopped: str = ""
+
+
+class SbprMethod:
+    """One run: a step is an iteration, a test, a piece of random episodes or a generation of replays."""
+
+    state: type = SbprState
+
+    def __init__(self, problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> None:
+        self.settings, self.inputs = settings, inputs
+        self.player = EpisodePlayer(problem, inputs)
+        if inputs.begin is not None:
+            inputs.begin.check_fits(self.player.simulator)
+        self.learner = Learner(self.player, prior_named(settings.prior), settings)
+        self.testing = self.learner.testing
+
+    def toy(self) -> "SbprMethod":
+        """The same with the smallest sizes, to compile everything."""
+        few = {"random_episodes": 2, "lengths": (2,), "elites": 1, "generations": 0, "replays": 1, "race": 2}
+        tuning = replace(self.settings.tuning, **few, settling=0)
+        tiny = SbprLoop(horizon=2, prior=self.settings.prior, batch=2, tests=4, tuning=tuning)
+        return _Toy(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+
+    def init(self, now: Now) -> SbprState:
+        """Begin with the given team or, without one, with the uniform one."""
+        team = self.inputs.begin or Team.uniform(self.player.simulator)
+        return SbprState(np.random.default_rng(self.inputs.seed), Tested(team), [])
+
+    def step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
+        """The next step; it ends when the steps do not suffice for it."""
+        self.player.begin(state.random, state.steps, now)
+        row = None
         try:
-            return self._improve(self._starts())
-        except Finished as reason:
-            return str(reason)
-        except KeyboardInterrupt:
-            return "interrupted"
+            with serial_products():
+                state, row = self._step(state, now)
+        except OutOfSteps:
+            state = state._replace(stopped="steps")
+        return state._replace(random=self.player.random, steps=self.player.steps), row
 
-    def _starts(self) -> list[Start]:
-        """Every start gets a round with each utility; what is worth another: the best by turns with further replays."""
-        self.pool = self.pool or self._replayed()
-        remembering = list(memories(self.ground.simulator, self.settings.largest))
-        chains = [Start(team, self.settings.openness, self.settings.replaying, True) for team in self.pool]
-        tried = chains[: self.settings.replays]
+    def result(self, state: SbprState) -> tuple[BayesFit, None]:
+        """The best team so far, with the posterior that it comes from."""
+        facts: Row = {} if state.sizes is None else state.sizes._asdict()
+        return fit_of(self.learner, state.best.team, state.belief, facts), None
+
+    def _step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
+        sizes = state.sizes or loop_sizes(self.settings, self.player, self.learner.horizon, self.testing)
+        if state.sizes is None:
+            state = state._replace(sizes=sizes, seconds=now.seconds)
+        if state.generation <= sizes.generations + 1:
+            return self._find_starts(state, sizes, now)
+        going = state.round or self._next_round(state, sizes)
+        if state.round is None:
+            state = state._replace(round=going, before=state.wins)
+        if going.number == going.length or (going.number > 0 and not self._affords_iteration(sizes, now)):
+            return self._end_round(state, sizes, going), None
+        try:
+            return self._iterate(state, sizes, going)
+        except Cut:
+            if going.number == 0 or now.stop[0] not in OUT_OF_TIME:
+                raise
+            return self._end_round(state, sizes, going), None  # late, or it was learned for nothing
+
+    def _find_starts(self, state: SbprState, sizes: LoopSizes, now: Now) -> tuple[SbprState, Row | None]:
+        """The best replays: of random (or the given team's) episodes first, then of variations of the best replays."""
+        tuning, given, pool = self.settings.tuning, self.inputs.begin, state.pool or []
+        longest = max(tuning.lengths)
+        if state.generation == 0:
+            team = Team.uniform(self.player.simulator) if given is None else given.exploring(tuning.softness)
+            used = 1 - now.seconds / state.seconds  # of the time; NaN without a limit
+            so_far = state.episodes or []
+            share = tuning.random_share
+            part = self.player.random_piece(team, so_far, tuning.random_episodes, longest, share, used)
+            if part is not None:
+                return state._replace(episodes=[*so_far, part]), None
+            return self._best_replays(state, sizes, [concatenate(so_far)], [])
+        if state.generation <= sizes.generations:
+            varied = [team.exploring(tuning.openness) for team in pool[: sizes.replays]]
+            return self._best_replays(
+                state, sizes, [self.player.play(team, sizes.tests, longest) for team in varied], pool
+            )
+        first = given or Team.uniform(self.player.simulator)
+        state, _ = self._compared(state, sizes, pool[:1], self.learner.counts_of(pool[0]), first)
+        return state._replace(generation=state.generation + 1), None
+
+    def _best_replays(
+        self, state: SbprState, sizes: LoopSizes, batches: Sequence[Episodes], others: list[Team]
+    ) -> tuple[SbprState, Row]:
+        """Replays of the episodes, and `others`, by mean return; many tested roughly, then the better quarter well."""
+        lengths = self.settings.tuning.lengths
+        new = [team for batch in batches for length in lengths for team in replays(batch, length, sizes.elites)]
+        teams, seed = others + new, self.player.seed()
+        for tests in (sizes.batch, max(1, sizes.tests // 4)):
+            tested = []
+            for team in teams:
+                self.player.now.check()
+                tested.append(self.player.tested(team, tests, self.testing, seed + tests))
+            tested.sort(key=lambda one: -one.value)
+            teams = [one.team for one in tested[: max(sizes.pool, len(tested) // 4)]]
+        best = tested[0]
+        nodes = best.team.nodes
+        state = state._replace(
+            best=best,
+            belief=self.learner.counts_of(best.team),
+            pool=teams[: sizes.pool],
+            episodes=None,
+            generation=state.generation + 1,
+        )
+        facts: Row = {"exploration": None, "nodes": "+".join(map(str, nodes)), "mean_nodes": float(np.mean(nodes))}
+        return state, self._row(state, 0, {**facts, "bound": None, "sample_size": None})
+
+    def _starts(self, state: SbprState, sizes: LoopSizes) -> tuple[list[Start], list[Start]]:
+        """The starts that get a round each, and the replays beyond them."""
+        tuning, pool = self.settings.tuning, state.pool or []
+        remembering = list(memories(self.player.simulator, tuning.largest))
+        chains = [Start(team, tuning.openness, tuning.replaying, True) for team in pool]
+        tried = chains[: sizes.replays]
         # the more promising half first: chains exist because something paid, memory needs no luck
         starts = tried + [Start(team, 0.0, 1.0, False) for team in remembering[::-1]]
         starts += [Start(team, 0.0, 1.0, True) for team in remembering]
-        starts += [replace(start, optimistic=False) for start in tried]
-        for start in starts[len(self.values) :]:
-            self.values.append(self._round(start, self.settings.race))
-        ordered = [starts[place] for place in np.argsort(-np.array(self.values), kind="stable")]
-        return _by_turns(ordered[: self.settings.fresh], chains[self.settings.replays :])
+        starts += [start._replace(optimistic=False) for start in tried]
+        return starts, chains[sizes.replays :]
 
-    def _improve(self, starts: list[Start]) -> str:
-        """Rounds from the best team with either utility and, by turns with them, afresh from the better starts."""
-        while self.failures < self.settings.patience:
-            turn = self.turn
-            if turn % 2 == 1:
-                self._round(starts[turn // 2 % len(starts)], self.settings.race)
-            else:
-                again = Start(self.best.team, self.settings.softness, self.settings.reopened, optimistic=turn % 4 == 0)
-                self._round(again, self.settings.round)
-            self.turn += 1
-            self.failures = 0 if self.wins > self.before else self.failures + 1
-        return "converged"
+    def _next_round(self, state: SbprState, sizes: LoopSizes) -> RoundState:
+        """Every start once; then the best team with either utility and, in turn, the better starts again."""
+        tuning, values = self.settings.tuning, state.values or []
+        starts, further = self._starts(state, sizes)
+        if len(values) < len(starts):
+            start, length = starts[len(values)], sizes.race
+        elif state.turn % 2 == 1:
+            ordered = [starts[place] for place in np.argsort(-np.array(values), kind="stable")]
+            again = _in_turn(ordered[: tuning.fresh], further)
+            start, length = again[state.turn // 2 % len(again)], sizes.race
+        else:
+            start = Start(state.best.team, tuning.softness, tuning.reopened, optimistic=state.turn % 4 == 0)
+            length = sizes.round
+        return RoundState(length, start.optimistic, self.learner.begin(start))
 
-    def _replayed(self) -> list[Team]:
-        """The best replays: of random (or the given team's) episodes first, then of variations of the best replays."""
-        chosen, before = self.settings, self.best.team
-        first = Team.uniform(self.ground.simulator) if self.given is None else self.given.exploring(chosen.softness)
-        episodes = self.ground.play_some(first, chosen.random_episodes, max(chosen.lengths), chosen.random_share)
-        pool = self._best_replays([episodes], [])
-        for _ in range(chosen.generations):
-            varied = [team.exploring(chosen.openness) for team in pool[: chosen.replays]]
-            count = chosen.tests
-            pool = self._best_replays([self.ground.play(team, count, max(chosen.lengths)) for team in varied], pool)
-        self._consider(pool[:1], self._belief(pool[0]), before)
-        return pool
+    def _affords_iteration(self, sizes: LoopSizes, now: Now) -> bool:
+        """Whether time and steps are enough for an iteration and for the test that must follow."""
+        more = sizes.batch * self.learner.horizon + TEAMS * sizes.tests * self.testing
+        return self.player.steps + more <= self.player.limit and now.seconds >= LAST * now.pace
 
-    def _best_replays(self, batches: Sequence[Episodes], others: list[Team]) -> list[Team]:
-        """Replays of the episodes, and `others`, by mean return; many tested roughly, then the better quarter well."""
-        chosen = self.settings
-        new = [team for batch in batches for length in chosen.lengths for team in replays(batch, length, chosen.elites)]
-        teams, seed = others + new, self.ground.seed()
-        for tests in (chosen.batch, max(1, chosen.tests // 4)):
-            played = [tested(self.ground, team, tests, self.testing, seed + tests) for team in teams]
-            played.sort(key=lambda one: -one.value)
-            teams = [one.team for one in played[: max(chosen.pool, len(played) // 4)]]
-        self.best, self.posterior = played[0], self._belief(played[0].team)  # should the limits be reached now
-        nodes = played[0].team.nodes
-        unknown: Row = {"exploration": None, "nodes": "+".join(map(str, nodes)), "mean_nodes": float(np.mean(nodes))}
-        self._record({**unknown, "bound": None, "sample_size": None}, 0)
-        return teams[: chosen.pool]
+    def _iterate(self, state: SbprState, sizes: LoopSizes, going: RoundState) -> tuple[SbprState, Row]:
+        """One iteration; optimism falls to nothing in a round. Its last iteration counts when it has been tested."""
+        tuning = self.settings.tuning
+        left = max(0.0, 1 - going.number / (tuning.sobering * going.length))
+        optimism = tuning.quantile * left if going.optimistic else 0.0
+        after, facts = self.learner.iterate(going.round, sizes.batch, optimism, going.number >= tuning.settling)
+        going = going._replace(round=after, number=going.number + 1)
+        row = self._row(state, state.iterations + 1, facts)
+        return state._replace(round=going, iterations=state.iterations + (going.number < going.length)), row
 
-    def _round(self, start: Start, iterations: int) -> float:
-        """Iterations, then a test of what they led to: its value. Optimism falls to nothing on the way."""
-        chosen = self.settings
-        state, first, _ = begun(self, self.learner.begin, start)
-        for number in range(first, iterations):
-            self.keeper.offer(partial(state_of, self, number, 0, state))
-            if self.iterations is not None and self.done >= self.iterations:
-                raise Finished("iterations")
-            if number > first and not self._affords_iteration():
-                break
-            left = max(0.0, 1 - number / (chosen.sobering * iterations))
-            optimism = chosen.quantile * left if start.optimistic else 0.0
-            state, facts = self.learner.iterate(state, optimism, number >= chosen.settling)
-            self._record(facts)
-        posterior = self.learner.posterior(state.counts)
+    def _end_round(self, state: SbprState, sizes: LoopSizes, going: RoundState) -> SbprState:
+        """Test what a round led to."""
+        posterior = self.learner.posterior(going.round.counts)
         mean = posterior.mean()
         # DEPARTS: the paper's result is the posterior mean; here whichever of the two tests better
-        return self._consider([mean.decided(), mean], posterior)
+        state, value = self._compared(state, sizes, [mean.decided(), mean], going.round.counts)
+        state = state._replace(round=None, iterations=state.iterations + (going.number == going.length))
+        values = state.values or []
+        if len(values) < len(self._starts(state, sizes)[0]):
+            return state._replace(values=[*values, value])
+        failures = 0 if state.wins > state.before else state.failures + 1
+        stopped = "converged" if failures >= (self.settings.patience or PATIENCE) else ""
+        return state._replace(turn=state.turn + 1, failures=failures, stopped=stopped)
 
-    def _affords_iteration(self) -> bool:
-        """Whether the steps are enough for one more and for the test without which all would be for nothing."""
-        more = self.settings.batch * self.learner.horizon + TEAMS * self.settings.tests * self.testing
-        return self.ground.limit is None or self.ground.steps + more <= self.ground.limit
-
-    def _belief(self, team: Team) -> TeamPosterior:
-        """The posterior that a team alone would make."""
-        return self.learner.posterior(self.learner.begin(Start(team, 0.0, 1.0, False)).counts)
-
-    def _consider(self, teams: Sequence[Team], posterior: TeamPosterior, beside: Team | None = None) -> float:
-        """Test `teams` beside the best so far, on the same fresh episodes where the simulator can repeat them."""
-        seed, tests, known = self.ground.seed(), self.settings.tests, beside or self.best.team
-        best, *others = (tested(self.ground, team, tests, self.testing, seed) for team in (known, *teams))
-        winner = max(others, key=lambda one: one.value)
+    def _compared(
+        self, state: SbprState, sizes: LoopSizes, teams: Sequence[Team], belief: list[Counts], other: Team | None = None
+    ) -> tuple[SbprState, float]:
+        """Test `teams` and `other` (or the best so far) with the same seed: the better one, and the teams' value."""
+        seed, known = self.player.seed(), other or state.best.team
+        best, *new = (self.player.tested(team, sizes.tests, self.testing, seed) for team in (known, *teams))
+        winner = max(new, key=lambda one: one.value)
         if winner.value > best.value:
-            self.best, self.posterior, self.wins = winner, posterior, self.wins + 1
-        else:
-            self.best = best
-            self.posterior = self.posterior if beside is None else self._belief(beside)
-        return winner.value
+            return state._replace(best=winner, belief=belief, wins=state.wins + 1), winner.value
+        belief = state.belief if other is None else self.learner.counts_of(other)
+        return state._replace(best=best, belief=belief), winner.value
 
-    @property
-    def done(self) -> int:
-        """Iterations so far."""
-        return int(cast(int, self.trace[-1]["iteration"])) if self.trace else 0
-
-    def _record(self, facts: Row, iteration: int | None = None) -> None:
-        row: Row = {
-            "iteration": self.done + 1 if iteration is None else iteration,
-            "seconds": round(self.ground.seconds(), 3),
-            "steps": self.ground.steps,
+    def _row(self, state: SbprState, iteration: int, facts: Row) -> Row:
+        return {
+            "iteration": iteration,
+            "steps": self.player.steps,
             **facts,
-            "value": self.best.value,
-            "error": self.best.error,
+            "value": state.best.value,
+            "error": state.best.error,
         }
-        self.trace.append(row)
-        self.watch(row)
 
 
-def _loop(crowd: bool) -> type[Loop]:
-    """A crowd is learned from one by one; everything else stays the same."""
-    if not crowd:
-        return Loop
-    from decpomdp.interaction.sbpr_crowd_loop import CrowdLoop
+class _Toy(SbprMethod):
+    """A tiny run whose first two steps are several."""
 
-    return CrowdLoop
+    def step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
+        row = None
+        for _ in range(4):
+            state, row = super().step(state, now)
+        return state, row
 
 
-def _by_turns(one: list[Start], other: list[Start]) -> list[Start]:
+def fit_of(learner: Learner, team: Team, belief: list[Counts], facts: Row) -> BayesFit:
+    """A team with its posterior; without counts, the posterior of the team alone."""
+    posterior = learner.posterior(belief or learner.counts_of(team))
+    small = simplified(team)
+    return BayesFit(small, facts=facts, posterior=posterior, decided=simplified(small.decided()))
+
+
+def _in_turn(one: list[Start], other: list[Start]) -> list[Start]:
     """First of one, first of other, second of one ..."""
     longest = max(len(one), len(other))
     return [part[place] for place in range(longest) for part in (one, other) if place < len(part)]

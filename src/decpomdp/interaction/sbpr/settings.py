@@ -1,83 +1,88 @@
-"""The choices that the paper leaves open, each with its reason; docs/sbpr.md has the measurements."""
+"""The settings of the loop: choices that the paper leaves open, each with its reason; docs/sbpr.md has measurements."""
 
-from dataclasses import asdict, dataclass
+from typing import Annotated, ClassVar
 
-from decpomdp.core.checks import settled
-from decpomdp.core.fit import Row
-from decpomdp.interaction.sbpr_step import StepSettings
+from msgspec import Meta
 
-COUNT, ANY_COUNT, SHARE, BELOW, ABOVE = (1, 10**9), (0, 10**9), (0, 1), (0, 1 - 1e-12), (1e-12, 1e12)
-LIMITS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("batch", "window", "longest", "elites", "pool", "replays", "largest", "race", "round"), COUNT),
-    **dict.fromkeys(("tests", "fresh", "patience", "lengths", "crowd_batch", "crowd_window", "crowd_pause"), COUNT),
-    **dict.fromkeys(("crowd_patience", "crowd_rounds", "random_episodes"), COUNT),
-    **dict.fromkeys(("settling", "generations", "crowd"), ANY_COUNT),
-    **dict.fromkeys(("exploration", "cap", "step", "strength", "crowd_step", "crowd_reach"), ABOVE),
-    **dict.fromkeys(("learning_tail", "testing_tail"), (1e-12, 1 - 1e-12)),
-    **dict.fromkeys(("quantile", "threshold", "softness", "crowd_openness"), BELOW),
-    **dict.fromkeys(("carry", "sobering", "random_share", "openness", "replaying", "reopened"), SHARE),
-    **dict.fromkeys(("shrink", "floor"), (0, 1e12)),
-}
+from decpomdp.core.settings import Count, Positive, Settings, Share, Tuning, Whole
+
+Below = Annotated[float, Meta(ge=0, le=1 - 1e-12)]
+Tail = Annotated[float, Meta(ge=1e-12, le=1 - 1e-12)]
+NonNegative = Annotated[float, Meta(ge=0, le=1e12)]
 
 
-@dataclass(frozen=True, slots=True)
-class SbprSettings:
-    """The same values serve every problem."""
+class ManyAgents(Tuning, frozen=True, kw_only=True):
+    """With many agents, each learns by its own importance ratios (`many_agents`)."""
 
-    batch: int = 50  # episodes an iteration (the paper)
-    exploration: float = 100.0  # u (the paper)
-    window: int = 10  # batches learned from at a time, the newest included: what keeps gradients out of the noise
-    cap: float = 20.0  # importance ratios above this are cut to it
-    learning_tail: float = 0.05  # discount^T of the episodes learned from
-    testing_tail: float = 1e-3  # of test episodes
-    longest: int = 1000  # steps of an episode, whatever the discount
+    above: Whole = 8  # agents: the largest number for which the ratios of the whole team are used
+    step: Positive = 0.2  # as `step` of few agents
+    reach: Positive = 0.9  # share of a gain that a decision one step earlier is credited with
+    openness: Below = 0.4  # share of uniform choices that is mixed into a given or the best team
+    pause: Count = 5  # iterations between tests
+    patience: Count = 6  # tests without a better team that end a round
 
-    step: float = 0.1  # change of a typical log probability in one iteration
-    shrink: float = 100.0  # visits' worth of doubt about every advantage
-    floor: float = 0.03  # advantages below this share of the utilities' spread are taken for noise
-    carry: float = 0.9  # of a row's strength stays when it is not visited any more
-    quantile: float = 0.9  # of the returns, above which the optimistic utility begins
-    sobering: float = 0.7  # share of a round's iterations in which its optimism falls to nothing
-    threshold: float = 0.01  # share of visits above which a node counts as occupied
-    settling: int = 20  # iterations before a round drops nodes
 
-    random_episodes: int = 40_000  # played at random for the replays
-    random_share: float = 0.1  # of the limits that they may use up
-    lengths: tuple[int, ...] = (3, 4, 5, 6, 7, 8)  # of the replayed episodes
-    elites: int = 12  # best episodes of each length that are played again
-    generations: int = 2  # times that the best replays are varied and the best variations replayed
-    pool: int = 12  # replays that are kept
-    replays: int = 3  # of them that are starts from the beginning
-    largest: int = 15  # nodes of a memory to begin with
-    race: int = 75  # iterations that every start is given
-    round: int = 50  # iterations of every later round, from the best team so far
-    softness: float = 0.1  # share of every choice that a round leaves open at first
-    openness: float = 0.3  # the same of a replayed episode, which knows nothing about its observations
-    replaying: float = 0.3  # exploration rate at which a replayed episode begins: more, and it is lost
-    strength: float = 100.0  # soft counts per row of a start
-    reopened: float = 0.2  # exploration rate at which a later round begins
-    tests: int = 1000  # test episodes of a comparison
-    fresh: int = 3  # best starts that are taken up again, with other random numbers
-    patience: int = 20  # rounds without a better team until the loop has converged
+class SbprTuning(Tuning, frozen=True, kw_only=True):
+    """For developers."""
 
-    crowd: int = 8  # with more agents than this, each is weighed by its own ratios; what follows is for that
-    crowd_batch: int = 500  # episodes an iteration: one agent's part in the team's reward is small. This and `tests`
-    # are upper ends: a slow simulator or few steps scale them down (`sbpr_crowd_scale`)
-    crowd_window: int = 2  # batches learned from at a time
-    crowd_step: float = 0.2  # as `step`
-    crowd_reach: float = 0.9  # share of a gain that a decision one step earlier is credited with
-    crowd_openness: float = 0.4  # share of every choice that a given behaviour or the best team leaves open
-    crowd_pause: int = 5  # iterations between tests
-    crowd_patience: int = 6  # tests without a better team that end a round
-    crowd_rounds: int = 2  # rounds without a better team until the loop has converged
+    cap: Positive = 20.0  # upper limit of importance ratios
+    learning_tail: Tail = 0.05  # discount^T of the episodes learned from
+    testing_tail: Tail = 1e-3  # of test episodes
+    longest: Count = 1000  # steps of an episode, whatever the discount
 
-    def __post_init__(self) -> None:
-        settled(self, LIMITS)
+    step: Positive = 0.1  # change of a typical log probability in one iteration
+    shrink: NonNegative = 100.0  # visits' worth of doubt about every advantage
+    floor: NonNegative = 0.03  # advantages below this share of the utilities' spread are taken for noise
+    carry: Share = 0.9  # of a row's strength stays when it is not visited any more
+    quantile: Below = 0.9  # of the returns, above which the optimistic utility begins
+    sobering: Share = 0.7  # share of a round's iterations in which its optimism falls to nothing
+    threshold: Below = 0.01  # share of visits above which a node counts as occupied
+    settling: Whole = 20  # iterations before a round drops nodes
 
-    def pace(self) -> StepSettings:
-        """How far one iteration goes."""
-        return StepSettings(self.step, self.shrink, self.floor, self.carry)
+    random_episodes: Count = 40_000  # for the replays
+    random_share: Share = 0.1  # of the limits, for random episodes
+    lengths: Annotated[tuple[Count, ...], Meta(min_length=1)] = (3, 4, 5, 6, 7, 8)  # of the replayed episodes
+    elites: Count = 12  # best episodes of each length that are replayed
+    generations: Whole = 2  # times that the best replays are varied and the best variations replayed
+    pool: Count = 12  # replays that are kept
+    replays: Count = 3  # of them that are starts from the beginning
+    largest: Count = 15  # nodes of a memory to begin with
+    race: Count = 75  # iterations of every start
+    round: Count = 50  # iterations of every later round, from the best team so far
+    softness: Below = 0.1  # share of uniform choices at the beginning of a round
+    openness: Share = 0.3  # the same of a replayed episode, which knows nothing about its observations
+    replaying: Share = 0.3  # exploration rate at which a replayed episode begins: more, and it is lost
+    strength: Positive = 100.0  # soft counts per row of a start
+    reopened: Share = 0.2  # exploration rate at which a later round begins
+    fresh: Count = 3  # best starts that get further rounds, with other random numbers
+    many: ManyAgents = ManyAgents()
 
-    def row(self) -> Row:
-        """For the record."""
-        return {key: str(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
+    """Dec-SBPR in a loop: play a batch with exploration, learn from the last batches, repeat.
+
+    A team to begin with (`begin`) plays the first episodes in place of random actions, and its value is what a learned
+    team must exceed. With more than 8 agents it is also the first team to be improved. With a Dask cluster (`engine`)
+    its workers play; the result is the same.
+    """
+
+    limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")
+    inputs: ClassVar[tuple[str, ...]] = ("begin", "engine")
+
+    horizon: Annotated[Count | None, Meta(description="Steps of an episode; default: from the discount.")] = None
+    prior: Annotated[str, Meta(description="The prior: stick-breaking, dp, fixed:N or em:N.")] = "stick-breaking"
+    batch: Annotated[
+        Count | None, Meta(description="Episodes per iteration; default: 50, or 500 with more than 8 agents.")
+    ] = None
+    window: Annotated[
+        Count | None, Meta(description="Batches learned from at a time; default: 10, or 2 with more than 8 agents.")
+    ] = None
+    exploration: Annotated[
+        float, Meta(ge=1e-12, le=1e12, description="Visits after which a node explores half as often.")
+    ] = 100.0
+    tests: Annotated[Count, Meta(description="Test episodes of a comparison.")] = 1000
+    patience: Annotated[
+        Count | None,
+        Meta(description="Rounds without a better team until convergence; default: 20, or 2 with more than 8 agents."),
+    ] = None
+    tuning: SbprTuning = SbprTuning()
