@@ -1,129 +1,154 @@
-"""A time limit holds however many agents there are: batches and tests are cut, sizes follow what iterations took.
+"""Time limits: batches and tests are cut, the last iteration is tested, batch sizes follow the time of iterations.
 
-The clock of these tests counts joint steps, so that nothing depends on how busy the machine is.
+The stop flag and the time left are set by these tests, so that nothing depends on how busy the machine is.
 """
-
-import dataclasses
 
 import numpy as np
 import pytest
 
+from decpomdp.api import learn
 from decpomdp.core import Team
+from decpomdp.core.run import INTERRUPTED, TIME_LIMIT, Cut, Inputs, unlimited
 from decpomdp.domains.traffic import Traffic
-from decpomdp.interaction import sbpr_play
-from decpomdp.interaction.mcem import McemSettings, mcem
-from decpomdp.interaction.sbpr import sbpr
-from decpomdp.interaction.sbpr_crowd_scale import LEAST, Spent, affordable, afforded_batch
-from decpomdp.interaction.sbpr_play import GRACE, Finished, Ground, contested
-from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.afford import LEAST, Duration, affordable, next_batch
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.mcem.method import McemMethod
+from decpomdp.interaction.mcem.settings import Mcem, McemTuning
+from decpomdp.interaction.sbpr.many_method import ManyAgentsMethod
+from decpomdp.interaction.sbpr.settings import ManyAgents, SbprLoop, SbprTuning
 
-STEP = 0.001  # seconds of a joint step
+pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 PIECE = 10  # episodes
-BRIEF = SbprSettings(crowd_batch=100, crowd_pause=3, crowd_patience=2, crowd_rounds=1, settling=5, tests=60)
+PAUSE = 3
+BRIEF = SbprLoop(
+    batch=100, tests=60, patience=1, tuning=SbprTuning(settling=5, many=ManyAgents(pause=PAUSE, patience=2))
+)
+FEW = Mcem(episodes=30, tests=60, updates=20, tuning=McemTuning(random_episodes=100, elites=1))
 
 
 class Slow(Traffic):
-    """A grid of which a few episodes are played at a time."""
+    """A grid of which a few episodes are played at a time; sets a stop flag after some pieces."""
 
     piece = PIECE
+    flag, left, reason = None, 0, TIME_LIMIT
+
+    def stop_after(self, pieces, now, reason=TIME_LIMIT):
+        self.flag, self.left, self.reason = now.stop, pieces, reason
+
+    def play(self, *args, **options):
+        self.left -= 1
+        if self.flag is not None and self.left == 0:
+            self.flag[0] = self.reason
+        return super().play(*args, **options)
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    monkeypatch.setattr(Ground, "seconds", lambda ground: STEP * ground.steps)
+def player_of(grid, **left):
+    player = EpisodePlayer(grid, Inputs(0, 1))
+    player.begin(player.random, 0, unlimited()._replace(**left))
+    return player
 
 
-def ground_of(time_limit=None):
-    return Ground(Slow(3), time_limit, None, 0, 1)
-
-
-@pytest.mark.usefixtures("clock")
-def test_a_batch_is_cut_when_the_time_is_up():
-    ground = ground_of(1.0)
-    with pytest.raises(Finished, match="time limit"):
-        ground.play(Team.uniform(ground.simulator), 500, 10)
-    assert ground.steps == 1.0 / STEP
-    whole = ground_of(5.0)
-    assert whole.play(Team.uniform(whole.simulator), 500, 10).count == 500  # just in time
-
-
-def test_a_contest_is_the_same_test_for_all():
-    teams = list(ground_of().simulator.policies().values())
-    found = contested(ground_of(), teams, 35, 20, 7)
-    for team, told in zip(teams, found, strict=True):
-        alone = sbpr_play.tested(ground_of(), team, 35, 20, 7)
-        assert (told.team, told.value, told.error) == (team, alone.value, alone.error)
-
-
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize(("before", "pieces"), [(0, 5), (7990, 2), (9000, 2)])
-def test_a_contest_is_decided_by_what_was_played_in_time(before, pieces):
-    """An eighth of the time at most; a twentieth is always left, however late it is."""
-    ground = ground_of(8.0)
-    ground.steps = before
-    teams = [ground.simulator.policies()[name] for name in ("random", "heuristic")]
-    found = contested(ground, teams, 500, 10, 7)
-    assert ground.steps == before + 2 * pieces * PIECE * 10
-    alone = sbpr_play.tested(ground_of(), teams[1], pieces * PIECE, 10, 7)
-    assert found[1].value == alone.value > found[0].value
-
-
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("limit", [10.0, 20.0, 40.0])
-@pytest.mark.parametrize("method", ["sbpr", "mcem"])
-def test_a_run_ends_in_time_with_what_it_has_learned(method, limit):
-    """Also where iterations are counted, and so nothing is made smaller beforehand."""
+def test_a_batch_is_cut_when_the_run_ends():
     grid = Slow(3)
-    if method == "sbpr":
-        fit = sbpr(grid, iterations=50, time_limit=limit, seed=0, settings=BRIEF)
-    else:
-        few = McemSettings(episodes=30, tests=60, random_episodes=100, elites=1, updates=20)
-        fit = mcem(grid, iterations=50, time_limit=limit, seed=0, settings=few)
-    assert fit.stopped == "time limit"
-    latest = 5 * PIECE * 66 * STEP  # a piece of every team of a test
-    assert fit.seconds <= (1 + GRACE) * limit + latest
-    assert np.isfinite(fit.trace[-1]["value"])
-    chance, learned = (sbpr_play.tested(ground_of(), team, 300, 66, 9).value for team in (Team.uniform(grid), fit.team))
-    assert learned > chance
+    player = player_of(grid)
+    grid.stop_after(4, player.now)
+    with pytest.raises(Cut):
+        player.play(Team.uniform(grid), 500, 10)
+    assert player.steps == 4 * PIECE * 10
+    whole = player_of(grid)
+    grid.stop_after(50, whole.now)
+    assert whole.play(Team.uniform(grid), 500, 10).count == 500  # just in time
+
+
+def test_a_comparison_is_the_same_test_for_all():
+    teams = list(Slow(3).policies().values())
+    for team, tested in zip(teams, player_of(Slow(3)).compared(teams, 35, 20, 7), strict=True):
+        assert tested == player_of(Slow(3)).tested(team, 35, 20, 7)
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_comparison_is_decided_by_the_pieces_played_in_time(pieces):
+    """At least one, however late it is."""
+    grid = Slow(3)
+    teams, player = [grid.policies()[name] for name in ("random", "heuristic")], player_of(grid)
+    grid.stop_after(2 * pieces, player.now)
+    found = player.compared(teams, 500, 10, 7)
+    assert player.steps == 2 * pieces * PIECE * 10
+    assert found[1].value == player_of(Slow(3)).tested(teams[1], pieces * PIECE, 10, 7).value > found[0].value
+
+
+def method_of(name, grid):
+    if name == "sbpr":
+        return ManyAgentsMethod(grid, BRIEF, Inputs())
+    return McemMethod(grid, FEW, Inputs())
+
+
+def run_to_iteration(method, count):
+    state, now = method.init(unlimited()), unlimited()
+    while state.iterations < count:
+        state, _ = method.step(state, now)
+    return state
+
+
+@pytest.mark.parametrize("name", ["sbpr", "mcem"])
+def test_with_little_time_left_the_learned_team_is_tested(name):
+    method = method_of(name, Slow(3))
+    state = run_to_iteration(method, 1)
+    before = state.best
+    state, row = method.step(state, unlimited()._replace(seconds=1.0, pace=0.6))
+    assert np.isfinite(state.best.value)
+    assert state.best != before
+    assert state.iterations == 1
+    if name == "sbpr":
+        assert (state.stopped, row["iteration"], row["value"]) == ("time limit", 1, state.best.value)
+
+
+@pytest.mark.parametrize("name", ["sbpr", "mcem"])
+def test_an_iteration_that_is_cut_by_time_leads_to_a_short_test(name):
+    grid = Slow(3)
+    method = method_of(name, grid)
+    state, now = run_to_iteration(method, 1), unlimited()
+    steps, before = state.steps, state.best
+    grid.stop_after(1, now)
+    after, _ = method.step(state, now)
+    assert after.best != before
+    assert after.steps <= steps + PIECE * 29 + 3 * PIECE * 66 + (0 if name == "sbpr" else 30 * 29)
+    state, now = run_to_iteration(method, 1), unlimited()
+    grid.stop_after(1, now, INTERRUPTED)
+    with pytest.raises(Cut):
+        method.step(state, now)
 
 
 def test_nothing_is_learned_in_no_time():
-    for learn in (sbpr, mcem):
-        fit = learn(Slow(3), time_limit=0.0)
+    for settings in (SbprLoop(), Mcem()):
+        fit = learn(Slow(3), settings, time_limit=0.0)
         assert fit.stopped == "time limit"
         assert fit.team == Team.uniform(Slow(3))
 
 
-@pytest.mark.usefixtures("clock")
-def test_batches_follow_what_iterations_took_where_time_is_the_only_limit():
-    fit = sbpr(Slow(3), time_limit=40.0, seed=0, settings=BRIEF)
-    sizes = [row["episodes"] for row in fit.trace]
-    share = 40.0 / 2 / (4 * BRIEF.crowd_pause)
-    assert sizes[0] == BRIEF.crowd_batch
-    assert sizes[1:] == [round(share / (29 * STEP))] * (len(sizes) - 1)
-    assert len(sizes) > 5
-    counted = sbpr(Slow(3), time_limit=40.0, iterations=4, seed=0, settings=BRIEF)
-    assert {row["episodes"] for row in counted.trace} == {BRIEF.crowd_batch}
+def test_a_run_ends_in_time_with_a_tested_team():
+    fit = learn(Slow(3), BRIEF, time_limit=2.0, seed=0)
+    assert fit.stopped in ("time limit", "converged")
+    assert fit.seconds < 4.0
+    assert np.isfinite(fit.trace[-1]["value"])
+    assert {"batch", "tests"} == set(fit.facts)
+
+
+def test_batches_follow_the_time_of_iterations_if_time_is_the_only_limit():
+    method = ManyAgentsMethod(Slow(3), BRIEF, Inputs())
+    state = run_to_iteration(method, 1)
+    assert state.batch == BRIEF.batch
+    counted = unlimited()._replace(seconds=1e6, iterations=5)
+    assert method.step(state, counted)[0].batch == BRIEF.batch
+    alone = unlimited()._replace(seconds=1e6)
+    assert method.step(state._replace(seconds=1e-9), alone)[0].batch < BRIEF.batch
 
 
 def test_the_next_batch():
-    assert afforded_batch(SbprSettings(), Spent(500, 0.1, 0.1), 1000.0) == 500
-    assert afforded_batch(SbprSettings(), Spent(500, 1000.0, 0.1), 1.0) == LEAST
-    assert afforded_batch(SbprSettings(), Spent(20, 10.0, 10.0), 1.0) == 20  # as long as all the rest
+    assert next_batch(500, 5, Duration(500, 0.1, 0.1), 1000.0) == 500
+    assert next_batch(500, 5, Duration(500, 1000.0, 0.1), 1.0) == LEAST
+    assert next_batch(500, 5, Duration(20, 10.0, 10.0), 1.0) == 20  # as long as the rest
 
 
 def test_a_quick_simulator_is_measured_too():
-    found = affordable(Ground(Traffic(3), 4.0, None, 0, None), None, 50, 10)
-    assert 0 < found < 4.0 * 1e9
-
-
-@pytest.mark.parametrize("learn", [sbpr, mcem])
-def test_whoever_looks_on_is_told_that_it_goes_on(learn, monkeypatch):
-    monkeypatch.setattr(sbpr_play, "PAUSE", 0.0)
-    rows = []
-    settings = dataclasses.replace(BRIEF, tests=10) if learn is sbpr else McemSettings(tests=10, elites=1)
-    fit = learn(Slow(3), iterations=1, seed=0, settings=settings, watch=rows.append)
-    working = [row for row in rows if row.get("phase") == "working"]
-    assert len(working) > 2
-    assert [row for row in rows if "phase" not in row][-1]["iteration"] == 1
-    assert len(fit.trace) == 1
+    assert 0 < affordable(player_of(Traffic(3), seconds=4.0), 50, 10) < 4.0 * 1e9

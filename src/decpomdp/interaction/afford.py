@@ -154,7 +154,7 @@ def shrunk(full: LoopSizes, lengths: tuple[int, ...], steps: float, learning: in
     >>> shrunk(full, lengths, 1e9, 29, 66) == full
     True
     >>> shrunk(full, lengths, 60_000, 29, 66)
-    LoopSizes(batch=8, race=12, round=8, tests=28, elites=1, pool=2, replays=1, generations=0)
+    LoopSizes(batch=8, race=13, round=8, tests=28, elites=1, pool=2, replays=1, generations=0)
     """
     share, smaller = 1.0, full
     while share > SMALLEST and not _fits(smaller, lengths, steps, learning, testing):
