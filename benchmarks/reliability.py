@@ -31,11 +31,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import decpomdp as dp
-from decpomdp.io.checkpoints import NAMES
-from decpomdp.io.run_folder import BEGUN
+from decpomdp.io.checkpoint import STATE
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # the real cluster of the tests
-COMMAND = [sys.executable, "-m", "decpomdp.cli.start"]
+COMMAND = [sys.executable, "-m", "decpomdp"]
 OFTEN = ["--checkpoint-every", "0.1", "--quiet"]
 RUNS = {
     "learn, search": ["learn", "dectiger", "--steps", "60000000", "--seed", "1"],
@@ -128,7 +127,7 @@ def spoilt(folder: Path, disk: Path, name: str) -> str:
     out = disk / name
     own = [*COMMAND, *RUNS["learn, search"], "--out", str(out), *OFTEN]
     with subprocess.Popen(own, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and not any((out / each).exists() for each in NAMES):
+        while process.poll() is None and not (out / STATE).exists():
             time.sleep(0.01)
         if name == "full":
             with suppress(OSError), (disk / "filler").open("wb", buffering=0) as file:
@@ -216,19 +215,21 @@ def survived(folder: Path, name: str, kills: int, rng: random.Random) -> Tally:
 
 def command(folder: Path, name: str, out: str) -> list[str]:
     """How to begin a run, or to go on with it."""
-    arguments, begun = RUNS[name], (folder / out / BEGUN).exists()
-    if name in TABLES:
-        return ["reproduce", "--resume", out] if begun else [*arguments, "--out", out]
-    return [arguments[0], "--resume", out, "--quiet"] if begun else [*arguments, "--out", out, *OFTEN]
+    arguments, started = RUNS[name], (folder / out / "run.json").exists()
+    if name in TABLES or not started:
+        return [*arguments, "--out", out, *([] if name in TABLES else OFTEN)]
+    return [arguments[0], "--resume", out, "--quiet"]
 
 
 def over(run: Path, name: str) -> bool:
     """Whether there is nothing to go on with."""
-    if (run / BEGUN).exists():
-        return False
     if name == "benchmark":
-        return len(list(run.glob("*/run.json"))) == 8 and not list(run.glob(f"*/{BEGUN}"))
-    return (run / ("index.html" if name == "reproduce" else "run.json")).exists()
+        return sum(map(finished_run, run.glob("*/run.json"))) == 8
+    return (run / "index.html").exists() if name == "reproduce" else finished_run(run / "run.json")
+
+
+def finished_run(path: Path) -> bool:
+    return path.exists() and json.loads(path.read_text())["finished"]
 
 
 def killed(folder: Path, out: str, name: str, after: float, tally: Tally) -> bool:
@@ -243,7 +244,7 @@ def killed(folder: Path, out: str, name: str, after: float, tally: Tally) -> boo
             _, errors = process.communicate(timeout=after)
         except subprocess.TimeoutExpired:
             process.kill()
-            sizes = [path.stat().st_size for path in (folder / out).rglob("checkpoint-?.bin")]
+            sizes = [path.stat().st_size for path in (folder / out).rglob(STATE)]
             if name in TABLES:  # what is finished is not computed again
                 sizes += [path.stat().st_size for path in (folder / out).glob("*/*.json")]
             tally.kills, tally.early = tally.kills + 1, tally.early + (not sizes)

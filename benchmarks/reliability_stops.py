@@ -18,7 +18,7 @@ from pathlib import Path
 
 import decpomdp as dp
 
-COMMAND = [sys.executable, "-m", "decpomdp.cli.start"]
+COMMAND = [sys.executable, "-m", "decpomdp"]
 LONG = {  # the same work, but it would not end by itself
     "learn, search": ["learn", "gridsmall", "--time-limit", "600"],
     "learn, sbpr": ["learn", "gridsmall", "--method", "sbpr", "--time-limit", "600"],
@@ -95,7 +95,7 @@ def interrupted(folder: Path, name: str, out: Path, first: float, second: float)
 def kept(out: Path) -> list[Path]:
     """Checkpoints of a run, finished cells of a table."""
     cells = [path for path in out.glob("*/*.json") if path.parent.name == "cells" or path.name == "run.json"]
-    return [*out.glob("checkpoint-?.bin"), *cells]
+    return [*out.glob("checkpoint.bin"), *cells]
 
 
 def whole(out: Path) -> bool:

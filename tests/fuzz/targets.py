@@ -210,13 +210,13 @@ def _table(path, name):
 
 
 def kinds_of_settings():
-    from decpomdp.interaction.mcem import McemSettings
-    from decpomdp.interaction.sbpr_settings import SbprSettings
+    from decpomdp.interaction.mcem.settings import Mcem
+    from decpomdp.interaction.sbpr.settings import SbprTuning
 
     return {
         "learn": dp.LearnSettings,
-        "sbpr": SbprSettings,
-        "mcem": McemSettings,
+        "sbpr": SbprTuning,
+        "mcem": Mcem,
         "stick-breaking": dp.StickBreaking,
         "fixed": dp.Fixed,
         "em": dp.ExpectationMaximisation,
@@ -330,12 +330,14 @@ def begun(data):
 
 @cache
 def kinds_of_states():
-    from decpomdp.interaction import mcem_state, sbpr_state
+    from decpomdp.interaction.mcem import method as mcem
+    from decpomdp.interaction.sbpr import many_method as many
+    from decpomdp.interaction.sbpr import method as sbpr
     from decpomdp.interaction.search import method as search_state
     from decpomdp.learners import fit_state
     from decpomdp.planners import em_state, hsvi_state, pbvi_state, periodic_state
 
-    rooms = (mcem_state, sbpr_state, search_state, fit_state, em_state, hsvi_state, pbvi_state, periodic_state)
+    rooms = (mcem, sbpr, many, search_state, fit_state, em_state, hsvi_state, pbvi_state, periodic_state)
     return [
         kind
         for room in rooms

@@ -172,6 +172,13 @@ def test_a_resumed_run_is_the_same_run(resumed):
     resumed(ManyAgentsMethod(Traffic(3), BRIEF, Inputs(seed=2)), [1, 3, 4, 6, 9], 12)
 
 
+def test_it_is_the_default_for_many_agents():
+    fit = learn("traffic:3", iterations=1, batch=5, tests=5)
+    assert fit.settings == SbprLoop(batch=5, tests=5)
+    with pytest.warns(dp.LearningWarning, match="nothing was learned"):  # one iteration, but no test of it
+        learn("traffic:3", steps=29 * 6, batch=5, tests=5)
+
+
 def test_one_node_per_action():
     grid = Traffic(2)
     team = by_action(grid, 0.8)

@@ -258,3 +258,16 @@ def test_the_unit_of_rewards_does_not_matter(broadcast, method):
     teams = [learn(problem, method, steps=60_000, seed=0).team for problem in (broadcast, large, small)]
     assert teams[0] == teams[1]
     assert teams[0] == teams[2]
+
+
+@pytest.mark.parametrize("method", ["sbpr", "mcem"])
+def test_a_simulator_without_discount_has_a_horizon_of_its_own(corridor, method):
+    class Short(corridor):
+        discount = 1.0
+
+    with pytest.raises(InputError, match="horizon: expected a number of steps, because the discount is 1"):
+        learn(Short(), method, steps=2000)
+    Short.horizon = 7
+    own, same, other = (learn(Short(), method, steps=2000, horizon=horizon) for horizon in (None, 7, 3))
+    assert own.team == same.team
+    assert own.trace != other.trace

@@ -11,19 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from decpomdp import api
-from decpomdp.core import DecPOMDP, Fit, Row, Watch, unwatched
+from decpomdp.api import PLANNING, PLAYING, chosen, execute
+from decpomdp.core import DecPOMDP, Fit
 from decpomdp.core.run import Budget, Inputs
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
 from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
-from decpomdp.interaction.front import METHODS as LEARNERS
-from decpomdp.interaction.front import learn
-from decpomdp.interaction.mcem.settings import Mcem, McemTuning
-from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
+from decpomdp.interaction.mcem.settings import McemTuning
+from decpomdp.interaction.sbpr.settings import SbprTuning
 from decpomdp.learners import BayesFit
-from decpomdp.planners.front import plan
 
 SMALL: dict[str, dict[str, Any]] = {  # a run that only loads what is compiled
     "sbpr": {
@@ -37,7 +34,6 @@ SMALL: dict[str, dict[str, Any]] = {  # a run that only loads what is compiled
     "fb-hsvi": {"iterations": 1},
 }
 ENDLESS = 1_000_000  # failures in a row, which no limit of time leaves room for
-PORTED = {"sbpr": SbprLoop, "mcem": Mcem}  # to the common driver
 
 
 def work(settings: Settings) -> dict[str, Any]:
@@ -62,29 +58,13 @@ def work(settings: Settings) -> dict[str, Any]:
 
 
 def _fitted(model: DecPOMDP, method: str, seed: int, limits: dict[str, Any]) -> Fit:
-    options = {key: value for key, value in limits.items() if key != "processor_seconds"}
-    if method in PORTED:
-        if "processor_seconds" in limits:
-            entry, settings = api.PLAYING[method], PORTED[method](patience=ENDLESS)
-            budget = Budget(cpu_seconds=limits["processor_seconds"])
-            return api.execute(model, entry, settings, Inputs(seed, 1), budget)
-        return api.learn(model, method, seed=seed, threads=1, **options)
-    way = learn if method in LEARNERS else plan
-    watch = _until(limits["processor_seconds"]) if "processor_seconds" in limits else unwatched
-    return way(model, method, seed=seed, threads=1, watch=watch, **options)
-
-
-def _until(limit: float) -> Watch:
-    """Interrupts the work, which then returns its best team, when so much processor time is used up; once."""
-    end = process_time() + limit
-    told: list[Row] = []
-
-    def watch(row: Row) -> None:
-        if process_time() >= end and not told:
-            told.append(row)
-            raise KeyboardInterrupt
-
-    return watch
+    seconds = limits.get("processor_seconds")
+    fields = {key: value for key, value in limits.items() if key not in ("processor_seconds", "steps", "iterations")}
+    if seconds is not None and method in ("sbpr", "mcem"):
+        fields["patience"] = ENDLESS
+    entry, settings = chosen(PLAYING if method in PLAYING else PLANNING, method, method, fields)
+    budget = Budget(cpu_seconds=seconds, steps=limits.get("steps"), iterations=limits.get("iterations"))
+    return execute(model, entry, settings, Inputs(seed, 1), budget)
 
 
 @cache
