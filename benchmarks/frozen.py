@@ -16,7 +16,6 @@ import warnings
 from pathlib import Path
 
 import decpomdp as dp
-from decpomdp import api
 from decpomdp.io.team import team_to_json
 
 REFERENCE = Path(__file__).with_name("frozen.json")
@@ -32,7 +31,7 @@ METHODS = {
     "sbpr": lambda p, s: dp.learn(p, "sbpr", iterations=40, seed=s),
     "mcem": lambda p, s: dp.learn(p, "mcem", iterations=170, seed=s),
     "many": lambda p, s: dp.learn(p, "sbpr", iterations=12, seed=s),
-    "episodes": lambda p, s: api.learn(
+    "episodes": lambda p, s: dp.learn(
         episodes(p, s), dp.Sbpr(cap=5.0 if s == 1 else None, truncation=8, sweeps=40), seed=s
     ),
     "em": lambda p, s: dp.plan(p, "em", nodes=2, iterations_per_start=40, restarts=6, seed=s),

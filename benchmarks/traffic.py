@@ -19,16 +19,17 @@ from pathlib import Path
 import numpy as np
 
 from decpomdp.core import Team
-from decpomdp.core.fit import unwatched
+from decpomdp.core.run import Inputs
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments import figure2
 from decpomdp.experiments.drawing import draw as drawn
 from decpomdp.experiments.traffic import METHODS, Effort, Point, curve, fixed
 from decpomdp.filtering.filter import log_likelihood
-from decpomdp.interaction.sbpr_crowd_loop import CrowdLearner, CrowdLoop
-from decpomdp.interaction.sbpr_play import Ground, tested
-from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.afford import MANY_BATCH
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.sbpr.many_method import ManyLearner
+from decpomdp.interaction.sbpr.settings import ManyAgents, SbprLoop, SbprTuning
 from decpomdp.learners import StickBreaking
 from decpomdp.rollouts.tables import players_of
 
@@ -38,10 +39,6 @@ TESTS, HORIZON = 2000, 66  # of values that are not points of a curve
 def fixed_policies():
     for name, (value, error) in fixed(tests=TESTS).items():
         print(f"{name:<12} {value:7.2f} +- {error:.2f}", flush=True)
-
-
-def ground_of(side, seed=0):
-    return Ground(Traffic(side), None, None, seed, None)
 
 
 def speed():
@@ -63,20 +60,18 @@ def speed():
         print(f"{name:<10} {kept:<28} 1 thread {rates[0]:6.0f}   2 threads {rates[1]:6.0f}", flush=True)
 
 
-def loop_of(side, seed=0, given=None, **changes):
-    settings = replace(SbprSettings(), crowd=0, **changes)
-    return CrowdLoop(ground_of(side, seed), None, given, None, StickBreaking(), settings, unwatched)
+def learner_of(side, seed=0, **settings):
+    return ManyLearner(EpisodePlayer(Traffic(side), Inputs(seed)), StickBreaking(), SbprLoop(**settings))
 
 
-def iteration_seconds(side, repeats=5, **changes):
+def iteration_seconds(side, repeats=5, batch=MANY_BATCH):
     """Median seconds of an iteration, the first ones left out."""
-    loop = loop_of(side, **changes)
-    learner = CrowdLearner(loop.learner)
-    state, seconds = learner.begin(loop.starts()[0]), []
+    learner = learner_of(side, tuning=SbprTuning(settling=0))
+    state, seconds = learner.begin_many(learner.start(), batch), []
     with serial_products():
         for _ in range(2 + repeats):
             begin = time.perf_counter()
-            state, _ = learner.iterate(state, True)
+            state, _, _ = learner.iterate_many(state, batch)
             seconds.append(time.perf_counter() - begin)
     return float(np.median(seconds[2:]))
 
@@ -91,25 +86,24 @@ def growth():
     large = sides.index(8)
     exponent = np.polyfit(np.log(np.square(sides[large:])), np.log(found[large:]), 1)[0]
     print(f"from 64 agents on {exponent:.2f}")
-    seconds = iteration_seconds(50, repeats=1, crowd_batch=100)
+    seconds = iteration_seconds(50, repeats=1, batch=100)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f" 2500 agents   {seconds:.2f} s an iteration of 100 episodes, {memory:.2f} GB at most")
 
 
 def sample():
-    loop = loop_of(10, crowd_window=4)
-    learner = CrowdLearner(loop.learner)
-    state = learner.begin(loop.starts()[0])
+    learner = learner_of(10, window=4, tuning=SbprTuning(settling=10**6))
+    state = learner.begin_many(learner.start(), MANY_BATCH)
     print("effective episodes at the last step, 500 episodes of 29 steps, 100 agents: older batches, newest team")
     print("batches ago   whole team   agents' own: smallest, median")
     with serial_products():
         teams, foretold = [], []
         for _ in range(24):
-            posterior = loop.learner.posterior(state.counts)
-            teams.append(state.exploration.behaviour(loop.learner.whole(posterior)))
-            state, facts = learner.iterate(state, False)
+            posterior = learner.posterior(state.counts)
+            teams.append(state.exploration.behaviour(learner.full_mean(posterior)))
+            state, facts, _ = learner.iterate_many(state, MANY_BATCH)
             foretold.append(100 * facts["foretold"])
-        batches = list(state.window.batches)
+        batches = state.batches
         for ago, (batch, team) in enumerate(zip(batches[::-1], teams[::-1], strict=False)):
             sizes = [_size(_own(batch, teams[-1], team, n), batch) for n in range(len(team.agents))]
             joint = _size(log_likelihood(batch, teams[-1]) - log_likelihood(batch, team), batch)
@@ -150,14 +144,13 @@ def openness(seeds="3", iterations="40"):
 
 def opened(team, share, seed, iterations):
     """The value of the team that is learned from one of which a share is left open."""
-    loop = loop_of(10, seed, team, crowd_openness=share)
-    learner = CrowdLearner(loop.learner)
-    state = learner.begin(loop.starts()[0])
+    learner = learner_of(10, seed, tuning=SbprTuning(many=ManyAgents(openness=share)))
+    state = learner.begin_many(learner.start_from(team), MANY_BATCH)
     with serial_products():
-        for number in range(iterations):
-            state, _ = learner.iterate(state, number >= loop.settings.settling)
-    mean = loop.learner.posterior(state.counts).mean()
-    return max(tested(loop.ground, one, TESTS, HORIZON, seed).value for one in (mean, mean.decided()))
+        for _ in range(iterations):
+            state, _, _ = learner.iterate_many(state, MANY_BATCH)
+    mean = learner.posterior(state.counts).mean()
+    return max(learner.player.tested(one, TESTS, HORIZON, seed).value for one in (mean, mean.decided()))
 
 
 def figure(seeds="5", iterations="60", path="traffic.csv"):

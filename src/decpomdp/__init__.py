@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         offpolicy_value,
         sampled_value,
     )
+    from decpomdp.interaction.mcem.settings import Mcem
     from decpomdp.interaction.posterior_of_team import read_out
+    from decpomdp.interaction.sbpr.settings import SbprLoop
     from decpomdp.interaction.search.settings import Search
     from decpomdp.io.dpomdp.read import read_dpomdp
     from decpomdp.io.dpomdp.writer import write_dpomdp
@@ -108,7 +110,9 @@ _NAMES = {
         "offpolicy_value",
         "sampled_value",
     ),
+    "decpomdp.interaction.mcem.settings": ("Mcem",),
     "decpomdp.interaction.posterior_of_team": ("read_out",),
+    "decpomdp.interaction.sbpr.settings": ("SbprLoop",),
     "decpomdp.interaction.search.settings": ("Search",),
     "decpomdp.io.dpomdp.read": ("read_dpomdp",),
     "decpomdp.io.dpomdp.writer": ("write_dpomdp",),
@@ -173,6 +177,7 @@ __all__ = [
     "FormatError",
     "InputError",
     "LearningWarning",
+    "Mcem",
     "OffPolicyValue",
     "PeriEm",
     "PettingZooSimulator",
@@ -181,6 +186,7 @@ __all__ = [
     "Run",
     "SampledValue",
     "Sbpr",
+    "SbprLoop",
     "Search",
     "Simulator",
     "Step",

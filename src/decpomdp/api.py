@@ -25,6 +25,8 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import opened, opened_model
+from decpomdp.interaction.mcem.settings import Mcem
+from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.search.settings import Search
 from decpomdp.learners.settings import Sbpr
 from decpomdp.planners.em.settings import Em
@@ -53,6 +55,8 @@ class Entry(NamedTuple):
 
 PLAYING: dict[str, Entry] = {  # learn by playing a problem
     "search": Entry(Search, "decpomdp.interaction.search.method:SearchMethod"),
+    "sbpr": Entry(SbprLoop, "decpomdp.interaction.sbpr.method:sbpr_method"),
+    "mcem": Entry(Mcem, "decpomdp.interaction.mcem.method:McemMethod"),
 }
 LOGGED: dict[str, Entry] = {  # learn from recorded episodes
     "sbpr": Entry(Sbpr, "decpomdp.learners.method:SbprMethod"),
@@ -143,7 +147,7 @@ def learn(
     engine
         A Dask cluster that does the work instead of threads (`sbpr`).
     begin
-        A team to begin with (`sbpr` from episodes).
+        A team to begin with (`sbpr`).
     behaviours
         The teams that collected each batch of episodes (`sbpr` from episodes).
     progress

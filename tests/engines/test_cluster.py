@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
+from decpomdp.api import learn
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.cluster import Cluster, EngineError, Lost, same
-from decpomdp.interaction.sbpr import sbpr
-from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.sbpr.settings import ManyAgents, SbprLoop, SbprTuning
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 SMALL = dp.Sbpr(truncation=4, sweeps=2)
-LITTLE = SbprSettings(
-    crowd_batch=3000, crowd_pause=1, tests=2500, random_episodes=2500, generations=1, elites=1, lengths=(3,)
-)
+LITTLE = SbprTuning(random_episodes=2500, generations=1, elites=1, lengths=(3,), many=ManyAgents(pause=1))
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +135,9 @@ def test_a_simulator_of_ones_own(processes):
 @pytest.mark.parametrize(("problem", "iterations"), [(Coins(), 2), pytest.param(Traffic(3), 2, marks=pytest.mark.slow)])
 def test_batches_of_the_papers_loop(processes, problem, iterations):
     """Workers play, also when one of them is killed; the team is learned from the same episodes."""
-    wanted = everything(sbpr(problem, iterations=iterations, seed=2, settings=LITTLE, threads=1))
-    assert everything(sbpr(problem, iterations=iterations, seed=3, settings=LITTLE)) != wanted
+    little = SbprLoop(batch=50 if isinstance(problem, Coins) else 3000, tests=2500, tuning=LITTLE)
+    wanted = everything(learn(problem, little, iterations=iterations, seed=2, threads=1))
+    assert everything(learn(problem, little, iterations=iterations, seed=3)) != wanted
     address, killed = processes.exactly(2), []
 
     def watch(row):
@@ -147,7 +146,7 @@ def test_batches_of_the_papers_loop(processes, problem, iterations):
             processes.kill(killed[0])
 
     with Cluster(address) as cluster:
-        found = sbpr(problem, iterations=iterations, seed=2, settings=LITTLE, watch=watch, engine=cluster)
+        found = learn(problem, little, iterations=iterations, seed=2, watch=watch, engine=cluster)
         assert everything(found) == wanted
         assert cluster.share(f"simulator {problem.name}", problem) is cluster.share(
             f"simulator {problem.name}", problem

@@ -159,7 +159,7 @@ def test_processor_time_ends_a_run():
     from decpomdp.experiments import one_run
 
     settings = {"problem": "broadcast", "method": "mcem", "seed": 0, "limits": {"processor_seconds": 0.0}}
-    assert one_run.work(settings)["stopped"] == "interrupted"
+    assert one_run.work(settings)["stopped"] == "processor time"
 
 
 def test_the_exponents_are_those_of_the_times():

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from decpomdp.core import Agent, Step
+from decpomdp.core.run import unlimited
+from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.team import team_to_json
 
 
 class Corridor:
@@ -58,3 +61,24 @@ def corridor():
 @pytest.fixture
 def echo():
     return Echo()
+
+
+@pytest.fixture
+def resumed():
+    """Runs a method whole, and again with its state encoded and decoded before the given steps: the same bytes."""
+
+    def check(method, places, steps):
+        outcomes = []
+        for cuts in ((), places):
+            now, rows, state = unlimited(), [], method.init(unlimited())
+            for number in range(steps):
+                if number in cuts:
+                    state = decode(encode(state), method.state)
+                state, row = method.step(state, now)
+                rows.append(repr(row))
+                if state.stopped:
+                    break
+            outcomes.append((team_to_json(method.result(state)[0].team), rows, state.steps, state.iterations))
+        assert outcomes[0] == outcomes[1]
+
+    return check

@@ -5,14 +5,27 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.api import learn
 from decpomdp.core import InputError
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
-from decpomdp.interaction.mcem import FEWEST, TESTED, McemSettings, mcem, scaled
-from decpomdp.interaction.mcem_counts import Lived, Tables, counted, lived, normalised, reward_range, worth
-from decpomdp.interaction.sbpr_play import Ground
+from decpomdp.interaction.afford import FEWEST, MCEM_TESTED, mcem_sizes
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.mcem.counts import (
+    Recorded,
+    Tables,
+    mean_worths,
+    normalised,
+    play_recorded,
+    reward_range,
+    worth,
+)
+from decpomdp.interaction.mcem.method import McemMethod
+from decpomdp.interaction.mcem.settings import Mcem, McemTuning
 from decpomdp.rollouts import simulate
 
-BRIEF = McemSettings(episodes=60, updates=20, random_episodes=1000, elites=5, tests=200, patience=2)
+pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+BRIEF = Mcem(episodes=60, updates=20, tests=200, patience=2, tuning=McemTuning(random_episodes=1000, elites=5))
 
 
 @pytest.fixture
@@ -24,7 +37,7 @@ def played(seed=0, episodes=30, horizon=4):
     rng = np.random.default_rng(seed)
     problem = making.model(rng)
     team = making.team(rng, problem, nodes=3)
-    return team, lived(Ground(problem, None, None, seed, 1), team, episodes, horizon)
+    return team, play_recorded(EpisodePlayer(problem, Inputs(seed, 1)), team, episodes, horizon)
 
 
 def test_worth_is_the_scaled_return_to_go():
@@ -39,9 +52,9 @@ def test_worth_is_the_scaled_return_to_go():
             assert found[k, t] == pytest.approx(sum(0.9**s * rewards[k, s] for s in range(t, 4)))
 
 
-def test_who_has_ended_earns_nothing_for_ever():
+def test_after_its_end_an_episode_earns_nothing():
     _, data = played(episodes=1, horizon=2)
-    ended = Lived(data.paths._replace(rewards=np.array([-1.0, 1.0])), data.lengths, np.array([True]))
+    ended = Recorded(data.paths._replace(rewards=np.array([-1.0, 1.0])), data.lengths, np.array([True]))
     np.testing.assert_allclose(worth(ended, 0.5, (-1.0, 1.0)), [0.5 + 0.25, 0.5 + 0.25])
 
 
@@ -51,7 +64,7 @@ def test_expected_counts_are_probability_times_mean_worth():
     bounds = reward_range(data, (np.inf, -np.inf))
     controller = team.controllers[1]
     tables = Tables(np.tile(controller.initial, (3, 1)), controller.action, controller.transition)
-    found = counted(data, 1, tables, 0.9, bounds)
+    found = mean_worths(data, 1, tables, 0.9, bounds)
     value, usual = worth(data, 0.9, bounds), 0.9 ** data.times().astype(float)
     node, action = data.paths.nodes[:, 1], data.paths.actions[:, 1]
     for i in range(3):
@@ -73,90 +86,108 @@ def test_stride_one_is_plain_em_and_larger_goes_further():
 
 
 def test_it_reaches_the_published_value_on_broadcast(broadcast):
-    fit = mcem(broadcast, iterations=100, seed=1)
+    fit = learn(broadcast, Mcem(), iterations=100, seed=1)
     assert exact_value(broadcast, fit.team).value >= 9.15
     assert max(fit.team.nodes) <= 3
 
 
 def test_it_reaches_the_published_value_on_recycling():
     problem = dp.load("recycling", 0.9)
-    fit = mcem(problem, iterations=310, seed=1)
+    fit = learn(problem, "mcem", iterations=310, seed=1)
     assert exact_value(problem, fit.team).value >= 30.78
 
 
 def test_rows_limits_and_reproducibility(broadcast):
     rows = []
-    one = mcem(broadcast, iterations=30, seed=2, threads=1, settings=BRIEF, watch=rows.append)
-    two = mcem(broadcast, iterations=30, seed=2, threads=2, settings=BRIEF)
+    one = learn(broadcast, BRIEF, iterations=30, seed=2, threads=1, watch=rows.append)
+    two = learn(broadcast, BRIEF, iterations=30, seed=2, threads=2)
     assert one.team == two.team
     assert one.stopped == "iterations"
-    assert [row["iteration"] for row in rows if "phase" not in row] == list(range(1, 31))
+    assert [row["iteration"] for row in rows] == list(range(1, 31))
     assert len({tuple(row) for row in rows}) == 1
-    assert mcem(broadcast, settings=BRIEF).stopped == "converged"
-    assert mcem(broadcast, time_limit=0, settings=BRIEF).stopped == "time limit"
-    limited = mcem(broadcast, steps=500_000, settings=BRIEF)
+    assert learn(broadcast, BRIEF).stopped == "converged"
+    limited = learn(broadcast, BRIEF, steps=500_000)
     assert limited.stopped in ("steps", "converged")
     assert limited.trace[-1]["steps"] <= 500_000
 
 
-def test_settings_tell_what_shaped_the_result(broadcast):
-    asked = {"seed": 5, "iterations": 2, "horizon": 9, "steps": 10**8, "time_limit": 60.0}
-    fit = mcem(broadcast, settings=BRIEF, **asked)
-    assert {key: fit.settings[key] for key in asked} == asked
-    assert fit.settings["nodes"] == BRIEF.nodes
+def test_the_last_update_of_a_start_is_tested_before_the_iterations_are_over(broadcast):
+    whole, more = (learn(broadcast, BRIEF, iterations=count, seed=3) for count in (20, 21))
+    assert whole.team == more.team
+    assert [row["value"] for row in more.trace[:20]] == [row["value"] for row in whole.trace]
 
 
-def test_an_interrupt_returns_the_best_so_far(broadcast):
-    def interrupt(row):
-        raise KeyboardInterrupt
+def test_no_time_returns_the_uniform_team(broadcast):
+    fit = learn(broadcast, BRIEF, time_limit=0)
+    assert (fit.stopped, fit.team) == ("time limit", dp.Team.uniform(broadcast))
 
-    fit = mcem(broadcast, settings=BRIEF, watch=interrupt)
-    assert fit.stopped == "interrupted"
+
+def test_a_short_time_leads_to_a_tested_team(broadcast):
+    fit = learn(broadcast, BRIEF, time_limit=0.5)
+    assert fit.stopped in ("time limit", "converged")
     assert exact_value(broadcast, fit.team).value > 8
+    assert fit.facts["tests"] == BRIEF.tests
+
+
+def test_a_callback_ends_the_run_with_the_best_so_far(broadcast):
+    fit = learn(broadcast, BRIEF, watch=lambda row: True)
+    assert fit.stopped == "callback"
+    assert len(fit.trace) == 1
+    assert exact_value(broadcast, fit.team).value > 8
+
+
+def test_a_resumed_run_is_the_same_run(broadcast, resumed):
+    resumed(McemMethod(broadcast, BRIEF, Inputs(seed=2)), [1, 3, 9, 30, 40], 60)
 
 
 @pytest.mark.parametrize("agents", [2, 3, 4])
 def test_simulators_that_end_and_show_something_first(corridor, agents):
     world = corridor(agents=agents)
-    fit = mcem(world, iterations=100, seed=0, settings=BRIEF)
+    fit = learn(world, BRIEF, iterations=100, seed=0)
     assert simulate(world, fit.team, 300, 40, seed=9).returns().mean() > 3
 
 
 def test_a_first_observation_is_learned_from(echo):
-    fit = mcem(echo, iterations=200, seed=0, settings=BRIEF)
+    fit = learn(echo, BRIEF, iterations=200, seed=0)
     test = simulate(echo, fit.team, 2000, 15, seed=9)
     assert test.rewards[test.times() == 0].mean() > 0.3  # chance: 1/8
 
 
 def test_bad_settings_are_refused(broadcast):
     with pytest.raises(InputError, match="nodes"):
-        McemSettings(nodes=0)
+        Mcem(nodes=0)
     with pytest.raises(InputError, match="exploration"):
-        McemSettings(exploration=1.0)
+        Mcem(exploration=1.0)
     with pytest.raises(InputError, match="iterations"):
-        mcem(broadcast, iterations=0)
+        learn(broadcast, Mcem(), iterations=0)
+
+
+def sizes(problem, settings=None, **left):
+    """Those of a run that begins with these limits."""
+    player = EpisodePlayer(problem, Inputs())
+    player.begin(player.random, 0, unlimited()._replace(**left))
+    return mcem_sizes(settings or Mcem(), player)
 
 
 @pytest.mark.parametrize("steps", [3_600, 36_000, pytest.param(360_000, marks=pytest.mark.slow)])
-def test_what_a_slow_simulator_can_play_is_enough_for_a_start(steps):
+def test_few_steps_are_enough_for_a_start(steps):
     """A third each for the updates, the replays and the tests."""
-    settings, grid = McemSettings(), dp.load("traffic:3")
-    small = scaled(settings, Ground(grid, None, steps, 0, None), None, None)
+    grid = dp.load("traffic:3")
+    small = sizes(grid, steps=steps)
     updates, replays = small.updates * small.episodes, 4 * small.elites * small.episodes
-    assert 29 * (updates + replays + TESTED * small.tests) <= steps
+    assert 29 * (updates + replays + MCEM_TESTED * small.tests) <= steps
     assert min(small.updates, small.episodes, small.tests) >= FEWEST
-    fit = mcem(grid, steps=steps, settings=small)
+    fit = learn(grid, Mcem(), steps=steps)
+    assert fit.facts == small._asdict()
     assert fit.trace[-1]["iteration"] >= small.updates
     assert np.isfinite(fit.trace[-1]["value"])
 
 
-def test_only_what_is_slow_is_played_less():
-    settings, grid = McemSettings(), dp.load("traffic:3")
-    model = dp.load("broadcast")
-    assert scaled(settings, Ground(model, 1.0, None, 0, None), None, None) is settings
-    assert scaled(settings, Ground(model, None, 10_000, 0, None), None, None).tests < settings.tests  # steps count
-    assert scaled(settings, Ground(grid, 1000.0, None, 0, None), None, None) is settings
-    assert scaled(settings, Ground(grid, None, 10**8, 0, None), None, None) is settings
-    least = scaled(settings, Ground(grid, None, 10, 0, None), None, None)
+def test_only_slow_problems_are_played_less():
+    full, grid, model = Mcem(), dp.load("traffic:3"), dp.load("broadcast")
+    for many in (sizes(model, seconds=1.0), sizes(grid, seconds=1000.0), sizes(grid, steps=10**8)):
+        assert (many.updates, many.episodes, many.tests) == (full.updates, full.episodes, full.tests)
+    assert sizes(model, steps=10_000).tests < full.tests
+    least = sizes(grid, steps=10)
     assert (least.updates, least.episodes, least.elites, least.tests) == (2, 2, 1, 2)
-    assert scaled(McemSettings(tests=1), Ground(grid, None, 10, 0, None), None, None).tests == 1
+    assert sizes(grid, Mcem(tests=1), steps=10).tests == 1

@@ -2,38 +2,41 @@
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.api import learn as search
+from decpomdp.api import learn
 from decpomdp.core import InputError, Team
+from decpomdp.core.run import Inputs
 from decpomdp.evaluation import exact_value
 from decpomdp.filtering.filter import log_likelihood
-from decpomdp.interaction.mcem import mcem
-from decpomdp.interaction.sbpr import sbpr
-from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.sbpr_starts import counts_of, last_observation, memories, replays, tree
-from decpomdp.interaction.sbpr_step import StepSettings, advantage, improved, stepped
-from decpomdp.interaction.sbpr_window import Window
-from decpomdp.io.runs import team_digest
+from decpomdp.interaction.sbpr.method import SbprMethod
+from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
+from decpomdp.interaction.sbpr.starts import counts_of, last_observation, memories, replays, tree
+from decpomdp.interaction.sbpr.step import StepSize, advantage, improved, stepped
+from decpomdp.interaction.sbpr.window import Window
 from decpomdp.learners.behaviour import log_mixture
 from decpomdp.learners.posterior import Counts
 from decpomdp.rollouts import simulate
 
-BRIEF = SbprSettings(
-    random_episodes=1000,
-    lengths=(3, 5),
-    elites=4,
-    generations=1,
-    replays=1,
-    pool=2,
-    race=15,
-    round=10,
-    settling=5,
+pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+BRIEF = SbprLoop(
     tests=100,
     patience=2,
+    tuning=SbprTuning(
+        random_episodes=1000,
+        lengths=(3, 5),
+        elites=4,
+        generations=1,
+        replays=1,
+        pool=2,
+        race=15,
+        round=10,
+        settling=5,
+    ),
 )
 KEYS = {
     *("iteration", "seconds", "steps", "exploration", "nodes"),
@@ -49,9 +52,9 @@ def broadcast():
 def test_the_window_weighs_by_the_mixture_of_its_behaviours():
     rng = np.random.default_rng(0)
     problem = making.model(rng)
-    window, teams = Window(2, 1e9, 1), [making.team(rng, problem) for _ in range(3)]
+    window, teams = Window(), [making.team(rng, problem) for _ in range(3)]
     batches = [simulate(problem, team, 4 + i, 3, seed=i) for i, team in enumerate(teams)]
-    seen = [window.add(batch, team) for batch, team in zip(batches, teams, strict=True)][-1]
+    seen = [window.add(batch, team, 2, 1e9, 1) for batch, team in zip(batches, teams, strict=True)][-1]
     assert seen.episodes.count == 5 + 6  # the oldest is gone
     assert np.exp(log_likelihood(seen.episodes, teams[2]) - seen.log_mixture) == pytest.approx(seen.ratio)
     parts = [log_likelihood(seen.episodes, team) for team in teams[1:]]
@@ -64,8 +67,8 @@ def test_the_window_agrees_with_the_library_mixture_for_equal_batches():
     problem = making.model(rng)
     teams = [making.team(rng, problem) for _ in range(2)]
     batches = [simulate(problem, team, 5, 3, seed=i) for i, team in enumerate(teams)]
-    window = Window(5, 1e9, 1)
-    seen = [window.add(*pair) for pair in zip(batches, teams, strict=True)][-1]
+    window = Window()
+    seen = [window.add(*pair, 5, 1e9, 1) for pair in zip(batches, teams, strict=True)][-1]
     np.testing.assert_allclose(seen.log_mixture, log_mixture(batches, teams)[1], rtol=1e-9)
 
 
@@ -88,7 +91,7 @@ def test_a_step_raises_what_gained_and_keeps_unvisited_rows():
     counts = Counts(zero, np.full((2, 2), 50.0), np.full((2, 2, 1, 2), 50.0))
     visits = Counts(zero, np.array([[100.0, 100.0], [0.0, 0.0]]), np.zeros((2, 2, 1, 2)))
     gains = Counts(zero, np.array([[10.0, -10.0], [0.0, 0.0]]), np.zeros((2, 2, 1, 2)))
-    after = improved(counts, visits, gains, 1.0, StepSettings(0.5, 10.0, 0.0, 0.9))
+    after = improved(counts, visits, gains, 1.0, StepSize(0.5, 10.0, 0.0, 0.9))
     assert after.visits[0, 0] / after.visits[0, 1] == pytest.approx(np.exp(2 * 0.5))
     np.testing.assert_allclose(after.visits[1], 45.0)
     np.testing.assert_allclose(after.moves, 45.0)
@@ -126,7 +129,7 @@ def test_counts_say_the_team_with_its_start_first():
 
 
 def test_it_beats_the_paper_on_broadcast_within_seconds(broadcast):
-    fit = sbpr(broadcast, iterations=20, seed=1, settings=SbprSettings(elites=6, generations=0))
+    fit = learn(broadcast, SbprLoop(tuning=SbprTuning(elites=6, generations=0)), iterations=20, seed=1)
     assert exact_value(broadcast, fit.team).value >= 9.20
     assert fit.stopped == "iterations"
     assert max(fit.team.nodes) <= 8
@@ -136,7 +139,7 @@ def test_it_beats_the_paper_on_broadcast_within_seconds(broadcast):
 
 def test_every_row_tells_the_same_things(broadcast):
     rows = []
-    fit = sbpr(broadcast, iterations=18, seed=0, settings=BRIEF, watch=rows.append)
+    fit = learn(broadcast, BRIEF, iterations=18, seed=0, watch=rows.append)
     assert tuple(rows) == fit.trace
     assert all(set(row) == KEYS for row in rows)
     assert [row["iteration"] for row in rows] == [0, 0, *range(1, 19)]  # replays of random episodes, and of replays
@@ -151,76 +154,79 @@ def test_every_row_tells_the_same_things(broadcast):
 
 
 def test_the_result_does_not_depend_on_threads(broadcast):
-    one, two = (sbpr(broadcast, iterations=20, seed=3, settings=BRIEF, threads=n) for n in (1, 2))
+    one, two = (learn(broadcast, BRIEF, iterations=20, seed=3, threads=n) for n in (1, 2))
     assert one.team == two.team
     assert [row["bound"] for row in one.trace] == [row["bound"] for row in two.trace]
-    other = sbpr(broadcast, iterations=20, seed=4, settings=BRIEF)
+    other = learn(broadcast, BRIEF, iterations=20, seed=4)
     assert [row["bound"] for row in one.trace] != [row["bound"] for row in other.trace]
 
 
 def test_steps_are_never_exceeded(broadcast):
-    fit = sbpr(broadcast, steps=200_000, seed=0, settings=BRIEF)
+    fit = learn(broadcast, BRIEF, steps=200_000, seed=0)
     assert fit.stopped in ("steps", "converged")
     assert fit.trace[-1]["steps"] <= 200_000
-    assert sbpr(broadcast, steps=1, settings=BRIEF).stopped == "steps"
+    assert learn(broadcast, BRIEF, steps=1).stopped == "steps"
 
 
-def test_an_early_interrupt_leads_to_the_best_replay(broadcast):
-    """Before the first round: better than the team that it began with, and never worthless."""
-
-    def stop(row):
-        raise KeyboardInterrupt
-
-    fit = sbpr(broadcast, steps=100_000, seed=0, settings=BRIEF, watch=stop)
+def test_an_early_stop_leads_to_the_best_replay(broadcast):
+    """Before the first round: better than the uniform team."""
+    fit = learn(broadcast, BRIEF, steps=100_000, seed=0, watch=lambda row: True)
     assert [row["iteration"] for row in fit.trace] == [0]
+    assert fit.stopped == "callback"
     assert exact_value(broadcast, fit.team).value > exact_value(broadcast, Team.uniform(broadcast)).value + 1
     assert all(size >= nodes for size, nodes in zip(fit.posterior.sizes, fit.team.nodes, strict=True))  # a replay's
 
 
-def test_settings_tell_what_shaped_the_result(broadcast):
-    first = Team.uniform(broadcast)
-    fit = sbpr(broadcast, iterations=2, seed=5, horizon=20, steps=10**9, behaviour=first, settings=BRIEF)
-    asked = {"seed": 5, "iterations": 2, "horizon": 20, "steps": 10**9, "time_limit": None}
-    assert {key: fit.settings[key] for key in asked} == asked
-    assert fit.settings["behaviour"] == team_digest(first)
-    assert team_digest(first) != team_digest(fit.team)
-    assert sbpr(broadcast, iterations=1, settings=BRIEF).settings["behaviour"] is None
-
-
 def test_it_converges_and_respects_the_clock(broadcast):
-    assert sbpr(broadcast, settings=replace(BRIEF, race=5, round=5, patience=1)).stopped == "converged"
-    assert sbpr(broadcast, time_limit=0, settings=BRIEF).stopped == "time limit"
+    short = msgspec.structs.replace(BRIEF.tuning, race=5, round=5)
+    assert learn(broadcast, msgspec.structs.replace(BRIEF, patience=1, tuning=short)).stopped == "converged"
+    fit = learn(broadcast, BRIEF, time_limit=0)
+    assert (fit.stopped, fit.team) == ("time limit", Team.uniform(broadcast))
+    assert len(fit.posterior.sizes) == 2
 
 
-def test_an_interrupt_returns_the_best_so_far(broadcast):
-    def interrupt(row):
-        if row["iteration"] == 5:
-            raise KeyboardInterrupt
+def test_a_short_time_leads_to_a_tested_team(broadcast):
+    fit = learn(broadcast, BRIEF, time_limit=1.0)
+    assert fit.stopped in ("time limit", "converged")
+    assert exact_value(broadcast, fit.team).value > 8
+    assert fit.facts["tests"] == BRIEF.tests
 
-    fit = sbpr(broadcast, settings=BRIEF, watch=interrupt)
-    assert fit.stopped == "interrupted"
+
+def test_a_callback_ends_the_run_with_the_best_so_far(broadcast):
+    fit = learn(broadcast, BRIEF, watch=lambda row: row["iteration"] == 5)
+    assert (fit.stopped, fit.trace[-1]["iteration"]) == ("callback", 5)
     assert exact_value(broadcast, fit.team).value > 8
 
 
+def test_the_last_iteration_of_a_round_is_tested_before_the_iterations_are_over(broadcast):
+    whole, more = (learn(broadcast, BRIEF, iterations=count, seed=3) for count in (15, 16))
+    assert whole.team == more.team
+    assert [row["iteration"] for row in whole.trace][-1] == 15
+
+
+def test_a_resumed_run_is_the_same_run(broadcast, resumed):
+    resumed(SbprMethod(broadcast, BRIEF, Inputs(seed=2)), [1, 2, 3, 6, 17, 22], 30)
+
+
 def test_a_given_behaviour_plays_first(broadcast):
-    good = sbpr(broadcast, iterations=1, seed=1, settings=BRIEF).team
-    brief = SbprSettings(random_episodes=1, elites=1, tests=50)
-    fit = sbpr(broadcast, iterations=1, settings=brief, behaviour=good)
+    good = learn(broadcast, BRIEF, iterations=1, seed=1).team
+    brief = SbprLoop(tests=50, tuning=SbprTuning(random_episodes=1, elites=1))
+    fit = learn(broadcast, brief, iterations=1, begin=good)
     assert exact_value(broadcast, fit.team).value >= 9.0
     with pytest.raises(InputError, match="fit"):
-        sbpr(broadcast, behaviour=Team.uniform(dp.load("dectiger")))
+        learn(broadcast, "sbpr", begin=Team.uniform(dp.load("dectiger")))
 
 
 @pytest.mark.parametrize("agents", [2, pytest.param(3, marks=pytest.mark.slow), 4])
 def test_simulators_that_end_and_show_something_first(corridor, agents):
     world = corridor(agents=agents)
-    fit = sbpr(world, iterations=30, seed=0, settings=BRIEF)
+    fit = learn(world, BRIEF, iterations=30, seed=0)
     test = simulate(world, fit.team, 300, 40, seed=9).returns()
     assert test.mean() > 3  # going right is worth 10 less the way, chance about -8
 
 
 def test_a_first_observation_is_learned_from(echo):
-    fit = sbpr(echo, iterations=60, seed=0, settings=BRIEF)
+    fit = learn(echo, BRIEF, iterations=60, seed=0)
     assert all(controller.initial_given is not None for controller in fit.team.controllers)
     test = simulate(echo, fit.team, 2000, 15, seed=9)
     assert test.rewards[test.times() == 0].mean() > 0.5  # chance: 1/8
@@ -228,27 +234,40 @@ def test_a_first_observation_is_learned_from(echo):
 
 def test_bad_settings_are_refused(broadcast):
     with pytest.raises(InputError, match="batch"):
-        SbprSettings(batch=0)
+        SbprLoop(batch=0)
     with pytest.raises(InputError, match="quantile"):
-        SbprSettings(quantile=1.0)
-    with pytest.raises(InputError, match="iterations"):
-        sbpr(broadcast, iterations=0)
+        SbprTuning(quantile=1.0)
+    with pytest.raises(InputError, match="prior"):
+        learn(broadcast, SbprLoop(prior="flat"))
     with pytest.raises(InputError, match="horizon"):
-        sbpr(broadcast.with_discount(1.0))
+        learn(broadcast.with_discount(1.0), "sbpr")
 
 
 @pytest.mark.parametrize("size", [1.7e308, 1e300, 1e160])
-@pytest.mark.parametrize("learner", [sbpr, mcem, search])
-def test_rewards_whose_squares_are_no_numbers_are_refused(broadcast, learner, size):
+@pytest.mark.parametrize("method", ["sbpr", "mcem"])
+def test_rewards_whose_squares_are_no_numbers_are_refused(broadcast, method, size):
     huge = replace(broadcast, reward=broadcast.reward * size)
     with pytest.raises(InputError, match=r"expected rewards from -1e\+100 to 1e\+100 for learning by playing, got"):
-        learner(huge, steps=300_000, seed=0)
+        learn(huge, method, steps=300_000, seed=0)
 
 
-@pytest.mark.parametrize("learner", [sbpr, mcem, search])
-def test_the_unit_of_rewards_does_not_matter(broadcast, learner):
+@pytest.mark.parametrize("method", ["sbpr", "mcem"])
+def test_the_unit_of_rewards_does_not_matter(broadcast, method):
     large = replace(broadcast, reward=broadcast.reward * 2.0**330)
     small = replace(broadcast, reward=broadcast.reward * 2.0**-330)
-    teams = [learner(problem, steps=60_000, seed=0).team for problem in (broadcast, large, small)]
+    teams = [learn(problem, method, steps=60_000, seed=0).team for problem in (broadcast, large, small)]
     assert teams[0] == teams[1]
     assert teams[0] == teams[2]
+
+
+@pytest.mark.parametrize("method", ["sbpr", "mcem"])
+def test_a_simulator_without_discount_has_a_horizon_of_its_own(corridor, method):
+    class Short(corridor):
+        discount = 1.0
+
+    with pytest.raises(InputError, match="horizon: expected a number of steps, because the discount is 1"):
+        learn(Short(), method, steps=2000)
+    Short.horizon = 7
+    own, same, other = (learn(Short(), method, steps=2000, horizon=horizon) for horizon in (None, 7, 3))
+    assert own.team == same.team
+    assert own.trace != other.trace

@@ -1,25 +1,26 @@
-"""One controller for agents that are alike, and sizes that a slow simulator can afford; without SUMO."""
+"""One controller for interchangeable agents, and sizes that a slow simulator can afford; without SUMO."""
 
 from time import sleep
 
 import numpy as np
 import pytest
 
+from decpomdp.api import learn
 from decpomdp.core import Agent, Episodes, Step, Team
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.environments.sumo.grid import PACE, SumoGrid
-from decpomdp.interaction.sbpr import sbpr
-from decpomdp.interaction.sbpr_crowd import CrowdWindow
-from decpomdp.interaction.sbpr_crowd_alike import learn_own, play_own, shares
-from decpomdp.interaction.sbpr_crowd_scale import LEAST, LOOPS, TEAMS, affordable, scaled
-from decpomdp.interaction.sbpr_play import Finished, Ground
-from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.sbpr_starts import by_action
+from decpomdp.interaction.afford import LEAST, LOOPS, MANY_BATCH, TEAMS, affordable, many_sizes
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.players import OutOfSteps
+from decpomdp.interaction.sbpr.many_agents import OwnRatios, play_own, shares
+from decpomdp.interaction.sbpr.settings import SbprLoop
+from decpomdp.interaction.sbpr.starts import by_action
 from decpomdp.rollouts import simulate
 from decpomdp.rollouts.batch import play_batch
 
 MANY = 12
 NOISE = 30.0  # of the team's reward: what one agent earns, 0 or 1, drowns in it
-FULL = SbprSettings()
+FULL = SbprLoop()
 
 
 class Echo:
@@ -66,88 +67,91 @@ def named(fit):
     return float((played.observations == played.actions).mean())
 
 
-def test_agents_that_are_alike_learn_from_each_other():
+def player_of(problem, **left):
+    """With these limits."""
+    player = EpisodePlayer(problem, Inputs())
+    player.begin(player.random, 0, unlimited()._replace(**left))
+    return player
+
+
+def test_interchangeable_agents_learn_from_each_other():
     """The same steps teach them nothing when everyone looks for its own part in the team's reward."""
-    shared, alone = (sbpr(kind(), steps=6000, seed=0) for kind in (AlikeEcho, Echo))
+    shared, alone = (learn(kind(), FULL, steps=6000, seed=0) for kind in (AlikeEcho, Echo))
     assert named(shared) > 0.9
     assert named(alone) < 0.75
     assert all(controller == shared.team.controllers[0] for controller in shared.team.controllers)
-    assert sbpr(AlikeEcho(), steps=6000, seed=0).team == shared.team
+    assert learn(AlikeEcho(), FULL, steps=6000, seed=0).team == shared.team
     assert shared.trace[-1]["steps"] <= 6000
 
 
 def test_who_begins_unlike_learns_alone():
     echo = AlikeEcho()
-    ground = Ground(echo, None, None, 0, None)
     alike = by_action(echo, 0.8)
     other = Team.of(echo, [by_action(echo, 0.7).controllers[0], *alike.controllers[1:]])
-    assert shares(ground, alike)
-    assert not shares(ground, other)
-    assert not shares(Ground(Echo(), None, None, 0, None), alike)
+    assert shares(echo, alike)
+    assert not shares(echo, other)
+    assert not shares(Echo(), alike)
 
 
 @pytest.mark.slow  # needs libsumo
 def test_lights_are_alike():
     grid = SumoGrid(4, workers=1)
-    assert shares(Ground(grid, None, None, 0, None), Team.uniform(grid))
+    assert shares(grid, Team.uniform(grid))
     grid.close()
 
 
 def test_own_episodes_count_as_joint_steps_and_tell_everybody_the_same():
     echo = AlikeEcho()
-    ground, team = Ground(echo, None, 100, 0, None), by_action(echo, 0.8)
-    window = CrowdWindow(1, 20.0, 0.9, 1)
-    window.add(play_own(ground, team, 5, 10))
-    assert ground.steps == 50
-    learnt = learn_own(window, team)
-    assert len(learnt.visits) == len(learnt.gains) == MANY
-    assert learnt.episodes == 5 * MANY
-    assert learnt.sample_size == pytest.approx(5 * MANY, rel=1e-4)
-    with pytest.raises(Finished, match="steps"):
-        play_own(ground, team, 6, 10)
+    player, team = player_of(echo, steps=100), by_action(echo, 0.8)
+    learned = OwnRatios(20.0, 0.9, 1).learn_shared([play_own(player, team, 5, 10)], team)
+    assert player.steps == 50
+    assert len(learned.visits) == len(learned.gains) == MANY
+    assert learned.episodes == 5 * MANY
+    assert learned.sample_size == pytest.approx(5 * MANY, rel=1e-4)
+    with pytest.raises(OutOfSteps):
+        play_own(player, team, 6, 10)
 
 
 def test_sizes_fit_what_can_be_afforded():
-    assert scaled(FULL, np.inf, 59, 135) is FULL
+    assert many_sizes(FULL, np.inf, 59, 135) == (MANY_BATCH, FULL.tests)
     for steps in (20_000.0, 200_000.0, 2_000_000.0):
-        small = scaled(FULL, steps, 59, 135)
-        spent = LOOPS * (small.crowd_pause * small.crowd_batch * 59 + TEAMS * small.tests * 135)
+        small = many_sizes(FULL, steps, 59, 135)
+        spent = LOOPS * (FULL.tuning.many.pause * small.batch * 59 + TEAMS * small.tests * 135)
         assert 0.7 * steps < spent < 1.3 * steps
-        assert small.crowd_batch <= FULL.crowd_batch
+        assert small.batch <= MANY_BATCH
         assert small.tests <= FULL.tests
-    least = scaled(FULL, 10.0, 59, 135)
-    assert (least.crowd_batch, least.tests) == (LEAST, LEAST)
-    assert scaled(SbprSettings(crowd_batch=1, tests=1), 10.0, 59, 135).tests == 1  # never more than was asked for
+    assert many_sizes(FULL, 10.0, 59, 135) == (LEAST, LEAST)
+    assert many_sizes(SbprLoop(batch=1, tests=1), 10.0, 59, 135) == (1, 1)  # never more than the settings say
 
 
 @pytest.mark.parametrize(
     ("given", "found"),
     [
         ({"steps": 700}, 700),
-        ({"steps": 700, "time_limit": 5.0}, 700),  # a function of the settings: no clock
-        ({"iterations": 3, "time_limit": 5.0}, np.inf),
+        ({"steps": 700, "seconds": 5.0}, 700),  # a function of the settings: no clock
+        ({"iterations": 3, "seconds": 5.0}, np.inf),
         ({}, np.inf),
     ],
 )
 def test_limits_say_what_can_be_afforded(given, found):
-    ground = Ground(Echo(), given.get("time_limit"), given.get("steps"), 0, None)
-    assert affordable(ground, given.get("iterations"), 500, 10) == found
-    assert ground.steps == 0
+    player = player_of(Echo(), **given)
+    assert affordable(player, 500, 10) == found
+    assert player.steps == 0
 
 
 def test_a_simulator_may_say_how_slow_it_is():
     grid = SumoGrid(4, workers=1)
     grid.reset = lambda episodes, seed: np.zeros((episodes, 16), np.int16)  # nothing is to be played here
-    assert affordable(Ground(grid, None, None, 0, None), None, 500, 59) == 600 * PACE
-    assert affordable(Ground(grid, 60.0, None, 0, None), 5, 500, 59) == 600 * PACE
+    assert affordable(player_of(grid), 500, 59) == 600 * PACE
+    assert affordable(player_of(grid, seconds=60.0, iterations=5), 500, 59) == 600 * PACE
 
 
-def test_a_rehearsal_measures_the_speed():
+def test_a_probe_measures_the_speed():
     pause = 0.002
-    ground = Ground(Echo(pause), 4.0, None, 0, None)
-    steps = affordable(ground, None, 500, 10)
+    player = player_of(Echo(pause), seconds=4.0)
+    steps = affordable(player, 500, 10)
     assert 0.02 * 4 / pause < steps < 1.01 * 4 / pause  # at most as fast as it can be, however busy the machine is
-    assert ground.steps > 0
-    fit = sbpr(AlikeEcho(pause), time_limit=4.0, seed=0)
-    assert LEAST <= fit.settings["crowd_batch"] < FULL.crowd_batch
-    assert LEAST <= fit.settings["tests"] < FULL.tests
+    assert player.steps > 0
+    fit = learn(AlikeEcho(pause), FULL, time_limit=4.0, seed=0)
+    assert LEAST <= fit.facts["batch"] < MANY_BATCH
+    assert LEAST <= fit.facts["tests"] < FULL.tests

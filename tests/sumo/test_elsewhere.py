@@ -5,10 +5,11 @@ import pickle
 import pytest
 
 from decpomdp.core import Team
+from decpomdp.core.run import Inputs
 from decpomdp.engines.cluster import Cluster
 from decpomdp.environments.sumo.grid import SumoGrid
-from decpomdp.interaction.sbpr_crowd_alike import play_own
-from decpomdp.interaction.sbpr_play import Ground
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.sbpr.many_agents import play_own
 from decpomdp.rollouts import simulate
 
 
@@ -23,8 +24,8 @@ def test_a_copy_is_the_same_grid():
 def test_lights_play_elsewhere():
     grid = SumoGrid(4, workers=1)
     team = Team.uniform(grid)
-    wanted = simulate(grid, team, 3, 5, seed=1), play_own(Ground(grid, None, None, 1, None), team, 3, 5)
+    wanted = simulate(grid, team, 3, 5, seed=1), play_own(EpisodePlayer(grid, Inputs(1)), team, 3, 5)
     with Cluster(workers=2) as cluster:
-        ground = Ground(grid, None, None, 1, None, cluster)  # a process of its own is under way by now
-        assert (simulate(grid, team, 3, 5, seed=1, engine=cluster), play_own(ground, team, 3, 5)) == wanted
+        player = EpisodePlayer(grid, Inputs(1, engine=cluster))  # a process of its own is under way by now
+        assert (simulate(grid, team, 3, 5, seed=1, engine=cluster), play_own(player, team, 3, 5)) == wanted
     grid.close()

@@ -28,7 +28,7 @@ from decpomdp.experiments.experiment import (
 )
 from decpomdp.experiments.judging import mean_of
 from decpomdp.experiments.published import PROBLEMS, TABLE2
-from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.sbpr.settings import SbprTuning
 
 WORK = "decpomdp.experiments.sequence:work"
 SHOWN = {**FORMS, "mean_nodes": "|Z|", "exploration": "exploration"}
@@ -39,7 +39,7 @@ ABOUT = (
     "held against value and size of its column of fixed iterations. Our table 2 is more than this sequence, the whole "
     "loop: more starts, and the best team kept. The update of the exploration rate is a reconstruction; "
     "the paper gives none. Ours begins optimistic (returns above a quantile count for more, docs/sbpr.md, which is not "
-    f"in the paper); that falls to nothing after {SbprSettings().sobering:.0%} of the iterations, and values "
+    f"in the paper); that falls to nothing after {SbprTuning().sobering:.0%} of the iterations, and values "
     "settle there."
 )
 
@@ -153,7 +153,7 @@ def pictures(rows: Rows) -> list[Picture]:
 
 def _sober(rows: Rows) -> float:
     """The iteration at which optimism ends, as `sequence` has it."""
-    return SbprSettings().sobering * max(column(rows, "iteration"))
+    return SbprTuning().sobering * max(column(rows, "iteration"))
 
 
 def _curve(some: Rows, key: str, name: str) -> Curve:

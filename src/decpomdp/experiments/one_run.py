@@ -11,30 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Fit, Row, Watch, unwatched
+from decpomdp.api import PLANNING, PLAYING, chosen, execute
+from decpomdp.core import DecPOMDP, Fit
+from decpomdp.core.run import Budget, Inputs
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
 from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
-from decpomdp.interaction.front import METHODS as LEARNERS
-from decpomdp.interaction.front import learn
-from decpomdp.interaction.mcem import McemSettings
-from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.mcem.settings import McemTuning
+from decpomdp.interaction.sbpr.settings import SbprTuning
 from decpomdp.learners import BayesFit
-from decpomdp.planners.front import plan
 
 SMALL: dict[str, dict[str, Any]] = {  # a run that only loads what is compiled
     "sbpr": {
         "iterations": 1,
-        "settings": SbprSettings(random_episodes=200, lengths=(3,), elites=1, generations=0, tests=50),
+        "tests": 50,
+        "tuning": SbprTuning(random_episodes=200, lengths=(3,), elites=1, generations=0),
     },
-    "mcem": {"iterations": 1, "settings": McemSettings(random_episodes=200, elites=1, tests=50)},
+    "mcem": {"iterations": 1, "tests": 50, "tuning": McemTuning(random_episodes=200, elites=1)},
     "search": {"steps": 10_000},
     "periem": {"restarts": 1},
     "fb-hsvi": {"iterations": 1},
 }
 ENDLESS = 1_000_000  # failures in a row, which no limit of time leaves room for
-TIMED = {"sbpr": SbprSettings(patience=ENDLESS), "mcem": McemSettings(patience=ENDLESS)}
 
 
 def work(settings: Settings) -> dict[str, Any]:
@@ -59,25 +58,13 @@ def work(settings: Settings) -> dict[str, Any]:
 
 
 def _fitted(model: DecPOMDP, method: str, seed: int, limits: dict[str, Any]) -> Fit:
-    way = learn if method in LEARNERS else plan
-    options = {key: value for key, value in limits.items() if key != "processor_seconds"}
-    if "processor_seconds" in limits and method in TIMED:
-        options["settings"] = TIMED[method]
-    watch = _until(limits["processor_seconds"]) if "processor_seconds" in limits else unwatched
-    return way(model, method, seed=seed, threads=1, watch=watch, **options)
-
-
-def _until(limit: float) -> Watch:
-    """Interrupts the work, which then returns its best team, when so much processor time is used up; once."""
-    end = process_time() + limit
-    told: list[Row] = []
-
-    def watch(row: Row) -> None:
-        if process_time() >= end and not told:
-            told.append(row)
-            raise KeyboardInterrupt
-
-    return watch
+    seconds = limits.get("processor_seconds")
+    fields = {key: value for key, value in limits.items() if key not in ("processor_seconds", "steps", "iterations")}
+    if seconds is not None and method in ("sbpr", "mcem"):
+        fields["patience"] = ENDLESS
+    entry, settings = chosen(PLAYING if method in PLAYING else PLANNING, method, method, fields)
+    budget = Budget(cpu_seconds=seconds, steps=limits.get("steps"), iterations=limits.get("iterations"))
+    return execute(model, entry, settings, Inputs(seed, 1), budget)
 
 
 @cache

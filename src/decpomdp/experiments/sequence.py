@@ -10,15 +10,17 @@ error that a published mean of 100 test episodes has.
 from typing import Any
 
 from decpomdp.core import DecPOMDP, Team
+from decpomdp.core.run import Inputs
 from decpomdp.domains.load import load_model
 from decpomdp.engines.threads import serial_products
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
 from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
-from decpomdp.interaction.sbpr_play import Ground, tested
-from decpomdp.interaction.sbpr_round import Learner, Round, Start
-from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.sbpr_starts import replays
+from decpomdp.interaction.afford import BATCH
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
+from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
+from decpomdp.interaction.sbpr.starts import replays
 from decpomdp.learners import StickBreaking
 
 ROUGH, WELL = 50, 500  # test episodes of a replay: many roughly, the better ones well
@@ -27,15 +29,15 @@ TESTING = 1_000_000  # added to the seed, as in table 2: tests have chances of t
 
 def work(settings: Settings) -> list[dict[str, Any]]:
     """One row per iteration; settings are problem, seed, iterations, every (iterations between values)."""
-    model, chosen = load_model(settings["problem"], DISCOUNT), SbprSettings()
-    ground = Ground(model, None, None, settings["seed"], 1)
-    learner = Learner(ground, StickBreaking(), chosen, ground.horizon(None, chosen.learning_tail, chosen.longest))
-    state = learner.begin(Start(_best_replay(ground, chosen), chosen.openness, chosen.replaying, True))
+    model, chosen = load_model(settings["problem"], DISCOUNT), SbprTuning()
+    player = EpisodePlayer(model, Inputs(settings["seed"], 1))
+    learner = Learner(player, StickBreaking(), SbprLoop())
+    state = learner.begin(Start(_best_replay(player, chosen), chosen.openness, chosen.replaying, True))
     found, count = [], settings["iterations"]
     for number in range(count):
         optimism = chosen.quantile * max(0.0, 1 - number / (chosen.sobering * count))
         with serial_products():
-            state, facts = learner.iterate(state, optimism, number >= chosen.settling)
+            state, facts = learner.iterate(state, BATCH, optimism, number >= chosen.settling)
         row = {key: facts[key] for key in ("exploration", "mean_nodes", "sample_size")}
         values: dict[str, float | None] = {"value": None, "decided": None}
         if number in (0, count - 1) or (number + 1) % settings["every"] == 0:
@@ -59,13 +61,13 @@ def _errors(model: DecPOMDP, teams: dict[str, Team], seed: int) -> dict[str, flo
     }
 
 
-def _best_replay(ground: Ground, chosen: SbprSettings) -> Team:
+def _best_replay(player: EpisodePlayer, chosen: SbprTuning) -> Team:
     """The chain of actions, among those of the best random episodes, that earns most when it is played again."""
-    horizon = ground.horizon(None, chosen.testing_tail, chosen.longest)
-    episodes = ground.play(Team.uniform(ground.simulator), chosen.random_episodes, max(chosen.lengths))
+    horizon = player.horizon(None, chosen.testing_tail, chosen.longest)
+    episodes = player.play(Team.uniform(player.simulator), chosen.random_episodes, max(chosen.lengths))
     teams = [team for length in chosen.lengths for team in replays(episodes, length, chosen.elites)]
     for tests, keep in ((ROUGH, 10), (WELL, 1)):
-        seed = ground.seed()
-        played = sorted((tested(ground, team, tests, horizon, seed) for team in teams), key=lambda one: -one.value)
+        seed = player.seed()
+        played = sorted((player.tested(team, tests, horizon, seed) for team in teams), key=lambda one: -one.value)
         teams = [one.team for one in played[:keep]]
     return teams[0]

@@ -1,9 +1,9 @@
 """One controller for all lights of a SUMO grid, learned from what every light went through.
 
 The lights are alike, so their data are pooled: what one light saw, did and was credited with in an episode becomes an
-episode of one agent, and a single controller is learned from all of them by the parts of Dec-SBPR for crowds (soft
-counts of node paths, own importance ratios, a critic, small steps; `interaction.sbpr_crowd`). The same controller then
-acts at every light, on a grid of any size.
+episode of one agent, and a single controller is learned from all of them by the parts of Dec-SBPR for many agents
+(soft counts of node paths, own importance ratios, a critic, small steps; `interaction.sbpr.many_agents`). The same
+controller then acts at every light, on a grid of any size.
 
 A light is credited with what is its own (`sumo.pooling`). Whatever is reported or compared is the team's.
 """
@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.core import Controller, Team
+from decpomdp.core import Controller, Episodes, Team
 from decpomdp.environments.sumo.episodes import episode_seed, pooled
 from decpomdp.environments.sumo.grid import SumoGrid
-from decpomdp.interaction.sbpr_crowd import CrowdWindow
-from decpomdp.interaction.sbpr_starts import counts_of
-from decpomdp.interaction.sbpr_step import StepSettings, improved
+from decpomdp.interaction.sbpr.many_agents import OwnRatios, added
+from decpomdp.interaction.sbpr.starts import counts_of
+from decpomdp.interaction.sbpr.step import StepSize, improved
 from decpomdp.learners import StickBreaking
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.rollouts.tables import players_of
@@ -58,17 +58,17 @@ def shared(grid: SumoGrid, start: Controller, settings: SharedSettings, seed: in
     """Learn; the team after every iteration."""
     one = grid.agents[:1]
     counts = counts_of(Team(one, (start,), settings.discount), settings.openness, settings.strength, shown=True)[0]
-    window = CrowdWindow(settings.window, settings.cap, settings.reach, None)
-    pace = StepSettings(settings.step, settings.shrink, settings.floor, settings.carry)
+    own_ratios, batches = OwnRatios(settings.cap, settings.reach, None), list[Episodes]()
+    size = StepSize(settings.step, settings.shrink, settings.floor, settings.carry)
     for iteration in range(settings.iterations):
         controller = mean_of(grid, counts)
         seeds = [episode_seed(seed, iteration * settings.episodes + k) for k in range(settings.episodes)]
         played = grid.play_seeds(players_of(everywhere(grid, controller)), seeds, settings.horizon, behaviour=True)
-        window.add(pooled(grid.agents, played, settings.discount, settings.neighbours))
-        learnt = window.learn(Team(one, (controller,), settings.discount))
-        counts = improved(counts, learnt.visits[0], learnt.gains[0], learnt.spread, pace)
+        batches = added(batches, pooled(grid.agents, played, settings.discount, settings.neighbours), settings.window)
+        learned = own_ratios.learn(batches, Team(one, (controller,), settings.discount))
+        counts = improved(counts, learned.visits[0], learned.gains[0], learned.spread, size)
         team = everywhere(grid, mean_of(grid, counts))
-        yield Learned(team, float(played.paths.rewards.mean()), learnt.sample_size, learnt.foretold)
+        yield Learned(team, float(played.paths.rewards.mean()), learned.sample_size, learned.predicted)
 
 
 def everywhere(grid: SumoGrid, controller: Controller) -> Team:

@@ -11,20 +11,22 @@ better of the two is the point of the curve. Nothing is kept from the best itera
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import process_time
 
 import numpy as np
 
 from decpomdp.core import Controller, Team
-from decpomdp.core.fit import unwatched
 from decpomdp.core.minimal import simplified
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
-from decpomdp.interaction.mcem import Mcem, McemSettings
-from decpomdp.interaction.sbpr_crowd_loop import CrowdLearner, CrowdLoop
-from decpomdp.interaction.sbpr_play import Ground, tested
-from decpomdp.interaction.sbpr_settings import SbprSettings
+from decpomdp.interaction.afford import mcem_sizes
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.mcem.method import McemMethod
+from decpomdp.interaction.mcem.settings import Mcem
+from decpomdp.interaction.sbpr.many_method import ManyLearner
+from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
 from decpomdp.learners import StickBreaking
 
 METHODS = ("sbpr-heuristic", "sbpr-exploration", "mcem")
@@ -60,16 +62,17 @@ Told = tuple[Team, float, float | None]  # team, nodes, sample size
 
 def curve(method: str, seed: int, effort: Effort, side: int = 10, threads: int | None = None) -> Iterator[Point]:
     """One learner's tests, as they happen."""
-    ground = Ground(Traffic(side), None, None, seed, threads)
-    learner = _mcem(ground, effort) if method == "mcem" else _sbpr(ground, effort, method == "sbpr-heuristic")
-    horizon = ground.horizon(None, SbprSettings().testing_tail, 1000)
+    grid, inputs = Traffic(side), Inputs(seed, threads)
+    player = EpisodePlayer(grid, inputs)
+    learner = _mcem(grid, inputs, effort) if method == "mcem" else _sbpr(player, effort, method == "sbpr-heuristic")
+    horizon = player.horizon(None, SbprTuning().testing_tail, 1000)
     spent = 0.0
     for iteration in range(1, effort.iterations + 1):
         begin = process_time()
         team, nodes, size = next(learner)
         spent += process_time() - begin
         if iteration % effort.every == 0 or iteration == 1:
-            played = [tested(ground, one, effort.tests, horizon, seed) for one in (team, team.decided())]
+            played = [player.tested(one, effort.tests, horizon, seed) for one in (team, team.decided())]
             best = max(played, key=lambda one: one.value)
             acting = float(np.mean(simplified(best.team).nodes))
             yield Point(method, seed, iteration, spent, best.value, best.error, nodes, acting, size)
@@ -103,36 +106,30 @@ def unlearned(side: int) -> dict[str, Team]:
 
 def fixed(side: int = 10, tests: int = 2000, seed: int = 0) -> dict[str, tuple[float, float]]:
     """Value and standard error of the policies that need no learning."""
-    ground = Ground(Traffic(side), None, None, seed, None)
-    horizon = ground.horizon(None, SbprSettings().testing_tail, 1000)
-    played = {name: tested(ground, team, tests, horizon, seed) for name, team in unlearned(side).items()}
+    player = EpisodePlayer(Traffic(side), Inputs(seed))
+    horizon = player.horizon(None, SbprTuning().testing_tail, 1000)
+    played = {name: player.tested(team, tests, horizon, seed) for name, team in unlearned(side).items()}
     return {name: (one.value, one.error) for name, one in played.items()}
 
 
-def _sbpr(ground: Ground, effort: Effort, heuristic: bool) -> Iterator[Told]:
-    settings = replace(SbprSettings(), crowd=0, crowd_batch=effort.episodes)
-    given = Traffic(_side(ground)).policies()["heuristic"] if heuristic else None
-    loop = CrowdLoop(ground, None, given, None, StickBreaking(), settings, unwatched)
-    learner = CrowdLearner(loop.learner)
-    state, number = learner.begin(loop.starts()[0]), 0
+def _sbpr(player: EpisodePlayer, effort: Effort, heuristic: bool) -> Iterator[Told]:
+    learner = ManyLearner(player, StickBreaking(), SbprLoop(batch=effort.episodes))
+    grid = Traffic(round(len(player.simulator.agents) ** 0.5))
+    start = learner.start_from(grid.policies()["heuristic"]) if heuristic else learner.start()
+    state = learner.begin_many(start, effort.episodes)
     while True:
         with serial_products():
-            state, facts = learner.iterate(state, number >= settings.settling)
-        number += 1
-        posterior = loop.learner.posterior(state.counts)
+            state, facts, _ = learner.iterate_many(state, effort.episodes)
+        posterior = learner.posterior(state.counts)
         size = facts["sample_size"]
         yield posterior.mean(), float(np.mean(posterior.sizes)), float(size) if isinstance(size, float) else None
 
 
-def _mcem(ground: Ground, effort: Effort) -> Iterator[Told]:
-    settings = McemSettings(episodes=effort.episodes, updates=effort.iterations)
-    run = Mcem(ground, None, None, settings, unwatched)
-    tables = next(run.starts())
-    visits = [np.zeros(table.move.shape) for table in tables]
-    for number in range(effort.iterations):
-        tables = run.updated(tables, visits, number)
-        yield run.team(tables), float(settings.nodes), None
-
-
-def _side(ground: Ground) -> int:
-    return round(len(ground.simulator.agents) ** 0.5)
+def _mcem(grid: Traffic, inputs: Inputs, effort: Effort) -> Iterator[Told]:
+    settings, now = Mcem(episodes=effort.episodes, updates=effort.iterations), unlimited()
+    method = McemMethod(grid, settings, inputs)
+    state = method.init(now)._replace(sizes=mcem_sizes(settings, method.player))
+    while True:
+        state, row = method.step(state, now)
+        if row is not None and state.climb is not None:
+            yield method.team(state.climb.tables), float(settings.nodes), None

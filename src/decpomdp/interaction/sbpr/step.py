@@ -10,7 +10,7 @@ the reward; `floor` times the spread of the utilities is added, so that mere noi
 little is left to learn. `shrink` visits without any gain stand for the prior belief that a choice is like the others.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,8 @@ from decpomdp.learners.rows import Floats
 LARGEST = 1.0  # change of a log probability in one step
 
 
-@dataclass(frozen=True, slots=True)
-class StepSettings:
-    """How far one iteration goes."""
+class StepSize(NamedTuple):
+    """How far one iteration goes; see `SbprTuning`."""
 
     step: float
     shrink: float
@@ -30,29 +29,29 @@ class StepSettings:
     carry: float
 
 
-def improved(counts: Counts, visits: Counts, gains: Counts, spread: float, settings: StepSettings) -> Counts:
+def improved(counts: Counts, visits: Counts, gains: Counts, spread: float, size: StepSize) -> Counts:
     """The counts after a step."""
     # DEPARTS: the paper's next counts are its soft counts, shifted by R_min; here the shift is the length of the step
-    action = advantage(counts.visits, visits.visits, gains.visits, settings.shrink)
+    action = advantage(counts.visits, visits.visits, gains.visits, size.shrink)
     total = max(float(visits.visits.sum()), 1e-300)
     square = float((visits.visits * action**2).sum()) / total
-    scale = float(np.sqrt(square + (settings.floor * spread) ** 2)) or 1.0
+    scale = float(np.sqrt(square + (size.floor * spread) ** 2)) or 1.0
 
     def table(old: Floats, seen: Floats, gained: Floats) -> Floats:
-        moved = advantage(old, seen, gained, settings.shrink)
-        return stepped(old, seen, moved * settings.step / scale, settings.carry)
+        moved = advantage(old, seen, gained, size.shrink)
+        return stepped(old, seen, moved * size.step / scale, size.carry)
 
     return Counts(
         table(counts.firsts, visits.firsts, gains.firsts),
-        stepped(counts.visits, visits.visits, action * settings.step / scale, settings.carry),
+        stepped(counts.visits, visits.visits, action * size.step / scale, size.carry),
         table(counts.moves, visits.moves, gains.moves),
     )
 
 
 def advantage(counts: Floats, visits: Floats, gains: Floats, shrink: float) -> Floats:
     """Gain per visit of every choice, above the mean of its row."""
-    found = gains / (visits + shrink)
-    return found - (_shares(counts) * found).sum(axis=-1, keepdims=True)
+    gain = gains / (visits + shrink)
+    return gain - (_shares(counts) * gain).sum(axis=-1, keepdims=True)
 
 
 def stepped(counts: Floats, visits: Floats, change: Floats, carry: float) -> Floats:

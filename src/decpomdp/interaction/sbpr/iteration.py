@@ -1,7 +1,6 @@
 """One iteration of the paper's loop: posterior, behaviour, batch, counts, next counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +9,13 @@ from numpy.typing import NDArray
 from decpomdp.core import Team
 from decpomdp.core.fit import Row
 from decpomdp.filtering.filter import tables_of
-from decpomdp.interaction.explore import Exploration
-from decpomdp.interaction.sbpr_play import Ground
-from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.sbpr_starts import counts_of
-from decpomdp.interaction.sbpr_step import improved
-from decpomdp.interaction.sbpr_window import Seen, Window
+from decpomdp.interaction.afford import WINDOW
+from decpomdp.interaction.episode_player import EpisodePlayer
+from decpomdp.interaction.sbpr.exploration import Exploration
+from decpomdp.interaction.sbpr.settings import SbprLoop
+from decpomdp.interaction.sbpr.starts import counts_of
+from decpomdp.interaction.sbpr.step import StepSize, improved
+from decpomdp.interaction.sbpr.window import Seen, Window
 from decpomdp.learners import Prior, TeamPosterior
 from decpomdp.learners.credit import Credit, mean_credit, optimistic_credit
 from decpomdp.learners.posterior import Counts, occupied_nodes, updated
@@ -23,12 +23,11 @@ from decpomdp.learners.sweep import Evaluated, Task, count, evaluate
 from decpomdp.learners.weighing import Weighed, steps_of
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """Where a round begins."""
 
     team: Team
-    softness: float  # share of every choice that is left open
+    softness: float  # share of uniform choices mixed into it
     rate: float  # of exploration at first
     optimistic: bool
 
@@ -44,44 +43,52 @@ class Round(NamedTuple):
 class Learner:
     """Plays and learns, one iteration at a time."""
 
-    def __init__(self, ground: Ground, prior: Prior, settings: SbprSettings, horizon: int) -> None:
-        self.ground, self.settings, self.horizon = ground, settings, horizon
-        self.agents = ground.simulator.agents
+    def __init__(self, player: EpisodePlayer, prior: Prior, settings: SbprLoop) -> None:
+        self.player, self.settings, self.tuning = player, settings, settings.tuning
+        self.horizon = player.horizon(settings.horizon, self.tuning.learning_tail, self.tuning.longest)
+        self.testing = player.horizon(settings.horizon, self.tuning.testing_tail, self.tuning.longest)
+        self.agents = player.simulator.agents
         self.priors = [prior.priors(agent) for agent in self.agents]
 
     def begin(self, start: Start) -> Round:
-        """The counts of a start, and exploration as if nothing had been seen but that."""
-        chosen = self.settings
-        counts = counts_of(start.team, start.softness, chosen.strength, self.ground.shown)
-        exploration = Exploration.begin(chosen.exploration, [c.nodes for c in counts], start.rate)
-        return Round(counts, exploration, Window(chosen.window, chosen.cap, self.ground.threads))
+        """The counts of a start, and exploration as if nothing else had been seen."""
+        counts = self.counts_of(start.team, start.softness)
+        exploration = Exploration.begin(self.settings.exploration, [c.nodes for c in counts], start.rate)
+        return Round(counts, exploration, Window())
+
+    def counts_of(self, team: Team, softness: float = 0.0) -> list[Counts]:
+        """Soft counts of a team alone."""
+        return counts_of(team, softness, self.tuning.strength, self.player.shown)
 
     def posterior(self, counts: Sequence[Counts]) -> TeamPosterior:
         """Prior and counts together."""
         agents = tuple(updated(*parts) for parts in zip(self.agents, self.priors, counts, strict=True))
-        simulator = self.ground.simulator
-        return TeamPosterior(agents, simulator.discount, simulator.name, self.settings.threshold)
+        simulator = self.player.simulator
+        return TeamPosterior(agents, simulator.discount, simulator.name, self.tuning.threshold)
 
-    def iterate(self, state: Round, optimism: float, drop: bool) -> tuple[Round, Row]:
+    def iterate(self, state: Round, batch: int, optimism: float, drop: bool) -> tuple[Round, Row]:
         """Collect a batch, learn from it; `optimism`: quantile of the utility, 0 for the mean; `drop` empty nodes."""
         posterior = self.posterior(state.counts)
-        behaviour = state.exploration.behaviour(self.whole(posterior))
-        episodes = self.ground.play(behaviour, self.settings.batch, self.horizon)
-        seen = state.window.add(episodes, behaviour)
+        behaviour = state.exploration.behaviour(self.full_mean(posterior))
+        episodes = self.player.play(behaviour, batch, self.horizon)
+        size = self.settings.window or WINDOW
+        seen = state.window.add(episodes, behaviour, size, self.tuning.cap, self.player.threads)
         credit = self._credit(seen, optimism)
         visits, gains = self._counted(seen, posterior, behaviour, credit)
-        pace = self.settings.pace()
+        step = StepSize(self.tuning.step, self.tuning.shrink, self.tuning.floor, self.tuning.carry)
         pairs = zip(state.counts, visits, gains, strict=True)
-        counts = [improved(old, visited, gained, credit.spread, pace) for old, visited, gained in pairs]
+        counts = [improved(old, visited, gained, credit.spread, step) for old, visited, gained in pairs]
         share = episodes.count / seen.episodes.count
         new_visits = [visited.visits.sum(axis=1) * share for visited in visits]
         facts = self._facts(posterior, seen, state.exploration.mean_rate(new_visits))
-        after = Round(counts, state.exploration.after(new_visits), state.window)
-        return (self._dropped(after) if drop else after), facts
+        exploration = state.exploration.after(new_visits)
+        if drop:
+            counts, exploration = self.dropped(counts, exploration)
+        return Round(counts, exploration, state.window), facts
 
-    def whole(self, posterior: TeamPosterior) -> Team:
+    def full_mean(self, posterior: TeamPosterior) -> Team:
         """Posterior means on all nodes of the truncation."""
-        return Team.of(self.ground.simulator, [agent.mean(np.arange(agent.nodes)) for agent in posterior.agents])
+        return Team.of(self.player.simulator, [agent.mean(np.arange(agent.nodes)) for agent in posterior.agents])
 
     def _credit(self, seen: Seen, optimism: float) -> Credit:
         if optimism > 0:
@@ -99,7 +106,7 @@ class Learner:
 
         def counted(nu: NDArray[np.float64]) -> list[Counts]:
             weighed = Weighed(nu, 0.0, 0.0, nu[:0])
-            return count(task, Evaluated(posterior.agents, tables, weighed, 0.0, seen.kept))
+            return count(task, Evaluated(posterior.agents, tables, weighed, 0.0, seen.filtered))
 
         return counted(credit.visit), counted(credit.gain)
 
@@ -108,15 +115,12 @@ class Learner:
         rewards, ended = seen.episodes.rewards, seen.episodes.terminated
         lowest = min(float(rewards.min()), 0.0 if ended is not None and ended.any() else np.inf)
         steps = steps_of(seen.episodes, seen.log_mixture, lowest - 1e-9 * max(1.0, abs(lowest)))
-        return Task(seen.layout, steps, float(seen.episodes.count), None, False, self.ground.threads)
-
-    def _dropped(self, state: Round) -> Round:
-        return Round(*self.dropped(state.counts, state.exploration), state.window)
+        return Task(seen.layout, steps, float(seen.episodes.count), None, False, self.player.threads)
 
     def dropped(self, counts: list[Counts], exploration: Exploration) -> tuple[list[Counts], Exploration]:
         """Without nodes that are hardly visited."""
         shares = [c.visits.sum(axis=1) / max(float(c.visits.sum()), 1e-300) for c in counts]
-        kept = [occupied_nodes(share, self.settings.threshold) for share in shares]
+        kept = [occupied_nodes(share, self.tuning.threshold) for share in shares]
         return [c.chosen(nodes) for c, nodes in zip(counts, kept, strict=True)], exploration.chosen(kept)
 
     def _facts(self, posterior: TeamPosterior, seen: Seen, rate: float) -> Row:

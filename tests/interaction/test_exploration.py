@@ -5,7 +5,7 @@ import pytest
 from oracles import making
 
 from decpomdp.core import InputError
-from decpomdp.interaction.explore import Exploration
+from decpomdp.interaction.sbpr.exploration import Exploration
 from decpomdp.rollouts import simulate
 
 

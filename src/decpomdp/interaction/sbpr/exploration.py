@@ -1,4 +1,4 @@
-"""The auxiliary controller: how likely is an agent to explore in each of its nodes?
+"""The auxiliary controller: the probability that an agent explores in each of its nodes.
 
 The paper's behaviour mixes the primary controller with uniform actions, p(a|h) = sum_y p(a|y,h) p(y|h), where the
 auxiliary controller shares nodes and moves with the primary one and has only e_i = p(explore | node i) of its own. The

@@ -1,24 +1,25 @@
 """Learning with many agents: own ratios, reach, and whole runs on small grids."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.api import learn
 from decpomdp.core import Episodes, Team
+from decpomdp.core.run import Inputs
 from decpomdp.domains.traffic import Traffic
 from decpomdp.filtering.filter import log_likelihood, tables_of
-from decpomdp.interaction.sbpr import sbpr
-from decpomdp.interaction.sbpr_crowd import CrowdWindow, counted
-from decpomdp.interaction.sbpr_settings import SbprSettings
-from decpomdp.interaction.sbpr_starts import by_action
+from decpomdp.interaction.sbpr.many_agents import OwnRatios, added, counted
+from decpomdp.interaction.sbpr.many_method import ManyAgentsMethod
+from decpomdp.interaction.sbpr.method import SbprMethod, sbpr_method
+from decpomdp.interaction.sbpr.settings import ManyAgents, SbprLoop, SbprTuning
+from decpomdp.interaction.sbpr.starts import by_action
 from decpomdp.rollouts import simulate
 
-BRIEF = SbprSettings(
-    crowd_batch=100, crowd_window=2, crowd_pause=3, crowd_patience=2, crowd_rounds=1, settling=5, tests=60
-)
+PAUSE = 3
+TUNING = SbprTuning(settling=5, many=ManyAgents(pause=PAUSE, patience=2))
+BRIEF = SbprLoop(batch=100, tests=60, patience=1, tuning=TUNING)
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_gains_reach_back(played, reach):
 
 def test_on_policy_it_counts_what_the_sweep_counts(played):
     from decpomdp.filtering.layout import lay_out
-    from decpomdp.interaction.sbpr_starts import counts_of
+    from decpomdp.interaction.sbpr.starts import counts_of
     from decpomdp.learners import StickBreaking
     from decpomdp.learners.posterior import updated
     from decpomdp.learners.sweep import Evaluated, Task, count
@@ -95,7 +96,7 @@ def test_an_agents_ratios_are_its_own(played):
     assert own > 1.5 * plain
 
 
-def test_the_joint_ratio_of_a_crowd_collapses_and_the_own_one_does_not():
+def test_the_joint_ratio_of_many_agents_collapses_and_the_own_one_does_not():
     grid = Traffic(6)
     old = by_action(grid, 0.5)
     rng = np.random.default_rng(0)
@@ -105,10 +106,8 @@ def test_the_joint_ratio_of_a_crowd_collapses_and_the_own_one_does_not():
     )
     data = simulate(grid, old, 300, 20, seed=0)
     joint = np.exp(log_likelihood(data, new) - log_likelihood(data, old))[data.times() == 19]
-    window = CrowdWindow(1, 20.0, 1.0, 1)
-    window.add(data)
     assert joint.sum() ** 2 / (joint**2).sum() < 20
-    assert window.learn(new).sample_size > 60
+    assert OwnRatios(20.0, 1.0, 1).learn([data], new).sample_size > 60
 
 
 def _tilted(table, rng):
@@ -119,20 +118,20 @@ def _tilted(table, rng):
 def test_the_window_keeps_the_newest_batches():
     grid = Traffic(3)
     team = by_action(grid, 0.8)
-    window = CrowdWindow(2, 20.0, 0.9, 1)
+    own_ratios, batches = OwnRatios(20.0, 0.9, 1), []
     for seed in range(3):
-        window.add(simulate(grid, team, 10 + seed, 5, seed))
-    assert [batch.count for batch in window.batches] == [11, 12]
-    learnt = window.learn(team)
-    assert learnt.episodes == 23
-    assert learnt.sample_size == pytest.approx(23, rel=1e-4)
-    two = window.learn(team)
-    np.testing.assert_array_equal(learnt.gains[4].moves, two.gains[4].moves)
+        batches = added(batches, simulate(grid, team, 10 + seed, 5, seed), 2)
+    assert [batch.count for batch in batches] == [11, 12]
+    learned = own_ratios.learn(batches, team)
+    assert learned.episodes == 23
+    assert learned.sample_size == pytest.approx(23, rel=1e-4)
+    two = own_ratios.learn(batches, team)
+    np.testing.assert_array_equal(learned.gains[4].moves, two.gains[4].moves)
 
 
-def test_a_crowd_learns_from_exploration_alone():
+def test_many_agents_learn_from_exploration_alone():
     grid = Traffic(3)
-    fit = sbpr(grid, iterations=12, seed=0, settings=BRIEF)
+    fit = learn(grid, BRIEF, iterations=12, seed=0)
     chance, learned = (simulate(grid, team, 300, 60, 9).returns().mean() for team in (Team.uniform(grid), fit.team))
     assert learned > chance + 10
     assert fit.stopped in ("iterations", "converged")
@@ -141,10 +140,10 @@ def test_a_crowd_learns_from_exploration_alone():
     assert fit.trace[0]["exploration"] == pytest.approx(1.0)
 
 
-def test_a_crowd_begins_with_what_it_is_given():
+def test_many_agents_begin_with_the_given_team():
     grid = Traffic(3)
     good = grid.policies()["heuristic"]
-    fit = sbpr(grid, iterations=4, seed=0, settings=BRIEF, behaviour=good)
+    fit = learn(grid, BRIEF, iterations=4, seed=0, begin=good)
     values = [simulate(grid, team, 400, 60, 9).returns().mean() for team in (good, fit.team)]
     assert values[1] > values[0] - 2
     assert fit.trace[0]["exploration"] == pytest.approx(0.2, abs=1e-6)
@@ -152,28 +151,32 @@ def test_a_crowd_begins_with_what_it_is_given():
 
 def test_threads_and_limits():
     grid = Traffic(3)
-    one, two = (sbpr(grid, iterations=4, seed=2, settings=BRIEF, threads=n) for n in (1, 2))
+    one, two = (learn(grid, BRIEF, iterations=4, seed=2, threads=n) for n in (1, 2))
     assert one.team == two.team
     assert [row["value"] for row in one.trace[-1:]] == [row["value"] for row in two.trace[-1:]]
-    assert sbpr(grid, steps=9000, seed=0, settings=BRIEF).trace[-1]["steps"] <= 9000
-    assert sbpr(grid, time_limit=0, settings=BRIEF).stopped == "time limit"
+    assert learn(grid, BRIEF, steps=9000, seed=0).trace[-1]["steps"] <= 9000
 
 
-def test_few_agents_are_no_crowd(monkeypatch):
-    """The setting decides: nothing about few agents goes through the crowd's loop."""
-    from decpomdp.interaction import sbpr_crowd_loop
+def test_the_number_of_agents_decides():
+    assert isinstance(sbpr_method(Traffic(2), SbprLoop(), Inputs()), SbprMethod)
+    assert isinstance(sbpr_method(Traffic(3), SbprLoop(), Inputs()), ManyAgentsMethod)
 
-    def never(*_):
-        raise AssertionError
 
-    monkeypatch.setattr(sbpr_crowd_loop.CrowdLearner, "iterate", never)
-    grid = Traffic(2)
-    few = SbprSettings(
-        random_episodes=200, lengths=(3,), elites=2, generations=0, race=2, round=2, tests=20, patience=1
-    )
-    assert sbpr(grid, iterations=2, settings=few).stopped == "iterations"
-    with pytest.raises(AssertionError):
-        sbpr(Traffic(3), iterations=2, settings=few)
+def test_a_callback_ends_the_run_with_the_best_so_far():
+    fit = learn(Traffic(3), BRIEF, seed=0, watch=lambda row: row["iteration"] == PAUSE + 1)
+    assert (fit.stopped, len(fit.trace)) == ("callback", PAUSE + 1)
+    assert fit.team != Team.uniform(Traffic(3))
+
+
+def test_a_resumed_run_is_the_same_run(resumed):
+    resumed(ManyAgentsMethod(Traffic(3), BRIEF, Inputs(seed=2)), [1, 3, 4, 6, 9], 12)
+
+
+def test_it_is_the_default_for_many_agents():
+    fit = learn("traffic:3", iterations=1, batch=5, tests=5)
+    assert fit.settings == SbprLoop(batch=5, tests=5)
+    with pytest.warns(dp.LearningWarning, match="nothing was learned"):  # one iteration, but no test of it
+        learn("traffic:3", steps=29 * 6, batch=5, tests=5)
 
 
 def test_one_node_per_action():
@@ -184,20 +187,10 @@ def test_one_node_per_action():
     np.testing.assert_allclose(team.controllers[0].transition, 0.5)
 
 
-@pytest.mark.parametrize("iterations", [1, BRIEF.crowd_pause, BRIEF.crowd_pause + 1])
-def test_what_was_learned_last_is_tested_too(iterations):
+@pytest.mark.parametrize("iterations", [1, PAUSE, PAUSE + 1])
+def test_the_last_iteration_is_tested(iterations):
     """However few iterations there are, the team is one that was learned, and its value is known."""
-    fit = sbpr(Traffic(3), iterations=iterations, seed=0, settings=BRIEF)
+    fit = learn(Traffic(3), BRIEF, iterations=iterations, seed=0)
     assert len(fit.trace) == iterations
     assert np.isfinite(fit.trace[-1]["value"])
     assert fit.team != Team.uniform(Traffic(3))
-
-
-def test_when_the_time_runs_out_what_was_learned_is_tested():
-    """Iterations that are long beside the time limit: fewer than lie between two tests, and yet a value is known."""
-    sbpr(Traffic(3), iterations=1, seed=0, settings=BRIEF)  # everything is compiled
-    slow = dataclasses.replace(BRIEF, crowd_batch=4000, crowd_pause=1000)
-    fit = sbpr(Traffic(3), time_limit=1.0, seed=0, settings=slow)
-    assert fit.stopped == "time limit"
-    assert len(fit.trace) < 1000
-    assert np.isfinite(fit.trace[-1]["value"])

@@ -85,6 +85,12 @@ def _undecided(agent: Agent, moves: NDArray[np.int64]) -> Controller:
 
 def replays(episodes: Episodes, length: int, elites: int) -> Iterator[Team]:
     """The episodes with the highest returns over `length` steps as chains, each as a loop and as a stay."""
+    for actions in best_actions(episodes, length, elites):
+        yield from (chain(episodes, actions, loop) for loop in (True, False))
+
+
+def best_actions(episodes: Episodes, length: int, elites: int) -> Iterator[NDArray[np.int64]]:
+    """[t, n]: the first `length` actions of the episodes with the highest returns over them, without repetitions."""
     early = episodes.times() < length
     worth = np.where(early, episodes.rewards * episodes.discount ** episodes.times().astype(np.float64), 0.0)
     returns = np.add.reduceat(worth, episodes.offsets[:-1])
@@ -95,19 +101,19 @@ def replays(episodes: Episodes, length: int, elites: int) -> Iterator[Team]:
         if actions.tobytes() in known:
             continue
         known.add(actions.tobytes())
-        yield from (chain(episodes, actions, loop) for loop in (True, False))
+        yield actions
         if len(known) == elites:
             return
 
 
-def chain(episodes: Episodes, actions: NDArray[np.int64], loop: bool) -> Team:
+def chain(problem: Episodes | Simulator, actions: NDArray[np.int64], loop: bool) -> Team:
     """actions[t, n] one after the other, whatever is seen."""
     length = len(actions)
     following = np.minimum(np.arange(1, length + 1), length - 1)
     if loop:
         following[-1] = 0
     controllers = []
-    for n, agent in enumerate(episodes.agents):
+    for n, agent in enumerate(problem.agents):
         moves = np.repeat(following[:, None], len(agent.observations), axis=1)
         controllers.append(Controller.deterministic(actions[:, n], moves, len(agent.actions)))  # type: ignore[arg-type]
-    return Team.of(episodes, controllers)
+    return Team.of(problem, controllers)

@@ -1,10 +1,9 @@
-"""The last batches with the teams that played them, ready to be learned from again.
+"""The last batches with the teams that played them.
 
 Every step is weighed by p(actions so far | team) / p(actions so far | mixture of the behaviours of the window). The
 newest behaviour is part of the mixture, so a ratio to a team close to it is at most about the number of batches.
 """
 
-from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,11 +16,11 @@ from decpomdp.learners.rows import Floats
 
 @dataclass(slots=True)
 class Batch:
-    """Episodes, the log probability of their actions so far under who played them, and under the others."""
+    """Episodes with the log probability of their actions so far, under the behaviour of the batch and the others."""
 
     episodes: Episodes
     own: Floats  # [r]
-    relative: deque[Floats] = field(default_factory=deque)  # per behaviour of the window: exp(log probability - own)
+    relative: list[Floats] = field(default_factory=list)  # per behaviour of the window: exp(log probability - own)
 
     def log_mixture(self) -> Floats:
         """[r]."""
@@ -35,7 +34,7 @@ class Seen:
     layout: Layout
     log_mixture: Floats  # [r]
     ratio: Floats  # [r] newest behaviour to mixture
-    kept: list[Filtered | None]
+    filtered: list[Filtered | None]
 
     @property
     def episodes(self) -> Episodes:
@@ -48,28 +47,27 @@ class Seen:
         return np.bincount(times, self.ratio) ** 2 / np.maximum(np.bincount(times, self.ratio**2), 1e-300)
 
 
+@dataclass(slots=True)
 class Window:
-    """Batches and behaviours, oldest first."""
+    """Batches and behaviours, oldest first; plain data, so that it is part of a checkpoint."""
 
-    def __init__(self, size: int, cap: float, threads: int | None) -> None:
-        self.size, self.cap, self.threads = size, cap, threads
-        self.batches: list[Batch] = []
-        self.behaviours: list[Team] = []
+    batches: list[Batch] = field(default_factory=list)
+    behaviours: list[Team] = field(default_factory=list)
 
-    def add(self, episodes: Episodes, behaviour: Team) -> Seen:
-        """A new batch comes in, the oldest goes when there are too many."""
+    def add(self, episodes: Episodes, behaviour: Team, size: int, cap: float, threads: int | None) -> Seen:
+        """Add a batch, drop the oldest if there are more than `size`; ratios are at most `cap`."""
         # DEPARTS: the paper learns from the newest batch alone, with ratios as they are
-        if len(self.batches) == self.size:
+        if len(self.batches) == size:
             del self.batches[0], self.behaviours[0]
             for batch in self.batches:
-                batch.relative.popleft()
+                del batch.relative[0]
         self._newest(episodes, behaviour)
         together = concatenate([batch.episodes for batch in self.batches])
         layout = lay_out(together, max(behaviour.nodes))
-        log_team, kept = likelihood(layout, behaviour, self.threads)
+        log_team, kept = likelihood(layout, behaviour, threads)
         self._note(log_team)
         mixture = np.concatenate([batch.log_mixture() for batch in self.batches])
-        ratio = np.exp(np.minimum(log_team - mixture, np.log(self.cap)))
+        ratio = np.exp(np.minimum(log_team - mixture, np.log(cap)))
         return Seen(layout, mixture, ratio, kept)
 
     def _newest(self, episodes: Episodes, behaviour: Team) -> None:
@@ -81,7 +79,7 @@ class Window:
         self.behaviours.append(behaviour)
 
     def _note(self, log_team: Floats) -> None:
-        """Every batch learns how likely it is under the newest behaviour."""
+        """Note how likely every batch is under the newest behaviour."""
         ends = np.cumsum([batch.episodes.steps for batch in self.batches])
         for batch, part in zip(self.batches, np.split(log_team, ends[:-1]), strict=True):
             batch.relative.append(_relative(part, batch.own))

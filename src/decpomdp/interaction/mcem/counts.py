@@ -1,4 +1,4 @@
-"""What MCEM counts: episodes with their node paths, and every decision weighted by the rewards that followed."""
+"""Episodes with their node paths, and every decision weighted by the rewards that followed."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Team
-from decpomdp.interaction.sbpr_play import Ground
+from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.batch import play_batch
 from decpomdp.rollouts.dense import TeamPlayer
@@ -26,7 +26,7 @@ class Tables(NamedTuple):
     move: Floats  # [i, a, o, j]
 
 
-class Lived(NamedTuple):
+class Recorded(NamedTuple):
     """Episodes with the nodes that were visited."""
 
     paths: Paths
@@ -60,27 +60,27 @@ class Lived(NamedTuple):
         )
 
 
-def lived(ground: Ground, team: Team, episodes: int, horizon: int) -> Lived:
-    """Play `team` with its node paths kept."""
-    ground.check(episodes * horizon)
-    simulator, players, seed = ground.simulator, players_of(team), ground.seed()
+def play_recorded(player: EpisodePlayer, team: Team, episodes: int, horizon: int) -> Recorded:
+    """Play `team` and record its node paths."""
+    player.check(episodes * horizon)
+    simulator, players, seed = player.simulator, players_of(team), player.seed()
     if isinstance(simulator, TeamPlayer):
-        paths = simulator.play(players, episodes, horizon, seed, threads=ground.threads)
-        found = Lived(paths, np.full(episodes, horizon), np.zeros(episodes, bool))
+        paths = simulator.play(players, episodes, horizon, seed, threads=player.threads)
+        recorded = Recorded(paths, np.full(episodes, horizon), np.zeros(episodes, bool))
     else:
-        found = Lived(*play_batch(simulator, players, episodes, horizon, seed))
-    ground.steps += len(found.paths.rewards)
-    return found
+        recorded = Recorded(*play_batch(simulator, players, episodes, horizon, seed))
+    player.steps += len(recorded.paths.rewards)
+    return recorded
 
 
-def reward_range(played: Lived, so_far: tuple[float, float]) -> tuple[float, float]:
-    """Smallest and largest reward of all data; who has ended earns 0."""
+def reward_range(played: Recorded, so_far: tuple[float, float]) -> tuple[float, float]:
+    """Smallest and largest reward of all data; after its end an episode earns 0."""
     rewards = played.paths.rewards
     low, high = min(so_far[0], float(rewards.min())), max(so_far[1], float(rewards.max()))
     return (min(low, 0.0), max(high, 0.0)) if played.terminated.any() else (low, high)
 
 
-def worth(played: Lived, discount: float, bounds: tuple[float, float]) -> Floats:
+def worth(played: Recorded, discount: float, bounds: tuple[float, float]) -> Floats:
     """[r]: discounted sum of the scaled rewards from the row on."""
     low, high = bounds
     width = (high - low) or 1.0
@@ -93,11 +93,11 @@ def worth(played: Lived, discount: float, bounds: tuple[float, float]) -> Floats
     return np.repeat(sums[played.last], played.lengths) - sums + scaled
 
 
-def counted(played: Lived, n: int, tables: Tables, discount: float, bounds: tuple[float, float]) -> Tables:
+def mean_worths(played: Recorded, n: int, tables: Tables, discount: float, bounds: tuple[float, float]) -> Tables:
     """Mean worth of each of agent n's decisions, relative to the mean of its row.
 
-    Times the controller's probabilities these are the expected weighted counts: what the behaviour explored too often
-    and what it happened to choose too often does not count for more.
+    Times the controller's probabilities these are the expected weighted counts, free of the effect of exploration and
+    of the sampling noise of the choices.
     """
     value = worth(played, discount, bounds)
     usual = discount ** played.times().astype(np.float64)
@@ -125,9 +125,9 @@ def _relative(places: NDArray[np.int64], value: Floats, usual: Floats, table: Fl
     """Mean value per decision over the mean of its row; few decisions are pulled towards that mean."""
     total, visits = _tally(places, value, table.shape), _tally(places, usual, table.shape)
     row = total.sum(axis=-1, keepdims=True) / np.maximum(visits.sum(axis=-1, keepdims=True), 1e-300)
-    found = (total + DOUBT * row) / (visits + DOUBT)
-    mean = (table * found).sum(axis=-1, keepdims=True)
-    return np.where(mean > 0, found / np.maximum(mean, 1e-300), 1.0)
+    shrunk = (total + DOUBT * row) / (visits + DOUBT)
+    mean = (table * shrunk).sum(axis=-1, keepdims=True)
+    return np.where(mean > 0, shrunk / np.maximum(mean, 1e-300), 1.0)
 
 
 def _tally(places: NDArray[np.int64], weights: Floats, shape: tuple[int, ...]) -> Floats:

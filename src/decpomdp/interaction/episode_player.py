@@ -1,0 +1,173 @@
+"""Plays episodes for one step of a method: counts joint steps, draws seeds, reads the stop flag.
+
+A problem is played with `rollouts`, on threads or on the workers of a cluster. Every batch has its own seed, so with a
+simulator that can repeat episodes everything learned from them is a function of the seed alone. Episodes come in pieces
+(a piece of thousands of agents, or of a slow simulator, is a few episodes), and the stop flag is read between them. A
+batch that is cut is dropped; a test that is cut is decided by the pieces played so far, at least one.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
+from decpomdp.core.horizon import horizon_of
+from decpomdp.core.run import PROCESSOR_TIME, TIME_LIMIT, Inputs, Now, unlimited
+from decpomdp.core.simulator import Step
+from decpomdp.interaction.players import OutOfSteps, check_rewards, draw_seed
+from decpomdp.rollouts import as_simulator, stream
+from decpomdp.rollouts.dense import TeamPlayer
+
+Floats = NDArray[np.float64]
+
+OUT_OF_TIME = (TIME_LIMIT, PROCESSOR_TIME)  # values of the stop flag that allow a last short test
+PIECE = 2000  # random episodes of one step
+
+
+class Tested(NamedTuple):
+    """A team and its mean return in test episodes."""
+
+    team: Team
+    value: float = float("nan")
+    error: float = float("nan")  # standard error
+
+
+class EpisodePlayer:
+    """A problem with its random numbers and its count of joint steps.
+
+    `begin` sets it to the state that a step continues from. Without it, nothing is limited.
+    """
+
+    def __init__(self, problem: DecPOMDP | Simulator, inputs: Inputs) -> None:
+        self.simulator = as_simulator(problem)
+        self.threads, self.engine, self._seed = inputs.threads, inputs.engine, inputs.seed
+        self.random, self.steps, self.now = np.random.default_rng(inputs.seed), 0, unlimited()
+        self.limit = np.inf  # joint steps of the whole run
+
+    def begin(self, random: np.random.Generator, steps: int, now: Now) -> None:
+        """Continue with these random numbers after so many joint steps, within the limits of `now`."""
+        _ = self.shown  # resets the simulator before anything is played
+        self.random, self.steps, self.now, self.limit = random, steps, now, steps + now.steps
+
+    @cached_property
+    def shown(self) -> bool:
+        """Whether agents observe something before their first action."""
+        return self.simulator.reset(1, self._seed) is not None
+
+    @property
+    def discount(self) -> float:
+        """The problem's discount."""
+        return self.simulator.discount
+
+    def seed(self) -> int:
+        """A fresh seed."""
+        return draw_seed(self.random)
+
+    def check(self, more: int) -> None:
+        """Raise `OutOfSteps` if `more` steps are too many, and `Cut` if the run is ending."""
+        self.check_steps(more)
+        self.now.check()
+
+    def check_steps(self, more: int) -> None:
+        """Raise `OutOfSteps` if `more` steps are too many."""
+        if self.steps + more > self.limit:
+            raise OutOfSteps
+
+    def play(self, team: Team, episodes: int, horizon: int, seed: int | None = None) -> Episodes:
+        """Episodes of `team`, within the limits."""
+        self.check(episodes * horizon)
+        parts, count = list[Episodes](), 0
+        for part in self.stream(team, episodes, horizon, self.seed() if seed is None else seed):
+            parts.append(part)
+            self.count(part)
+            count += part.count
+            if count < episodes:
+                self.now.check()
+        return concatenate(parts)
+
+    def stream(self, team: Team, episodes: int, horizon: int, seed: int) -> Iterator[Episodes]:
+        """Episodes of `team` piece by piece, not counted; the same on threads and on clusters."""
+        return stream(self.simulator, team, episodes, horizon, seed, self.threads, engine=self.engine)
+
+    def count(self, part: Episodes) -> None:
+        """Count the steps of a piece and check its rewards."""
+        self.steps += part.steps
+        check_rewards(self.simulator.name, part.rewards)
+
+    def random_piece(
+        self, team: Team, so_far: Sequence[Episodes], most: int, horizon: int, share: float, used: float
+    ) -> Episodes | None:
+        """The next of up to `most` episodes; None if there are enough, or if they used up `share` of a limit.
+
+        `used`: the share of the time limit used so far.
+        """
+        if np.isfinite(self.limit):
+            most = min(most, max(1, int(share * self.limit) // horizon))
+        missing = most - sum(part.count for part in so_far)
+        if missing <= 0 or (so_far and used > share):
+            return None
+        return self.play(team, min(PIECE, missing), horizon)
+
+    def horizon(self, chosen: int | None, tail: float, longest: int) -> int:
+        """The horizon of the settings or, without one, the steps after which the rest is worth less than `tail`.
+
+        Without a discount, the simulator's own horizon.
+        """
+        if self.discount >= 1 and chosen is None:
+            chosen = getattr(self.simulator, "horizon", None)
+            if chosen is None:
+                raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
+        if chosen is not None:
+            return chosen
+        return horizon_of(self.discount, tail, longest)
+
+    def tested(self, team: Team, episodes: int, horizon: int, seed: int) -> Tested:
+        """Test a team; with the same seed, a repeatable simulator gives every team the same random events."""
+        self.check_steps(episodes * horizon)
+        return self._tested([team], episodes, horizon, seed)[0]
+
+    def compared(self, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
+        """Test `teams` on the same episodes, piece by piece in turn."""
+        self.check_steps(len(teams) * episodes * horizon)
+        return self._tested(teams, episodes, horizon, seed)
+
+    def _tested(self, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
+        returns: list[list[Floats]] = [[] for _ in teams]
+        for parts in zip(*(self.stream(team, episodes, horizon, seed) for team in teams), strict=True):
+            for own, part in zip(returns, parts, strict=True):
+                self.count(part)
+                own.append(part.returns())
+            if self.now.stopping:
+                break
+        return [_summary(team, np.concatenate(own)) for team, own in zip(teams, returns, strict=True)]
+
+
+def _summary(team: Team, returns: Floats) -> Tested:
+    return Tested(team, float(returns.mean()), float(returns.std() / np.sqrt(len(returns))))
+
+
+def warm_up_problem(simulator: Simulator) -> Simulator:
+    """What a method is warmed up on: the simulator itself if it is compiled, else an empty one with two agents."""
+    compiled = isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace")
+    return simulator if compiled else EmptySimulator(simulator)
+
+
+class EmptySimulator:
+    """Two of a simulator's agents, without anything to control: rewards are the step numbers."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self.agents, self.discount, self.name = simulator.agents[:2], simulator.discount, "warm-up"
+        self.repeatable, self.time = True, 0
+
+    def reset(self, episodes: int, seed: int) -> NDArray[np.int64]:
+        """Start a batch of episodes."""
+        self.time = 0
+        return np.zeros((episodes, len(self.agents)), np.int64)
+
+    def step(self, actions: NDArray[np.integer]) -> Step:
+        """The same observation for every agent."""
+        self.time += 1
+        return Step(np.zeros_like(actions), np.arange(len(actions)) + float(self.time), np.zeros(len(actions), bool))

@@ -1,0 +1,1 @@
+"""MCEM: Monte-Carlo expectation-maximisation by playing."""

@@ -1,0 +1,282 @@
+"""MCEM: Monte-Carlo expectation-maximisation on controllers of a fixed size. A RECONSTRUCTION.
+
+After Wu, Zilberstein and Jennings (IJCAI 2013), of which only the outline was at hand: episodes are simulated with the
+controllers themselves, so the node path is *observed* and no forward-backward pass is needed. With rewards scaled to
+0..1 by the smallest and largest of the data, r~, a decision taken at step t is worth
+w_t = sum_{t' >= t} discount^t' r~_t'. Each agent's next controller is the weighted counts of its own
+decisions, agents independent of each other:
+
+  action'[i, a] ~ action[i, a] (mean of w over the visits of node i that chose a)^stride, transition and start likewise.
+
+With stride 1 and frequencies instead of probabilities this is the sum of w, plain Monte-Carlo EM. Dividing by how often
+a decision happened to be taken removes both the sampling noise of the frequencies and the effect of exploration;
+stride > 1 is over-relaxed EM, because rewards far above the smallest make EM's own steps tiny.
+
+The behaviour takes a uniform action with probability epsilon, and with the same probability the next node with the
+highest upper confidence on visit counts N:
+
+  argmax_j transition[i, a, o, j] + c sqrt(ln(1 + N[i, a, o]) / (1 + N[i, a, o, j])).
+
+Starts are best episodes, replayed, and random tables in turn. After the updates of a start its team is tested; the run
+has converged when several starts in a row were no better.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from decpomdp.core import Controller, DecPOMDP, Episodes, Simulator, Team, concatenate
+from decpomdp.core.fit import Fit, Row
+from decpomdp.core.minimal import simplified
+from decpomdp.core.run import Cut, Inputs, Now
+from decpomdp.interaction.afford import McemSizes, mcem_sizes
+from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodePlayer, Tested, warm_up_problem
+from decpomdp.interaction.mcem.counts import Recorded, Tables, mean_worths, normalised, play_recorded, reward_range
+from decpomdp.interaction.mcem.settings import Mcem
+from decpomdp.interaction.players import OutOfSteps
+from decpomdp.interaction.sbpr.starts import best_actions, chain
+
+Floats = NDArray[np.float64]
+
+LAST = 2.0  # times the last step: with less time than that the learned team is tested
+REPLAYING = 1 / 3  # of the time, after which no more replays are tested
+JUDGED = 3  # teams in the test of a learned team: the best so far, its likeliest choices, the team itself
+BEST = 4  # replays that are tested again
+
+
+class Chain(NamedTuple):
+    """A best episode to be replayed."""
+
+    actions: NDArray[np.int64]  # [t, n]
+    loop: bool
+
+
+class Replays(NamedTuple):
+    """The search for starts among random episodes."""
+
+    episodes: list[Episodes]  # empty once the chains are made
+    chains: list[Chain]  # still to be tested
+    seed: int  # of their tests
+    tested: list[Tested]
+
+
+class Climb(NamedTuple):
+    """EM from one start."""
+
+    number: int  # of its next iteration
+    tables: list[Tables]
+    visits: list[Floats]  # [n][i, a, o, j]
+
+
+class McemState(NamedTuple):
+    """Between two steps."""
+
+    random: np.random.Generator
+    best: Tested
+    sizes: McemSizes | None = None  # chosen in the first step
+    seconds: float = float("inf")  # the time limit
+    replays: Replays | None = None  # while they are tested
+    starts: list[Team] | None = None  # the best replays
+    start: int = 0  # number of the next start
+    failures: int = 0  # starts in a row without a better team
+    climb: Climb | None = None
+    rewards: tuple[float, float] = (float("inf"), float("-inf"))  # smallest and largest so far
+    steps: int = 0
+    iterations: int = 0
+    stopped: str = ""
+
+
+class McemMethod:
+    """One run: a step is an iteration, a test, a piece of random episodes or the test of a replay."""
+
+    state: type = McemState
+
+    def __init__(self, problem: DecPOMDP | Simulator, settings: Mcem, inputs: Inputs) -> None:
+        self.settings, self.inputs = settings, inputs
+        self.player = EpisodePlayer(problem, inputs)
+        self.learning = self.player.horizon(settings.horizon, settings.tuning.learning_tail, settings.tuning.longest)
+
+    def toy(self) -> "McemMethod":
+        """The same with the smallest sizes, to compile everything."""
+        tuning = replace(self.settings.tuning, random_episodes=2, elites=1)
+        tiny = Mcem(nodes=2, episodes=2, updates=1, horizon=2, tests=2, patience=1, tuning=tuning)
+        return _Toy(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+
+    def init(self, now: Now) -> McemState:
+        """Begin with the uniform team."""
+        return McemState(np.random.default_rng(self.inputs.seed), Tested(Team.uniform(self.player.simulator)))
+
+    def step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
+        """The next step; it ends when the steps do not suffice for it."""
+        self.player.begin(state.random, state.steps, now)
+        row = None
+        try:
+            state, row = self._step(state, now)
+        except OutOfSteps:
+            state = state._replace(stopped="steps")
+        return state._replace(random=self.player.random, steps=self.player.steps), row
+
+    def result(self, state: McemState) -> tuple[Fit, None]:
+        """The best team so far."""
+        facts: Row = {} if state.sizes is None else state.sizes._asdict()
+        return Fit(simplified(state.best.team), facts=facts), None
+
+    def _step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
+        sizes = state.sizes
+        if sizes is None:
+            sizes = mcem_sizes(self.settings, self.player)
+            state = state._replace(sizes=sizes, seconds=now.seconds)
+            return self._compared(state, sizes, [state.best.team])[0], None
+        if state.starts is None:
+            return self._find_starts(state, sizes, state.replays or Replays([], [], 0, []), now), None
+        climb = state.climb or self._begin(state, state.starts)
+        state = state._replace(climb=climb)
+        if climb.number == sizes.updates or (climb.number > 0 and not self._affords_update(sizes, now)):
+            return self._judge(state, sizes, climb), None
+        try:
+            return self._update(state, sizes, climb)
+        except Cut:
+            if climb.number == 0 or now.stop[0] not in OUT_OF_TIME:
+                raise
+            return self._judge(state, sizes, climb), None  # late, or it was learned for nothing
+
+    def _find_starts(self, state: McemState, sizes: McemSizes, replays: Replays, now: Now) -> McemState:
+        """Random episodes; the best of up to as many steps as there are nodes, replayed; the best mean returns."""
+        nodes, tuning = self.settings.nodes, self.settings.tuning
+        used = 1 - now.seconds / state.seconds  # of the time; NaN without a limit
+        if not replays.chains:
+            uniform = Team.uniform(self.player.simulator)
+            share = tuning.random_share
+            part = self.player.random_piece(uniform, replays.episodes, sizes.random_episodes, nodes, share, used)
+            if part is not None:
+                return state._replace(replays=replays._replace(episodes=[*replays.episodes, part]))
+            seed, episodes = self.player.seed(), concatenate(replays.episodes)
+            lengths = range(min(2, nodes), nodes + 1)
+            best = [actions for length in lengths for actions in best_actions(episodes, length, sizes.elites)]
+            chains = [Chain(actions, loop) for actions in best for loop in (True, False)]
+            return state._replace(replays=Replays([], chains, seed, []))
+        if replays.tested and (len(replays.tested) == len(replays.chains) or used > REPLAYING):
+            ordered = sorted(replays.tested, key=lambda one: -one.value)
+            state, _ = self._compared(state, sizes, [one.team for one in ordered[:BEST]])
+            return state._replace(replays=None, starts=[one.team for one in ordered[: self.settings.patience]])
+        self.player.now.check()
+        team = chain(self.player.simulator, *replays.chains[len(replays.tested)])
+        tested = self.player.tested(team, sizes.episodes, sizes.testing, replays.seed)
+        return state._replace(replays=replays._replace(tested=[*replays.tested, tested]))
+
+    def _begin(self, state: McemState, starts: list[Team]) -> Climb:
+        """One of the best episodes and a random start in turn."""
+        place, random = divmod(state.start, 2)
+        if random or place >= len(starts):
+            tables = [self._random(n) for n in range(len(self.player.simulator.agents))]
+        else:
+            tables = [self._softened(controller) for controller in starts[place].controllers]
+        return Climb(0, tables, [np.zeros(table.move.shape) for table in tables])
+
+    def _softened(self, controller: Controller) -> Tables:
+        """A controller mixed with uniform choices, filled up to the fixed size."""
+        missing, share = self.settings.nodes - controller.nodes, self.settings.tuning.openness
+
+        def soft(table: Floats) -> Floats:
+            return (1 - share) * table + share / table.shape[-1]
+
+        first = np.tile(np.pad(controller.initial, (0, missing)), (1 + controller.observations, 1))
+        act = np.pad(controller.action, ((0, missing), (0, 0)), constant_values=1 / controller.actions)
+        move = np.zeros((self.settings.nodes, *controller.transition.shape[1:3], self.settings.nodes))
+        move[..., 0] = 1.0
+        move[: controller.nodes] = np.pad(controller.transition, ((0, 0), (0, 0), (0, 0), (0, missing)))
+        return Tables(first, soft(act), soft(move))
+
+    def _random(self, n: int) -> Tables:
+        agent, rng, z = self.player.simulator.agents[n], self.player.random, self.settings.nodes
+        actions, symbols = len(agent.actions), len(agent.observations)
+        first = rng.dirichlet(np.ones(z), size=1 + symbols)
+        if not self.player.shown:
+            first[:] = np.eye(z)[0]  # without loss: nodes have no names yet
+        return Tables(
+            first, rng.dirichlet(np.ones(actions), size=z), rng.dirichlet(np.ones(z), size=(z, actions, symbols))
+        )
+
+    def _affords_update(self, sizes: McemSizes, now: Now) -> bool:
+        """Whether time and steps are enough for an iteration and for the test that must follow."""
+        more = sizes.episodes * self.learning + JUDGED * sizes.tests * sizes.testing
+        return self.player.steps + more <= self.player.limit and now.seconds >= LAST * now.pace
+
+    def _update(self, state: McemState, sizes: McemSizes, climb: Climb) -> tuple[McemState, Row]:
+        """One iteration: simulate, count, maximise. The last one of a start is counted when it has been tested."""
+        rate = self.settings.exploration * (1 - climb.number / sizes.updates)
+        behaviour = [self._behaviour(t, v, rate) for t, v in zip(climb.tables, climb.visits, strict=True)]
+        played = play_recorded(self.player, self.team(behaviour), sizes.episodes, self.learning)
+        rewards = reward_range(played, state.rewards)
+        tables = [self._maximised(n, t, played, rewards) for n, t in enumerate(climb.tables)]
+        for n, seen in enumerate(climb.visits):
+            seen += played.moves(n, seen.shape)
+        after = Climb(climb.number + 1, tables, climb.visits)
+        row: Row = {
+            "iteration": state.iterations + 1,
+            "start": state.start + 1,
+            "steps": self.player.steps,
+            "exploration": rate,
+            "nodes": "+".join([str(self.settings.nodes)] * len(tables)),
+            "value": state.best.value,
+            "error": state.best.error,
+        }
+        counted = state.iterations + (after.number < sizes.updates)
+        return state._replace(climb=after, rewards=rewards, iterations=counted), row
+
+    def _behaviour(self, tables: Tables, visits: Floats, rate: float) -> Tables:
+        """Epsilon-greedy actions; next nodes with an upper-confidence bonus on how often they were tried."""
+        bonus = np.sqrt(np.log1p(visits.sum(axis=-1, keepdims=True)) / (1 + visits))
+        likeliest = (tables.move + self.settings.tuning.confidence * bonus).argmax(axis=-1)
+        actions, nodes = tables.act.shape[1], tables.move.shape[-1]
+        return Tables(
+            tables.first,
+            (1 - rate) * tables.act + rate / actions,
+            (1 - rate) * tables.move + rate * np.eye(nodes)[likeliest],
+        )
+
+    def _maximised(self, n: int, tables: Tables, played: Recorded, rewards: tuple[float, float]) -> Tables:
+        self.player.now.check()
+        values = mean_worths(played, n, tables, self.player.discount, rewards)
+        stride, least = self.settings.tuning.stride, self.settings.tuning.least
+        return Tables._make(normalised(old, value, stride, least) for old, value in zip(tables, values, strict=True))
+
+    def team(self, tables: list[Tables]) -> Team:
+        """The tables as a team."""
+        shown = self.player.shown
+        controllers = [Controller(t.first[0], t.act, t.move, t.first[1:] if shown else None) for t in tables]
+        return Team.of(self.player.simulator, controllers)
+
+    def _judge(self, state: McemState, sizes: McemSizes, climb: Climb) -> McemState:
+        """The end of a start: test its team and its likeliest choices."""
+        team = self.team(climb.tables)
+        state, better = self._compared(state, sizes, [team.decided(), team])
+        failures = 0 if better else state.failures + 1
+        return state._replace(
+            climb=None,
+            start=state.start + 1,
+            failures=failures,
+            iterations=state.iterations + (climb.number == sizes.updates),
+            stopped="converged" if failures == self.settings.patience else "",
+        )
+
+    def _compared(self, state: McemState, sizes: McemSizes, teams: list[Team]) -> tuple[McemState, bool]:
+        """Test `teams` against the best so far: the better one, and whether it is new."""
+        known, seed = state.best.team, self.player.seed()
+        best, *others = self.player.compared([known, *teams], sizes.tests, sizes.testing, seed)
+        winner = max(others, key=lambda one: one.value)
+        better = winner.value > best.value
+        return state._replace(best=winner if better else best), better
+
+
+class _Toy(McemMethod):
+    """A tiny run whose first two steps are all of it."""
+
+    def step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
+        row = None
+        for _ in range(5):
+            if not state.stopped:
+                state, row = super().step(state, now)
+        return state, row

@@ -1,0 +1,1 @@
+"""The loop of Dec-SBPR: play a batch, learn from it, repeat."""

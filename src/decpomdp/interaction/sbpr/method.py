@@ -1,0 +1,284 @@
+"""The paper's loop: collect a batch with the current behaviour, learn with Dec-SBPR, repeat.
+
+    counts = a start
+    repeat: posterior = prior + counts; behaviour = its mean with exploration in every node; play a batch;
+            count visits and gains on the last batches; counts = improved(counts)
+
+Such a round of iterations ends with the team of posterior means and the team that always takes the likeliest choice;
+test episodes decide whether one of them is better than the best so far. Every start gets one round with each of two
+utilities (learners.credit); then rounds begin from the best team, softened, until none is better any more.
+The trace begins with the search for starts, as iteration 0: the best replay of every generation.
+It learns from episodes alone: a model is only played. docs/sbpr.md says what is the paper's and what is not.
+With many agents, `many_method` takes over.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from decpomdp.core import DecPOMDP, Episodes, Simulator, Team, concatenate
+from decpomdp.core.fit import Row
+from decpomdp.core.minimal import simplified
+from decpomdp.core.run import Cut, Inputs, Method, Now
+from decpomdp.engines.threads import serial_products
+from decpomdp.interaction.afford import PATIENCE, TEAMS, LoopSizes, loop_sizes
+from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodePlayer, Tested, warm_up_problem
+from decpomdp.interaction.players import OutOfSteps
+from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
+from decpomdp.interaction.sbpr.settings import SbprLoop
+from decpomdp.interaction.sbpr.starts import memories, replays
+from decpomdp.learners import BayesFit, prior_named
+from decpomdp.learners.posterior import Counts
+
+LAST = 2.0  # times the last step: with less time than that the round ends with its test
+
+
+def sbpr_method(problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> Method:
+    """The loop for few or for many agents."""
+    if len(problem.agents) <= settings.tuning.many.above:
+        return SbprMethod(problem, settings, inputs)
+    from decpomdp.interaction.sbpr.many_method import ManyAgentsMethod
+
+    return ManyAgentsMethod(problem, settings, inputs)
+
+
+class RoundState(NamedTuple):
+    """A round under way."""
+
+    length: int  # iterations
+    optimistic: bool
+    round: Round
+    number: int = 0  # of the next iteration
+
+
+class SbprState(NamedTuple):
+    """Between two steps."""
+
+    random: np.random.Generator
+    best: Tested
+    belief: list[Counts]  # of the posterior that the best team comes from; empty: of the team alone
+    sizes: LoopSizes | None = None  # chosen in the first step
+    seconds: float = math.inf  # the time limit
+    episodes: list[Episodes] | None = None  # random, for the first generation of replays
+    generation: int = 0  # of replays, the next; two more than there are when all are tested
+    pool: list[Team] | None = None  # the best replays
+    values: list[float] | None = None  # of the starts that had their round
+    turn: int = 0  # later rounds
+    failures: int = 0  # of them in a row without a better team
+    wins: int = 0  # how often a team was better than the best so far
+    before: int = 0  # wins when the round began
+    round: RoundState | None = None
+    steps: int = 0
+    iterations: int = 0
+    stopped: str = ""
+
+
+class SbprMethod:
+    """One run: a step is an iteration, a test, a piece of random episodes or a generation of replays."""
+
+    state: type = SbprState
+
+    def __init__(self, problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> None:
+        self.settings, self.inputs = settings, inputs
+        self.player = EpisodePlayer(problem, inputs)
+        if inputs.begin is not None:
+            inputs.begin.check_fits(self.player.simulator)
+        self.learner = Learner(self.player, prior_named(settings.prior), settings)
+        self.testing = self.learner.testing
+
+    def toy(self) -> "SbprMethod":
+        """The same with the smallest sizes, to compile everything."""
+        few = {"random_episodes": 2, "lengths": (2,), "elites": 1, "generations": 0, "replays": 1, "race": 2}
+        tuning = replace(self.settings.tuning, **few, settling=0)
+        tiny = SbprLoop(horizon=2, prior=self.settings.prior, batch=2, tests=4, tuning=tuning)
+        return _Toy(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+
+    def init(self, now: Now) -> SbprState:
+        """Begin with the given team or, without one, with the uniform one."""
+        team = self.inputs.begin or Team.uniform(self.player.simulator)
+        return SbprState(np.random.default_rng(self.inputs.seed), Tested(team), [])
+
+    def step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
+        """The next step; it ends when the steps do not suffice for it."""
+        self.player.begin(state.random, state.steps, now)
+        row = None
+        try:
+            with serial_products():
+                state, row = self._step(state, now)
+        except OutOfSteps:
+            state = state._replace(stopped="steps")
+        return state._replace(random=self.player.random, steps=self.player.steps), row
+
+    def result(self, state: SbprState) -> tuple[BayesFit, None]:
+        """The best team so far, with the posterior that it comes from."""
+        facts: Row = {} if state.sizes is None else state.sizes._asdict()
+        return fit_of(self.learner, state.best.team, state.belief, facts), None
+
+    def _step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
+        sizes = state.sizes or loop_sizes(self.settings, self.player, self.learner.horizon, self.testing)
+        if state.sizes is None:
+            state = state._replace(sizes=sizes, seconds=now.seconds)
+        if state.generation <= sizes.generations + 1:
+            return self._find_starts(state, sizes, now)
+        going = state.round or self._next_round(state, sizes)
+        if state.round is None:
+            state = state._replace(round=going, before=state.wins)
+        if going.number == going.length or (going.number > 0 and not self._affords_iteration(sizes, now)):
+            return self._end_round(state, sizes, going), None
+        try:
+            return self._iterate(state, sizes, going)
+        except Cut:
+            if going.number == 0 or now.stop[0] not in OUT_OF_TIME:
+                raise
+            return self._end_round(state, sizes, going), None  # late, or it was learned for nothing
+
+    def _find_starts(self, state: SbprState, sizes: LoopSizes, now: Now) -> tuple[SbprState, Row | None]:
+        """The best replays: of random (or the given team's) episodes first, then of variations of the best replays."""
+        tuning, given, pool = self.settings.tuning, self.inputs.begin, state.pool or []
+        longest = max(tuning.lengths)
+        if state.generation == 0:
+            team = Team.uniform(self.player.simulator) if given is None else given.exploring(tuning.softness)
+            used = 1 - now.seconds / state.seconds  # of the time; NaN without a limit
+            so_far = state.episodes or []
+            share = tuning.random_share
+            part = self.player.random_piece(team, so_far, tuning.random_episodes, longest, share, used)
+            if part is not None:
+                return state._replace(episodes=[*so_far, part]), None
+            return self._best_replays(state, sizes, [concatenate(so_far)], [])
+        if state.generation <= sizes.generations:
+            varied = [team.exploring(tuning.openness) for team in pool[: sizes.replays]]
+            return self._best_replays(
+                state, sizes, [self.player.play(team, sizes.tests, longest) for team in varied], pool
+            )
+        first = given or Team.uniform(self.player.simulator)
+        state, _ = self._compared(state, sizes, pool[:1], self.learner.counts_of(pool[0]), first)
+        return state._replace(generation=state.generation + 1), None
+
+    def _best_replays(
+        self, state: SbprState, sizes: LoopSizes, batches: Sequence[Episodes], others: list[Team]
+    ) -> tuple[SbprState, Row]:
+        """Replays of the episodes, and `others`, by mean return; many tested roughly, then the better quarter well."""
+        lengths = self.settings.tuning.lengths
+        new = [team for batch in batches for length in lengths for team in replays(batch, length, sizes.elites)]
+        teams, seed = others + new, self.player.seed()
+        for tests in (sizes.batch, max(1, sizes.tests // 4)):
+            tested = []
+            for team in teams:
+                self.player.now.check()
+                tested.append(self.player.tested(team, tests, self.testing, seed + tests))
+            tested.sort(key=lambda one: -one.value)
+            teams = [one.team for one in tested[: max(sizes.pool, len(tested) // 4)]]
+        best = tested[0]
+        nodes = best.team.nodes
+        state = state._replace(
+            best=best,
+            belief=self.learner.counts_of(best.team),
+            pool=teams[: sizes.pool],
+            episodes=None,
+            generation=state.generation + 1,
+        )
+        facts: Row = {"exploration": None, "nodes": "+".join(map(str, nodes)), "mean_nodes": float(np.mean(nodes))}
+        return state, self._row(state, 0, {**facts, "bound": None, "sample_size": None})
+
+    def _starts(self, state: SbprState, sizes: LoopSizes) -> tuple[list[Start], list[Start]]:
+        """The starts that get a round each, and the replays beyond them."""
+        tuning, pool = self.settings.tuning, state.pool or []
+        remembering = list(memories(self.player.simulator, tuning.largest))
+        chains = [Start(team, tuning.openness, tuning.replaying, True) for team in pool]
+        tried = chains[: sizes.replays]
+        # the more promising half first: chains exist because something paid, memory needs no luck
+        starts = tried + [Start(team, 0.0, 1.0, False) for team in remembering[::-1]]
+        starts += [Start(team, 0.0, 1.0, True) for team in remembering]
+        starts += [start._replace(optimistic=False) for start in tried]
+        return starts, chains[sizes.replays :]
+
+    def _next_round(self, state: SbprState, sizes: LoopSizes) -> RoundState:
+        """Every start once; then the best team with either utility and, in turn, the better starts again."""
+        tuning, values = self.settings.tuning, state.values or []
+        starts, further = self._starts(state, sizes)
+        if len(values) < len(starts):
+            start, length = starts[len(values)], sizes.race
+        elif state.turn % 2 == 1:
+            ordered = [starts[place] for place in np.argsort(-np.array(values), kind="stable")]
+            again = _in_turn(ordered[: tuning.fresh], further)
+            start, length = again[state.turn // 2 % len(again)], sizes.race
+        else:
+            start = Start(state.best.team, tuning.softness, tuning.reopened, optimistic=state.turn % 4 == 0)
+            length = sizes.round
+        return RoundState(length, start.optimistic, self.learner.begin(start))
+
+    def _affords_iteration(self, sizes: LoopSizes, now: Now) -> bool:
+        """Whether time and steps are enough for an iteration and for the test that must follow."""
+        more = sizes.batch * self.learner.horizon + TEAMS * sizes.tests * self.testing
+        return self.player.steps + more <= self.player.limit and now.seconds >= LAST * now.pace
+
+    def _iterate(self, state: SbprState, sizes: LoopSizes, going: RoundState) -> tuple[SbprState, Row]:
+        """One iteration; optimism falls to nothing in a round. Its last iteration counts when it has been tested."""
+        tuning = self.settings.tuning
+        left = max(0.0, 1 - going.number / (tuning.sobering * going.length))
+        optimism = tuning.quantile * left if going.optimistic else 0.0
+        after, facts = self.learner.iterate(going.round, sizes.batch, optimism, going.number >= tuning.settling)
+        going = going._replace(round=after, number=going.number + 1)
+        row = self._row(state, state.iterations + 1, facts)
+        return state._replace(round=going, iterations=state.iterations + (going.number < going.length)), row
+
+    def _end_round(self, state: SbprState, sizes: LoopSizes, going: RoundState) -> SbprState:
+        """Test what a round led to."""
+        posterior = self.learner.posterior(going.round.counts)
+        mean = posterior.mean()
+        # DEPARTS: the paper's result is the posterior mean; here whichever of the two tests better
+        state, value = self._compared(state, sizes, [mean.decided(), mean], going.round.counts)
+        state = state._replace(round=None, iterations=state.iterations + (going.number == going.length))
+        values = state.values or []
+        if len(values) < len(self._starts(state, sizes)[0]):
+            return state._replace(values=[*values, value])
+        failures = 0 if state.wins > state.before else state.failures + 1
+        stopped = "converged" if failures >= (self.settings.patience or PATIENCE) else ""
+        return state._replace(turn=state.turn + 1, failures=failures, stopped=stopped)
+
+    def _compared(
+        self, state: SbprState, sizes: LoopSizes, teams: Sequence[Team], belief: list[Counts], other: Team | None = None
+    ) -> tuple[SbprState, float]:
+        """Test `teams` and `other` (or the best so far) with the same seed: the better one, and the teams' value."""
+        seed, known = self.player.seed(), other or state.best.team
+        best, *new = (self.player.tested(team, sizes.tests, self.testing, seed) for team in (known, *teams))
+        winner = max(new, key=lambda one: one.value)
+        if winner.value > best.value:
+            return state._replace(best=winner, belief=belief, wins=state.wins + 1), winner.value
+        belief = state.belief if other is None else self.learner.counts_of(other)
+        return state._replace(best=best, belief=belief), winner.value
+
+    def _row(self, state: SbprState, iteration: int, facts: Row) -> Row:
+        return {
+            "iteration": iteration,
+            "steps": self.player.steps,
+            **facts,
+            "value": state.best.value,
+            "error": state.best.error,
+        }
+
+
+class _Toy(SbprMethod):
+    """A tiny run whose first two steps are several."""
+
+    def step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
+        row = None
+        for _ in range(4):
+            state, row = super().step(state, now)
+        return state, row
+
+
+def fit_of(learner: Learner, team: Team, belief: list[Counts], facts: Row) -> BayesFit:
+    """A team with its posterior; without counts, the posterior of the team alone."""
+    posterior = learner.posterior(belief or learner.counts_of(team))
+    small = simplified(team)
+    return BayesFit(small, facts=facts, posterior=posterior, decided=simplified(small.decided()))
+
+
+def _in_turn(one: list[Start], other: list[Start]) -> list[Start]:
+    """First of one, first of other, second of one ..."""
+    longest = max(len(one), len(other))
+    return [part[place] for place in range(longest) for part in (one, other) if place < len(part)]

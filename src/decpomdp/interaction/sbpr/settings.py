@@ -1,0 +1,88 @@
+"""The settings of the loop: choices that the paper leaves open, each with its reason; docs/sbpr.md has measurements."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from decpomdp.core.settings import Count, Positive, Settings, Share, Tuning, Whole
+
+Below = Annotated[float, Meta(ge=0, le=1 - 1e-12)]
+Tail = Annotated[float, Meta(ge=1e-12, le=1 - 1e-12)]
+NonNegative = Annotated[float, Meta(ge=0, le=1e12)]
+
+
+class ManyAgents(Tuning, frozen=True, kw_only=True):
+    """With many agents, each learns by its own importance ratios (`many_agents`)."""
+
+    above: Whole = 8  # agents: the largest number for which the ratios of the whole team are used
+    step: Positive = 0.2  # as `step` of few agents
+    reach: Positive = 0.9  # share of a gain that a decision one step earlier is credited with
+    openness: Below = 0.4  # share of uniform choices that is mixed into a given or the best team
+    pause: Count = 5  # iterations between tests
+    patience: Count = 6  # tests without a better team that end a round
+
+
+class SbprTuning(Tuning, frozen=True, kw_only=True):
+    """For developers."""
+
+    cap: Positive = 20.0  # upper limit of importance ratios
+    learning_tail: Tail = 0.05  # discount^T of the episodes learned from
+    testing_tail: Tail = 1e-3  # of test episodes
+    longest: Count = 1000  # steps of an episode, whatever the discount
+
+    step: Positive = 0.1  # change of a typical log probability in one iteration
+    shrink: NonNegative = 100.0  # visits' worth of doubt about every advantage
+    floor: NonNegative = 0.03  # advantages below this share of the utilities' spread are taken for noise
+    carry: Share = 0.9  # of a row's strength stays when it is not visited any more
+    quantile: Below = 0.9  # of the returns, above which the optimistic utility begins
+    sobering: Share = 0.7  # share of a round's iterations in which its optimism falls to nothing
+    threshold: Below = 0.01  # share of visits above which a node counts as occupied
+    settling: Whole = 20  # iterations before a round drops nodes
+
+    random_episodes: Count = 40_000  # for the replays
+    random_share: Share = 0.1  # of the limits, for random episodes
+    lengths: Annotated[tuple[Count, ...], Meta(min_length=1)] = (3, 4, 5, 6, 7, 8)  # of the replayed episodes
+    elites: Count = 12  # best episodes of each length that are replayed
+    generations: Whole = 2  # times that the best replays are varied and the best variations replayed
+    pool: Count = 12  # replays that are kept
+    replays: Count = 3  # of them that are starts from the beginning
+    largest: Count = 15  # nodes of a memory to begin with
+    race: Count = 75  # iterations of every start
+    round: Count = 50  # iterations of every later round, from the best team so far
+    softness: Below = 0.1  # share of uniform choices at the beginning of a round
+    openness: Share = 0.3  # the same of a replayed episode, which knows nothing about its observations
+    replaying: Share = 0.3  # exploration rate at which a replayed episode begins: more, and it is lost
+    strength: Positive = 100.0  # soft counts per row of a start
+    reopened: Share = 0.2  # exploration rate at which a later round begins
+    fresh: Count = 3  # best starts that get further rounds, with other random numbers
+    many: ManyAgents = ManyAgents()
+
+
+class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
+    """Dec-SBPR in a loop: play a batch with exploration, learn from the last batches, repeat.
+
+    A team to begin with (`begin`) plays the first episodes in place of random actions, and its value is what a learned
+    team must exceed. With more than 8 agents it is also the first team to be improved. With a Dask cluster (`engine`)
+    its workers play; the result is the same.
+    """
+
+    limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")
+    inputs: ClassVar[tuple[str, ...]] = ("begin", "engine")
+
+    horizon: Annotated[Count | None, Meta(description="Steps of an episode; default: from the discount.")] = None
+    prior: Annotated[str, Meta(description="The prior: stick-breaking, dp, fixed:N or em:N.")] = "stick-breaking"
+    batch: Annotated[
+        Count | None, Meta(description="Episodes per iteration; default: 50, or 500 with more than 8 agents.")
+    ] = None
+    window: Annotated[
+        Count | None, Meta(description="Batches learned from at a time; default: 10, or 2 with more than 8 agents.")
+    ] = None
+    exploration: Annotated[
+        float, Meta(ge=1e-12, le=1e12, description="Visits after which a node explores half as often.")
+    ] = 100.0
+    tests: Annotated[Count, Meta(description="Test episodes of a comparison.")] = 1000
+    patience: Annotated[
+        Count | None,
+        Meta(description="Rounds without a better team until convergence; default: 20, or 2 with more than 8 agents."),
+    ] = None
+    tuning: SbprTuning = SbprTuning()
