@@ -333,7 +333,8 @@ def kinds_of_states():
     from decpomdp.interaction import mcem_state, sbpr_state
     from decpomdp.interaction.search import method as search_state
     from decpomdp.learners import fit_state
-    from decpomdp.planners import em_state, hsvi_state, pbvi_state, periodic_state
+    from decpomdp.planners import em_state, pbvi_state, periodic_state
+    from decpomdp.planners.fb_hsvi import hsvi_state
 
     rooms = (mcem_state, sbpr_state, search_state, fit_state, em_state, hsvi_state, pbvi_state, periodic_state)
     return [

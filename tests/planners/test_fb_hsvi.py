@@ -11,7 +11,7 @@ from oracles.policy_trees import best_value, central_value
 from decpomdp.core import InputError, Team
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
-from decpomdp.planners.fb_hsvi import fb_hsvi
+from decpomdp.planners.fb_hsvi.settings import fb_hsvi
 
 SHAPES = [
     (3, (2, 2), (2, 1), 3),

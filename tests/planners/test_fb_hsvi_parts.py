@@ -16,18 +16,18 @@ from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels import constraints
 from decpomdp.kernels import occupancy as kernels
-from decpomdp.planners import decision_rules
-from decpomdp.planners.central_bound import central_bound
-from decpomdp.planners.closing import entered, settled
-from decpomdp.planners.compression import components, composed, compress
-from decpomdp.planners.decision_rules import Ranking, bound_within, game_of, solve
-from decpomdp.planners.folding import folded, team_of
-from decpomdp.planners.graph_values import valued
-from decpomdp.planners.look_ahead import look_ahead
-from decpomdp.planners.occupancy import follow, gathered, reward_of, start_of
-from decpomdp.planners.points import Points
-from decpomdp.planners.policy_graph import Graph, Layer, last_layer, layer_of
-from decpomdp.planners.sketching import Sketcher
+from decpomdp.planners.fb_hsvi import rules as decision_rules
+from decpomdp.planners.fb_hsvi.bounds import central_bound
+from decpomdp.planners.fb_hsvi.closing import entered, settled
+from decpomdp.planners.fb_hsvi.compression import components, composed, compress
+from decpomdp.planners.fb_hsvi.folding import folded, team_of
+from decpomdp.planners.fb_hsvi.graph_values import valued
+from decpomdp.planners.fb_hsvi.look_ahead import look_ahead
+from decpomdp.planners.fb_hsvi.occupancy import follow, gathered, reward_of, start_of
+from decpomdp.planners.fb_hsvi.points import Points
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.rules import Ranking, bound_within, game_of, solve
+from decpomdp.planners.fb_hsvi.sketches import Sketcher
 
 
 def random_rule(rng, occupancy, sizes):

@@ -13,18 +13,18 @@ from decpomdp.core.sparse import outcome_model
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.io.snapshots import decode, encode
-from decpomdp.planners import hyperplanes as module
-from decpomdp.planners.central_bound import central_bound
-from decpomdp.planners.compression import compress
-from decpomdp.planners.folding import folded, team_of
-from decpomdp.planners.graph_values import valued
-from decpomdp.planners.hsvi_search import Search
-from decpomdp.planners.hsvi_state import HsviState, state_of
-from decpomdp.planners.hyperplanes import Hyperplanes, fits, hyperplane, start_in
+from decpomdp.planners.fb_hsvi import hyperplanes as module
+from decpomdp.planners.fb_hsvi.bounds import central_bound
+from decpomdp.planners.fb_hsvi.compression import compress
+from decpomdp.planners.fb_hsvi.folding import folded, team_of
+from decpomdp.planners.fb_hsvi.graph_values import valued
+from decpomdp.planners.fb_hsvi.hsvi_state import HsviState, state_of
+from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes, fits, hyperplane, start_in
+from decpomdp.planners.fb_hsvi.method import Search
+from decpomdp.planners.fb_hsvi.occupancy import follow, start_of
+from decpomdp.planners.fb_hsvi.points import Points
+from decpomdp.planners.fb_hsvi.promised import promised
 from decpomdp.planners.incumbent import constant
-from decpomdp.planners.occupancy import follow, start_of
-from decpomdp.planners.points import Points
-from decpomdp.planners.promised import promised
 from decpomdp.planners.stopping import RehearsalClock
 
 

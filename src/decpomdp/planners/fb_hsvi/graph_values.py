@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.occupancy import Occupancy
-from decpomdp.planners.policy_graph import Graph, joint_actions, joint_moves
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, joint_actions, joint_moves
 
 ROUNDS = 100_000
 SETTLED = 1e-13  # of the largest value: as precise as rounding allows

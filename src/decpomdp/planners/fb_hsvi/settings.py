@@ -14,7 +14,7 @@ docs/fb_hsvi.md says what is proved, what is approximated and what was measured.
 from decpomdp.core import DecPOMDP, Fit, Watch, checks, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.planners.arguments import checked, endless, finite
-from decpomdp.planners.hsvi_search import Search
+from decpomdp.planners.fb_hsvi.method import Search
 
 LONGEST = 10_000  # steps of a finite horizon
 ROUNDS = 100  # when neither a time limit nor a number of rounds is given

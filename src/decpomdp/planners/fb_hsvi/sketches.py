@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from decpomdp.core.horizon import horizon_of
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.central_bound import CentralBound
-from decpomdp.planners.closing import closed, entered, loops, settled
-from decpomdp.planners.compression import composed, compress
-from decpomdp.planners.decision_rules import game_of, solve
-from decpomdp.planners.graph_values import ROUGH, Valued, valued
-from decpomdp.planners.occupancy import Occupancy, Rule, follow
-from decpomdp.planners.policy_graph import Graph, Layer, last_layer, layer_of, values_before
-from decpomdp.planners.polishing import sweep
+from decpomdp.planners.fb_hsvi.bounds import CentralBound
+from decpomdp.planners.fb_hsvi.closing import closed, entered, loops, settled
+from decpomdp.planners.fb_hsvi.compression import composed, compress
+from decpomdp.planners.fb_hsvi.graph_values import ROUGH, Valued, valued
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, follow
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of, values_before
+from decpomdp.planners.fb_hsvi.polishing import sweep
+from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
 TOLERANCE = 1e-6  # mass that one merging may move even below the cap
 NODES = 2_000  # of the search for a rule, which need not be exact here

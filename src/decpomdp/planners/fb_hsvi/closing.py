@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.decision_rules import game_of, solve
-from decpomdp.planners.graph_values import ROUGH, Valued, valued
-from decpomdp.planners.occupancy import Labelling, Occupancy, chosen
-from decpomdp.planners.policy_graph import Graph, Layer, occupancy_after
-from decpomdp.planners.polishing import sweep
+from decpomdp.planners.fb_hsvi.graph_values import ROUGH, Valued, valued
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, chosen
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, occupancy_after
+from decpomdp.planners.fb_hsvi.polishing import sweep
+from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
 LARGEST = 4_000_000  # numbers in the payoffs of a mapping; larger ones are not tried
 NODES = 50  # of the search for a mapping, which need not be exact

@@ -34,8 +34,8 @@ from decpomdp.core.joint import joint_parts
 from decpomdp.kernels import hyperplanes as kernels
 from decpomdp.kernels import layers
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.occupancy import Labelling, Occupancy
-from decpomdp.planners.policy_graph import Layer, joint_actions, joint_moves
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy
+from decpomdp.planners.fb_hsvi.policy_graph import Layer, joint_actions, joint_moves
 
 KEPT = 10  # the latest teams
 LARGEST = 300_000  # pairs of state and joint node of a team that is taken

@@ -5,7 +5,7 @@ Later ones follow the latest trial of the certified search, so they differ even 
 
 from dataclasses import replace
 
-from decpomdp.planners.sketching import Sketch
+from decpomdp.planners.fb_hsvi.sketches import Sketch
 
 SKETCHES = (
     Sketch(4, 0.02, pairs=60),  # a quick look

@@ -4,8 +4,8 @@ import numpy as np
 
 from decpomdp.core import unwatched
 from decpomdp.core.agent import joint_table
-from decpomdp.planners.decision_rules import game_of, solve
-from decpomdp.planners.hsvi_search import Search
+from decpomdp.planners.fb_hsvi.method import Search
+from decpomdp.planners.fb_hsvi.rules import game_of, solve
 from decpomdp.planners.stopping import RehearsalClock
 from decpomdp.planners.tiny import tiny
 

@@ -26,12 +26,12 @@ import numpy as np
 
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.central_bound import CentralBound
-from decpomdp.planners.compression import DIGITS, composed, compress
-from decpomdp.planners.decision_rules import Ranking, game_of
-from decpomdp.planners.hyperplanes import Hyperplanes
-from decpomdp.planners.occupancy import Occupancy, Rule, follow, reward_of
-from decpomdp.planners.policy_graph import Layer, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.bounds import CentralBound
+from decpomdp.planners.fb_hsvi.compression import DIGITS, composed, compress
+from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, follow, reward_of
+from decpomdp.planners.fb_hsvi.policy_graph import Layer, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.rules import Ranking, game_of
 
 LATEST = 100  # points to interpolate with
 

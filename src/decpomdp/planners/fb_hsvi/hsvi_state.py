@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from decpomdp.core import Team
 from decpomdp.core.keeping import KeptRow, kept_rows
-from decpomdp.planners.decision_rules import Box, Part, Solution
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule
+from decpomdp.planners.fb_hsvi.points import Edge, Point, Points
+from decpomdp.planners.fb_hsvi.policy_graph import Layer
+from decpomdp.planners.fb_hsvi.rules import Box, Part, Solution
 from decpomdp.planners.incumbent import Valued
-from decpomdp.planners.occupancy import Occupancy, Rule
-from decpomdp.planners.points import Edge, Point, Points
-from decpomdp.planners.policy_graph import Layer
 
 if TYPE_CHECKING:
-    from decpomdp.planners.hsvi_search import Search
+    from decpomdp.planners.fb_hsvi.method import Search
 
 
 class KeptPart(NamedTuple):

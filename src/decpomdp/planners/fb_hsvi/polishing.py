@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.decision_rules import game_of, solve
-from decpomdp.planners.occupancy import Occupancy, chosen
-from decpomdp.planners.policy_graph import Layer, occupancy_after, values_before
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
+from decpomdp.planners.fb_hsvi.policy_graph import Layer, occupancy_after, values_before
+from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
 CLOSE = 1e-10  # relative: improvements below this are rounding
 NODES = 300  # of the search for a joint choice, which need not be exact here

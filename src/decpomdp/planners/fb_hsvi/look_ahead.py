@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from decpomdp.core import DecPOMDP
-from decpomdp.planners.central_bound import central_bound
-from decpomdp.planners.occupancy import Rule
-from decpomdp.planners.points import Point, Points
-from decpomdp.planners.sketching import Sketcher
+from decpomdp.planners.fb_hsvi.bounds import central_bound
+from decpomdp.planners.fb_hsvi.occupancy import Rule
+from decpomdp.planners.fb_hsvi.points import Point, Points
+from decpomdp.planners.fb_hsvi.sketches import Sketcher
 
 POINTS = 300  # to visit
 TRIALS = 400

@@ -16,20 +16,20 @@ from decpomdp.core import DecPOMDP, Fit, Row, Watch
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.core.sparse import outcome_model
 from decpomdp.engines.clock import Finished
-from decpomdp.planners.central_bound import central_bound
-from decpomdp.planners.compression import compress
-from decpomdp.planners.folding import folded, team_of
-from decpomdp.planners.graph_values import ROUGH, Valued, valued
-from decpomdp.planners.hsvi_sketches import numbers_of, sketch_of
-from decpomdp.planners.hsvi_state import HsviState, go_on, record_again, state_of
-from decpomdp.planners.hyperplanes import Hyperplanes
+from decpomdp.planners.fb_hsvi.bounds import central_bound
+from decpomdp.planners.fb_hsvi.compression import compress
+from decpomdp.planners.fb_hsvi.folding import folded, team_of
+from decpomdp.planners.fb_hsvi.graph_values import ROUGH, Valued, valued
+from decpomdp.planners.fb_hsvi.hsvi_sketches import numbers_of, sketch_of
+from decpomdp.planners.fb_hsvi.hsvi_state import HsviState, go_on, record_again, state_of
+from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
+from decpomdp.planners.fb_hsvi.look_ahead import look_ahead
+from decpomdp.planners.fb_hsvi.occupancy import Rule, start_of
+from decpomdp.planners.fb_hsvi.points import Edge, Point, Points
+from decpomdp.planners.fb_hsvi.policy_graph import Graph
+from decpomdp.planners.fb_hsvi.promised import promised
+from decpomdp.planners.fb_hsvi.sketches import Sketcher
 from decpomdp.planners.incumbent import Incumbent, most_possible
-from decpomdp.planners.look_ahead import look_ahead
-from decpomdp.planners.occupancy import Rule, start_of
-from decpomdp.planners.points import Edge, Point, Points
-from decpomdp.planners.policy_graph import Graph
-from decpomdp.planners.promised import promised
-from decpomdp.planners.sketching import Sketcher
 from decpomdp.planners.stopping import PlanClock
 
 WIDEST, WIDER = 12, 3  # labels of a point on a trial for ever, in the first round and more in each later one
@@ -95,7 +95,7 @@ class Search:
 
     def prepare(self) -> None:
         """Compiled code, the model's entries, the centralised bound, and the first point."""
-        from decpomdp.planners.hsvi_rehearsal import rehearse  # it is a search itself
+        from decpomdp.planners.fb_hsvi.hsvi_rehearsal import rehearse  # it is a search itself
 
         model, horizon, check = self.model, self.horizon, self.clock.check
         self.clock.rehearse(lambda: rehearse(len(model.agents)), self._say)

@@ -10,9 +10,9 @@ the policy is worth at least L, in both cases. It holds for the points that the 
 one by rounding, where compression was lossy, or where a team was dropped meanwhile, the policy's exact value decides.
 """
 
-from decpomdp.planners.hyperplanes import Hyperplanes, Start
-from decpomdp.planners.points import Edge, Point, Points
-from decpomdp.planners.policy_graph import Graph, Layer
+from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes, Start
+from decpomdp.planners.fb_hsvi.points import Edge, Point, Points
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer
 
 
 def promised(points: Points, hyperplanes: Hyperplanes, root: Point) -> Graph | None:

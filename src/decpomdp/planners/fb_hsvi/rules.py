@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.agent import joint_table
 from decpomdp.kernels import constraints as kernels
-from decpomdp.planners.occupancy import Rule
+from decpomdp.planners.fb_hsvi.occupancy import Rule
 
 SWEEPS = 60  # of the bound's tightening, at most
 NODES = 10_000  # of the compiled search before toulbar2 is asked
