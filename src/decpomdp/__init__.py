@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         dirichlet_process,
         prior_named,
     )
+    from decpomdp.planners.fb_hsvi.settings import FbHsvi
     from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
 
@@ -141,6 +142,7 @@ _NAMES = {
         "dirichlet_process",
         "prior_named",
     ),
+    "decpomdp.planners.fb_hsvi.settings": ("FbHsvi",),
     "decpomdp.report.export": ("exported",),
     "decpomdp.report.text": ("team_in_words",),
     "decpomdp.rollouts": (
@@ -164,6 +166,7 @@ __all__ = [
     "Episodes",
     "ExactValue",
     "ExpectationMaximisation",
+    "FbHsvi",
     "Fit",
     "Fixed",
     "FormatError",

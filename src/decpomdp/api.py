@@ -26,6 +26,7 @@ from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import opened, opened_model
 from decpomdp.interaction.search.settings import Search
+from decpomdp.planners.fb_hsvi.settings import FbHsvi
 
 if TYPE_CHECKING:
     from decpomdp.evaluation import ExactValue, OffPolicyValue, SampledValue
@@ -52,7 +53,9 @@ PLAYING: dict[str, Entry] = {  # learn by playing a problem
     "search": Entry(Search, "decpomdp.interaction.search.method:SearchMethod"),
 }
 LOGGED: dict[str, Entry] = {}  # learn from recorded episodes
-PLANNING: dict[str, Entry] = {}  # plan with a model
+PLANNING: dict[str, Entry] = {  # plan with a model
+    "fb-hsvi": Entry(FbHsvi, "decpomdp.planners.fb_hsvi.method:FbHsviMethod"),
+}
 ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())
 
 

@@ -334,9 +334,9 @@ def kinds_of_states():
     from decpomdp.interaction.search import method as search_state
     from decpomdp.learners import fit_state
     from decpomdp.planners import em_state, pbvi_state, periodic_state
-    from decpomdp.planners.fb_hsvi import hsvi_state
+    from decpomdp.planners.fb_hsvi import method as fb_hsvi_state
 
-    rooms = (mcem_state, sbpr_state, search_state, fit_state, em_state, hsvi_state, pbvi_state, periodic_state)
+    rooms = (mcem_state, sbpr_state, search_state, fit_state, em_state, fb_hsvi_state, pbvi_state, periodic_state)
     return [
         kind
         for room in rooms
