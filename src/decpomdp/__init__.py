@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         prior_named,
     )
     from decpomdp.planners.em.settings import Em
+    from decpomdp.planners.fb_hsvi.settings import FbHsvi
     from decpomdp.planners.periodic.settings import PeriEm
     from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
@@ -148,6 +149,7 @@ _NAMES = {
     ),
     "decpomdp.planners.em.settings": ("Em",),
     "decpomdp.planners.periodic.settings": ("PeriEm",),
+    "decpomdp.planners.fb_hsvi.settings": ("FbHsvi",),
     "decpomdp.report.export": ("exported",),
     "decpomdp.report.text": ("team_in_words",),
     "decpomdp.rollouts": (
@@ -172,6 +174,7 @@ __all__ = [
     "Episodes",
     "ExactValue",
     "ExpectationMaximisation",
+    "FbHsvi",
     "Fit",
     "Fixed",
     "FormatError",

@@ -30,6 +30,7 @@ from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.search.settings import Search
 from decpomdp.learners.settings import Sbpr
 from decpomdp.planners.em.settings import Em
+from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.periodic.settings import PeriEm
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ LOGGED: dict[str, Entry] = {  # learn from recorded episodes
     "sbpr": Entry(Sbpr, "decpomdp.learners.method:SbprMethod"),
 }
 PLANNING: dict[str, Entry] = {  # plan with a model
+    "fb-hsvi": Entry(FbHsvi, "decpomdp.planners.fb_hsvi.method:FbHsviMethod"),
     "periem": Entry(PeriEm, "decpomdp.planners.periodic.method:PeriEmMethod"),
     "em": Entry(Em, "decpomdp.planners.em.method:EmMethod"),
 }

@@ -1,5 +1,6 @@
 """FB-HSVI against brute force, against the literature's optima, and its promises about bounds and stopping."""
 
+import dataclasses
 import functools
 import itertools
 
@@ -8,10 +9,20 @@ import pytest
 from oracles import making
 from oracles.policy_trees import best_value, central_value
 
+from decpomdp.api import plan
 from decpomdp.core import InputError, Team
+from decpomdp.core.run import Budget, Cut, Inputs, run, unlimited, warm_up
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
-from decpomdp.planners.fb_hsvi import fb_hsvi
+from decpomdp.io.snapshots import decode, encode
+from decpomdp.planners.fb_hsvi.method import ROUNDS, FbHsviMethod, FbHsviState
+from decpomdp.planners.fb_hsvi.settings import FbHsvi
+
+
+def bounded(problem, **options):
+    """A run of FB-HSVI."""
+    return plan(problem, "fb-hsvi", **options)
+
 
 SHAPES = [
     (3, (2, 2), (2, 1), 3),
@@ -36,7 +47,7 @@ def optimum(model, horizon):
 def test_finds_the_optimum_of_random_problems(states, actions, observations, horizon, seed):
     rng = np.random.default_rng(seed)
     model = making.model(rng, states, actions, observations, discount=[1.0, 0.7][seed], sparse=bool(seed))
-    fit = fb_hsvi(model, horizon=horizon, epsilon=1e-9)
+    fit = bounded(model, horizon=horizon, epsilon=1e-9)
     best = optimum(model, horizon)
     assert fit.stopped == "converged"
     assert fit.trace[-1]["lower"] == pytest.approx(best, abs=1e-9)
@@ -74,7 +85,7 @@ LONGER = [("dectiger", 5, 7.026451), ("gridsmall", 4, 2.241577), ("gridsmall", 5
 )
 def test_optima_of_the_literature(name, horizon, value):
     model = load(name, 1.0)
-    fit = fb_hsvi(model, horizon=horizon, epsilon=1e-6)
+    fit = bounded(model, horizon=horizon, epsilon=1e-6)
     assert fit.stopped == "converged"
     assert fit.trace[-1]["lower"] == pytest.approx(value, abs=2e-6)
     assert exact_value(model, fit.team, horizon=horizon).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-9)
@@ -90,7 +101,7 @@ def test_optima_of_the_literature(name, horizon, value):
 )
 def test_first_rounds_for_ever(name, least):
     model = load(name, 0.9)
-    fit = fb_hsvi(model, iterations=2)
+    fit = bounded(model, iterations=2)
     assert fit.trace[-1]["lower"] >= least
     assert exact_value(model, fit.team).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-8)
 
@@ -98,13 +109,9 @@ def test_first_rounds_for_ever(name, least):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "least", "published"), [("boxpushing", 224.43, 1715), ("marsrovers", 26.94, 75)])
 def test_large_problems_for_ever_reach_the_published_bounds_in_the_published_seconds(name, least, published):
-    def until(row):
-        if row["lower"] >= least:
-            raise KeyboardInterrupt
-
     model = load(name, 0.9)
-    fit = fb_hsvi(model, time_limit=published, watch=until)
-    assert fit.stopped == "interrupted"
+    fit = bounded(model, time_limit=published, watch=lambda row: row["lower"] >= least)
+    assert fit.stopped == "callback"
     assert fit.trace[-1]["lower"] >= least
     assert exact_value(model, fit.team).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-6)
 
@@ -115,9 +122,8 @@ def never_falls(numbers, slack=1e-9):
 
 def test_bounds_only_get_better():
     rows = []
-    fit = fb_hsvi(load("recycling", 0.9), iterations=2, watch=rows.append)
-    assert all(row in rows for row in fit.trace)  # between them the heart may have beaten
-    rows = [row for row in rows if "phase" not in row]
+    fit = bounded(load("recycling", 0.9), iterations=2, watch=rows.append)
+    assert rows == list(fit.trace)
     assert {tuple(row) for row in rows} == {("seconds", "iteration", "lower", "upper", "gap", "nodes", "points")}
     assert never_falls([row["lower"] for row in rows])
     assert never_falls([-row["upper"] for row in rows])
@@ -131,7 +137,7 @@ def test_upper_bound_is_below_one_mind_and_above_the_optimum():
     model = making.model(rng, 3, (2, 2), (2, 1), discount=1.0)
     central = central_value(model.start, model.transition, model.observation, model.reward, 1.0, 3)
     best = optimum(model, 3)
-    fit = fb_hsvi(model, horizon=3, epsilon=0.0, iterations=1)
+    fit = bounded(model, horizon=3, epsilon=0.0, iterations=1)
     assert best - 1e-9 <= fit.trace[-1]["upper"] <= central + 1e-9
 
 
@@ -146,7 +152,7 @@ def small(seed):
 def test_lossy_compression_keeps_both_bounds_true(tolerance):
     for seed in range(4):
         model, best = small(seed)
-        fit = fb_hsvi(model, horizon=3, epsilon=1e-9, tolerance=tolerance, iterations=3)
+        fit = bounded(model, horizon=3, epsilon=1e-9, tolerance=tolerance, iterations=3)
         assert fit.trace[-1]["upper"] >= best - 1e-9
         assert fit.trace[-1]["lower"] <= best + 1e-9
         value = exact_value(model, fit.team, horizon=3).value
@@ -155,7 +161,7 @@ def test_lossy_compression_keeps_both_bounds_true(tolerance):
 
 def test_three_agents_for_ever():
     model = making.model(np.random.default_rng(3), 2, (2, 2, 2), (2, 1, 2), discount=0.8)
-    fit = fb_hsvi(model, epsilon=0.05, iterations=5)
+    fit = bounded(model, epsilon=0.05, iterations=5)
     assert exact_value(model, fit.team).value == pytest.approx(fit.trace[-1]["lower"], abs=1e-8)
     assert fit.trace[-1]["upper"] >= fit.trace[-1]["lower"]
     assert fit.trace[-1]["lower"] > exact_value(model, Team.uniform(model)).value
@@ -163,51 +169,164 @@ def test_three_agents_for_ever():
 
 def test_same_seed_same_team_for_any_threads():
     model = load("broadcast", 0.9)
-    one = fb_hsvi(model, iterations=1, seed=4, threads=1)
-    two = fb_hsvi(model, iterations=1, seed=4, threads=2)
+    one = bounded(model, iterations=1, seed=4, threads=1)
+    two = bounded(model, iterations=1, seed=4, threads=2)
     assert one.team == two.team
     assert [row["lower"] for row in one.trace] == [row["lower"] for row in two.trace]
     assert [row["upper"] for row in one.trace] == [row["upper"] for row in two.trace]
 
 
-def test_time_limit_and_interrupt_keep_the_best():
+def test_time_limit_and_callback_keep_the_best():
     model = load("dectiger", 0.9)
-    timed = fb_hsvi(model, time_limit=0.05)
+    timed = bounded(model, time_limit=0.05)
     assert timed.stopped == "time limit"
     assert exact_value(model, timed.team).value == pytest.approx(timed.trace[-1]["lower"], abs=1e-8)
 
-    pressed = []
+    stopped = bounded(model, watch=lambda row: row["lower"] > 13)
+    assert stopped.stopped == "callback"
+    assert exact_value(model, stopped.team).value == pytest.approx(13.44855, abs=1e-4)
+    assert (stopped.facts["lower"], stopped.facts["upper"]) == (stopped.trace[-1]["lower"], stopped.trace[-1]["upper"])
 
-    def stop(row):
-        if row["lower"] > 13 and not pressed:
-            pressed.append(row)
-            raise KeyboardInterrupt
 
-    cut = fb_hsvi(model, watch=stop)
-    assert cut.stopped == "interrupted"
-    assert exact_value(model, cut.team).value == pytest.approx(13.44855, abs=1e-4)
+def test_no_time_gives_the_first_team():
+    fit = bounded("dectiger", time_limit=0)
+    assert (fit.stopped, len(fit.trace), fit.team.nodes) == ("time limit", 1, (1, 1))
+    assert fit.trace[0]["lower"] == exact_value(load("dectiger"), fit.team).value
+    assert fit.trace[0]["upper"] == pytest.approx(20 / (1 - fit.team.discount))
+
+
+def method_on(model, seed=0, threads=None, **options):
+    return FbHsviMethod(model, FbHsvi(**options), Inputs(seed=seed, threads=threads))
+
+
+class Saved:
+    """Keeps the state of one moment, as a file would have it."""
+
+    def __init__(self, moment, again=None):
+        self.moment, self.count, self.bytes, self.again = moment, 0, b"", again
+
+    @property
+    def due(self):
+        return self.again is None
+
+    def load(self, kind):
+        return None if self.again is None else (decode(self.again[0], kind), *self.again[1:])
+
+    def save(self, state, spent, trace):
+        self.count += 1
+        if self.count == self.moment:
+            self.bytes, self.rest = encode(state), (spent, list(trace))
+
+
+def same_rows(one, other):
+    assert [{**row, "seconds": 0} for row in one.trace] == [{**row, "seconds": 0} for row in other.trace]
+
+
+@pytest.mark.parametrize(
+    ("horizon", "epsilon", "rounds", "moment"),
+    [(None, 0.01, 2, 20), (None, 0.01, 2, 2), (None, 0.01, 2, 43), (4, 0.01, 3, 10), (4, 0.01, 3, 1)],
+)
+def test_resuming_gives_the_same_result(horizon, epsilon, rounds, moment):
+    model, budget, settings = load("dectiger", 0.9), Budget(iterations=rounds), {"horizon": horizon, "epsilon": epsilon}
+    saved = Saved(moment)
+    whole = run(method_on(model, **settings), budget, checkpoint=saved).fit
+    assert saved.count > moment
+    resumed = run(method_on(model, **settings), budget, checkpoint=Saved(0, (saved.bytes, *saved.rest))).fit
+    assert resumed.team == whole.team
+    assert resumed.stopped == whole.stopped
+    same_rows(resumed, whole)
+
+
+def test_a_state_is_the_same_after_decoding():
+    method = method_on(load("broadcast", 0.9))
+    state = method.init(unlimited())
+    for _ in range(5):
+        state, _ = method.step(state, unlimited())
+    assert len(state.points) > 1
+    assert state.hyperplanes
+    assert encode(decode(encode(state), FbHsviState)) == encode(state)
+
+
+def test_a_cut_step_leaves_a_valid_result():
+    model = load("gridsmall", 0.9)
+    method = method_on(model)
+    state = method.init(unlimited())
+    for step in range(4):
+        now = unlimited()
+        if step == 3:
+            now.stop[0] = 1
+            with pytest.raises(Cut):
+                method.step(state, now)
+        else:
+            state, _ = method.step(state, now)
+    fit, row = method.result(state)
+    assert row["lower"] == exact_value(model, fit.team).value
+    assert row["upper"] >= row["lower"]
+
+
+def test_sketches_that_are_cut_still_count():
+    method = method_on(load("dectiger", 0.9))
+    state = method.init(unlimited())
+    now = unlimited()
+    sketcher = method._sketcher()
+
+    class StopsSoon(type(sketcher)):
+        def attempt(self, plan, rng, prefix, check, report):
+            def last(graph):
+                report(graph)
+                now.stop[0] = 1
+
+            return super().attempt(plan, rng, prefix, check, last)
+
+    fields = {name: getattr(sketcher, name) for name in sketcher.__dataclass_fields__}
+    method.sketcher = StopsSoon(**fields)
+    after, row = method.step(state, now)
+    assert row["lower"] > method.result(state)[1]["lower"]
+    assert after.round == 1
+
+
+def test_without_limits_there_are_a_hundred_rounds():
+    method = method_on(load("dectiger", 0.9))
+    state, _ = method.step(method.init(unlimited()), unlimited())
+    last = state._replace(round=ROUNDS, most_points=0)
+    assert method.step(last, unlimited())[0].stopped == "iterations"
+    assert method.step(last, unlimited()._replace(seconds=5.0))[0].stopped == ""
+    assert method.step(last._replace(round=1), unlimited())[0].stopped == ""
+
+
+@pytest.mark.parametrize("agents", [2, 3])
+def test_warming_up(agents):
+    model = making.model(np.random.default_rng(3), 2, (2,) * agents, (2,) * agents, discount=0.8)
+    warm_up(method_on(model).toy())
 
 
 def test_discount_of_zero_and_one_step():
     model = load("dectiger", 0.0)
-    assert fb_hsvi(model).trace[-1]["lower"] == pytest.approx(-2.0)
-    assert fb_hsvi(model.with_discount(1.0), horizon=1, epsilon=1e-9).trace[-1]["lower"] == pytest.approx(-2.0)
+    assert bounded(model).trace[-1]["lower"] == pytest.approx(-2.0)
+    assert bounded(model.with_discount(1.0), horizon=1, epsilon=1e-9).trace[-1]["lower"] == pytest.approx(-2.0)
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"horizon": 0}, "horizon: expected a whole number"),
-        ({"epsilon": -1.0}, "epsilon: expected a number of at least 0"),
+        ({"horizon": 0}, "horizon: expected a whole number from 1 to 10000 or None, got 0"),
+        ({"horizon": 2.5}, "horizon: expected a whole number"),
+        ({"epsilon": -1.0}, "epsilon: expected a finite number from 0 to"),
+        ({"epsilon": float("inf")}, "epsilon: expected a finite number"),
+        ({"epsilon": True}, "epsilon: expected a finite number"),
         ({"tolerance": float("nan")}, "tolerance: expected"),
         ({"iterations": 0}, "iterations: expected"),
     ],
 )
 def test_mistakes_are_named(changes, words):
     with pytest.raises(InputError, match=words):
-        fb_hsvi(load("dectiger", 0.9), **changes)
+        bounded("dectiger", **changes)
 
 
-def test_an_infinite_horizon_needs_a_discount():
+def test_sums_that_do_not_exist_are_refused():
     with pytest.raises(InputError, match=r"discount below 1, got 1\.0; give a horizon"):
-        fb_hsvi(load("dectiger", 1.0))
+        bounded(load("dectiger", 1.0))
+    model = making.model(np.random.default_rng(0), 2, (2, 2), (2, 2), discount=0.9)
+    huge = dataclasses.replace(model, reward=model.reward * 1e308)
+    with pytest.raises(InputError, match="the rewards are too large"):
+        bounded(huge, horizon=3)

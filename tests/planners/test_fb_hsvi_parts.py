@@ -16,18 +16,17 @@ from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels import constraints
 from decpomdp.kernels import occupancy as kernels
-from decpomdp.planners import decision_rules
-from decpomdp.planners.central_bound import central_bound
-from decpomdp.planners.closing import entered, settled
-from decpomdp.planners.compression import components, composed, compress
-from decpomdp.planners.decision_rules import Ranking, bound_within, game_of, solve
-from decpomdp.planners.folding import folded, team_of
-from decpomdp.planners.graph_values import valued
-from decpomdp.planners.look_ahead import look_ahead
-from decpomdp.planners.occupancy import follow, gathered, reward_of, start_of
-from decpomdp.planners.points import Points
-from decpomdp.planners.policy_graph import Graph, Layer, last_layer, layer_of
-from decpomdp.planners.sketching import Sketcher
+from decpomdp.planners.fb_hsvi import rules
+from decpomdp.planners.fb_hsvi.bounds import central_bound
+from decpomdp.planners.fb_hsvi.compression import components, composed, compress
+from decpomdp.planners.fb_hsvi.folding import folded, team_of
+from decpomdp.planners.fb_hsvi.graph_values import evaluate_graph
+from decpomdp.planners.fb_hsvi.occupancy import follow, gathered, reward_of, start_of
+from decpomdp.planners.fb_hsvi.points import Points
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.polishing import polished
+from decpomdp.planners.fb_hsvi.rules import Ranking, bound_within, game_of, solve
+from decpomdp.planners.fb_hsvi.sketches import Sketcher, entered, look_ahead
 
 
 def random_rule(rng, occupancy, sizes):
@@ -149,10 +148,10 @@ def test_decision_rules_come_best_first(counts, sizes):
     assert solve(game).value == pytest.approx(ordered[0], abs=1e-12)
     assert solve(game).bound == pytest.approx(ordered[0], abs=1e-9)
     assert bound_within(game, game.everything) >= ordered[0] - 1e-12
-    ranking, seen = Ranking(game), []
+    ranking, seen = Ranking.of(game), []
     for place in range(min(60, len(ordered))):
-        assert ranking.bound() == pytest.approx(ordered[place], abs=1e-9)
-        taken = ranking.take()
+        assert ranking.bound(game) == pytest.approx(ordered[place], abs=1e-9)
+        taken = ranking.take(game)
         assert taken.value == pytest.approx(totals[tuple(int(c) for c in taken.choice)], abs=1e-12)
         seen.append(tuple(taken.choice))
     assert len(set(seen)) == len(seen)
@@ -161,11 +160,12 @@ def test_decision_rules_come_best_first(counts, sizes):
 def test_a_ranking_ends():
     rng = np.random.default_rng(0)
     tables, labels = random_game(rng, (1, 2), (2, 2), 2)
-    ranking = Ranking(game_of(tables, labels, (1, 2), [2, 2]))
+    game = game_of(tables, labels, (1, 2), [2, 2])
+    ranking = Ranking.of(game)
     for _ in range(8):
-        assert ranking.bound() > -np.inf
-        ranking.take()
-    assert ranking.bound() == -np.inf
+        assert ranking.bound(game) > -np.inf
+        ranking.take(game)
+    assert ranking.bound(game) == -np.inf
 
 
 def test_sharing_out_changes_no_total():
@@ -191,10 +191,10 @@ def test_a_search_cut_short_still_bounds_and_toulbar2_agrees():
     assert short.value <= best.value + 1e-12
     assert short.bound >= best.value - 1e-12
     assert best.bound == best.value
-    asked, proved = decision_rules._toulbar2(game, game.everything)
+    asked, proved = rules._toulbar2(game, game.everything)
     value = constraints.total(game.tables, game.scope, game.strides, asked)
     assert proved >= best.value
-    assert value == pytest.approx(best.value, abs=36 * np.abs(tables).max() * 10.0**-decision_rules.DIGITS)
+    assert value == pytest.approx(best.value, abs=36 * np.abs(tables).max() * 10.0**-rules.DIGITS)
 
 
 def test_the_centralised_bound_is_above_and_falls_with_steps():
@@ -228,9 +228,10 @@ def test_the_sawtooth_is_never_below_the_optimum():
         lowered += point.upper < plain - 1e-9
         while point.upper - optimum > 1e-9:  # make this one exact
             edge = points.promising(point)
-            while edge.target.upper - edge.target.lower > 1e-12:
-                points.promising(edge.target)
-                points.backup(edge.target)
+            target = points.all[edge.target]
+            while target.upper - target.lower > 1e-12:
+                points.promising(target)
+                points.backup(target)
             points.backup(point)
             assert point.upper >= optimum - 1e-9
     assert lowered > 0  # interpolation did something
@@ -258,16 +259,16 @@ def test_graph_values_folding_and_polishing(agents, back):
     graph = random_graph(rng, model, counts, back)
     dynamics, start = outcome_model(model), start_of(model)
     horizon = 3 if back is None else None
-    plain = valued(dynamics, start, graph, 0.8)
+    plain = evaluate_graph(dynamics, start, graph, 0.8)
     team = team_of(model, folded(dynamics, start, graph))
     assert exact_value(model, team, horizon=horizon).value == pytest.approx(plain.value, abs=1e-10)
     least = central_bound(model, dynamics, horizon).least[-1]
-    wide = valued(dynamics, start, graph, 0.8, least=least)
+    wide = evaluate_graph(dynamics, start, graph, 0.8, least=least)
     assert wide.value == pytest.approx(plain.value, abs=1e-10)
-    better = settled(dynamics, start, wide, 0.8, least, 5, lambda: None)
+    better = polished(dynamics, start, wide, 0.8, least, 5, lambda: None)
     assert better.value > plain.value + 1e-6
-    polished = team_of(model, folded(dynamics, start, better.graph))
-    assert exact_value(model, polished, horizon=horizon).value == pytest.approx(better.value, abs=1e-4)
+    team = team_of(model, folded(dynamics, start, better.graph))
+    assert exact_value(model, team, horizon=horizon).value == pytest.approx(better.value, abs=1e-4)
 
 
 def test_a_path_of_rules_is_a_graph_with_the_same_value():
@@ -281,7 +282,7 @@ def test_a_path_of_rules_is_a_graph_with_the_same_value():
         occupancy, merging, _ = compress(plain)
         layers.append(layer_of(rule, composed(seen, merging)))
     graph = Graph((*layers[:-1], last_layer(layers[-1])), None)
-    assert valued(dynamics, start_of(model), graph, 1.0).value == pytest.approx(earned, abs=1e-10)
+    assert evaluate_graph(dynamics, start_of(model), graph, 1.0).value == pytest.approx(earned, abs=1e-10)
 
 
 def test_a_graph_may_begin_where_it_is_best():
@@ -292,11 +293,11 @@ def test_a_graph_may_begin_where_it_is_best():
     moved = 0
     for back in (0, 1, 2):
         graph = random_graph(rng, model, [(1, 1), (2, 2), (3, 2)], back)
-        given = valued(dynamics, start, graph, 0.8, least=least)
+        given = evaluate_graph(dynamics, start, graph, 0.8, least=least)
         other = entered(start, given)
         if other is not None:
             moved += 1
-            value = valued(dynamics, start, other, 0.8).value
+            value = evaluate_graph(dynamics, start, other, 0.8).value
             assert value > given.value
             team = team_of(model, folded(dynamics, start, other))
             assert exact_value(model, team).value == pytest.approx(value, abs=1e-10)
@@ -362,7 +363,7 @@ def test_toulbar2_leaves_the_interrupt_to_python():
     pytest.importorskip("pytoulbar2")
     rng = np.random.default_rng(2)
     game = game_of(rng.normal(size=(64, 9)), joint_table((8, 8)), (8, 8), [3, 3])
-    assert decision_rules._toulbar2(game, game.everything) is not None
+    assert rules._toulbar2(game, game.everything) is not None
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it comes while asleep
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)

@@ -9,51 +9,32 @@ from oracles.policy_trees import local_policies
 from oracles.values import value_of_paths
 
 from decpomdp.core import Controller, Team
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.core.sparse import outcome_model
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.io.snapshots import decode, encode
-from decpomdp.planners import hyperplanes as module
-from decpomdp.planners.central_bound import central_bound
-from decpomdp.planners.compression import compress
-from decpomdp.planners.folding import folded, team_of
-from decpomdp.planners.graph_values import valued
-from decpomdp.planners.hsvi_search import Search
-from decpomdp.planners.hsvi_state import HsviState, state_of
-from decpomdp.planners.hyperplanes import Hyperplanes, fits, hyperplane, start_in
+from decpomdp.planners.fb_hsvi import hyperplanes as module
+from decpomdp.planners.fb_hsvi.bounds import central_bound
+from decpomdp.planners.fb_hsvi.compression import compress
+from decpomdp.planners.fb_hsvi.folding import folded, team_of
+from decpomdp.planners.fb_hsvi.graph_values import evaluate_graph
+from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes, fits, hyperplane, start_in
+from decpomdp.planners.fb_hsvi.method import FbHsviMethod, FbHsviState
+from decpomdp.planners.fb_hsvi.occupancy import follow, start_of
+from decpomdp.planners.fb_hsvi.points import Points, policy_from_bounds
+from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.incumbent import constant
-from decpomdp.planners.occupancy import follow, start_of
-from decpomdp.planners.points import Points
-from decpomdp.planners.promised import promised
-from decpomdp.planners.stopping import RehearsalClock
-
-
-def searched(model, keeper):
-    search = Search(model, None, (1e-3, 0.0), RehearsalClock(), 2, 0, lambda row: None, keeper)
-    search.run()
-    return search
-
-
-class Once:
-    """Keeps the state of one moment."""
-
-    def __init__(self, moment):
-        self.moment, self.state, self.count = moment, None, 0
-
-    def restore(self, kind):
-        assert kind is HsviState
-
-    def offer(self, state):
-        self.count += 1
-        if self.count == self.moment:
-            self.state = decode(encode(state()), HsviState)  # as a file would have it
 
 
 @pytest.fixture(scope="module")
 def broadcast():
-    """A search that is over, to be looked at, and its state of a moment on the way."""
-    keeper = Once(30)
-    return searched(load("broadcast", 0.9), keeper), keeper.state
+    """A method after two rounds, and its state."""
+    method = FbHsviMethod(load("broadcast", 0.9), FbHsvi(epsilon=1e-3), Inputs(threads=1))
+    state = method.init(unlimited())
+    while state.iterations < 2 and not state.stopped:
+        state, _ = method.step(state, unlimited())
+    return method, state
 
 
 def problem(agents, seed, discount=0.4):
@@ -245,7 +226,7 @@ def test_never_above_the_best_policy(agents, horizon, seed):
 
 
 def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broadcast):
-    model, team = load("broadcast", 0.9), broadcast[0].incumbent.team
+    model, team = load("broadcast", 0.9), broadcast[1].best.team
     dynamics, start = outcome_model(model), start_of(model)
     plane = hyperplane(dynamics, team, 0.9)
     first = np.ravel_multi_index([int(c.initial.argmax()) for c in team.controllers], team.nodes)
@@ -269,21 +250,21 @@ def test_the_latest_are_kept_and_restored_in_order():
     model = problem(2, 0)
     dynamics, occupancy = somewhere(model, 0, steps=2)
     planes = Hyperplanes(dynamics, model.discount)
-    teams = [team_for(model, (2, 2), number) for number in range(module.KEPT + 3)]
+    teams = [team_for(model, (2, 2), number) for number in range(module.LATEST + 3)]
     for team in teams:
         planes.add(team)
         planes.add(team)  # known
     assert planes.added == len(teams)
     assert planes.teams == teams[3:]
     again = Hyperplanes(dynamics, model.discount)
-    again.restore(planes.teams)
-    for one, other in zip(planes.kept, again.kept, strict=True):
+    again.restore(planes.teams, planes.added)
+    for one, other in zip(planes.latest, again.latest, strict=True):
         np.testing.assert_array_equal(one.values, other.values)
     latest = planes.best(occupancy, planes.added - 1)
     assert latest is not None
-    assert latest.plane is planes.kept[-1]
+    assert latest.plane is planes.latest[-1]
     assert planes.best(occupancy, planes.added) is None
-    assert planes.best(occupancy).value == max(start_in(plane, occupancy).value for plane in again.kept)
+    assert planes.best(occupancy).value == max(start_in(plane, occupancy).value for plane in again.latest)
 
 
 def test_large_teams_are_left_out(monkeypatch):
@@ -293,9 +274,9 @@ def test_large_teams_are_left_out(monkeypatch):
     monkeypatch.setattr(module, "LARGEST", 17)  # of 2 * 9 pairs
     planes = Hyperplanes(dynamics, model.discount)
     planes.add(team)
-    assert planes.kept == []
+    assert planes.latest == []
     planes.add(constant(model))
-    assert len(planes.kept) == 1
+    assert len(planes.latest) == 1
 
 
 @pytest.mark.parametrize("agents", [2, 3])
@@ -312,15 +293,15 @@ def test_points_promise_no_more_than_their_policy_is_worth(agents):
     for number in range(6):
         planes.add(team_for(model, (2,) * agents, number))
         points.trial(root, lambda point, earned, fade: fade > 0.2)
-        graph = promised(points, planes, root)
-        value = valued(dynamics, start, graph, model.discount).value
+        graph = policy_from_bounds(points, root)
+        value = evaluate_graph(dynamics, start, graph, model.discount).value
         assert root.lower <= value + 1e-9
         assert root.upper >= value - 1e-9
         team = team_of(model, folded(dynamics, start, graph))
         assert exact_value(model, team).value == pytest.approx(value, abs=1e-8)
         grown.append(root.lower)
     assert grown == sorted(grown)
-    assert all(point.lower <= point.upper + 1e-9 for point in points.all())
+    assert all(point.lower <= point.upper + 1e-9 for point in points.all)
     assert root.lower > planes.best(start).value + 1e-6  # backups have carried more up than the teams say at the root
 
 
@@ -331,43 +312,31 @@ def test_a_loop_of_points_is_a_team():
     planes = Hyperplanes(dynamics, 0.5)
     points = Points(dynamics, central_bound(model, dynamics, None), [2, 3], 0.5, 0.0, hyperplanes=planes)
     root = points.point(start, None)
-    assert promised(points, planes, root) is None  # no team, no edge
+    assert policy_from_bounds(points, root) is None  # no team, no edge
     points.trial(root, lambda point, earned, fade: fade > 1e-6)
     planes.add(constant(model))
-    graph = promised(points, planes, root)
+    graph = policy_from_bounds(points, root)
     assert (len(graph.layers), graph.back) == (1, 0)
-    assert valued(dynamics, start, graph, 0.5).value == pytest.approx(2 * model.reward.max())
+    assert evaluate_graph(dynamics, start, graph, 0.5).value == pytest.approx(2 * model.reward.max())
     assert model.reward[0, 0] < model.reward.max()  # else the constant team would have been as good
 
 
 def test_the_search_has_hyperplanes_and_its_points_look_at_them(broadcast):
-    search, _ = broadcast
-    assert search.hyperplanes.teams[-1] == search.incumbent.team
-    assert search.root.lower >= search.incumbent.value - 1e-6
-    assert search.root.lower <= search.root.upper
-    best = max(search.points.all(), key=lambda point: point.lower)
-    assert best.lower > search.points.central.least[0] + 1
-    assert all(point.lower <= point.upper + 1e-9 for point in search.points.all())
+    method, state = broadcast
+    root = state.points[0]
+    assert state.hyperplanes[-1] == state.best.team
+    assert root.lower >= state.best.value - 1e-6
+    assert root.lower <= root.upper
+    best = max(state.points, key=lambda point: point.lower)
+    assert best.lower > method.sketcher.central.least[0] + 1
+    assert all(point.lower <= point.upper + 1e-9 for point in state.points)
 
 
-class Given:
-    """Gives a state and keeps nothing."""
-
-    def __init__(self, state):
-        self.state = state
-
-    def restore(self, kind):
-        return self.state
-
-    def offer(self, state):
-        pass
-
-
-def test_going_on_from_a_state_has_the_same_lower_bounds(broadcast):
-    whole, state = broadcast
-    assert state.hyperplanes
-    resumed = searched(load("broadcast", 0.9), Given(state))
-    assert [point.lower for point in resumed.points.all()] == [point.lower for point in whole.points.all()]
-    assert resumed.hyperplanes.teams == whole.hyperplanes.teams
-    assert resumed.incumbent.team == whole.incumbent.team
-    assert state_of(resumed).hyperplanes == state_of(whole).hyperplanes
+def test_restored_hyperplanes_are_the_same(broadcast):
+    method, state = broadcast
+    again = FbHsviMethod(method.model, method.settings, method.inputs)
+    again.step(decode(encode(state), FbHsviState)._replace(stopped="", most_points=0, trials=0), unlimited())
+    assert again.points.hyperplanes.added == state.hyperplanes_added
+    for one, other in zip(again.points.hyperplanes.latest, method.points.hyperplanes.latest, strict=True):
+        assert one.team == other.team
+        np.testing.assert_array_equal(one.values, other.values)

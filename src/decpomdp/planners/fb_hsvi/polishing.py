@@ -7,7 +7,7 @@ fixed, node i of agent n is worth
 
 and its best action and moves are found exactly, separately for every node and observation. A backward sweep over the
 layers never lowers the value (the idea of the layered sweeps of Pajarinen & Peltonen 2011, here for graphs that come
-from a search over occupancy states). Ties keep what was there.
+from a search over occupancy states). Ties keep the present choice.
 """
 
 import math
@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.decision_rules import game_of, solve
-from decpomdp.planners.occupancy import Occupancy, chosen
-from decpomdp.planners.policy_graph import Layer, occupancy_after, values_before
+from decpomdp.planners.fb_hsvi.graph_values import ROUGH, GraphValues, evaluate_graph
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, occupancy_after, values_before
+from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
 CLOSE = 1e-10  # relative: improvements below this are rounding
 NODES = 300  # of the search for a joint choice, which need not be exact here
 TURNS = 4  # of the agents at one layer in one sweep
+GAIN = 1e-6  # relative: what a sweep must gain for another one
 
 
 def sweep(
@@ -49,6 +51,35 @@ def sweep(
         better[t] = improved(dynamics, places[t], layers[t], shapes[t], values, discount)
         values = values_before(dynamics, better[t], shapes[t], values, discount)
     return better, value_at(start, better[0].counts, values)
+
+
+def polished(
+    dynamics: OutcomeModel,
+    start: Occupancy,
+    graph: GraphValues,
+    discount: float,
+    least: float,
+    sweeps: int,
+    check: Callable[[], None],
+) -> GraphValues:
+    """Sweeps over a graph, each with the last one's values beyond its end, as long as the value rises.
+
+    `graph` has values for improvement, and nothing is worth less than `least`.
+    """
+    best = graph
+    for _ in range(sweeps):
+        layers, back = best.graph.layers, best.graph.back
+        tail = np.zeros((dynamics.reward.shape[1], 1)) if back is None else best.values[back]
+        counts = best.graph.counts_after(len(layers) - 1)
+        better, _ = sweep(dynamics, start, list(layers), counts, tail, discount, check)
+        after = evaluate_graph(
+            dynamics, start, Graph(tuple(better), back), discount, least=least, guess=tail, precision=ROUGH
+        )
+        gain = after.value - best.value
+        best = after if gain > 0 else best
+        if gain <= GAIN * max(1.0, abs(best.value)):
+            break
+    return best
 
 
 def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:

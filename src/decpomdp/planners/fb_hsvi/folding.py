@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.kernels import fold as fold_kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.graph_values import Pairs, chain_of, met_pairs
-from decpomdp.planners.occupancy import Occupancy
-from decpomdp.planners.policy_graph import Graph
+from decpomdp.planners.fb_hsvi.graph_values import Pairs, chain_of, met_pairs
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy
+from decpomdp.planners.fb_hsvi.policy_graph import Graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.occupancy import successors
-from decpomdp.planners.occupancy import Labelling, Occupancy, Rule, chosen, gathered
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, chosen, gathered
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Hyperplanes over occupancy states: what a team that is known is worth from anywhere, the lower bound of FB-HSVI.
+"""Hyperplanes over occupancy states: the value of a known team from anywhere, the lower bound of FB-HSVI.
 
 Let alpha(s, q) be what a team of deterministic controllers earns for ever when the state is s and the agents are in
 joint node q = (q_1, ..., q_N):
@@ -18,8 +18,8 @@ alpha is solved by backups from anywhere. When one backup B changes every value 
 
     B v + a f <= alpha <= B v + b f,   f = discount / (1 - discount)   (MacQueen 1966):
 
-backups go on, moved to the middle, until the two are close, and the lower one, less an allowance for rounding, is
-kept: what is subtracted makes the bound true for any number of backups.
+backups go on, moved to the middle, until the two are close. The lower one, less an allowance for rounding, is stored:
+it is a bound after any number of backups.
 """
 
 import math
@@ -34,10 +34,10 @@ from decpomdp.core.joint import joint_parts
 from decpomdp.kernels import hyperplanes as kernels
 from decpomdp.kernels import layers
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.occupancy import Labelling, Occupancy
-from decpomdp.planners.policy_graph import Layer, joint_actions, joint_moves
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy
+from decpomdp.planners.fb_hsvi.policy_graph import Layer, joint_actions, joint_moves
 
-KEPT = 10  # the latest teams
+LATEST = 10  # teams that are stored
 LARGEST = 300_000  # pairs of state and joint node of a team that is taken
 MOVES = 5_000_000  # and what may follow them, all told
 PRECISION = 1e-9  # of the largest value: when the backups stop
@@ -69,30 +69,29 @@ class Hyperplanes:
 
     def __init__(self, dynamics: OutcomeModel, discount: float, check: Callable[[], None] = lambda: None) -> None:
         self.dynamics, self.discount, self.check = dynamics, discount, check
-        self.kept: list[Hyperplane] = []
-        self.added = 0  # ever
+        self.latest: list[Hyperplane] = []
+        self.added = 0  # since the beginning
 
     @property
     def teams(self) -> list[Team]:
-        """Those kept, in the order in which they were added: all that is needed to have them again."""
-        return [plane.team for plane in self.kept]
+        """In the order in which they were added: all that is needed to restore the hyperplanes."""
+        return [plane.team for plane in self.latest]
 
-    def restore(self, teams: Sequence[Team]) -> None:
-        """These teams and no others."""
-        self.kept, self.added = [], 0
-        for team in teams:
-            self.add(team)
+    def restore(self, teams: Sequence[Team], added: int) -> None:
+        """The hyperplanes of these teams, the latest of `added` ones."""
+        self.latest = [hyperplane(self.dynamics, team, self.discount, self.check) for team in teams]
+        self.added = added
 
     def add(self, team: Team) -> None:
         """The team's hyperplane, unless it was added last or is too large."""
-        if not (self.kept and self.kept[-1].team == team) and fits(self.dynamics, team):
+        if not (self.latest and self.latest[-1].team == team) and fits(self.dynamics, team):
             plane = hyperplane(self.dynamics, team, self.discount, self.check)
-            self.kept = [*self.kept[1 - KEPT :], plane]
+            self.latest = [*self.latest[1 - LATEST :], plane]
             self.added += 1
 
     def best(self, occupancy: Occupancy, known: int = 0) -> Start | None:
         """The best way to go on from an occupancy state by teams added after the first `known`; None without any."""
-        new = self.kept[max(0, known - self.added + len(self.kept)) :]
+        new = self.latest[max(0, known - self.added + len(self.latest)) :]
         return max((start_in(plane, occupancy) for plane in new), key=lambda start: start.value, default=None)
 
 

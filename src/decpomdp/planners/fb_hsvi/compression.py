@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import occupancy as kernels
-from decpomdp.planners.occupancy import ABSENT, Labelling, Occupancy, gathered
+from decpomdp.planners.fb_hsvi.occupancy import ABSENT, Labelling, Occupancy, gathered
 
 SAME = 1e-10  # distributions closer than this (L1) are equal up to rounding
 LARGEST = 20_000_000  # numbers in a table of conditional distributions; beyond it labels are left as they are

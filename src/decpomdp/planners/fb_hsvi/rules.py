@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.agent import joint_table
 from decpomdp.kernels import constraints as kernels
-from decpomdp.planners.occupancy import Rule
+from decpomdp.planners.fb_hsvi.occupancy import Rule
 
 SWEEPS = 60  # of the bound's tightening, at most
 NODES = 10_000  # of the compiled search before toulbar2 is asked
@@ -161,40 +161,44 @@ class Part:
     best: Solution | None = field(compare=False)
 
 
+@dataclass(slots=True, eq=False)
 class Ranking:
-    """The rules of a game, (nearly) best first."""
+    """The rules of a game, (nearly) best first: the boxes of rules that were not handed out. The game is not stored."""
 
-    def __init__(self, game: Game, check: Callable[[], None] = lambda: None) -> None:
-        self.game, self.check = game, check
-        self.parts = [Part(-np.inf, 0, game.everything, None)]
-        self.born = 1
+    parts: list[Part]  # a heap
+    born: int = 1  # boxes that there ever were
 
-    def bound(self) -> float:
+    @classmethod
+    def of(cls, game: Game) -> "Ranking":
+        """All rules."""
+        return cls([Part(-np.inf, 0, game.everything, None)])
+
+    def bound(self, game: Game, check: Callable[[], None] = lambda: None) -> float:
         """No rule that was not handed out is worth more; -inf when all were."""
         while self.parts and self.parts[0].best is None:
-            self.check()
+            check()
             part = heapq.heappop(self.parts)
-            best = solve(self.game, part.box)
+            best = solve(game, part.box)
             heapq.heappush(self.parts, Part(-best.bound, part.age, part.box, best))
         return -self.parts[0].rank if self.parts else -np.inf
 
-    def take(self) -> Solution:
+    def take(self, game: Game) -> Solution:
         """Hand out the rule at the top; `bound` must not be -inf."""
-        self.bound()
+        self.bound(game)
         part = heapq.heappop(self.parts)
         best = part.best
         assert best is not None  # noqa: S101 - `bound` has seen to it
-        self._divide(part.box, best)
+        self._divide(game, part.box, best)
         return best
 
-    def _divide(self, box: Box, taken: Solution) -> None:
+    def _divide(self, game: Game, box: Box, taken: Solution) -> None:
         """Everything in `box` but the rule taken: same as taken up to one variable, different there, free after it."""
         prefix = box.copy()
-        for v in self.game.order:
+        for v in game.order:
             rest = prefix.copy()
             rest[v, taken.choice[v]] = False
             if rest[v].any():
-                bound = min(taken.bound, bound_within(self.game, rest))
+                bound = min(taken.bound, bound_within(game, rest))
                 heapq.heappush(self.parts, Part(-bound, self.born, rest, None))
                 self.born += 1
             prefix[v] = False

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.occupancy import Occupancy
-from decpomdp.planners.policy_graph import Graph, joint_actions, joint_moves
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, joint_actions, joint_moves
 
 ROUNDS = 100_000
 SETTLED = 1e-13  # of the largest value: as precise as rounding allows
@@ -28,7 +28,7 @@ Pairs = list[NDArray[np.bool_]]  # [t] of [s, q]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Valued:
+class GraphValues:
     """A graph, its value at the start, and its values at the pairs that were asked for."""
 
     graph: Graph
@@ -112,7 +112,7 @@ def _listed(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.ascontiguousarray(state, np.int64), np.ascontiguousarray(node, np.int64)
 
 
-def valued(
+def evaluate_graph(
     dynamics: OutcomeModel,
     start: Occupancy,
     graph: Graph,
@@ -121,7 +121,7 @@ def valued(
     least: float | None = None,
     guess: NDArray[np.float64] | None = None,  # [s, q] at layer `back`
     precision: float = SETTLED,
-) -> Valued:
+) -> GraphValues:
     """The graph with its value; with `least` (no value is below it) also at pairs for improvement."""
     chain = chain_of(dynamics, graph)
     pairs = met_pairs(chain, start)[0] if least is None else needed_pairs(chain, start)
@@ -130,7 +130,7 @@ def valued(
         values[graph.back][pairs[graph.back]] = guess[pairs[graph.back]]
     _settle(chain, [_listed(mask) for mask in pairs], values, discount, precision)
     joint = joint_numbers(start.row_labels().T, graph.layers[0].counts)
-    return Valued(graph, float(start.weight @ values[0][start.state, joint]), values)
+    return GraphValues(graph, float(start.weight @ values[0][start.state, joint]), values)
 
 
 def _settle(

@@ -1,0 +1,1 @@
+"""The planner FB-HSVI: heuristic search value iteration over occupancy states."""

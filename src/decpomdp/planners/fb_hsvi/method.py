@@ -1,0 +1,259 @@
+"""FB-HSVI: heuristic search value iteration over occupancy states, for any number of agents.
+
+Feature-based heuristic search value iteration (Dibangoye, Amato, Buffet, Charpillet 2013, 2014, 2016) treats a
+decentralised problem as a deterministic one over occupancy states (`occupancy.py`). A round:
+
+    sketches  policy graphs along the latest trial's rules and on, polished and closed to loops (`sketches.py`)
+    trials    from the start follow the rule that the upper bound likes best, until the remaining gap is small; then
+              back up the bounds of the points visited, last one first (`points.py`)
+
+Sketches raise the lower bound, trials lower the upper one. With an infinite horizon the best team is a hyperplane for
+the trials (`hyperplanes.py`), and lower bounds above its value give a better team (`policy_from_bounds`). The lower
+bound is the exact value of the team that is returned; the upper bound is certified whatever the sketches do.
+docs/fb_hsvi.md says what is proved, what is approximated and what was measured.
+
+A step is the sketches of a round or one trial. The number of sketches is fixed, and each has its own random numbers:
+the result depends on the seed and the number of rounds, not on the threads. Sketches that are cut return their best
+graph so far.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from decpomdp.core import DecPOMDP, Fit, InputError, Row, Team
+from decpomdp.core.agent import joint_table
+from decpomdp.core.run import Cut, Inputs, Now, unlimited
+from decpomdp.core.sparse import outcome_model
+from decpomdp.engines import threads as engine
+from decpomdp.planners.fb_hsvi.bounds import central_bound
+from decpomdp.planners.fb_hsvi.compression import compress
+from decpomdp.planners.fb_hsvi.folding import folded, team_of
+from decpomdp.planners.fb_hsvi.graph_values import ROUGH, GraphValues, evaluate_graph
+from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
+from decpomdp.planners.fb_hsvi.occupancy import Rule, start_of
+from decpomdp.planners.fb_hsvi.points import Point, Points, policy_from_bounds
+from decpomdp.planners.fb_hsvi.policy_graph import Graph
+from decpomdp.planners.fb_hsvi.rules import game_of, solve
+from decpomdp.planners.fb_hsvi.settings import FbHsvi
+from decpomdp.planners.fb_hsvi.sketches import Sketcher, look_ahead, sketch_numbered, sketches_of_round
+from decpomdp.planners.incumbent import Incumbent, Valued, most_possible
+from decpomdp.planners.tiny import tiny
+
+ROUNDS = 100  # if neither the time nor the number of rounds is limited
+WIDEST, WIDER = 12, 3  # labels of a point on a trial of an infinite horizon: in the first round, more in each later one
+DEPTH = 4  # steps of a trial of an infinite horizon in the first round, twice that in the second ...
+TRIALS, NEW_POINTS = 40, 40  # most trials and new points in the first round, twice that in the second ...
+ROUNDING = 1e-12  # relative
+CLOSE = 1e-9  # values this close are equal
+
+
+class FbHsviState(NamedTuple):
+    """Between two trials, or before a round. Steps change `points` in place; models and games are not part of it."""
+
+    best: Valued
+    upper: float
+    points: list[Point]  # the first is the root; empty before the first step
+    path: list[Rule]  # of the latest trial
+    hyperplanes: list[Team]
+    hyperplanes_added: int = 0
+    round: int = 0  # under way, counted from 1
+    trials: int | None = None  # done in this round; None: before its sketches
+    most_points: int = 0  # number of points at which this round's trials end
+    visited: int = 0  # points after the latest trial
+    steps: int = 0
+    iterations: int = 0  # finished rounds
+    stopped: str = ""
+
+    @property
+    def gap(self) -> float:
+        """Between the bounds."""
+        return self.upper - self.best.value
+
+
+class FbHsviMethod:
+    """Runs `fb-hsvi` on a model."""
+
+    state: type = FbHsviState
+
+    def __init__(self, model: DecPOMDP, settings: FbHsvi, inputs: Inputs) -> None:
+        _check(model, settings.horizon)
+        self.model, self.settings, self.inputs = model, settings, inputs
+        self.horizon, self.epsilon = settings.horizon, settings.epsilon
+        self.incumbent = Incumbent(model, settings.horizon)
+        self.now = unlimited()  # of the present step
+        self.sketcher: Sketcher | None = None  # made in the first step
+        self.points: Points | None = None  # the graph of the state's points
+
+    def toy(self) -> "FbHsviMethod":
+        """A tiny model with as many agents."""
+        return _ToyFbHsvi(tiny(len(self.model.agents)), FbHsvi(epsilon=1e-3), Inputs(threads=1))
+
+    def init(self, now: Now) -> FbHsviState:
+        """Every agent always takes the first action."""
+        return FbHsviState(self.incumbent.best, most_possible(self.model, self.horizon), [], [], [])
+
+    def step(self, state: FbHsviState, now: Now) -> tuple[FbHsviState, Row | None]:
+        """The sketches of a round, or one trial."""
+        self.now, self.incumbent.best = now, state.best
+        sketcher = self._sketcher()
+        points = self._points(state, sketcher)
+        if not state.points:
+            root = points.point(sketcher.start, self.horizon)
+            state = state._replace(upper=min(state.upper, root.upper))
+            if state.gap <= self.epsilon:
+                return state._replace(stopped="converged"), None
+        if state.trials is None:
+            return self._begin_round(state, sketcher)
+        if not self._round_over(state):
+            state = self._trial(state, points)
+        return self._end_round(state) if self._round_over(state) else (state, None)
+
+    def result(self, state: FbHsviState) -> tuple[Fit, Row]:
+        """The best team and the bounds."""
+        row = row_of(state)
+        return Fit(state.best.team, facts={name: row[name] for name in ("lower", "upper")}), row
+
+    def check(self) -> None:
+        """Raise `Cut` if the run is ending."""
+        self.now.check()
+
+    def _sketcher(self) -> Sketcher:
+        if self.sketcher is None:
+            model, dynamics = self.model, outcome_model(self.model)
+            central = central_bound(model, dynamics, self.horizon, check=self.check)
+            sizes = [len(agent.actions) for agent in model.agents]
+            start = compress(start_of(model))[0]
+            self.sketcher = Sketcher(dynamics, central, start, sizes, model.discount, self.horizon)
+        return self.sketcher
+
+    def _points(self, state: FbHsviState, made: Sketcher) -> Points:
+        """The graph of the state's points; made again after a resume."""
+        if self.points is None or self.points.all is not state.points:
+            hyperplanes = Hyperplanes(made.dynamics, made.discount, self.check)
+            hyperplanes.restore(state.hyperplanes, state.hyperplanes_added)
+            self.points = Points(
+                made.dynamics, made.central, made.sizes, made.discount, self.settings.tolerance, self.check,
+                hyperplanes, state.points,
+            )  # fmt: skip
+        return self.points
+
+    def _begin_round(self, state: FbHsviState, sketcher: Sketcher) -> tuple[FbHsviState, Row | None]:
+        number = state.round + 1
+        begun = state._replace(round=number, trials=0, most_points=len(state.points) + NEW_POINTS * number)
+        if self.horizon is not None and number == 1:  # a short finite horizon is solved by trials alone
+            return begun, None
+        self._sketches(number, state.path, sketcher)
+        begun = begun._replace(best=self.incumbent.best)
+        return begun, row_of(begun)
+
+    def _round_over(self, state: FbHsviState) -> bool:
+        """Whether this round has had its trials."""
+        trials = state.trials or 0
+        return (
+            state.gap <= self.epsilon or len(state.points) >= state.most_points or trials >= TRIALS * state.round
+        )  # fmt: skip
+
+    def _end_round(self, state: FbHsviState) -> tuple[FbHsviState, Row]:
+        stopped = "converged" if state.gap <= self.epsilon else ""
+        if not stopped and state.round >= ROUNDS and math.isinf(self.now.seconds) and math.isinf(self.now.iterations):
+            stopped = "iterations"
+        state = state._replace(trials=None, iterations=state.round, stopped=stopped)
+        return state, row_of(state)
+
+    def _trial(self, state: FbHsviState, points: Points) -> FbHsviState:
+        """One trial of the certified search; the lower bounds that it raised may give a better team."""
+        root, depth = state.points[0], math.inf
+        if self.horizon is None:
+            depth = DEPTH * state.round
+            points.hyperplanes.add(self.incumbent.team)
+        wide, before = WIDEST + WIDER * (state.round - 1), root.lower
+
+        def is_open(point: Point, earned: float, fade: float) -> bool:
+            """Whether going on from a point can still lower the upper bound enough."""
+            self.check()
+            if point.left == 0 or (point.left is None and max(point.occupancy.counts) > wide):
+                return False
+            within = fade * (point.upper - point.lower) <= self.epsilon / 2
+            return not within and earned + fade * point.upper > self.incumbent.value + self.epsilon / 2
+
+        path = [edge.rule for edge in points.trial(root, is_open, depth)]
+        if root.lower > max(before, self.incumbent.value + CLOSE):
+            graph = policy_from_bounds(points, root)
+            if graph is not None:
+                self._offer(graph)
+        return state._replace(
+            best=self.incumbent.best,
+            upper=min(state.upper, root.upper),
+            path=path,
+            hyperplanes=points.hyperplanes.teams,
+            hyperplanes_added=points.hyperplanes.added,
+            trials=(state.trials or 0) + 1,
+            visited=len(state.points),
+        )
+
+    def _sketches(self, number: int, path: list[Rule], sketcher: Sketcher) -> None:
+        """The sketches of a round on threads; their graphs are offered, the best first."""
+        numbers, best = sketches_of_round(number), self.incumbent.value
+
+        def sketch(k: int) -> GraphValues | None:
+            plan, repeated = sketch_numbered(numbers[k])
+            rng = np.random.default_rng([self.inputs.seed, numbers[k]])
+            closed: list[GraphValues] = []
+            rules = path if repeated else []
+            try:
+                if self.horizon is None and plan.ahead:
+                    rules = look_ahead(self.model, sketcher, plan.ahead, best, self.check)
+                return sketcher.attempt(plan, rng, rules, self.check, closed.append)
+            except Cut:
+                return max(closed, key=lambda one: one.value, default=None)
+
+        results = [one for one in engine.run(sketch, len(numbers), self.inputs.threads) if one is not None]
+        for one in sorted(results, key=lambda one: -one.value):
+            if one.value > self.incumbent.value - 10 * ROUGH * max(1.0, abs(one.value)):
+                self._offer(one.graph)
+
+    def _offer(self, graph: Graph) -> None:
+        """Keep the graph's team if its exact value is better, or as good with fewer nodes."""
+        dynamics, start = self._sketcher().dynamics, self._sketcher().start
+        value = evaluate_graph(dynamics, start, graph, self.model.discount).value
+        if value >= self.incumbent.value - CLOSE:
+            self.incumbent.offer(team_of(self.model, folded(dynamics, start, graph)), CLOSE)
+
+
+def row_of(state: FbHsviState) -> Row:
+    """A row of the trace."""
+    lower, upper = state.best.value, state.upper
+    if 0 < lower - upper <= ROUNDING * max(1.0, abs(lower)):  # by rounding alone: the two come from different sums
+        upper = lower
+    return {
+        "iteration": state.round,
+        "lower": lower,
+        "upper": upper,
+        "gap": upper - lower,
+        "nodes": state.best.team.nodes,
+        "points": state.visited,
+    }
+
+
+def _check(model: DecPOMDP, horizon: int | None) -> None:
+    """Reject a model whose rewards have no finite sum."""
+    if horizon is None and model.discount >= 1:
+        raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
+    largest = max(abs(float(model.reward.max())), abs(float(model.reward.min())))
+    if not math.isfinite(largest / max(1e-12, 1 - model.discount) * len(model.states)):
+        raise InputError("value: the rewards are too large to be added up in floating point")
+
+
+class _ToyFbHsvi(FbHsviMethod):
+    """Compiles everything in one step: a whole round, and a game that its bound does not settle."""
+
+    def step(self, state: FbHsviState, now: Now) -> tuple[FbHsviState, Row | None]:
+        while not (state.iterations or state.stopped):
+            state, _ = super().step(state, now)
+        agents = len(self.model.agents)
+        counts, rng = (4,) * agents, np.random.default_rng(0)
+        hard = game_of(rng.normal(size=(4**agents, 2**agents)), joint_table(counts), counts, [2] * agents)
+        solve(hard, nodes=10, exact=False)
+        return state._replace(stopped="converged"), None

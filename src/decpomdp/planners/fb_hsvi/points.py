@@ -1,0 +1,272 @@
+"""Occupancy states that the search has visited, with certified bounds: the upper bound of FB-HSVI.
+
+Every point ranks its decision rules, best first (`Ranking`, under the centralised bound on what follows). Rules handed
+out have become edges to further points; the ranking bounds the rest. The upper bound of a point is
+
+    max( bound of the rest,  max over edges  reward + discount * (upper of the next point + price of compression) )
+
+and never rises. Points that were reached in different ways are one point when their compressed occupancy states are
+equal to 9 digits. Between points the bound is interpolated (sawtooth): the optimal value V is convex, so for a point
+k with the same rows and the largest ratio r with xi >= r xi_k,
+
+    V(xi) <= r V(xi_k) + V(xi - r xi_k) <= r upper_k + central(xi - r xi_k),
+
+where V of an unnormalised remainder means the same linear programme without norm; the centralised bound is applied
+to it. How labels are numbered does not matter for validity, only for how often rows agree.
+
+The lower bound of a point is the best of its edges' in the same way; with an infinite horizon, also that of the known
+teams (`hyperplanes.py`), updated when a point is made and when a trial passes it after a new team.
+
+Points are plain data that refer to each other by number, so that a list of them is part of a checkpoint. `Points` is
+the graph of such a list, with what follows from it: the numbers of equal occupancy states, and the games of rankings.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from decpomdp.kernels import occupancy as kernels
+from decpomdp.kernels.model import OutcomeModel
+from decpomdp.planners.fb_hsvi.bounds import CentralBound
+from decpomdp.planners.fb_hsvi.compression import DIGITS, composed, compress
+from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes, Start
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, follow, reward_of
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.rules import Game, Ranking, game_of
+
+LATEST = 100  # points to interpolate with
+
+
+class Edge(NamedTuple):
+    """A decision rule taken at a point."""
+
+    rule: Rule
+    layer: Layer
+    reward: float
+    price: float  # of lossy compression, on the next value
+    target: int  # number of the next point
+
+
+@dataclass(slots=True, eq=False)
+class Point:
+    """An occupancy state, the steps left (None: an infinite horizon), and what is known of its value."""
+
+    number: int  # place in the list of points
+    occupancy: Occupancy
+    left: int | None
+    upper: float
+    lower: float = -math.inf  # of the best policy from here on; with an infinite horizon at first the least value
+    hyperplanes: int = 0  # that `lower` takes into account
+    ranking: Ranking | None = None  # None: no rule was asked for
+    edges: list[Edge] = field(default_factory=list)
+
+
+class Points:
+    """The graph of visited points."""
+
+    def __init__(
+        self,
+        dynamics: OutcomeModel,
+        central: CentralBound,
+        sizes: list[int],
+        discount: float,
+        tolerance: float,
+        check: Callable[[], None] = lambda: None,  # called often; raises when the run is ending
+        hyperplanes: Hyperplanes | None = None,  # none by default
+        points: list[Point] | None = None,  # to begin with; new ones are appended to this list
+    ) -> None:
+        self.dynamics, self.central, self.sizes = dynamics, central, sizes
+        self.discount, self.tolerance, self.check = discount, tolerance, check
+        self.hyperplanes = Hyperplanes(dynamics, discount) if hyperplanes is None else hyperplanes
+        self.all = [] if points is None else points  # in the order in which they were reached
+        self._numbers: dict[bytes, int] = {}
+        self._same_rows: dict[bytes, list[Point]] = {}
+        self._neighbours: list[list[Point]] = []  # of each point: those with the same rows
+        self._games: dict[int, Game] = {}
+        for point in self.all:
+            self._index(point)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def point(self, occupancy: Occupancy, left: int | None) -> Point:
+        """The point of a compressed occupancy state, new or known."""
+        number = self._numbers.get(_keys(occupancy, left)[1])
+        if number is not None:
+            return self.all[number]
+        vectors = self.central.at(left)
+        upper = float(kernels.central_value(occupancy.groups, occupancy.state, occupancy.weight, vectors))
+        lower = self.central.least[0] if left is None else upper if left == 0 else -math.inf
+        point = Point(len(self.all), occupancy, left, upper, lower)
+        self.all.append(point)
+        self._index(point)
+        self.interpolate(point)
+        self.lift(point)
+        return point
+
+    def _index(self, point: Point) -> None:
+        rows, key = _keys(point.occupancy, point.left)
+        self._numbers[key] = point.number
+        neighbours = self._same_rows.setdefault(rows, [])
+        neighbours.append(point)
+        self._neighbours.append(neighbours)
+
+    def interpolate(self, point: Point) -> None:
+        """Lower a point's upper bound by those of the latest points with the same rows."""
+        vectors = self.central.at(point.left)
+        for other in self._neighbours[point.number][-LATEST:]:
+            if other is not point and other.ranking is not None:
+                occupancy = point.occupancy
+                ratio = float((occupancy.weight / other.occupancy.weight).min())
+                rest = np.maximum(occupancy.weight - ratio * other.occupancy.weight, 0.0)
+                left_over = float(kernels.central_value(occupancy.groups, occupancy.state, rest, vectors))
+                point.upper = min(point.upper, ratio * other.upper + left_over)
+
+    def lift(self, point: Point) -> None:
+        """Raise the lower bound of a point of an infinite horizon by the hyperplanes that are new to it."""
+        if point.left is None and point.hyperplanes < self.hyperplanes.added:
+            start = self.hyperplanes.best(point.occupancy, point.hyperplanes)
+            point.hyperplanes = self.hyperplanes.added
+            point.lower = point.lower if start is None else max(point.lower, start.value)
+
+    def opened(self, point: Point) -> tuple[Game, Ranking]:
+        """The point's decision rules as a game, and those that are not yet edges; made on first use."""
+        if point.number not in self._games:
+            xi = point.occupancy
+            tables = np.empty((len(xi.labels), len(self.dynamics.reward)))
+            vectors = self.central.at(None if point.left is None else point.left - 1)
+            kernels.payoffs(self.dynamics, xi.groups, xi.state, xi.weight, vectors, self.discount, tables)
+            self._games[point.number] = game_of(tables, xi.labels, xi.counts, self.sizes)
+        game = self._games[point.number]
+        if point.ranking is None:
+            point.ranking = Ranking.of(game)
+        return game, point.ranking
+
+    def bound_of_rest(self, point: Point) -> float:
+        """No rule that is not an edge is worth more."""
+        game, ranking = self.opened(point)
+        return ranking.bound(game, self.check)
+
+    def upper(self, edge: Edge) -> float:
+        """The upper bound of a rule."""
+        return edge.reward + self.discount * (self.all[edge.target].upper + edge.price)
+
+    def lower(self, edge: Edge) -> float:
+        """The lower bound of a rule."""
+        return edge.reward + self.discount * (self.all[edge.target].lower - edge.price)
+
+    def grow(self, point: Point) -> Edge:
+        """The next best rule becomes an edge."""
+        game, ranking = self.opened(point)
+        rule = ranking.take(game).rule(game)
+        left = None if point.left is None else point.left - 1
+        following, seen = follow(self.dynamics, point.occupancy, rule)
+        occupancy, merging, moved = compress(following, self.tolerance)
+        edge = Edge(
+            rule,
+            layer_of(rule, composed(seen, merging)),
+            reward_of(self.dynamics, point.occupancy, rule),
+            moved * self.central.spread(left) if self.tolerance > 0 else 0.0,
+            self.point(occupancy, left).number,
+        )
+        point.edges.append(edge)
+        return edge
+
+    def promising(self, point: Point) -> Edge | None:
+        """The edge that the upper bound likes best, a new one if the rest is better; None when there is none."""
+        rest = self.bound_of_rest(point)
+        best = max(point.edges, key=self.upper, default=None)
+        if rest > (-math.inf if best is None else self.upper(best)):
+            return self.grow(point)
+        return best
+
+    def backup(self, point: Point) -> None:
+        """Both bounds of a point from those of the points after it."""
+        self.interpolate(point)
+        rest = self.bound_of_rest(point)
+        point.upper = min(point.upper, max([rest, *(self.upper(edge) for edge in point.edges)]))
+        point.lower = max([point.lower, *(self.lower(edge) for edge in point.edges)])
+
+    def trial(self, root: Point, is_open: Callable[[Point, float, float], bool], depth: float = math.inf) -> list[Edge]:
+        """Down by the upper bound while is_open(point, earned, fade), then backups on the way back; the edges followed.
+
+        earned: discounted rewards on the way to the point; fade: the discount there.
+        """
+        path: list[tuple[Point, Edge]] = []
+        point, earned, fade = root, 0.0, 1.0
+        self.lift(root)
+        while len(path) < depth and is_open(point, earned, fade):
+            edge = self.promising(point)
+            if edge is None:
+                break
+            path.append((point, edge))
+            earned, fade = earned + fade * edge.reward, fade * self.discount
+            point = self.all[edge.target]
+            self.lift(point)
+        for visited, _ in reversed(path):
+            self.backup(visited)
+        return [edge for _, edge in path]
+
+    def best_edges(self, point: Point) -> list[Edge]:
+        """The best known policy from a point of a finite horizon."""
+        edges: list[Edge] = []
+        while point.left:
+            edge = max(point.edges, key=self.lower)
+            edges.append(edge)
+            point = self.all[edge.target]
+        return edges
+
+    def best_layers(self, point: Point) -> list[Layer]:
+        """The layers of that policy."""
+        layers = [edge.layer for edge in self.best_edges(point)]
+        return [*layers[:-1], last_layer(layers[-1])]
+
+
+def policy_from_bounds(points: Points, root: Point) -> Graph | None:
+    """The policy whose value the lower bound of the root is; None if some point on the way has no lower bound.
+
+    With an infinite horizon, at every point the better of two: continue as a known team (`hyperplanes.py`), or take the
+    edge with the best
+
+        reward + discount * (lower of the next point - price of compression).
+
+    Following it from the root ends in a team, or returns to a point on the way: a loop. Call L the lower bounds and T
+    the step of this policy. Every L was at most what the same choice gives with the present L, so L <= T L <= T T L
+    ..., and the policy is worth at least L, in both cases. Where points were made one by rounding, where compression
+    was lossy, or where a team was dropped meanwhile, the policy's exact value decides.
+    """
+    if root.left is not None:
+        return Graph(tuple(points.best_layers(root)), None)
+    visited, layers, point = [root], list[Layer](), root
+    while True:
+        points.check()
+        start, edge = points.hyperplanes.best(point.occupancy), max(point.edges, key=points.lower, default=None)
+        if start is not None and (edge is None or start.value >= points.lower(edge)):
+            return _ending_in_team(layers, start)
+        if edge is None:
+            return None
+        layers.append(edge.layer)
+        point = points.all[edge.target]
+        if point in visited:  # the same object
+            return Graph(tuple(layers), visited.index(point))
+        visited.append(point)
+
+
+def _ending_in_team(layers: list[Layer], start: Start) -> Graph:
+    """The layers, one that is entered by the labels after them, and the team's own as a loop."""
+    own = start.plane.layer
+    entry = Layer(
+        tuple(actions[nodes] for actions, nodes in zip(own.actions, start.nodes, strict=True)),
+        tuple(moves[nodes] for moves, nodes in zip(own.moves, start.nodes, strict=True)),
+    )
+    return Graph((*layers, entry, own), len(layers) + 1)
+
+
+def _keys(occupancy: Occupancy, left: int | None) -> tuple[bytes, bytes]:
+    """Equal for points with the same rows; equal for points that are one."""
+    arrays = (occupancy.labels, occupancy.groups, occupancy.state)
+    rows = b"|".join((str((left, occupancy.counts)).encode(), *(array.tobytes() for array in arrays)))
+    return rows, rows + (np.round(occupancy.weight, DIGITS) + 0.0).tobytes()
