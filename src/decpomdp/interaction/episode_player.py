@@ -18,7 +18,7 @@ from decpomdp.core.horizon import horizon_of
 from decpomdp.core.run import PROCESSOR_TIME, TIME_LIMIT, Inputs, Now, unlimited
 from decpomdp.core.simulator import Step
 from decpomdp.interaction.players import OutOfSteps, check_rewards, draw_seed
-from decpomdp.rollouts import as_simulator, stream
+from decpomdp.rollouts import DenseSimulator, as_simulator, stream
 from decpomdp.rollouts.dense import TeamPlayer
 
 Floats = NDArray[np.float64]
@@ -150,9 +150,12 @@ def _summary(team: Team, returns: Floats) -> Tested:
 
 
 def warm_up_problem(simulator: Simulator) -> Simulator:
-    """What a method is warmed up on: the simulator itself if it is compiled, else an empty one with two agents."""
-    compiled = isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace")
-    return simulator if compiled else EmptySimulator(simulator)
+    """What a method is warmed up on: a model itself, else an empty simulator; compiled ones play an episode here."""
+    if isinstance(simulator, DenseSimulator):
+        return simulator
+    if isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace"):
+        next(stream(simulator, Team.uniform(simulator), 1, 1))
+    return EmptySimulator(simulator)
 
 
 class EmptySimulator:

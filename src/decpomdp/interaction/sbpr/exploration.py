@@ -44,9 +44,9 @@ class Exploration:
         """With a batch's soft visits added."""
         return Exploration(self.strength, tuple(a + b for a, b in zip(self.visits, visits, strict=True)))
 
-    def chosen(self, kept: Sequence[NDArray[np.int64]]) -> "Exploration":
-        """For the given nodes alone."""
-        return Exploration(self.strength, tuple(seen[k] for seen, k in zip(self.visits, kept, strict=True)))
+    def chosen(self, nodes: Sequence[NDArray[np.int64]]) -> "Exploration":
+        """Of these nodes of every agent alone."""
+        return Exploration(self.strength, tuple(seen[own] for seen, own in zip(self.visits, nodes, strict=True)))
 
     def mean_rate(self, visits: Sequence[Floats]) -> float:
         """Probability of exploring at a step, when nodes are visited in these proportions."""

@@ -120,8 +120,8 @@ class Learner:
     def dropped(self, counts: list[Counts], exploration: Exploration) -> tuple[list[Counts], Exploration]:
         """Without nodes that are hardly visited."""
         shares = [c.visits.sum(axis=1) / max(float(c.visits.sum()), 1e-300) for c in counts]
-        kept = [occupied_nodes(share, self.tuning.threshold) for share in shares]
-        return [c.chosen(nodes) for c, nodes in zip(counts, kept, strict=True)], exploration.chosen(kept)
+        nodes = [occupied_nodes(share, self.tuning.threshold) for share in shares]
+        return [c.chosen(own) for c, own in zip(counts, nodes, strict=True)], exploration.chosen(nodes)
 
     def _facts(self, posterior: TeamPosterior, seen: Seen, rate: float) -> Row:
         sizes = posterior.sizes

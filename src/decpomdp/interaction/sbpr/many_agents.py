@@ -38,7 +38,7 @@ from decpomdp.learners.posterior import Counts
 from decpomdp.learners.rows import Floats
 from decpomdp.rollouts.tables import players_of
 
-ROOM = 40_000_000  # agent-steps of a window, at most: with more agents it holds fewer batches
+LARGEST_WINDOW = 40_000_000  # agent-steps of a window, at most: with more agents it holds fewer batches
 BLOCK = 64  # agents that are learned from between two looks at the stop flag
 
 
@@ -56,8 +56,8 @@ class Learned:
 
 def added(batches: Sequence[Episodes], new: Episodes, size: int) -> list[Episodes]:
     """The batches with a new one, oldest first; the oldest go if there are more than `size` or they are too large."""
-    room = max(1, ROOM // (new.steps * len(new.agents)))
-    return [*batches, new][-min(size, room) :]
+    most = max(1, LARGEST_WINDOW // (new.steps * len(new.agents)))
+    return [*batches, new][-min(size, most) :]
 
 
 class OwnRatios:
@@ -69,10 +69,9 @@ class OwnRatios:
 
     def learn(self, batches: Sequence[Episodes], behaviour: Team, check: Callable[[], None] = lambda: None) -> Learned:
         """Soft counts of every agent's visits and gains, node paths inferred with `behaviour`."""
-        known = [next((found for seen, found in self._features if seen is batch), None) for batch in batches]
-        each = [features(batch) if have is None else have for batch, have in zip(batches, known, strict=True)]
-        self._features = list(zip(batches, each, strict=True))
-        judged = judge(list(batches), each)
+        cache = {id(batch): table for batch, table in self._features}
+        self._features = [(b, cache[id(b)] if id(b) in cache else features(b)) for b in batches]
+        judged = judge(list(batches), [table for _, table in self._features])
         weights = [_visits(batch) for batch in batches]
 
         def agent(n: int) -> tuple[Counts, Counts, Floats]:

@@ -64,11 +64,11 @@ class Window:
         self._newest(episodes, behaviour)
         together = concatenate([batch.episodes for batch in self.batches])
         layout = lay_out(together, max(behaviour.nodes))
-        log_team, kept = likelihood(layout, behaviour, threads)
+        log_team, nodes = likelihood(layout, behaviour, threads)
         self._note(log_team)
         mixture = np.concatenate([batch.log_mixture() for batch in self.batches])
         ratio = np.exp(np.minimum(log_team - mixture, np.log(cap)))
-        return Seen(layout, mixture, ratio, kept)
+        return Seen(layout, mixture, ratio, nodes)
 
     def _newest(self, episodes: Episodes, behaviour: Team) -> None:
         layout = lay_out(episodes, max(behaviour.nodes))
@@ -87,8 +87,8 @@ class Window:
 
 def likelihood(layout: Layout, team: Team, threads: int | None) -> tuple[Floats, list[Filtered | None]]:
     """[r]: log probability that `team` takes all actions so far; and the filtered nodes."""
-    logs, kept = filtered(layout, [tables_of(team, n) for n in range(len(team.agents))], True, threads)
-    return cumulated(logs, layout.episodes), kept
+    logs, nodes = filtered(layout, [tables_of(team, n) for n in range(len(team.agents))], True, threads)
+    return cumulated(logs, layout.episodes), nodes
 
 
 def _relative(log_team: Floats, own: Floats) -> Floats:
