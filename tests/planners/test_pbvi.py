@@ -13,8 +13,8 @@ import decpomdp as dp
 from decpomdp.core import unwatched
 from decpomdp.kernels.beliefs import upper_bound
 from decpomdp.planners.centralised import centralised
-from decpomdp.planners.pbvi import pbvi
-from decpomdp.planners.pbvi_run import Pbvi
+from decpomdp.planners.pbvi.settings import pbvi
+from decpomdp.planners.pbvi.method import Pbvi
 from decpomdp.planners.stopping import PlanClock
 
 HORIZON = 7

@@ -9,7 +9,7 @@ import decpomdp as dp
 from decpomdp.core.sparse import factored_model
 from decpomdp.kernels.beliefs import Points, best_vector, foresee, furthest, hang, scratch_for, successor, upper_bound
 from decpomdp.planners.centralised import centralised
-from decpomdp.planners.pbvi_beliefs import BeliefSet, key_of
+from decpomdp.planners.pbvi.beliefs import BeliefSet, key_of
 
 
 def dense(states, weights, size):

@@ -9,8 +9,8 @@ import decpomdp as dp
 from decpomdp.core import Episodes
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners.behaviour import log_behaviour
-from decpomdp.planners.pbvi import AlphaPolicy, pbvi
-from decpomdp.planners.semi_random import semi_random, semi_random_stream
+from decpomdp.planners.pbvi.settings import AlphaPolicy, pbvi
+from decpomdp.planners.pbvi.semi_random import semi_random, semi_random_stream
 
 
 def made(seed=0, sparse=True):
@@ -100,7 +100,7 @@ def test_only_the_seed_matters():
 def test_pieces_make_up_the_whole(monkeypatch):
     model, policy = made()
     whole = semi_random(model, policy, 0.4, episodes=30, steps=7)
-    monkeypatch.setattr("decpomdp.planners.semi_random.CHUNK", 100)
+    monkeypatch.setattr("decpomdp.planners.pbvi.semi_random.CHUNK", 100)
     pieces = list(semi_random_stream(model, policy, 0.4, episodes=30, steps=7))
     assert [piece.count for piece in pieces] == [7, 7, 7, 7, 2]
     assert dp.concatenate(pieces) == whole

@@ -20,8 +20,8 @@ from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
 from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
 from decpomdp.learners import BayesFit, ExpectationMaximisation, Prior, Sbpr, StickBreaking
-from decpomdp.planners.pbvi import AlphaPolicy, pbvi
-from decpomdp.planners.semi_random import semi_random
+from decpomdp.planners.pbvi.settings import AlphaPolicy, pbvi
+from decpomdp.planners.pbvi.semi_random import semi_random
 from decpomdp.rollouts import simulate
 
 RISE = 1e-3  # of the bound: where the paper stops

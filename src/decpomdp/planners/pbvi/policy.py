@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import checks
-from decpomdp.planners.pbvi_beliefs import Floats, Whole
+from decpomdp.planners.pbvi.beliefs import Floats, Whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ import numpy as np
 
 from decpomdp.kernels.beliefs import best_vector, foresee, scratch_for, successor
 from decpomdp.kernels.point_backup import Backups, back_up, lower_value
-from decpomdp.planners.pbvi_beliefs import Floats, Whole, key_of
-from decpomdp.planners.pbvi_bounds import Bounds, empty_backups
-from decpomdp.planners.pbvi_graph_values import FAINT, Belief, Graph, belief_of, evaluated, visits_of
+from decpomdp.planners.pbvi.beliefs import Floats, Whole, key_of
+from decpomdp.planners.pbvi.bounds import Bounds, empty_backups
+from decpomdp.planners.pbvi.graph_values import FAINT, Belief, Graph, belief_of, evaluated, visits_of
 
 GROWN = 400  # nodes of a graph before it shrinks, at most
 ROUNDS = 12  # of improvement

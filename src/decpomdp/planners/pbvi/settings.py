@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from decpomdp.core import DecPOMDP, Fit, Row, Watch, checks, unwatched
 from decpomdp.core.keeping import UNKEPT, Keeper
 from decpomdp.planners.arguments import checked, endless, finite
-from decpomdp.planners.pbvi_policy import AlphaPolicy as AlphaPolicy
-from decpomdp.planners.pbvi_run import Pbvi
+from decpomdp.planners.pbvi.policy import AlphaPolicy as AlphaPolicy
+from decpomdp.planners.pbvi.method import Pbvi
 
 TABLE = 8_000_000  # numbers in the controller of the result, which is held as a dense table [i, a, o, j]
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from decpomdp.core import Team
 from decpomdp.core.keeping import KeptRow, kept_rows
 from decpomdp.planners.incumbent import Valued
-from decpomdp.planners.pbvi_beliefs import Floats, Whole
-from decpomdp.planners.pbvi_bounds import Bounds
+from decpomdp.planners.pbvi.beliefs import Floats, Whole
+from decpomdp.planners.pbvi.bounds import Bounds
 
 if TYPE_CHECKING:
-    from decpomdp.planners.pbvi_run import Pbvi
+    from decpomdp.planners.pbvi.method import Pbvi
 
 
 class KeptBounds(NamedTuple):

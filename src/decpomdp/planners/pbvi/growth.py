@@ -7,8 +7,8 @@ import numpy as np
 
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import beliefs as kernels
-from decpomdp.planners.pbvi_beliefs import Floats, Whole
-from decpomdp.planners.pbvi_bounds import Bounds
+from decpomdp.planners.pbvi.beliefs import Floats, Whole
+from decpomdp.planners.pbvi.bounds import Bounds
 
 WALKS = 16  # explored in an iteration
 EXPANDED = 256  # beliefs whose successors are looked at in an iteration, at most

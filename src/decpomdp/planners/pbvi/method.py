@@ -15,12 +15,12 @@ from decpomdp.engines import threads as engine
 from decpomdp.engines.clock import Finished
 from decpomdp.planners.centralised import centralised
 from decpomdp.planners.incumbent import Incumbent, most_possible
-from decpomdp.planners.pbvi_bounds import Bounds
-from decpomdp.planners.pbvi_graph import graph_of, one_action
-from decpomdp.planners.pbvi_graph_values import Graph
-from decpomdp.planners.pbvi_growth import Growth
-from decpomdp.planners.pbvi_policy import AlphaPolicy
-from decpomdp.planners.pbvi_state import PbviState, go_on, record_again, state_of
+from decpomdp.planners.pbvi.bounds import Bounds
+from decpomdp.planners.pbvi.graph import graph_of, one_action
+from decpomdp.planners.pbvi.graph_values import Graph
+from decpomdp.planners.pbvi.growth import Growth
+from decpomdp.planners.pbvi.policy import AlphaPolicy
+from decpomdp.planners.pbvi.state import PbviState, go_on, record_again, state_of
 from decpomdp.planners.stopping import PlanClock, RehearsalClock
 
 STILL = 0.01  # of the gap: an iteration that closes less of it moved nothing

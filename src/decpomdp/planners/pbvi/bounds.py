@@ -15,7 +15,7 @@ from decpomdp.kernels import beliefs as kernels
 from decpomdp.kernels.beliefs import Points
 from decpomdp.kernels.model import FactoredModel
 from decpomdp.kernels.point_backup import Backups, back_up, informed_step, plain_step
-from decpomdp.planners.pbvi_beliefs import BeliefSet, Floats, Whole
+from decpomdp.planners.pbvi.beliefs import BeliefSet, Floats, Whole
 
 PIECE = 8  # beliefs that one thread backs up at a time
 EXACT = 1e-11  # of the largest possible value: changes below this are rounding

@@ -8,8 +8,8 @@ from decpomdp.core import checks
 from decpomdp.evaluation.fixed_point import Scheme, fixed_point
 from decpomdp.kernels.beliefs import best_vector
 from decpomdp.kernels.policy_graph import value_step, visit_step
-from decpomdp.planners.pbvi_beliefs import Floats, Whole
-from decpomdp.planners.pbvi_bounds import Bounds
+from decpomdp.planners.pbvi.beliefs import Floats, Whole
+from decpomdp.planners.pbvi.bounds import Bounds
 
 Belief = tuple[Whole, Floats]
 
