@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         prior_named,
     )
     from decpomdp.planners.em.settings import Em
+    from decpomdp.planners.pbvi.settings import Pbvi
     from decpomdp.planners.periodic.settings import PeriEm
     from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
@@ -147,6 +148,7 @@ _NAMES = {
         "prior_named",
     ),
     "decpomdp.planners.em.settings": ("Em",),
+    "decpomdp.planners.pbvi.settings": ("Pbvi",),
     "decpomdp.planners.periodic.settings": ("PeriEm",),
     "decpomdp.report.export": ("exported",),
     "decpomdp.report.text": ("team_in_words",),
@@ -179,6 +181,7 @@ __all__ = [
     "LearningWarning",
     "Mcem",
     "OffPolicyValue",
+    "Pbvi",
     "PeriEm",
     "PettingZooSimulator",
     "Progress",

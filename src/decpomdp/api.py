@@ -30,6 +30,7 @@ from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.search.settings import Search
 from decpomdp.learners.settings import Sbpr
 from decpomdp.planners.em.settings import Em
+from decpomdp.planners.pbvi.settings import Pbvi
 from decpomdp.planners.periodic.settings import PeriEm
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ LOGGED: dict[str, Entry] = {  # learn from recorded episodes
 PLANNING: dict[str, Entry] = {  # plan with a model
     "periem": Entry(PeriEm, "decpomdp.planners.periodic.method:PeriEmMethod"),
     "em": Entry(Em, "decpomdp.planners.em.method:EmMethod"),
+    "pbvi": Entry(Pbvi, "decpomdp.planners.pbvi.method:PbviMethod"),
 }
 ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())
 

@@ -150,7 +150,7 @@ def test_mistakes_that_all_name_alike(method, options, words):
         ("fb-hsvi", {"horizon": 2.5}, "horizon: expected a whole number"),
         ("fb-hsvi", {"horizon": "x"}, "horizon: expected a whole number"),
         ("fb-hsvi", {"iterations": 0}, "iterations: expected a whole number"),
-        ("pbvi", {"epsilon": 0}, "epsilon: expected a number above 0, got 0"),
+        ("pbvi", {"epsilon": 0}, "epsilon: expected a finite number from 1e-12 to .*, got 0"),
         ("pbvi", {"epsilon": float("nan")}, "epsilon: expected"),
         ("pbvi", {"nodes": 0}, "nodes: expected a whole number"),
         ("pbvi", {"nodes": 2.5}, "nodes: expected a whole number"),

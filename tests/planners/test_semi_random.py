@@ -6,10 +6,11 @@ from oracles import beliefs as oracle
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.api import plan
 from decpomdp.core import Episodes
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners.behaviour import log_behaviour
-from decpomdp.planners.pbvi.settings import AlphaPolicy, pbvi
+from decpomdp.planners.pbvi.method import AlphaPolicy
 from decpomdp.planners.pbvi.semi_random import semi_random, semi_random_stream
 
 
@@ -82,7 +83,7 @@ def test_extremes(probability, expected):
 
 def test_followed_to_the_letter_it_is_worth_what_the_plan_says():
     model = dp.load("broadcast")
-    fit = pbvi(model)
+    fit = plan(model, "pbvi")
     returns = semi_random(model, fit.policy, 1.0, episodes=4000, steps=80, seed=2).returns()
     error = returns.std() / np.sqrt(len(returns))
     assert returns.mean() >= fit.lower - 4 * error - 10 * 0.9**80
@@ -127,7 +128,7 @@ def test_importance_weights_are_unbiased():
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_learners_take_it():
     model = dp.load("broadcast")
-    episodes = semi_random(model, pbvi(model).policy, 0.3, episodes=100, steps=6)
+    episodes = semi_random(model, plan(model, "pbvi").policy, 0.3, episodes=100, steps=6)
     assert isinstance(episodes, Episodes)
     settings = dp.Sbpr(sweeps=3, truncation=4)
     fit = dp.learn(episodes, settings)
