@@ -195,7 +195,7 @@ def test_a_step_that_is_cut_leaves_a_valid_result():
     while state.iterations < 2:
         state, _ = method.step(state, now)
     before = method.result(state)[0]
-    stop = now._replace(stop=CountDown(500))
+    stop = now._replace(stop=CountDown(30))
     with pytest.raises(Cut):
         method.step(state, stop)
     after = method.result(state)[0]

@@ -136,13 +136,14 @@ class PbviMethod:
 
     def step(self, state: PbviState, now: Now) -> tuple[PbviState, Row | None]:
         """One iteration; before the first one, the bounds without beliefs, and the informed bound step by step."""
-        if state.bounds is None:
+        bounds = state.bounds
+        if bounds is None:
             return self._first(state, now), None
-        if not state.prepared:
-            state = self._informed(state, state.bounds, now)
-            return state, state.row() if state.prepared else None
-        state = self._iterated(state, self._opened(state.bounds, now))
-        return state, state.row()
+        if state.prepared:
+            state = self._iterated(state, self._opened(bounds, now))
+        else:
+            state = self._informed(state, bounds, now)
+        return state, state.row() if state.prepared else None
 
     def result(self, state: PbviState) -> tuple[PbviFit, Row | None]:
         """The best team so far, and the policy that the vectors are."""
