@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     )
     from decpomdp.planners.em.settings import Em
     from decpomdp.planners.fb_hsvi.settings import FbHsvi
+    from decpomdp.planners.pbvi.settings import Pbvi
     from decpomdp.planners.periodic.settings import PeriEm
     from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
@@ -148,6 +149,7 @@ _NAMES = {
         "prior_named",
     ),
     "decpomdp.planners.em.settings": ("Em",),
+    "decpomdp.planners.pbvi.settings": ("Pbvi",),
     "decpomdp.planners.periodic.settings": ("PeriEm",),
     "decpomdp.planners.fb_hsvi.settings": ("FbHsvi",),
     "decpomdp.report.export": ("exported",),
@@ -182,6 +184,7 @@ __all__ = [
     "LearningWarning",
     "Mcem",
     "OffPolicyValue",
+    "Pbvi",
     "PeriEm",
     "PettingZooSimulator",
     "Progress",

@@ -31,6 +31,7 @@ from decpomdp.interaction.search.settings import Search
 from decpomdp.learners.settings import Sbpr
 from decpomdp.planners.em.settings import Em
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
+from decpomdp.planners.pbvi.settings import Pbvi
 from decpomdp.planners.periodic.settings import PeriEm
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ PLANNING: dict[str, Entry] = {  # plan with a model
     "fb-hsvi": Entry(FbHsvi, "decpomdp.planners.fb_hsvi.method:FbHsviMethod"),
     "periem": Entry(PeriEm, "decpomdp.planners.periodic.method:PeriEmMethod"),
     "em": Entry(Em, "decpomdp.planners.em.method:EmMethod"),
+    "pbvi": Entry(Pbvi, "decpomdp.planners.pbvi.method:PbviMethod"),
 }
 ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())
 

@@ -23,7 +23,7 @@ def test_another_discount():
 
 def test_options_go_to_the_method():
     fit = dp.plan("broadcast", "pbvi", epsilon=0.1, seed=3, threads=1)
-    assert (fit.settings["epsilon"], fit.settings["seed"]) == (0.1, 3)
+    assert (fit.settings.epsilon, fit.seed) == (0.1, 3)
 
 
 def test_what_a_team_plays():

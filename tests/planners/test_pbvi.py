@@ -10,14 +10,29 @@ from oracles import making
 from oracles.values import value_of_paths
 
 import decpomdp as dp
-from decpomdp.core import unwatched
+from decpomdp.api import plan
+from decpomdp.core.run import Cut, Inputs, unlimited
+from decpomdp.io.snapshots import decode, encode
 from decpomdp.kernels.beliefs import upper_bound
 from decpomdp.planners.centralised import centralised
-from decpomdp.planners.pbvi import pbvi
-from decpomdp.planners.pbvi_run import Pbvi
-from decpomdp.planners.stopping import PlanClock
+from decpomdp.planners.pbvi.bounds import Bounds
+from decpomdp.planners.pbvi.method import PbviMethod, PbviState
+from decpomdp.planners.pbvi.settings import Pbvi
 
 HORIZON = 7
+
+
+def pbvi(model, **options):
+    return plan(model, "pbvi", **options)
+
+
+def finished(method, state=None):
+    """The last state, and the rows on the way."""
+    state, rows = method.init(unlimited()) if state is None else state, []
+    while not state.stopped:
+        state, row = method.step(state, unlimited())
+        rows += [] if row is None else [row]
+    return state, rows
 
 
 def tables(model):
@@ -44,14 +59,15 @@ def test_the_optimum_lies_between_the_bounds(seed):
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_both_bounds_hold_at_every_belief(seed):
     model = tiny(seed)
-    run = Pbvi(model, (1e-3, 200, 50), PlanClock(None, 1), 0, unwatched)
-    run.run()
+    method = PbviMethod(model, Pbvi(epsilon=1e-3, beliefs=200, nodes=50), Inputs(threads=1))
+    state, _ = finished(method)
+    policy, bounds = method.result(state)[0].policy, Bounds(method.dynamics, state.bounds, 1, unlimited())
     rng = np.random.default_rng(seed)
     for belief in [np.eye(3)[seed % 3], *making.rows(rng, 3, 3)]:
         least, most = oracle.between(belief, *tables(model), HORIZON)
-        assert (run.policy.vectors @ belief).max() <= most
+        assert (policy.vectors @ belief).max() <= most
         states = np.flatnonzero(belief)
-        assert upper_bound(run.bounds.points, states, belief[states], np.zeros(3)) >= least
+        assert upper_bound(bounds.points, states, belief[states], np.zeros(3)) >= least
 
 
 @pytest.mark.parametrize(
@@ -110,8 +126,8 @@ def test_problems_of_the_literature(problem, best, informed, options):
 def test_the_trace():
     seen = []
     fit = pbvi(dp.load("gridsmall"), beliefs=120, watch=seen.append)
-    assert all(row in seen for row in fit.trace)
-    assert all(list(row) == list(fit.trace[0]) for row in seen if "phase" not in row)
+    assert tuple(seen) == fit.trace
+    assert all(list(row) == list(fit.trace[0]) for row in seen)
     assert {"seconds", "iteration", "lower", "upper", "gap", "nodes", "points"} <= set(fit.trace[0])
     for before, later in zip(fit.trace, fit.trace[1:], strict=False):
         assert later["lower"] >= before["lower"]
@@ -146,21 +162,69 @@ def test_no_time_still_gives_a_team():
     assert dp.exact_value(centralised(model), fit.team).value == pytest.approx(fit.lower, abs=1e-6)
 
 
-def test_an_interrupt_keeps_the_best_so_far():
-    def watch(row):
-        if row["iteration"] == 2:
-            raise KeyboardInterrupt
-
-    fit = pbvi(dp.load("gridsmall"), watch=watch)
-    assert fit.stopped == "interrupted"
+def test_a_callback_ends_the_run_with_the_best_so_far():
+    fit = pbvi(dp.load("gridsmall"), watch=lambda row: row["iteration"] == 2)
+    assert fit.stopped == "callback"
     assert fit.trace[-1]["iteration"] == 2
     assert fit.lower > 6.9
+
+
+def test_a_limit_of_iterations():
+    fit = pbvi(dp.load("gridsmall"), iterations=1)
+    assert (fit.stopped, [row["iteration"] for row in fit.trace]) == ("iterations", [0, 1])
+    assert fit.settings == Pbvi()
+
+
+def test_a_saved_state_goes_on_the_same():
+    """Through the preparation and the iterations, with a method that knows nothing of the steps before."""
+    model, settings = dp.load("dectiger"), Pbvi(epsilon=1e-3)
+    whole, rows = finished(PbviMethod(model, settings, Inputs(seed=2)))
+    state, seen = PbviMethod(model, settings, Inputs(seed=2)).init(unlimited()), []
+    while not state.stopped:
+        state = decode(encode(state), PbviState)
+        state, row = PbviMethod(model, settings, Inputs(seed=2)).step(state, unlimited())
+        seen += [] if row is None else [row]
+    assert seen == rows
+    assert len(rows) > 4
+    assert encode(state) == encode(whole)
+
+
+def test_a_step_that_is_cut_leaves_a_valid_result():
+    method, now = PbviMethod(dp.load("gridsmall"), Pbvi(beliefs=100), Inputs()), unlimited()
+    state = method.init(now)
+    while state.iterations < 2:
+        state, _ = method.step(state, now)
+    before = method.result(state)[0]
+    stop = now._replace(stop=CountDown(30))
+    with pytest.raises(Cut):
+        method.step(state, stop)
+    after = method.result(state)[0]
+    assert (after.team, after.lower, after.upper) == (before.team, before.lower, before.upper)
+    assert np.array_equal(after.policy.vectors, before.policy.vectors)
+
+
+class CountDown:
+    """A stop flag that is set after so many looks."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def __getitem__(self, place):
+        self.looks -= 1
+        return self.looks < 0
+
+
+def test_the_toy_grows_its_belief_set():
+    toy = PbviMethod(dp.load("dectiger"), Pbvi(), Inputs()).toy()
+    state, _ = toy.step(toy.init(unlimited()), unlimited())
+    assert state.iterations == 2
+    assert len(state.bounds.depth) > 1
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": 0}, "epsilon: expected a number above 0, got 0"),
+        ({"epsilon": 0}, "epsilon: expected a finite number from 1e-12 to .*, got 0"),
         ({"beliefs": 0}, "beliefs: expected a whole number"),
         ({"nodes": 0}, "nodes: expected a whole number"),
         ({"time_limit": -1}, "time_limit: expected"),

@@ -9,7 +9,7 @@ import decpomdp as dp
 from decpomdp.core.sparse import factored_model
 from decpomdp.kernels.beliefs import Points, best_vector, foresee, furthest, hang, scratch_for, successor, upper_bound
 from decpomdp.planners.centralised import centralised
-from decpomdp.planners.pbvi_beliefs import BeliefSet, key_of
+from decpomdp.planners.pbvi.beliefs import BeliefSet, key_of
 
 
 def dense(states, weights, size):
@@ -51,7 +51,7 @@ def test_the_best_vector_and_the_first_one_that_is_good_enough():
 
 def points(beliefs, values, corner):
     """Points with no informed bound to speak of."""
-    chosen = BeliefSet(beliefs[0])
+    chosen = BeliefSet.of(beliefs[0])
     chosen.add([(np.flatnonzero(b), b[b > 0]) for b in beliefs], [0] * len(beliefs))
     drop = np.array(values) - np.array(beliefs) @ corner
     made = Points(
@@ -97,7 +97,7 @@ def test_the_furthest_successor():
 
 
 def test_the_belief_set_knows_what_it_has():
-    chosen = BeliefSet(np.array([0.5, 0.0, 0.5]))
+    chosen = BeliefSet.of(np.array([0.5, 0.0, 0.5]))
     same = (np.array([2, 0]), np.array([0.5, 0.5 + 1e-13]))
     other = (np.array([2, 1]), np.array([0.25, 0.75]))
     assert chosen.add([same, other, other], [1, 2, 3]) == [0, 1, 1]

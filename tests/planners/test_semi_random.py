@@ -6,11 +6,12 @@ from oracles import beliefs as oracle
 from oracles import making
 
 import decpomdp as dp
+from decpomdp.api import plan
 from decpomdp.core import Episodes
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners.behaviour import log_behaviour
-from decpomdp.planners.pbvi import AlphaPolicy, pbvi
-from decpomdp.planners.semi_random import semi_random, semi_random_stream
+from decpomdp.planners.pbvi.method import AlphaPolicy
+from decpomdp.planners.pbvi.semi_random import semi_random, semi_random_stream
 
 
 def made(seed=0, sparse=True):
@@ -82,7 +83,7 @@ def test_extremes(probability, expected):
 
 def test_followed_to_the_letter_it_is_worth_what_the_plan_says():
     model = dp.load("broadcast")
-    fit = pbvi(model)
+    fit = plan(model, "pbvi")
     returns = semi_random(model, fit.policy, 1.0, episodes=4000, steps=80, seed=2).returns()
     error = returns.std() / np.sqrt(len(returns))
     assert returns.mean() >= fit.lower - 4 * error - 10 * 0.9**80
@@ -100,7 +101,7 @@ def test_only_the_seed_matters():
 def test_pieces_make_up_the_whole(monkeypatch):
     model, policy = made()
     whole = semi_random(model, policy, 0.4, episodes=30, steps=7)
-    monkeypatch.setattr("decpomdp.planners.semi_random.CHUNK", 100)
+    monkeypatch.setattr("decpomdp.planners.pbvi.semi_random.CHUNK", 100)
     pieces = list(semi_random_stream(model, policy, 0.4, episodes=30, steps=7))
     assert [piece.count for piece in pieces] == [7, 7, 7, 7, 2]
     assert dp.concatenate(pieces) == whole
@@ -127,7 +128,7 @@ def test_importance_weights_are_unbiased():
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_learners_take_it():
     model = dp.load("broadcast")
-    episodes = semi_random(model, pbvi(model).policy, 0.3, episodes=100, steps=6)
+    episodes = semi_random(model, plan(model, "pbvi").policy, 0.3, episodes=100, steps=6)
     assert isinstance(episodes, Episodes)
     settings = dp.Sbpr(sweeps=3, truncation=4)
     fit = dp.learn(episodes, settings)

@@ -104,7 +104,7 @@ def _pieces(
     if policy == PBVI:
         from decpomdp.api import plan
         from decpomdp.core import DecPOMDP, InputError
-        from decpomdp.planners.semi_random import semi_random_stream
+        from decpomdp.planners.pbvi.semi_random import semi_random_stream
 
         if not isinstance(model, DecPOMDP):
             raise InputError(f"--policy pbvi: expected a problem with a model, got {model.name}")

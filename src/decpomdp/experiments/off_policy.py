@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from decpomdp.api import learn
+from decpomdp.api import learn, plan
 from decpomdp.core import DecPOMDP, Team
 from decpomdp.core.fit import Row, Watch
 from decpomdp.domains.load import load_model
@@ -20,8 +20,8 @@ from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Settings
 from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
 from decpomdp.learners import BayesFit, ExpectationMaximisation, Prior, Sbpr, StickBreaking
-from decpomdp.planners.pbvi import AlphaPolicy, pbvi
-from decpomdp.planners.semi_random import semi_random
+from decpomdp.planners.pbvi.method import AlphaPolicy, PbviFit
+from decpomdp.planners.pbvi.semi_random import semi_random
 from decpomdp.rollouts import simulate
 
 RISE = 1e-3  # of the bound: where the paper stops
@@ -100,7 +100,7 @@ def _model(problem: str) -> DecPOMDP:
 @cache
 def _expert(problem: str) -> AlphaPolicy:
     """The policy that is half-heartedly followed; the same for all cells of a process."""
-    return pbvi(_model(problem), beliefs=BELIEFS, threads=1).policy
+    return cast(PbviFit, plan(_model(problem), "pbvi", beliefs=BELIEFS, threads=1)).policy
 
 
 @cache

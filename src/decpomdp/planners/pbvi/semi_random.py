@@ -21,7 +21,7 @@ from decpomdp.engines import threads as engine
 from decpomdp.kernels.rollout import Paths, empty_paths
 from decpomdp.kernels.sampling import key_of
 from decpomdp.kernels.semi_random import Leader, wander
-from decpomdp.planners.pbvi_policy import AlphaPolicy
+from decpomdp.planners.pbvi.method import AlphaPolicy
 from decpomdp.rollouts.collection import LONGEST
 
 CHUNK = 1_000_000  # agent-steps held at a time

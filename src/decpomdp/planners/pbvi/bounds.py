@@ -1,88 +1,134 @@
 """Both bounds over a belief set, and their backups.
 
-Lower: vectors, each the value of some policy (or less) from every state; they begin with taking one action for ever.
+Lower: vectors, each the value of some policy (or less) from every state; the first ones take one action for ever.
 Upper: values at the beliefs of the set with the sawtooth between them; it begins with the fast informed bound
 (Hauskrecht, 2000), which itself begins with the values of an agent that sees the state. All of these are iterated
-from the safe side, so that stopping early stays safe.
+from the safe side, so that they are bounds after every iteration.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.core import InputError
+from decpomdp.core.run import Now
 from decpomdp.engines import threads as engine
-from decpomdp.engines.clock import Clock
 from decpomdp.kernels import beliefs as kernels
 from decpomdp.kernels.beliefs import Points
 from decpomdp.kernels.model import FactoredModel
 from decpomdp.kernels.point_backup import Backups, back_up, informed_step, plain_step
-from decpomdp.planners.pbvi_beliefs import BeliefSet, Floats, Whole
+from decpomdp.planners.pbvi.beliefs import BeliefSet, Floats, Whole
 
 PIECE = 8  # beliefs that one thread backs up at a time
 EXACT = 1e-11  # of the largest possible value: changes below this are rounding
 LONGEST = 20_000  # iterations of the bounds without beliefs, at most
-INFORMED = 300  # of the informed bound: they are dear, and points improve it where it matters
-PATIENCE = 0.1  # of the time limit may be spent on the informed bound
 PIECES = 8  # of an iteration of the informed bound
 
 
+class BoundsState(NamedTuple):
+    """Both bounds as plain data."""
+
+    offsets: Whole  # [p + 1]
+    states: Whole  # [entry]
+    weights: Floats  # [entry]
+    depth: Whole  # [p]
+    value: Floats  # [p] the upper bound at the beliefs of the set; empty: not yet known
+    corner: Floats  # [s] the upper bound where the state is known
+    informed: Floats  # [s, u]
+    vectors: Floats  # [s, i] of which `used` are in use; the others are room for more
+    actions: Whole  # [i] the joint action that each vector begins with
+    used: int
+
+
+def first_bounds(model: FactoredModel, start: Floats, now: Now) -> BoundsState:
+    """One action for ever, and the values of an agent that sees the state; cruder if the run is ending."""
+    vectors = _iterated(model, float(model.reward.min()), False, now)
+    informed = _iterated(model, float(model.reward.max()), True, now)
+    belief, used = BeliefSet.of(start), model.reward.shape[0]
+    return BoundsState(
+        offsets=belief.offsets,
+        states=belief.states,
+        weights=belief.weights,
+        depth=belief.depth,
+        value=np.zeros(0),
+        corner=informed.max(axis=1),
+        informed=informed,
+        vectors=vectors,
+        actions=np.arange(used),
+        used=used,
+    )
+
+
+def _iterated(model: FactoredModel, reward: float, state_seen: bool, now: Now) -> Floats:
+    """[s, u]: one action for ever (from below), or the state always seen (from above)."""
+    joint, states = model.reward.shape
+    one: Floats = np.full((states, joint), reward / (1 - model.discount))
+    other: Floats = np.empty_like(one)
+    for _ in range(LONGEST):
+        plain_step(model, state_seen, one, other)
+        rough = _shift(model, one, other, above=state_seen)
+        one, other = other, one
+        if not rough or now.stopping:
+            break
+    return one
+
+
+def informed_iteration(model: FactoredModel, before: Floats, threads: int | None, now: Now) -> tuple[Floats, bool]:
+    """The next iterate [s, u] of the fast informed bound, and whether it is still rough."""
+    after, states = np.empty_like(before), len(before)
+
+    def piece(number: int) -> None:
+        now.check()
+        informed_step(model, before, states * number // PIECES, states * (number + 1) // PIECES, after)
+
+    engine.run(piece, PIECES, threads)
+    rough = _shift(model, before, after, above=True)
+    return after, rough
+
+
+def _shift(model: FactoredModel, before: Floats, after: Floats, above: bool) -> bool:
+    """Move `after`, which is one step on from `before`, to a safe guess of the limit; says whether it is still rough.
+
+    v* <= H v + discount / (1 - discount) max(H v - v) for every H that passes on what is added to all of v
+    (MacQueen 1966); likewise from below with min, and there for every action alone.
+    """
+    rest = model.discount / (1 - model.discount)
+    gain = after - before
+    least, most = (gain.min(), gain.max()) if above else (gain.min(axis=0), gain.max(axis=0))
+    after += rest * (most if above else least)
+    return bool(rest * np.max(most - least) > EXACT * scale_of(model))
+
+
+def scale_of(model: FactoredModel) -> float:
+    """The largest possible value."""
+    return max(float(np.abs(model.reward).max()), 1e-300) / (1 - model.discount)
+
+
 class Bounds:
-    """Lower and upper bound on the optimal value of every belief."""
+    """Lower and upper bound on the optimal value of every belief; reuses the memory of the state it is made from."""
 
-    def __init__(self, dynamics: FactoredModel, start: Floats, threads: int | None, clock: Clock) -> None:
-        self.dynamics, self.threads, self.clock = dynamics, threads, clock
-        self.scale = max(float(np.abs(dynamics.reward).max()), 1e-300) / (1 - dynamics.discount)
-        if not np.isfinite(self.scale * len(start)):
-            raise InputError("value: the rewards are too large to be added up in floating point")
-        self.set = BeliefSet(start)
-        self.vectors = self._plain(free=False, reward=float(dynamics.reward.min()))  # [s, i], `count` of them in use
-        self.count = dynamics.reward.shape[0]
-        self.actions: Whole = np.arange(self.count)  # [i] of every vector
-        self.informed = self._informed(self._plain(free=True, reward=float(dynamics.reward.max())))  # [s, u]
-        self.corner: Floats = self.informed.max(axis=1)  # [s]
-        self.value: Floats = np.zeros(0)  # [p] the upper bound at the beliefs of the set
-        self.hang(0)
+    def __init__(self, model: FactoredModel, state: BoundsState, threads: int | None, now: Now) -> None:
+        self.model, self.threads, self.now = model, threads, now
+        self.scale = scale_of(model)
+        self.set = BeliefSet(state.offsets, state.states, state.weights, state.depth)
+        self.value, self.corner, self.informed = state.value, state.corner, state.informed
+        self.vectors, self.actions, self.count = state.vectors, state.actions, state.used
+        self.place_points(len(self.value))
 
-    def _plain(self, free: bool, reward: float) -> Floats:
-        """One action for ever (from below), or the state always seen (from above)."""
-        states, joint = self.dynamics.reward.shape[1], self.dynamics.reward.shape[0]
-        one: Floats = np.full((states, joint), reward / (1 - self.dynamics.discount))
-        other: Floats = np.empty_like(one)
-        for _ in range(LONGEST):
-            plain_step(self.dynamics, free, one, other)
-            open_ended = self._shift(one, other, above=free)
-            one, other = other, one
-            if not open_ended or self.clock.over():
-                break
-        return one
-
-    def _informed(self, one: Floats) -> Floats:
-        """The fast informed bound, from values that are surely too high."""
-        other: Floats = np.empty_like(one)
-        states = len(one)
-
-        def piece(number: int) -> None:
-            first, end = states * number // PIECES, states * (number + 1) // PIECES
-            informed_step(self.dynamics, one, first, end, other)
-
-        for _ in range(INFORMED):
-            engine.run(piece, PIECES, self.threads)
-            open_ended = self._shift(one, other, above=True)
-            one, other = other, one
-            if not open_ended or self.clock.share() > PATIENCE:
-                break
-        return one
-
-    def _shift(self, before: Floats, after: Floats, above: bool) -> bool:
-        """Move `after`, which is one step on from `before`, to a safe guess of the end; says whether it is still rough.
-
-        v* <= H v + discount / (1 - discount) max(H v - v) for every H that passes on what is added to all of v
-        (MacQueen 1966); likewise from below with min, and there for every action alone.
-        """
-        rest = self.dynamics.discount / (1 - self.dynamics.discount)
-        gain = after - before
-        least, most = (gain.min(), gain.max()) if above else (gain.min(axis=0), gain.max(axis=0))
-        after += rest * (most if above else least)
-        return bool(rest * np.max(most - least) > EXACT * self.scale)
+    def state(self) -> BoundsState:
+        """As plain data."""
+        belief = self.set
+        return BoundsState(
+            offsets=belief.offsets,
+            states=belief.states,
+            weights=belief.weights,
+            depth=belief.depth,
+            value=self.value,
+            corner=self.corner,
+            informed=self.informed,
+            vectors=self.vectors,
+            actions=self.actions,
+            used=self.count,
+        )
 
     @property
     def lower(self) -> float:
@@ -107,11 +153,11 @@ class Bounds:
         """Beliefs for the set; the upper bound stays as it is."""
         places = self.set.add(beliefs, depths)
         if self.set.count > len(self.value):
-            self.hang(len(self.value))
+            self.place_points(len(self.value))
         return places
 
-    def hang(self, known: int) -> None:
-        """The sawtooth's points: every belief of the set. The first `known` have a value; the others are given one."""
+    def place_points(self, known: int) -> None:
+        """The sawtooth's points: every belief of the set. The first `known` keep their value."""
         belief, states = self.set, len(self.corner)
         base = np.add.reduceat(belief.weights * self.corner[belief.states], belief.offsets[:-1])
         value: Floats = np.concatenate([self.value[:known], base[known:]])
@@ -130,11 +176,11 @@ class Bounds:
         self.value, self.base = value, base
         self.points.drop[known:] = np.minimum(0.0, value - base)[known:]
 
-    def settle(self) -> None:
+    def prune(self) -> None:
         """Beliefs that are sure of their state lower the corners; vectors that are nowhere best go."""
         sure = np.flatnonzero(np.diff(self.set.offsets) == 1)
         np.minimum.at(self.corner, self.set.states[self.set.offsets[sure]], self.value[sure])
-        self.hang(len(self.value))
+        self.place_points(len(self.value))
         index, _ = self.best(np.arange(self.set.count))
         kept = np.unique(index)
         self.vectors = np.ascontiguousarray(self.vectors[:, kept])
@@ -147,20 +193,20 @@ class Bounds:
         self.points.drop[which] = np.minimum(0.0, self.value[which] - self.base[which])
         _, old = self.best(which)
         rising = done.lower > old + EXACT * self.scale
-        self.learn(done.vector[rising], done.action[rising], which[rising])
+        self.add_vectors(done.vector[rising], done.action[rising], which[rising])
 
     def backups(self, which: Whole) -> Backups:
         """Backed up by all threads; a piece is a few beliefs, whatever the threads."""
         m, states = len(which), len(self.corner)
-        out = empty_backups(m, states, self.dynamics.symbols)
+        out = empty_backups(m, states, self.model.symbols)
 
         def piece(number: int) -> None:
-            self.clock.check()
+            self.now.check()
             part = slice(number * PIECE, min(m, (number + 1) * PIECE))
             own = Backups._make(field[part] for field in out)
             belief = self.set
             back_up(
-                self.dynamics,
+                self.model,
                 self.vectors,
                 self.count,
                 self.points,
@@ -176,7 +222,7 @@ class Bounds:
         engine.run(piece, -(-m // PIECE), self.threads)
         return out
 
-    def learn(self, vectors: Floats, actions: Whole, which: Whole) -> None:
+    def add_vectors(self, vectors: Floats, actions: Whole, which: Whole) -> None:
         """Take in new vectors [k, s], each for a belief of the set, unless an earlier one of them is as good there."""
         kept: list[int] = []
         for k, p in enumerate(which):
@@ -184,9 +230,9 @@ class Bounds:
             value = float(vectors[k, states] @ weights)
             if not kept or value > float((vectors[kept][:, states] @ weights).max()) + EXACT * self.scale:
                 kept.append(k)
-        self.take(vectors[kept], actions[kept])
+        self.append(vectors[kept], actions[kept])
 
-    def take(self, vectors: Floats, actions: Whole) -> None:
+    def append(self, vectors: Floats, actions: Whole) -> None:
         """Append vectors [k, s]."""
         if not len(vectors):
             return

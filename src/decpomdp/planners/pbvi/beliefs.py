@@ -12,14 +12,18 @@ Whole = NDArray[np.int64]
 class BeliefSet:
     """Grows only. The first belief is the start."""
 
-    def __init__(self, start: Floats) -> None:
-        self.offsets: Whole = np.zeros(1, np.int64)  # [p + 1]
-        self.states: Whole = np.zeros(0, np.int64)  # [entry]
-        self.weights: Floats = np.zeros(0)  # [entry]
-        self.depth: Whole = np.zeros(0, np.int64)  # [p] steps from the start by which it was found
-        self._place: dict[bytes, int] = {}
-        support = np.flatnonzero(start)
-        self.add([(support, start[support])], [0])
+    def __init__(self, offsets: Whole, states: Whole, weights: Floats, depth: Whole) -> None:
+        self.offsets = offsets  # [p + 1]
+        self.states = states  # [entry]
+        self.weights = weights  # [entry]
+        self.depth = depth  # [p] steps from the start on the path by which it was reached first
+        self._place = {key_of(*self.belief(place)): place for place in range(self.count)}
+
+    @classmethod
+    def of(cls, start: Floats) -> "BeliefSet":
+        """The start alone."""
+        states = np.flatnonzero(start)
+        return cls(np.array([0, len(states)]), states, start[states], np.zeros(1, np.int64))
 
     @property
     def count(self) -> int:
@@ -48,11 +52,6 @@ class BeliefSet:
             self.weights = np.concatenate([self.weights, *(weights for _, weights, _ in fresh)])
             self.depth = np.concatenate([self.depth, [depth for _, _, depth in fresh]])
         return places
-
-    def fill(self, offsets: Whole, states: Whole, weights: Floats, depth: Whole) -> None:
-        """Hold these beliefs and no others."""
-        self.offsets, self.states, self.weights, self.depth = offsets, states, weights, depth
-        self._place = {key_of(*self.belief(place)): place for place in range(self.count)}
 
     def belief(self, place: int) -> tuple[Whole, Floats]:
         """States and weights of one belief."""
