@@ -31,7 +31,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import decpomdp as dp
-from decpomdp.io.checkpoint import STATE
+from decpomdp.io.checkpoints import STATE
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))  # the real cluster of the tests
 COMMAND = [sys.executable, "-m", "decpomdp"]

@@ -402,7 +402,7 @@ def _shown(
 ) -> Fit:
     """`execute` for Python: with checked arguments, and a progress display if wanted."""
     from decpomdp.core.progress import Progress
-    from decpomdp.io.checkpoint import CheckpointFolder
+    from decpomdp.io.checkpoints import CheckpointFolder
 
     checks.whole("seed", inputs.seed, 0, 2**63 - 1)
     checks.threads(inputs.threads)

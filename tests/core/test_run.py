@@ -16,7 +16,7 @@ from toy_method import Climb, digest
 
 from decpomdp.core import FormatError
 from decpomdp.core.run import Budget, Now, Spent, run
-from decpomdp.io.checkpoint import STATE, TRACE, CheckpointFolder
+from decpomdp.io.checkpoints import STATE, TRACE, CheckpointFolder
 
 TARGET = np.linspace(-1, 1, 8)
 

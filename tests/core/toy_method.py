@@ -1,6 +1,6 @@
 """A toy method for tests of the driver: random search for a target, with steps that shrink as the budget is used.
 
-As a program (`python toy_method.py FOLDER`) it runs with checkpoints before every step and prints a digest of its result.
+As a program (`python toy_method.py FOLDER`) it runs with a checkpoint before every step and prints a digest.
 """
 
 import os
@@ -14,7 +14,7 @@ import numpy as np
 
 from decpomdp.core import Agent, Controller, Fit, Team
 from decpomdp.core.run import Budget, Now, run
-from decpomdp.io.checkpoint import CheckpointFolder
+from decpomdp.io.checkpoints import CheckpointFolder
 
 
 class ClimbState(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 
 from decpomdp.core import InputError
 from decpomdp.io import files, run_folder
-from decpomdp.io.checkpoint import STATE
+from decpomdp.io.checkpoints import STATE
 from decpomdp.io.files import replacing, write_bytes
 from decpomdp.io.run_folder import BUSY, LOCK, can_resume, check_same, locked, mark, new_run, unfinished
 from decpomdp.io.runs import RunRecord, versions, write_record

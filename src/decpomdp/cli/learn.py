@@ -94,7 +94,7 @@ def learn(
         known = LOGGED if isinstance(opened, Episodes | Sequence) else PLAYING
         return _chosen(known, method, default_method(opened), fields)
 
-    limits = {"seconds": time_limit, "steps": steps, "iterations": iterations}
+    limits: dict[str, Any] = {"seconds": time_limit, "steps": steps, "iterations": iterations}
     options = runs.Options(threads, checkpoint_every, quiet, value, posterior, report)
     with engine.opened(engine_name, scheduler, threads) as cluster:
         inputs = Inputs(threads=threads, engine=cluster)
@@ -139,7 +139,7 @@ def plan(
     from decpomdp.api import PLANNING
     from decpomdp.core.run import Budget, Inputs
 
-    limits = {"seconds": time_limit, "iterations": iterations}
+    limits: dict[str, Any] = {"seconds": time_limit, "iterations": iterations}
     options, inputs = runs.Options(threads, checkpoint_every, quiet, value, False, report), Inputs(threads=threads)
     given = {"problem": problem, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
     if resume is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from decpomdp.api import Entry, Source
-    from decpomdp.core import DecPOMDP, Fit, Row, Simulator, Team
+    from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Simulator, Team
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.core.settings import Settings
     from decpomdp.io.runs import RunRecord
@@ -46,7 +46,7 @@ class Work(NamedTuple):
     """What to run."""
 
     record: "RunRecord"
-    source: "Source"
+    source: "DecPOMDP | Simulator | Episodes"
     entry: "Entry"
     settings: "Settings"
     inputs: "Inputs"
@@ -142,7 +142,7 @@ class AlreadyFinished(Exception):  # noqa: N818 - it is no error
 def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
     from decpomdp.api import execute as run_method
     from decpomdp.api import run_id, taught
-    from decpomdp.io.checkpoint import EVERY, CheckpointFolder
+    from decpomdp.io.checkpoints import EVERY, CheckpointFolder
     from decpomdp.io.logs import RunLog
     from decpomdp.io.runs import LOG, write_fit, write_record
 
@@ -213,7 +213,7 @@ def _with_posterior(work: Work, fit: "Fit", options: Options) -> "Fit":
     from decpomdp.core import Episodes, InputError
 
     simulator = work.source
-    if work.record.command == "plan" or isinstance(simulator, Episodes | list | tuple):
+    if work.record.command == "plan" or isinstance(simulator, Episodes):
         return fit
     if len(simulator.agents) > MANY:  # the joint ratios of more agents leave nothing to read
         return replace(fit, posterior=None) if hasattr(fit, "posterior") else fit  # type: ignore[call-arg]
@@ -232,7 +232,9 @@ def _add_value(work: Work, fit: "Fit", record: "RunRecord", quiet: bool) -> None
     from decpomdp.io.runs import ValueRecord
     from decpomdp.planners.centralised import played_by
 
-    if isinstance(work.source, Episodes | list | tuple):
+    if isinstance(work.source, Episodes):
+        if not fit.trace:
+            return
         best = max(fit.trace, key=lambda row: _number(row["bound"]))  # the row of the returned team
         record.bound, record.sample_size = _number(best["bound"]), _number(best["sample_size"])
         record.sweeps = int(_number(best["sweep"]))

@@ -4,7 +4,7 @@ from decpomdp.core.agent import Agent
 from decpomdp.core.controller import Controller, Team
 from decpomdp.core.episodes import NO_OBSERVATION, Episodes, concatenate
 from decpomdp.core.errors import FormatError, InputError
-from decpomdp.core.fit import Fit, Row, Watch, unwatched
+from decpomdp.core.fit import Fit, Row, Watch
 from decpomdp.core.model import DecPOMDP
 from decpomdp.core.simulator import Simulator, Step
 
@@ -23,5 +23,4 @@ __all__ = [
     "Team",
     "Watch",
     "concatenate",
-    "unwatched",
 ]

@@ -12,10 +12,6 @@ Row = Mapping[str, Cell]  # one line of a trace; every row of a trace has the sa
 Watch = Callable[[Row], bool | None]  # called with every new row; the run ends when it returns True
 
 
-def unwatched(row: Row) -> None:
-    """Default callback: does nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A team and its history.
@@ -49,7 +45,7 @@ class Fit:
     trace: tuple[Row, ...] = ()
     stopped: str = ""
     seconds: float = 0.0
-    settings: Any = None
+    settings: Settings | None = None
     seed: int = 0
     facts: Row = field(default_factory=dict)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, InputError, Simulator, Watch, unwatched
+from decpomdp.core import DecPOMDP, InputError, Simulator, Watch
 from decpomdp.core.checks import callback, whole
 from decpomdp.core.horizon import horizon_of
 from decpomdp.domains.load import Problem, opened
@@ -53,7 +53,7 @@ def sampled_value(
     horizon: int | None = None,
     seed: int = 0,
     threads: int | None = None,
-    watch: Watch = unwatched,
+    watch: Watch | None = None,
 ) -> SampledValue:
     """Play `team` and average.
 
@@ -65,7 +65,7 @@ def sampled_value(
         Steps at most. None: as many as leave less than 1e-4 of a constant reward beyond them, and no more than the
         simulator's own `horizon`, if it has one (those of `from_pettingzoo(..., horizon=...)` do).
     watch
-        Called now and then with how many `episodes` were played so far.
+        Called after every batch with the number of `episodes` played so far.
 
     Returns
     -------
@@ -85,13 +85,16 @@ def sampled_value(
     >>> abs(told.value + 462.222) < 4 * told.standard_error
     True
     """
-    played, told = opened(problem), callback("watch", watch)
+    played = opened(problem)
+    if watch is not None:
+        callback("watch", watch)
     steps = _own_horizon(played) if horizon is None else horizon
     parts, returns, count = stream(played, team, episodes, steps, seed, threads), [], 0
     for part in parts:
         returns.append(part.returns())
         count += part.count
-        told({"episodes": count})
+        if watch is not None:
+            watch({"episodes": count})
     value, error = mean_return(returns)
     return SampledValue(value, error, int(episodes), int(steps), played.discount)
 

@@ -1,130 +1,137 @@
-"""Checkpoints in a folder: the newest two states of the work, each with a digest.
+"""Checkpoints of a run: one file, atomically replaced, and the trace in a file of its own.
 
-They are written by turns into two files, whole or not at all, so that one good state is always there. A damaged one is
-told of and the other is taken. A state belongs to one piece of work (`work`: whatever text says what is being done) and
-is refused to any other. Writing takes at most a twentieth of the time, however large the state is.
+`checkpoint.bin` holds the state, what was spent, the number of rows of the trace and a checksum. `trace.jsonl` is only
+ever appended to, and brought to the disk before the state; rows beyond the number in the checkpoint are of a run that
+was killed later, and are dropped on resume. A checkpoint belongs to one run (`run_id`) and is refused to any other.
+Writing takes at most a twentieth of the time, however large the state is.
 """
 
 import hashlib
+import json
 import os
 import time
-import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from decpomdp.core import FormatError
-from decpomdp.io.files import in_words, read_bytes, write_bytes
+from decpomdp.core.fit import Row
+from decpomdp.core.run import Spent
+from decpomdp.io.files import FilePath, in_words, path_of, read_bytes, write_bytes
 from decpomdp.io.snapshots import decode, encode
 
-FORMAT = b"decpomdp-checkpoint/1\n"
-NAMES = ("checkpoint-0.bin", "checkpoint-1.bin")
-LIMIT = 2**31  # bytes of a checkpoint
-EVERY = 5.0  # seconds from one to the next
-COST = 20  # times what writing the last one took: the least pause
-
-State = TypeVar("State")
+FORMAT = b"decpomdp-checkpoint/2\n"
+STATE, TRACE = "checkpoint.bin", "trace.jsonl"
+LIMIT = 2**31  # bytes
+EVERY = 5.0  # seconds from one checkpoint to the next
+COST = 20  # times the seconds that the last one took: the shortest pause
 
 
-class Envelope(msgspec.Struct):
-    """What a checkpoint holds."""
+class Saved(msgspec.Struct):
+    """The body of a checkpoint."""
 
-    number: int  # counts up
-    work: str
+    run_id: str
+    spent: Spent
+    rows: int  # of the trace
     state: bytes
 
 
-class Checkpoints:
-    """A keeper (see `core/keeping.py`): give it to `learn` or `plan`, and after a kill to the same call again.
+class CheckpointFolder:
+    """Saves a run in a folder: see `core/run.py`.
 
     Parameters
     ----------
     folder
-        Where the two files are; made when there is none.
-    work
-        What is being done: a state that was kept for other work is refused.
+        Where the two files are; created if there is none.
+    run_id
+        Identifies the run: a checkpoint of another run is refused.
     every
         Seconds from one checkpoint to the next.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     keeper = Checkpoints(folder, "dectiger, seed 1", every=0)
-    ...     fit = dp.learn("dectiger", steps=200_000, seed=1, keeper=keeper)
-    ...     again = dp.learn("dectiger", steps=200_000, seed=1, keeper=Checkpoints(folder, "dectiger, seed 1"))
-    >>> again.team == fit.team  # it went on from the last round
-    True
     """
 
-    def __init__(self, folder: str | os.PathLike[str], work: str, every: float = EVERY) -> None:
-        self.folder, self.work, self.every = Path(folder), work, every
-        self._number, self._last, self._pause = 0, time.monotonic(), every
-
-    def restore(self, kind: type[State]) -> State | None:
-        """The newest state that is whole."""
-        found, damaged = list[Envelope](), list[str]()
-        for path in (self.folder / name for name in NAMES):
-            try:
-                if path.exists():
-                    found.append(_opened(read_bytes(path, LIMIT)))
-            except (FormatError, ValueError) as error:
-                damaged.append(f"{path} is damaged: {str(error).removeprefix(f'{path}: ')}")
-        for words in damaged:
-            instead = "the other checkpoint is taken" if found else "no other is whole, so the work begins again"
-            warnings.warn(f"{words}; {instead}", stacklevel=2)
-        return self._state(max(found, key=lambda each: each.number), kind) if found else None
-
-    def offer(self, state: Callable[[], Any]) -> None:
-        """Keep a state if the last one is old enough."""
-        if time.monotonic() - self._last >= self._pause:
-            self.write(state())
-
-    def write(self, state: Any) -> None:
-        """Keep this state now."""
-        begin = time.monotonic()
-        body = msgspec.msgpack.encode(Envelope(self._number + 1, self.work, encode(state)))
-        if len(body) < LIMIT - 1000:
-            self._put(body)
-        else:
-            warnings.warn(f"a checkpoint of {len(body)} bytes would be too large: none is written", stacklevel=2)
+    def __init__(self, folder: FilePath, run_id: str, every: float = EVERY) -> None:
+        self.folder, self.run_id, self.every = Path(path_of(folder)), run_id, every
+        self._written, self._pause = 0, every  # rows in the trace file, seconds
         self._last = time.monotonic()
-        self._pause = max(self.every, COST * (self._last - begin))
 
-    def clear(self) -> None:
-        """The work is done: nothing to go on from."""
-        with in_words(self.folder):
-            for name in NAMES:
-                (self.folder / name).unlink(missing_ok=True)
+    @property
+    def exists(self) -> bool:
+        """Whether there is something to resume."""
+        return (self.folder / STATE).exists()
 
-    def _put(self, body: bytes) -> None:
+    @property
+    def due(self) -> bool:
+        """Whether it is time for the next checkpoint."""
+        return time.monotonic() - self._last >= self._pause
+
+    def load(self, kind: type) -> tuple[Any, Spent, list[Row]] | None:
+        """The saved state as a `kind`, what was spent, and the trace; None if nothing was saved."""
+        if not self.exists:
+            return None
+        path = self.folder / STATE
+        saved = _opened(read_bytes(path, LIMIT), str(path))
+        if saved.run_id != self.run_id:
+            raise FormatError(str(path), None, "the checkpoint belongs to a different run")
+        try:
+            state: Any = decode(saved.state, kind)
+        except ValueError as error:
+            raise FormatError(str(path), None, f"the checkpoint is of another version: {error}") from None
+        return state, saved.spent, self._rows(saved.rows)
+
+    def save(self, state: Any, spent: Spent, trace: list[Row]) -> None:
+        """Save this state now."""
+        began = time.monotonic()
         with in_words(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
+            self._append(trace)
+        body = msgspec.msgpack.encode(Saved(self.run_id, spent, len(trace), encode(state)))
         digest = hashlib.sha256(body).hexdigest().encode()
-        write_bytes(self.folder / NAMES[(self._number + 1) % 2], FORMAT + digest + b"\n" + body)
-        self._number += 1
+        write_bytes(self.folder / STATE, FORMAT + digest + b"\n" + body)
+        self._last = time.monotonic()
+        self._pause = max(self.every, COST * (self._last - began)) if self.every else 0.0
 
-    def _state(self, newest: Envelope, kind: type[State]) -> State:
-        if newest.work != self.work:
-            raise FormatError(str(self.folder), None, "expected checkpoints of this work, got those of other work")
-        self._number = newest.number
+    def clear(self) -> None:
+        """Remove the files: the run is finished."""
+        with in_words(self.folder):
+            for name in (STATE, TRACE):
+                (self.folder / name).unlink(missing_ok=True)
+
+    def _append(self, trace: list[Row]) -> None:
+        lines = "".join(json.dumps(dict(row)) + "\n" for row in trace[self._written :])
+        with (self.folder / TRACE).open("a" if self._written else "w", encoding="utf-8") as file:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        self._written = len(trace)
+
+    def _rows(self, count: int) -> list[Row]:
+        """The first `count` rows of the trace; the file is cut after them."""
+        path = self.folder / TRACE
+        lines = read_bytes(path, LIMIT).splitlines(keepends=True)[:count] if count else []
         try:
-            return decode(newest.state, kind)
+            rows: list[Row] = [{key: _cell(cell) for key, cell in json.loads(line).items()} for line in lines]
         except ValueError as error:
-            raise FormatError(str(self.folder), None, f"the checkpoint is of another version: {error}") from None
+            raise FormatError(str(path), None, f"not a trace: {error}") from None
+        if len(rows) < count:
+            raise FormatError(str(path), None, f"expected {count} rows, got {len(rows)}")
+        write_bytes(path, b"".join(lines))
+        self._written = count
+        return rows
 
 
-def _opened(data: bytes) -> Envelope:
+def _cell(cell: Any) -> Any:
+    return tuple(cell) if isinstance(cell, list) else cell
+
+
+def _opened(data: bytes, source: str) -> Saved:
     head, _, rest = data.partition(b"\n")
     digest, _, body = rest.partition(b"\n")
     if head + b"\n" != FORMAT:
-        raise ValueError("not a checkpoint")
+        raise FormatError(source, None, "not a checkpoint of this version")
     if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise ValueError("its digest is another one")
+        raise FormatError(source, None, "checksum mismatch: the checkpoint is damaged; delete it to start again")
     try:
-        return msgspec.msgpack.decode(body, type=Envelope)
+        return msgspec.msgpack.decode(body, type=Saved)
     except msgspec.MsgspecError as error:
-        raise ValueError(str(error)) from None
+        raise FormatError(source, None, f"not a checkpoint: {error}") from None

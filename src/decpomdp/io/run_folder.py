@@ -12,8 +12,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from decpomdp.core import InputError
-from decpomdp.io.checkpoint import STATE
-from decpomdp.io.checkpoint import TRACE as ROWS
+from decpomdp.io.checkpoints import STATE
+from decpomdp.io.checkpoints import TRACE as ROWS
 from decpomdp.io.files import FilePath, in_words, write_bytes
 from decpomdp.io.locks import lock, still_there
 from decpomdp.io.runs import LOG, RUN, RunRecord, read_record, versions

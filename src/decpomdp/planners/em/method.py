@@ -21,7 +21,7 @@ from decpomdp.planners.checks import check_infinite_horizon, per_agent
 from decpomdp.planners.em.chain import ShiftedModel, Tables, one_layer
 from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
 from decpomdp.planners.em.settings import Em
-from decpomdp.planners.tiny import tiny
+from decpomdp.planners.toy_model import toy_model
 
 RESTARTS = 10  # climbs if neither their number nor the time is limited
 
@@ -53,7 +53,7 @@ class EmMethod:
 
     def toy(self) -> "EmMethod":
         """One iteration from one start on a toy model."""
-        return EmMethod(tiny(len(self.model.agents)), Em(nodes=1, iterations_per_start=1, restarts=1), Inputs())
+        return EmMethod(toy_model(len(self.model.agents)), Em(nodes=1, iterations_per_start=1, restarts=1), Inputs())
 
     def init(self, now: Now) -> EmState:
         """Before the first climb."""

@@ -39,7 +39,7 @@ from decpomdp.planners.fb_hsvi.rules import game_of, solve
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, look_ahead, sketch_numbered, sketches_of_round
 from decpomdp.planners.incumbent import Incumbent, Valued, most_possible
-from decpomdp.planners.tiny import tiny
+from decpomdp.planners.toy_model import toy_model
 
 ROUNDS = 100  # if neither the time nor the number of rounds is limited
 WIDEST, WIDER = 12, 3  # labels of a point on a trial of an infinite horizon: in the first round, more in each later one
@@ -88,7 +88,7 @@ class FbHsviMethod:
 
     def toy(self) -> "FbHsviMethod":
         """A tiny model with as many agents."""
-        return _ToyFbHsvi(tiny(len(self.model.agents)), FbHsvi(epsilon=1e-3), Inputs(threads=1))
+        return _ToyFbHsvi(toy_model(len(self.model.agents)), FbHsvi(epsilon=1e-3), Inputs(threads=1))
 
     def init(self, now: Now) -> FbHsviState:
         """Every agent always takes the first action."""

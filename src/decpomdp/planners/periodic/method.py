@@ -26,7 +26,7 @@ from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
 from decpomdp.planners.periodic.plans import guide_of, room_for, softened, team_of, trimmed
 from decpomdp.planners.periodic.search import BestPlan, PlanClimb, PlanSearch, mark_reached, with_climb
 from decpomdp.planners.periodic.settings import PeriEm, PeriEmTuning
-from decpomdp.planners.tiny import tiny
+from decpomdp.planners.toy_model import toy_model
 
 RESTARTS = 24  # climbs if neither their number nor the time is limited
 LARGEST = 200_000_000  # numbers in the tables of a plan
@@ -73,7 +73,7 @@ class PeriEmMethod:
         """One climb and one iteration of EM on a toy model."""
         tuning = PeriEmTuning(patience=1, em_iterations=1)
         settings = PeriEm(layers=1, width=1, restarts=1, tuning=tuning)
-        return _Toy(tiny(len(self.model.agents)), settings, Inputs())
+        return _Toy(toy_model(len(self.model.agents)), settings, Inputs())
 
     def init(self, now: Now) -> PeriEmState:
         """Before the first climb."""

@@ -1,11 +1,11 @@
-"""A problem as small as can be, on which planners compile what they need: a rehearsal must not depend on the user's."""
+"""A toy model, on which planners compile their kernels before the clock starts."""
 
 import numpy as np
 
 from decpomdp.core import Agent, DecPOMDP
 
 
-def tiny(count: int) -> DecPOMDP:
+def toy_model(count: int) -> DecPOMDP:
     """`count` agents with two actions and two observations, two states, a discount of 1/2."""
     agents = tuple(Agent(f"agent{n}", ("0", "1"), ("0", "1")) for n in range(count))
     joint = 2**count
