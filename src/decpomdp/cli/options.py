@@ -26,7 +26,11 @@ def with_fields(methods: "dict[str, type[Settings]]") -> Callable[[Command], Com
                 owners.setdefault(field.name, []).append((name, field))
 
     def decorate(command: Command) -> Command:
-        own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        own = [
+            p
+            for p in inspect.signature(command).parameters.values()
+            if p.kind is not p.VAR_KEYWORD and p.name not in owners  # which an earlier call may have added
+        ]
         more = [_parameter(uses) for uses in owners.values()]
         command.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
         return command
@@ -70,7 +74,15 @@ def given(fields: dict[str, Any], kind: "type[Settings]") -> dict[str, Any]:
 
     types = {field.name: about(field.type).kind for field in msgspec.structs.fields(kind)}
     found = {name: value for name, value in fields.items() if value is not None}
-    return {name: _numbers(value) if _takes_several(types.get(name)) else value for name, value in found.items()}
+    return {
+        name: _numbers(value) if isinstance(value, str) and _holds_numbers(types.get(name)) else value
+        for name, value in found.items()
+    }
+
+
+def _holds_numbers(kind: Any) -> bool:
+    """A single number is a text, too, where the same option takes several for another method."""
+    return kind is int or _takes_several(kind)
 
 
 def _takes_several(kind: Any) -> bool:
