@@ -71,7 +71,7 @@ def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., Non
     from decpomdp.cli.options import with_fields
 
     entries = [*PLAYING.values(), *LOGGED.values()] if name == "learn" else PLANNING.values()
-    return with_fields({str(e.settings.__struct_config__.tag): e.settings for e in entries})(command)
+    return with_fields(command, {str(entry.settings.__struct_config__.tag): entry.settings for entry in entries})
 
 
 def _without_settings(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import typer
@@ -15,8 +16,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PLAIN = (int, float, bool, str)
 
 
-def with_fields(methods: "dict[str, type[Settings]]") -> Callable[[Command], Command]:
-    """Give a command every field of every method as an option, in place of its `**fields`."""
+def with_fields(command: Command, methods: "dict[str, type[Settings]]") -> Callable[..., Any]:
+    """The command with every field of every method as an option, in place of its `**fields`."""
     import msgspec
 
     owners: dict[str, list[tuple[str, msgspec.structs.FieldInfo]]] = {}
@@ -24,46 +25,56 @@ def with_fields(methods: "dict[str, type[Settings]]") -> Callable[[Command], Com
         for field in msgspec.structs.fields(kind):
             if not isinstance(field.default, msgspec.Struct):  # tunables are no options
                 owners.setdefault(field.name, []).append((name, field))
-
-    def decorate(command: Command) -> Command:
-        own = [
-            p
-            for p in inspect.signature(command).parameters.values()
-            if p.kind is not p.VAR_KEYWORD and p.name not in owners  # which an earlier call may have added
-        ]
-        more = [_parameter(uses) for uses in owners.values()]
-        command.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
-        return command
-
-    return decorate
+    return _with_parameters(command, [_parameter(uses) for uses in owners.values()])
 
 
-def without_fields(command: Command) -> Command:
+def without_fields(command: Command) -> Callable[..., Any]:
     """The command without its `**fields`, for the list of commands."""
+    return _with_parameters(command, [])
+
+
+def _with_parameters(command: Command, more: list[inspect.Parameter]) -> Callable[..., Any]:
     own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    command.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
-    return command
+
+    @wraps(command)
+    def changed(*args: Any, **options: Any) -> Any:
+        return command(*args, **options)
+
+    changed.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+    return changed
 
 
 def _parameter(uses: "list[tuple[str, msgspec.structs.FieldInfo]]") -> inspect.Parameter:
-    """The option of one field, which several methods may have."""
+    """The option of one field, which several methods may have; the settings check its range."""
     from decpomdp.core.settings import about
 
-    field, known = uses[0][1], about(uses[0][1].type)
-    kind = known.kind if known.kind in PLAIN or get_origin(known.kind) is Literal else str
-    same = len({about(use.type).description for _, use in uses}) == 1
-    words = known.description if same else " ".join(f"{name}: {about(use.type).description}" for name, use in uses)
-    several = _takes_several(known.kind)
+    kinds = {name: about(field.type) for name, field in uses}
+    first = next(iter(kinds.values())).kind
+    plain = all(known.kind in PLAIN or get_origin(known.kind) is Literal for known in kinds.values())
+    alike = (
+        len({(known.description, str(field.default)) for known, (_, field) in zip(kinds.values(), uses, strict=True)})
+        == 1
+    )
+    if alike:
+        words, default = next(iter(kinds.values())).description, uses[0][1].default
+    else:
+        words = " ".join(f"{name}: {kinds[name].description}{_default(field.default)}" for name, field in uses)
+        default = None
+    several = any(_takes_several(known.kind) for known in kinds.values())
     option = typer.Option(
-        help=words + (" One number, or one per agent: 2,3." if several else ""),
-        min=known.least if kind in (int, float) else None,
-        max=known.most if kind in (int, float) and (known.most or 0) < 1e9 else None,
-        show_default=False if field.default is None else str(field.default),
-        rich_help_panel=f"Settings of {', '.join(name for name, _ in uses)}",
+        help=words + (" One number, or one per agent: 2,3." if several else "") + _default(default),
+        show_default=False,
+        rich_help_panel=f"Settings of {', '.join(kinds)}",
     )
+    kind = first if plain else str
     return inspect.Parameter(
-        field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+        uses[0][1].name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
     )
+
+
+def _default(value: Any) -> str:
+    words = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+    return "" if value is None else f" Default: {words}."
 
 
 def given(fields: dict[str, Any], kind: "type[Settings]") -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
 
     prior: Annotated[
         str | StickBreaking | Fixed | ExpectationMaximisation,
-        Meta(description="Prior of the controllers: stick-breaking, dp, fixed:N, em or em:N."),
+        Meta(description="Prior of the controllers: stick-breaking, dp, fixed:N or em:N."),
     ] = "stick-breaking"
     start: Annotated[
         Literal["best", "random"], Meta(description="First controllers, without a team to begin with: best episodes.")

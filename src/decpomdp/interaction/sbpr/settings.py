@@ -69,8 +69,10 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")
     inputs: ClassVar[tuple[str, ...]] = ("begin", "engine")
 
-    horizon: Annotated[Count | None, Meta(description="Steps of an episode; default: from the discount.")] = None
-    prior: Annotated[str, Meta(description="The prior: stick-breaking, dp, fixed:N or em:N.")] = "stick-breaking"
+    horizon: Annotated[Count | None, Meta(description="Steps per episode; default: from the discount.")] = None
+    prior: Annotated[str, Meta(description="Prior of the controllers: stick-breaking, dp, fixed:N or em:N.")] = (
+        "stick-breaking"
+    )
     batch: Annotated[
         Count | None, Meta(description="Episodes per iteration; default: 50, or 500 with more than 8 agents.")
     ] = None

@@ -90,7 +90,5 @@ class Search(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
         Annotated[int, Meta(ge=1, le=1000)] | None,
         Meta(description="Most nodes per agent; default: 12, or 24 in a long search."),
     ] = None
-    horizon: Annotated[
-        Count | None, Meta(description="Steps per episode; default: until the discount leaves little.")
-    ] = None
+    horizon: Annotated[Count | None, Meta(description="Steps per episode; default: from the discount.")] = None
     tuning: SearchTuning = SearchTuning()

@@ -12,7 +12,7 @@ class Pbvi(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
 
     limits: ClassVar[tuple[str, ...]] = ("seconds", "iterations")
 
-    epsilon: Annotated[Positive, Meta(description="Gap between the bounds at the start to stop at.")] = 0.01
+    epsilon: Annotated[Positive, Meta(description="Stop when the gap between the bounds is at most this.")] = 0.01
     beliefs: Annotated[Annotated[int, Meta(ge=1, le=10_000_000)], Meta(description="Most beliefs in the set.")] = 5000
     nodes: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)] | None,
