@@ -99,11 +99,11 @@ class Report(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The best team so far, and what was reported of it. A step returns one row; the others wait for the next steps."""
+    """The best team so far, and the rows of the step under way."""
 
     best: Valued
     claimed: float = -np.inf  # the value of the best team by its climb's own solve
-    waiting: tuple[Report, ...] = ()
+    rows: tuple[Report, ...] = ()  # of the step under way
     reported: int = 0  # rows in the trace
 
     @classmethod
@@ -132,13 +132,11 @@ class Record(NamedTuple):
     def with_report(self, iteration: int, phase: str) -> "Record":
         """With one more row."""
         report = Report(iteration, phase, self.best.value, self.best.team.nodes)
-        return self._replace(waiting=(*self.waiting, report))
+        return self._replace(rows=(*self.rows, report))
 
-    def next_row(self) -> tuple["Record", Row | None]:
-        """The row that is reported now."""
-        if not self.waiting:
-            return self, None
-        return self._replace(waiting=self.waiting[1:], reported=self.reported + 1), self.waiting[0].row()
+    def flushed(self) -> tuple["Record", list[Row]]:
+        """The rows of the step, and the record without them."""
+        return self._replace(rows=(), reported=self.reported + len(self.rows)), [report.row() for report in self.rows]
 
     def closing(self, model: DecPOMDP) -> tuple[Team, Row]:
         """The best team made minimal, and its value by the evaluator as the last row."""

@@ -59,15 +59,14 @@ class EmMethod:
         """Before the first climb."""
         return EmState(Record.first(self.model), [])
 
-    def step(self, state: EmState, now: Now) -> tuple[EmState, Row | None]:
-        """Advance all climbs, or report one of them."""
+    def step(self, state: EmState, now: Now) -> tuple[EmState, list[Row]]:
+        """Advance all climbs by a stretch; a row for each."""
         starts = self._starts(now)
-        if not state.record.waiting:
-            state = self._advanced(state, starts, now)
-        record, row = state.record.next_row()
-        done = not record.waiting and not state.climbs and state.made == starts
+        state = self._advanced(state, starts, now)
+        record, rows = state.record.flushed()
+        done = not state.climbs and state.made == starts
         stopped = ("iterations" if state.cut else "converged") if done else ""
-        return state._replace(record=record, stopped=stopped), row
+        return state._replace(record=record, stopped=stopped), rows
 
     def result(self, state: EmState) -> tuple[Fit, Row]:
         """The best team."""

@@ -79,12 +79,11 @@ class PeriEmMethod:
         """Before the first climb."""
         return PeriEmState(Record.first(self.model), [], [])
 
-    def step(self, state: PeriEmState, now: Now) -> tuple[PeriEmState, Row | None]:
-        """Advance all climbs or EM, or report one of them."""
-        if not state.record.waiting:
-            state = self._with_plans(state, now) if state.em is None else self._with_em(state, state.em, now)
-        record, row = state.record.next_row()
-        return state._replace(record=record), row
+    def step(self, state: PeriEmState, now: Now) -> tuple[PeriEmState, list[Row]]:
+        """Advance all climbs or EM by a stretch."""
+        state = self._with_plans(state, now) if state.em is None else self._with_em(state, state.em, now)
+        record, rows = state.record.flushed()
+        return state._replace(record=record), rows
 
     def result(self, state: PeriEmState) -> tuple[Fit, Row]:
         """The better of both teams, and the values of both."""
@@ -168,10 +167,10 @@ class PeriEmMethod:
 class _Toy(PeriEmMethod):
     """A whole run in one step: all phases are compiled."""
 
-    def step(self, state: PeriEmState, now: Now) -> tuple[PeriEmState, Row | None]:
+    def step(self, state: PeriEmState, now: Now) -> tuple[PeriEmState, list[Row]]:
         while not state.stopped:
             state, _ = super().step(state, now)
-        return state, None
+        return state, []
 
 
 def _check_size(model: DecPOMDP, layers: int, widths: tuple[int, ...]) -> None:
