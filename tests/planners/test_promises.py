@@ -140,16 +140,6 @@ def test_mistakes_that_all_name_alike(method, options, words):
 @pytest.mark.parametrize(
     ("method", "options", "words"),
     [
-        ("fb-hsvi", {"epsilon": -1}, "epsilon: expected a number of at least 0, got -1"),
-        ("fb-hsvi", {"epsilon": float("nan")}, "epsilon: expected"),
-        ("fb-hsvi", {"epsilon": "x"}, "epsilon: expected"),
-        ("fb-hsvi", {"epsilon": True}, "epsilon: expected"),
-        ("fb-hsvi", {"epsilon": float("inf")}, "epsilon: expected a finite number"),
-        ("fb-hsvi", {"tolerance": -0.1}, "tolerance: expected"),
-        ("fb-hsvi", {"horizon": 0}, "horizon: expected a whole number"),
-        ("fb-hsvi", {"horizon": 2.5}, "horizon: expected a whole number"),
-        ("fb-hsvi", {"horizon": "x"}, "horizon: expected a whole number"),
-        ("fb-hsvi", {"iterations": 0}, "iterations: expected a whole number"),
         ("pbvi", {"epsilon": 0}, "epsilon: expected a finite number from 1e-12 to .*, got 0"),
         ("pbvi", {"epsilon": float("nan")}, "epsilon: expected"),
         ("pbvi", {"nodes": 0}, "nodes: expected a whole number"),
