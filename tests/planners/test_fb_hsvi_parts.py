@@ -26,7 +26,7 @@ from decpomdp.planners.fb_hsvi.points import Points
 from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.polishing import polished
 from decpomdp.planners.fb_hsvi.rules import Ranking, bound_within, game_of, solve
-from decpomdp.planners.fb_hsvi.sketches import Sketcher, entered, look_ahead
+from decpomdp.planners.fb_hsvi.sketches import Sketcher, begin_at_best_layer, look_ahead
 
 
 def random_rule(rng, occupancy, sizes):
@@ -294,7 +294,7 @@ def test_a_graph_may_begin_where_it_is_best():
     for back in (0, 1, 2):
         graph = random_graph(rng, model, [(1, 1), (2, 2), (3, 2)], back)
         given = evaluate_graph(dynamics, start, graph, 0.8, least=least)
-        other = entered(start, given)
+        other = begin_at_best_layer(start, given)
         if other is not None:
             moved += 1
             value = evaluate_graph(dynamics, start, other, 0.8).value

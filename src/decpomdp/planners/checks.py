@@ -9,6 +9,11 @@ def check_infinite_horizon(model: DecPOMDP) -> None:
     """Reject a model whose rewards have no finite discounted sum."""
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}")
+    check_rewards(model)
+
+
+def check_rewards(model: DecPOMDP) -> None:
+    """Reject rewards whose sums are not finite."""
     largest = max(abs(float(model.reward.max())), abs(float(model.reward.min())))
     if not math.isfinite(largest / max(1e-12, 1 - model.discount) * len(model.states)):
         raise InputError("value: the rewards are too large to be added up in floating point")

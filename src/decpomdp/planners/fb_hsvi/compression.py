@@ -44,7 +44,7 @@ def compress(
     labelling: Labelling = tuple(np.arange(count) for count in occupancy.counts)
     current, moved = occupancy, 0.0
     while True:
-        current, merging, shift = _settled(current, tolerance)
+        current, merging, shift = _merged_in_turns(current, tolerance)
         labelling, moved = composed(labelling, merging), moved + shift
         joined = joined_components(current)
         if joined is not None:
@@ -57,7 +57,7 @@ def compress(
     return current, composed(labelling, order), moved
 
 
-def _settled(occupancy: Occupancy, tolerance: float) -> tuple[Occupancy, Labelling, float]:
+def _merged_in_turns(occupancy: Occupancy, tolerance: float) -> tuple[Occupancy, Labelling, float]:
     """The agents take turns at merging until nothing changes."""
     labelling = [np.arange(count) for count in occupancy.counts]
     moved, still, n = 0.0, 0, 0

@@ -51,12 +51,12 @@ def _machine(dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pai
     order = np.flatnonzero(action >= 0)
     parent = np.empty(len(action), np.int64)
     fold_kernels.fold(action, move, order, parent)
-    kept = [int(i) for i in order if parent[i] == i]
+    leaders = [int(i) for i in order if parent[i] == i]
     place = np.full(len(action), 0)
-    place[kept] = np.arange(len(kept))
+    place[leaders] = np.arange(len(leaders))
     place = place[parent]
-    onward = np.where(move[kept] < 0, np.arange(len(kept))[:, None], place[np.maximum(move[kept], 0)])
-    return Machine(action[kept], onward, int(place[1]))
+    onward = np.where(move[leaders] < 0, np.arange(len(leaders))[:, None], place[np.maximum(move[leaders], 0)])
+    return Machine(action[leaders], onward, int(place[1]))
 
 
 def _laid_out(
@@ -104,5 +104,8 @@ def _merged_alike(action: NDArray[np.int64], move: NDArray[np.int64]) -> tuple[N
         rank = np.empty(len(first), np.int64)
         rank[order] = np.arange(len(first))
         new = rank[inverse.ravel()]
-        kept = first[order]
-        action, move = action[kept], np.where(move[kept] < 0, -1, new[np.maximum(move[kept], 0)])
+        leaders = first[order]
+        action, move = (
+            action[leaders],
+            np.where(move[leaders] < 0, -1, new[np.maximum(move[leaders], 0)]),
+        )

@@ -74,8 +74,8 @@ def followed(chain: Chain, pairs: Pairs) -> Pairs:
             following = graph.after(t)
             if following is not None:
                 tables = (chain.actions[t], chain.onward[t], pairs[t], pairs[following], used[t])
-                found = bool(kernels.reach(chain.dynamics, *tables))
-                new = found if t + 1 == len(graph.layers) else new
+                reached = bool(kernels.reach(chain.dynamics, *tables))
+                new = reached if t + 1 == len(graph.layers) else new
         first = graph.back or 0
     return used
 

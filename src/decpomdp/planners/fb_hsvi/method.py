@@ -27,6 +27,7 @@ from decpomdp.core.agent import joint_table
 from decpomdp.core.run import Cut, Inputs, Now, unlimited
 from decpomdp.core.sparse import outcome_model
 from decpomdp.engines import threads as engine
+from decpomdp.planners.checks import check_rewards
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import compress
 from decpomdp.planners.fb_hsvi.folding import folded, team_of
@@ -78,7 +79,9 @@ class FbHsviMethod:
     state: type = FbHsviState
 
     def __init__(self, model: DecPOMDP, settings: FbHsvi, inputs: Inputs) -> None:
-        _check(model, settings.horizon)
+        if settings.horizon is None and model.discount >= 1:
+            raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
+        check_rewards(model)
         self.model, self.settings, self.inputs = model, settings, inputs
         self.horizon, self.epsilon = settings.horizon, settings.epsilon
         self.incumbent = Incumbent(model, settings.horizon)
@@ -235,15 +238,6 @@ def row_of(state: FbHsviState) -> Row:
         "nodes": state.best.team.nodes,
         "points": state.visited,
     }
-
-
-def _check(model: DecPOMDP, horizon: int | None) -> None:
-    """Reject a model whose rewards have no finite sum."""
-    if horizon is None and model.discount >= 1:
-        raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
-    largest = max(abs(float(model.reward.max())), abs(float(model.reward.min())))
-    if not math.isfinite(largest / max(1e-12, 1 - model.discount) * len(model.states)):
-        raise InputError("value: the rewards are too large to be added up in floating point")
 
 
 class _ToyFbHsvi(FbHsviMethod):

@@ -186,9 +186,9 @@ class Ahead:
 
 def _best_moves(moves: NDArray[np.int64], earned: NDArray[np.float64], ahead: NDArray[np.float64]) -> NDArray[np.int64]:
     """[i, a, o]: the best next node; the present one where nothing is better."""
-    kept = np.take_along_axis(ahead, moves[:, None, :, None], axis=3)[..., 0]
-    margin = CLOSE * (np.abs(kept) + np.abs(earned)[:, :, None]) + 1e-300
-    return np.where(ahead.max(axis=3) > kept + margin, ahead.argmax(axis=3), moves[:, None, :])
+    present = np.take_along_axis(ahead, moves[:, None, :, None], axis=3)[..., 0]
+    margin = CLOSE * (np.abs(present) + np.abs(earned)[:, :, None]) + 1e-300
+    return np.where(ahead.max(axis=3) > present + margin, ahead.argmax(axis=3), moves[:, None, :])
 
 
 def _chosen(n: int, layer: Layer, earned: NDArray[np.float64], ahead: NDArray[np.float64]) -> Layer:

@@ -6,7 +6,7 @@ many nodes, toulbar2 (the solver of the original paper) takes over if it is inst
 with a resolution of `DIGITS` digits of the largest payoff, the total of J tables is known to J units of the last
 place, and that is added to the bound. Whatever happens, a rule comes with a bound that no other rule exceeds.
 
-`Ranking` hands out rules one by one. The space without the rules handed out is kept as disjoint boxes of allowed
+`Ranking` hands out rules one by one. The space without the rules handed out is stored as disjoint boxes of allowed
 choices (Lawler 1972), each with a bound, so that what is left has a bound at any time.
 """
 
@@ -53,7 +53,7 @@ class Game:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The best choices found, their total, and a bound on every total."""
+    """The best known choices, their total, and a bound on every total."""
 
     choice: NDArray[np.int64]  # [v]
     value: float
@@ -104,11 +104,11 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
     if bound_within(game, allowed) <= value + 2 * game.close:
         return Solution(choice, value, value)
     better = choice.copy()
-    found, bound, visited = kernels.search(
+    improved, bound, visited = kernels.search(
         game.shared, game.single, game.scope, game.parts, game.starts, game.listed, game.order,
         allowed, value + game.close, nodes, better,
     )  # fmt: skip
-    if found > value:
+    if improved > value:
         choice, value = better, float(kernels.total(game.tables, game.scope, game.strides, better))
     if visited <= nodes:
         return Solution(choice, value, value)
@@ -122,7 +122,7 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
 
 
 def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | None:
-    """toulbar2's best choices and what it proved that none can exceed; None when it is not installed or found none.
+    """toulbar2's best choices and what it proved that none can exceed; None when it is not installed or has none.
 
     It is given a number of backtracks and no time limit: that would depend on the machine, and its timer takes the
     interrupt (Ctrl-C) away from Python for good. When the backtracks are used up it returns the best choices so far:
@@ -133,12 +133,12 @@ def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | Non
     except ImportError:
         return None
     unit = float(np.abs(game.tables).max()) * 10.0**-DIGITS
-    kept = [np.flatnonzero(row) for row in allowed]
+    options = [np.flatnonzero(row) for row in allowed]
     problem = pytoulbar2.CFN()
-    for v, choices in enumerate(kept):
+    for v, choices in enumerate(options):
         problem.AddVariable(f"v{v}", [f"c{c}" for c in choices])
     for table, variables in zip(game.tables, game.scope, strict=True):
-        grid = np.ix_(*(kept[v] for v in variables))
+        grid = np.ix_(*(options[v] for v in variables))
         kind = table.reshape([game.parts[:, n].max() + 1 for n in range(len(variables))])[grid]
         costs = np.round((table.max() - kind) / unit).astype(int)
         problem.AddFunction([f"v{v}" for v in variables], costs.ravel().tolist())
@@ -148,7 +148,7 @@ def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | Non
         return None
     rounding = len(game.tables) * unit
     proved = float(game.tables.max(axis=1).sum()) - float(problem.GetDDualBound()) * unit + rounding
-    return np.array([int(kept[v][answer[0][v]]) for v in range(len(kept))], np.int64), proved
+    return np.array([int(options[v][answer[0][v]]) for v in range(len(options))], np.int64), proved
 
 
 @dataclass(order=True, slots=True)

@@ -39,7 +39,7 @@ from decpomdp.planners.fb_hsvi.rules import game_of, solve
 TOLERANCE = 1e-6  # mass that one merging may move even below the cap
 NODES = 2_000  # of the search for a rule, which need not be exact here
 TRIED = 8  # loops to evaluate
-KEPT = 2  # loops to polish
+POLISHED = 2  # loops to polish
 SWEEPS = 8
 DEEPEST = 200  # layers of a walk
 ENTRIES = 4  # times that a graph is begun at another layer
@@ -100,7 +100,7 @@ def sketch_numbered(number: int) -> tuple[Sketch, bool]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketcher:
-    """What every attempt needs."""
+    """Makes sketches of a model."""
 
     dynamics: OutcomeModel
     central: CentralBound
@@ -119,7 +119,7 @@ class Sketcher:
             whole = self._evaluated(Graph(tuple(layers), None))
             report(whole)
             return self._polished_graph(whole, check)
-        return self._closed(*self._polished_walk(layers, last, check), last.counts, sketch.pairs, check, report)
+        return self._best_loop(*self._polished_walk(layers, last, check), last.counts, sketch.pairs, check, report)
 
     def _evaluated(self, graph: Graph, guess: NDArray[np.float64] | None = None) -> GraphValues:
         least = self.central.least[-1]
@@ -178,7 +178,7 @@ class Sketcher:
             values.append(values_before(self.dynamics, layer, counts, values[-1], self.discount))
         return layers, values[:0:-1]
 
-    def _closed(
+    def _best_loop(
         self,
         layers: list[Layer],
         values: list[NDArray[np.float64]],
@@ -193,17 +193,17 @@ class Sketcher:
         tried = []
         for _, t, back, labels in sorted(looked_at, key=lambda loop: -loop[0])[:TRIED]:
             check()
-            tried.append(self._evaluated(closed(layers, t, back, labels), values[back]))
+            tried.append(self._evaluated(close_loop(layers, t, back, labels), values[back]))
             report(tried[-1])
         tried.sort(key=lambda one: -one.value)
-        ends = (self._entered(self._polished_graph(one, check), check, report) for one in tried[:KEPT])
+        ends = (self._begun_at_best_layer(self._polished_graph(one, check), check, report) for one in tried[:POLISHED])
         return max(ends, key=lambda one: one.value)
 
-    def _entered(self, given: GraphValues, check: Check, report: Report) -> GraphValues:
+    def _begun_at_best_layer(self, given: GraphValues, check: Check, report: Report) -> GraphValues:
         """Begun where it is best, polished again, as long as that helps."""
         for _ in range(ENTRIES):
             report(given)
-            graph = entered(self.start, given)
+            graph = begin_at_best_layer(self.start, given)
             if graph is None:
                 break
             after = self._polished_graph(self._evaluated(graph), check)
@@ -227,7 +227,7 @@ def _lengths(depth: int, pairs: int) -> list[int]:
 def mapping(
     occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]
 ) -> tuple[Labelling, float] | None:
-    """Where to go on: for each agent [label] the node, and the value; None when there are too many combinations."""
+    """Where to continue: for each agent [label] the node, and the value; None when there are too many combinations."""
     if len(occupancy.labels) * values.shape[1] > MAPPING_SIZE:
         return None
     out = np.empty((len(occupancy.labels), values.shape[1]))
@@ -237,23 +237,23 @@ def mapping(
     return answer.rule(game), answer.value
 
 
-def closed(layers: list[Layer], t: int, back: int, labels: Labelling) -> Graph:
+def close_loop(layers: list[Layer], t: int, back: int, labels: Labelling) -> Graph:
     """The first t layers; the last of them moves to layer `back`, by the labels that its nodes' successors had."""
     last = layers[t - 1]
     moves = tuple(labels[n][last.moves[n]] for n in range(len(labels)))
     return Graph((*layers[: t - 1], replace(last, moves=moves)), back)
 
 
-def entered(start: Occupancy, given: GraphValues) -> Graph | None:
+def begin_at_best_layer(start: Occupancy, given: GraphValues) -> Graph | None:
     """The same graph begun at the layer and nodes where it is worth most at the start; None when that is layer 0.
 
     Later layers serve more situations and often end up better than the first ones.
     """
     layers, back = given.graph.layers, given.graph.back
-    found = [mapping(start, layer.counts, values) for layer, values in zip(layers, given.values, strict=True)]
-    worth = [-np.inf if one is None else one[1] for one in found]
+    mappings = [mapping(start, layer.counts, values) for layer, values in zip(layers, given.values, strict=True)]
+    worth = [-np.inf if one is None else one[1] for one in mappings]
     k = int(np.argmax(worth))
-    best = found[k]
+    best = mappings[k]
     if back is None or best is None or worth[k] <= given.value + GAIN * max(1.0, abs(given.value)):
         return None
     first = Layer(
@@ -266,7 +266,9 @@ def entered(start: Occupancy, given: GraphValues) -> Graph | None:
     return Graph((first, *ahead, *layers[back:]), 1 + len(ahead))
 
 
-def places(dynamics: OutcomeModel, start: Occupancy, layers: list[Layer], counts: tuple[int, ...]) -> list[Occupancy]:
+def occupancies_along(
+    dynamics: OutcomeModel, start: Occupancy, layers: list[Layer], counts: tuple[int, ...]
+) -> list[Occupancy]:
     """[t]: the occupancy state before layer t, and after the last one."""
     result = [start]
     shapes = [layer.counts for layer in layers[1:]] + [counts]
@@ -295,14 +297,14 @@ def loops(
     check: Check,
 ) -> Iterator[tuple[float, int, int, Labelling]]:
     """(estimated value, t, back, mapping) for every loop of the given lengths t from every earlier layer."""
-    met = places(dynamics, start, layers, counts)
+    met = occupancies_along(dynamics, start, layers, counts)
     earned = earnings(dynamics, met, layers, discount)
     for t in lengths:
         for back in range(t):
             check()
-            found = mapping(met[t], layers[back].counts, values[back])
-            if found is not None:
-                yield float(earned[t] + discount**t * found[1]), t, back, found[0]
+            best = mapping(met[t], layers[back].counts, values[back])
+            if best is not None:
+                yield float(earned[t] + discount**t * best[1]), t, back, best[0]
 
 
 def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float, check: Check) -> list[Rule]:
