@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from decpomdp.core.settings import Count, Positive, Settings, Share, Tuning, Whole
+from decpomdp.learners.priors import prior_named
 
 Below = Annotated[float, Meta(ge=0, le=1 - 1e-12)]
 Tail = Annotated[float, Meta(ge=1e-12, le=1 - 1e-12)]
@@ -88,3 +89,7 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
         Meta(description="Rounds without a better team until convergence; default: 20, or 2 with more than 8 agents."),
     ] = None
     tuning: SbprTuning = SbprTuning()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        prior_named(self.prior)
