@@ -3,14 +3,13 @@
 A test compares `commands.md` with what this makes, so the page cannot say what the command does not do.
 """
 
-import inspect
 import sys
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import typer.main
 
-from decpomdp.cli.main import app
+from decpomdp.cli.main import COMMANDS, app_with
 
 PAGE = Path(__file__).with_name("commands.md")
 HEAD = """# Commands
@@ -19,12 +18,13 @@ One table per command, made from the commands themselves by `docs/reference/make
 says the same in the terminal. A mistake in the arguments is one line on standard error and exit code 2; an interrupt is
 exit code 130, except where the best so far is kept.
 """
-KINDS = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
+KINDS = {"int": "N", "float": "NUMBER", "path": "PATH"}  # part of a type's name -> how it is written
 
 
 def page() -> str:
     """The whole page."""
-    sections = [f"\n## {name}\n\n{_section(name, command)}" for name, command in commands(typer.main.get_command(app))]
+    found = commands(typer.main.get_command(app_with(COMMANDS)))
+    sections = [f"\n## {name}\n\n{_section(name, command)}" for name, command in found]
     return HEAD + "".join(sections)
 
 
@@ -55,23 +55,25 @@ def _place(parameter: Any) -> int:
 
 
 def _section(name: str, command: Any) -> str:
-    rows, kinds, lines, group = parts(command), get_type_hints(inspect.unwrap(command.callback)), [], None
+    rows, lines, group = parts(command), [], None
     for written, parameter in rows:
         if parameter.rich_help_panel != group:
             group = parameter.rich_help_panel
             lines.append(f"| **{group}** | |")
-        lines.append(f"| {_cell(written, parameter, kinds[parameter.name])} | {_meaning(parameter)} |")
+        lines.append(f"| {_cell(written, parameter)} | {_meaning(parameter)} |")
     arguments = "".join(f" {written}" for written, parameter in rows if _place(parameter) == 0)
     table = "\n".join(["| | |", "|---|---|", *lines])
     return f"`{name}{arguments} [OPTIONS]`\n\n{' '.join(command.help.split())}\n\n{table}\n"
 
 
-def _cell(written: str, parameter: Any, kind: Any) -> str:
+def _cell(written: str, parameter: Any) -> str:
     """An argument, a switch, or an option with the kind of its value."""
     if _place(parameter) == 0 or parameter.is_flag:
         return f"`{written}`"
-    plain = next((part for part in get_args(kind) if part is not type(None)), kind)  # N of N | None
-    return f"`{written} {parameter.metavar or KINDS[plain]}`"
+    kind = parameter.type
+    choices = " or ".join(map(str, getattr(kind, "choices", ())))
+    known = next((short for name, short in KINDS.items() if name in kind.name), "TEXT")
+    return f"`{written} {parameter.metavar or choices or known}`"
 
 
 def _meaning(parameter: Any) -> str:

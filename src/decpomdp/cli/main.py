@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
 import typer
@@ -45,10 +45,10 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 
-def app_for(arguments: list[str]) -> typer.Typer:
-    """The command; `learn` and `plan` get the settings of their methods as options only if they are called.
+def app_with(whole: Collection[str]) -> typer.Typer:
+    """The command, in which these subcommands have the settings of their methods as options.
 
-    Their settings import numpy, which `--help` need not wait for.
+    Settings import numpy, which `decpomdp --help` need not wait for.
     """
     app = typer.Typer(
         name="decpomdp",
@@ -59,7 +59,7 @@ def app_for(arguments: list[str]) -> typer.Typer:
     )
     app.callback()(_main)
     for name, command in COMMANDS.items():
-        app.command(name)(_with_settings(name, command) if name in arguments[:1] else _without_settings(command))
+        app.command(name)(_with_settings(name, command) if name in whole else _without_settings(command))
     app.add_typer(data.app, name="data")
     return app
 
@@ -140,7 +140,7 @@ def code_of(arguments: list[str]) -> int:
     """Run the command; its exit code: 0 success, 2 a user's mistake, 130 interrupted, 143 terminated."""
     warnings.showwarning = _warn
     try:
-        result = app_for(arguments)(args=arguments or ["--help"], standalone_mode=False)
+        result = app_with(arguments[:1])(args=arguments or ["--help"], standalone_mode=False)
         sys.stdout.flush()
     except USAGE as error:
         context = getattr(error, "ctx", None)
