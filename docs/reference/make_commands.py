@@ -3,9 +3,10 @@
 A test compares `commands.md` with what this makes, so the page cannot say what the command does not do.
 """
 
+import inspect
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer.main
 
@@ -18,7 +19,7 @@ One table per command, made from the commands themselves by `docs/reference/make
 says the same in the terminal. A mistake in the arguments is one line on standard error and exit code 2; an interrupt is
 exit code 130, except where the best so far is kept.
 """
-KINDS = {"int": "N", "float": "NUMBER", "path": "PATH"}  # part of a type's name -> how it is written
+KINDS = {int: "N", float: "NUMBER", str: "TEXT", Path: "PATH"}
 
 
 def page() -> str:
@@ -44,7 +45,7 @@ def parts(command: Any) -> list[tuple[str, Any]]:
 def _written(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return (parameter.metavar or parameter.name.upper()).replace("|", " or ")
-    return ", ".join(parameter.opts)
+    return ", ".join((*parameter.opts, *parameter.secondary_opts))
 
 
 def _place(parameter: Any) -> int:
@@ -56,24 +57,26 @@ def _place(parameter: Any) -> int:
 
 def _section(name: str, command: Any) -> str:
     rows, lines, group = parts(command), [], None
+    kinds = inspect.signature(command.callback).parameters
     for written, parameter in rows:
         if parameter.rich_help_panel != group:
             group = parameter.rich_help_panel
             lines.append(f"| **{group}** | |")
-        lines.append(f"| {_cell(written, parameter)} | {_meaning(parameter)} |")
+        lines.append(f"| {_cell(written, parameter, kinds[parameter.name].annotation)} | {_meaning(parameter)} |")
     arguments = "".join(f" {written}" for written, parameter in rows if _place(parameter) == 0)
     table = "\n".join(["| | |", "|---|---|", *lines])
     return f"`{name}{arguments} [OPTIONS]`\n\n{' '.join(command.help.split())}\n\n{table}\n"
 
 
-def _cell(written: str, parameter: Any) -> str:
+def _cell(written: str, parameter: Any, annotation: Any) -> str:
     """An argument, a switch, or an option with the kind of its value."""
     if _place(parameter) == 0 or parameter.is_flag:
         return f"`{written}`"
-    kind = parameter.type
-    choices = " or ".join(map(str, getattr(kind, "choices", ())))
-    known = next((short for name, short in KINDS.items() if name in kind.name), "TEXT")
-    return f"`{written} {parameter.metavar or choices or known}`"
+    kind = annotation.__origin__ if get_origin(annotation) is Annotated else annotation
+    plain = next((part for part in get_args(kind) if part is not type(None)), kind)  # N of N | None
+    if get_origin(kind) is Literal or get_origin(plain) is Literal:
+        return f"`{written} {' or '.join(get_args(plain) or get_args(kind))}`"
+    return f"`{written} {parameter.metavar or KINDS[plain]}`"
 
 
 def _meaning(parameter: Any) -> str:
