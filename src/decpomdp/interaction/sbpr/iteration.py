@@ -129,6 +129,6 @@ class Learner:
             "exploration": rate,
             "nodes": "+".join(str(size) for size in sizes),
             "mean_nodes": float(np.mean(sizes)),
-            "bound": evaluate(self._task(seen), posterior.agents).bound,
+            "bound": float(evaluate(self._task(seen), posterior.agents).bound),
             "sample_size": float(seen.sample_sizes().min()),
         }
