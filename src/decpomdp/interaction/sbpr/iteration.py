@@ -53,7 +53,7 @@ class Learner:
     def begin(self, start: Start) -> Round:
         """The counts of a start, and exploration as if nothing else had been seen."""
         counts = self.counts_of(start.team, start.softness)
-        exploration = Exploration.begin(self.settings.exploration, [c.nodes for c in counts], start.rate)
+        exploration = Exploration.begin(self.settings.exploration_visits, [c.nodes for c in counts], start.rate)
         return Round(counts, exploration, Window())
 
     def counts_of(self, team: Team, softness: float = 0.0) -> list[Counts]:
