@@ -154,6 +154,7 @@ def warm_up_problem(simulator: Simulator) -> Simulator:
     if isinstance(simulator, DenseSimulator):
         return simulator
     if isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace"):
+        simulator.reset(1, 0)
         next(stream(simulator, Team.uniform(simulator), 1, 1))
     return EmptySimulator(simulator)
 

@@ -53,7 +53,7 @@ class Learner:
     def begin(self, start: Start) -> Round:
         """The counts of a start, and exploration as if nothing else had been seen."""
         counts = self.counts_of(start.team, start.softness)
-        exploration = Exploration.begin(self.settings.exploration, [c.nodes for c in counts], start.rate)
+        exploration = Exploration.begin(self.settings.exploration_visits, [c.nodes for c in counts], start.rate)
         return Round(counts, exploration, Window())
 
     def counts_of(self, team: Team, softness: float = 0.0) -> list[Counts]:
@@ -129,6 +129,6 @@ class Learner:
             "exploration": rate,
             "nodes": "+".join(str(size) for size in sizes),
             "mean_nodes": float(np.mean(sizes)),
-            "bound": evaluate(self._task(seen), posterior.agents).bound,
+            "bound": float(evaluate(self._task(seen), posterior.agents).bound),
             "sample_size": float(seen.sample_sizes().min()),
         }

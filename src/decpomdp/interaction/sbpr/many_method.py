@@ -93,7 +93,7 @@ class ManyLearner(Learner):
     def begin_many(self, start: Start, batch: int) -> ManyRound:
         """The counts of a start. Larger batches show a node more often: exploration is to last as many of them."""
         counts, shared = self.counts_of(start.team, start.softness), shares(self.player.simulator, start.team)
-        lasting = self.settings.exploration * batch * (len(counts) if shared else 1) / BATCH
+        lasting = self.settings.exploration_visits * batch * (len(counts) if shared else 1) / BATCH
         exploration = Exploration.begin(lasting, [c.nodes for c in counts], start.rate)
         return ManyRound(counts, exploration, [], shared)
 

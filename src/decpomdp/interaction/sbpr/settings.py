@@ -80,8 +80,8 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
     window: Annotated[
         Count | None, Meta(description="Batches learned from at a time; default: 10, or 2 with more than 8 agents.")
     ] = None
-    exploration: Annotated[
-        float, Meta(ge=1e-12, le=1e12, description="Visits after which a node explores half as often.")
+    exploration_visits: Annotated[
+        float, Meta(ge=1e-12, le=1e12, description="Visits after which a node explores half as often as at first.")
     ] = 100.0
     tests: Annotated[Count, Meta(description="Test episodes of a comparison.")] = 1000
     patience: Annotated[
