@@ -135,12 +135,13 @@ def learn(
     ----------
     source
         The name of a built-in problem, a `.dpomdp` file, a model, any `Simulator`; or recorded episodes, as objects
-        or as a file.
+        or as a path: an episodes file, a long table (CSV or Parquet) or a Minari dataset.
     method
         Settings such as `Search(max_nodes=4)`, or the name of a method: "search", "sbpr" (Dec-SBPR; on a simulator the
         paper's loop), "mcem". None: "search" for a problem, "sbpr" for episodes and for more than 8 agents.
     discount
-        Use this discount instead of the problem's own (not for simulators that are given as objects).
+        Use this discount instead of the problem's own (not for simulators that are given as objects); tables and
+        Minari datasets need one.
     seed
         Fixes every random choice.
     time_limit, steps, iterations
@@ -313,16 +314,13 @@ def evaluate(
 
 
 def _judge(team: Team, problem: Judge) -> DecPOMDP | Simulator | Episodes:
-    from decpomdp.io.episodes import read_episodes
-    from decpomdp.io.kinds import is_logged
-
     if isinstance(problem, Episodes):
         return problem
     if problem is None and not team.problem:
         raise InputError("problem: expected one, because the team names none")
     named = team.problem if problem is None else problem
     if isinstance(named, str | os.PathLike):
-        return read_episodes(named) if is_logged(named) else opened(named, team.discount)
+        return episodes_at(named) if _holds_episodes(named) else opened(named, team.discount)
     return opened(named)
 
 
@@ -346,10 +344,8 @@ def source_of(
     source: str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Episodes], discount: float | None
 ) -> Source:
     """What there is to learn from: a problem or episodes, loaded if it is a name or a path."""
-    if isinstance(source, str | os.PathLike) and str(source).endswith(".parquet"):
-        from decpomdp.io.episodes import read_episodes
-
-        source = read_episodes(source)
+    if isinstance(source, str | os.PathLike) and _holds_episodes(source):
+        return episodes_at(source, discount)
     if isinstance(source, Episodes):
         return source if discount is None else replace(source, discount=discount)
     if isinstance(source, list | tuple):
@@ -357,6 +353,26 @@ def source_of(
             raise InputError(f"discount: expected none with several batches, got {discount!r}")
         return source
     return opened(source, discount)  # type: ignore[arg-type]
+
+
+def _holds_episodes(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is that of recorded episodes: an episodes file, a long table or the folder of a Minari dataset."""
+    from decpomdp.io.kinds import is_logged
+
+    return is_logged(path) or os.path.isdir(path)
+
+
+def episodes_at(path: str | os.PathLike[str], discount: float | None = None) -> Episodes:
+    """Recorded episodes of any kind; `discount` for tables, which do not say it, and in place of an episodes file's."""
+    from decpomdp.io.kinds import kind_of
+    from decpomdp.io.logged import Given, read_logged
+
+    if not os.path.exists(path):
+        raise InputError(f"{os.fspath(path)}: no such file")
+    if kind_of(path) != "episodes":
+        return read_logged(path, Given(discount=discount))
+    episodes = read_logged(path)
+    return episodes if discount is None else replace(episodes, discount=discount)
 
 
 def default_method(source: Source) -> str:

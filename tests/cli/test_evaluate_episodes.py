@@ -84,7 +84,7 @@ def test_warnings_go_beside_the_result(run, files, tmp_path):
         (("--episodes", "e.parquet", "--confidence", 1.5), "confidence: expected a number between 0 and 1"),
         (("--episodes", "e.parquet", "--reward-range", 1, 2), "reward range: expected the data's rewards"),
         (("--episodes", "e.parquet", "--horizon", 9), "horizon: expected a whole number from 1 to 3"),
-        (("--episodes", "none.parquet"), "cannot be read"),
+        (("--episodes", "none.parquet"), "no such file"),
     ],
 )
 def test_mistakes_are_one_line(run, files, options, word):

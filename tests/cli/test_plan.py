@@ -95,7 +95,7 @@ def test_no_time_gives_the_first_team(as_json, tmp_path, method):
 
 @pytest.mark.parametrize("method", ["em", pytest.param("periem", marks=pytest.mark.slow), "fb-hsvi"])
 def test_an_interrupt_of_the_others(tmp_path, method):
-    command = [sys.executable, "-m", "decpomdp.cli.start", "plan", "dectiger", "--method", method, "--time-limit", "99"]
+    command = [sys.executable, "-m", "decpomdp.cli.main", "plan", "dectiger", "--method", method, "--time-limit", "99"]
     process = subprocess.Popen(
         [*command, "--out", "r", "--json"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     )

@@ -13,7 +13,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.core import Fit
-from decpomdp.io.runs import write_run
+from decpomdp.io.runs import RunRecord, ValueRecord, write_fit
 
 
 @pytest.fixture
@@ -22,17 +22,17 @@ def folder(tmp_path):
     told = {
         "tiger-search-0": {
             "method": "search",
-            "value": {"value": 13.4486, "method": "exact, from the model"},
+            "value": ValueRecord(value=13.4486, method="exact, from the model"),
             "seed": 0,
         },
-        "deep/logged": {"value": {"value": None, "method": "importance-weighted mean"}, "seed": 7},
+        "deep/logged": {"value": ValueRecord(method="importance-weighted mean"), "seed": 7},
     }
     for name, facts in told.items():
         place = tmp_path / "runs" / name
         place.mkdir(parents=True)
         settings = {} if "method" in facts else {"prior": "dp"}
-        fit = Fit(team, ({"steps": 1},), "time limit", 2.5, settings)
-        write_run(place, fit, {"problem": "dectiger", "source": "dectiger", **facts})
+        record = RunRecord(problem="dectiger", source="dectiger", settings=settings, **facts)
+        write_fit(place, Fit(team, ({"steps": 1},), "time limit", 2.5), record)
     return tmp_path / "runs"
 
 

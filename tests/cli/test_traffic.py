@@ -4,7 +4,6 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.cli import runs
-from decpomdp.cli.progress import counting
 from decpomdp.domains.traffic import Traffic
 from decpomdp.environments.sumo.grid import SumoGrid
 
@@ -43,7 +42,7 @@ def test_a_team_is_evaluated_by_fresh_episodes(run, as_json, tmp_path):
 
 def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
     told = as_json("learn", "traffic:3", "--iterations", 1, "--out", "run", "--quiet")  # a crowd: by sbpr
-    assert told["method"] == "sbpr"
+    assert told["method"] == "sbpr-loop"
     assert told["value"]["standard_error"] > 0
     assert "fresh episodes" in told["value"]["method"]
     assert told["problem"] == "traffic:3"
@@ -66,22 +65,17 @@ def test_a_wrong_size_is_one_line(run, name):
 
 def test_a_behaviour_to_begin_with(run, as_json):
     told = as_json(
-        *("learn", "traffic:3", "--method", "sbpr", "--iterations", 1, "--behaviour", "heuristic"),
+        *("learn", "traffic:3", "--method", "sbpr", "--iterations", 1, "--begin", "heuristic"),
         *("--out", "run", "--quiet"),
     )
     assert told["value"]["value"] > 75  # chance: 60; the heuristic: 86
     for wrong in ("search", "mcem"):
-        code, _, said = run("learn", "traffic:3", "--method", wrong, "--behaviour", "heuristic", "--out", "other")
-        assert (code, "--behaviour does not belong" in said) == (2, True)
-    code, _, said = run("learn", "traffic:2", "--behaviour", "heuristic", "--out", "other")  # few agents: search
-    assert (code, "--behaviour does not belong" in said) == (2, True)
-    assert run("learn", "traffic:3", "--method", "sbpr", "--behaviour", "nobody", "--out", "other")[0] == 2
+        code, _, said = run("learn", "traffic:3", "--method", wrong, "--begin", "heuristic", "--out", "other")
+        assert (code, "begin: not an input of" in said) == (2, True)
+    code, _, said = run("learn", "traffic:2", "--begin", "heuristic", "--out", "other")  # few agents: search
+    assert (code, "begin: not an input of" in said) == (2, True)
+    assert run("learn", "traffic:3", "--method", "sbpr", "--begin", "nobody", "--out", "other")[0] == 2
 
 
-def test_episodes_that_take_long_are_counted_from_the_beginning(capsys):
-    quick, slow = dp.load("traffic:2"), SumoGrid(4)
-    for problem, said in ((quick, ""), (slow, "0 of 20 test episodes\n")):
-        with counting(20, "test episodes", problem) as progress:
-            progress({"episodes": 20})
-        assert capsys.readouterr().err == said
-    assert (runs.test_episodes(quick), runs.test_episodes(slow)) == (1000, 20)
+def test_slow_simulators_are_tested_with_fewer_episodes():
+    assert (runs.test_episodes(dp.load("traffic:2")), runs.test_episodes(SumoGrid(4))) == (1000, 20)

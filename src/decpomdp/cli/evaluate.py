@@ -29,7 +29,7 @@ def evaluate(
     ] = None,
     logged: Annotated[
         Path | None,
-        typer.Option("--episodes", metavar="FILE", help="Estimate from these logged episodes (Parquet) instead."),
+        typer.Option("--episodes", metavar="FILE", help="Estimate from these logged episodes instead."),
     ] = None,
     reward_range: Annotated[
         tuple[float, float] | None,
@@ -111,11 +111,11 @@ def _evaluate_logged(
 ) -> None:
     from dataclasses import asdict
 
+    from decpomdp.api import episodes_at
     from decpomdp.evaluation import offpolicy_value
-    from decpomdp.io.episodes import read_episodes
 
     level = 0.95 if confidence is None else confidence
-    told = offpolicy_value(read_episodes(logged), team, horizon, reward_range, level, seed=seed, discount=discount)
+    told = offpolicy_value(episodes_at(logged, discount), team, horizon, reward_range, level, seed=seed)
     result: dict[str, Any] = {
         "value": told.self_normalised.value,
         "method": "off-policy",

@@ -5,6 +5,7 @@ as soon as the run ends. What follows (value, posterior of the found team, page)
 can be switched off; an interrupt there loses nothing.
 """
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -73,7 +74,8 @@ def started(
     team = None if begin is None else _team(begin, opened)
     record = RunRecord(
         command=command,
-        source=_absolute(source),
+        source=source,
+        working_folder=os.getcwd(),
         problem=opened.name,
         digest=_digest(opened),
         discount=opened.discount,
@@ -81,7 +83,7 @@ def started(
         seed=seed,
         settings=msgspec.to_builtins(settings),
         budget={name: limit for name, limit in msgspec.to_builtins(budget).items() if limit is not None},
-        begin="" if begin is None else _absolute(begin),
+        begin=begin or "",
         begin_digest="" if team is None else _team_digest(team),
         versions=versions(),
         finished=False,
@@ -103,9 +105,9 @@ def resumed(command: str, folder: Path, inputs: "Inputs") -> Work | None:
         return None
     if record.command != command:
         raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got one of `decpomdp {record.command}`")
-    opened = _opened(command, record.source, record.discount)
+    opened = _opened(command, _path(record, record.source), record.discount)
     check_same(record, _digest(opened))
-    team = _team(record.begin, opened) if record.begin else None
+    team = _team(_path(record, record.begin), opened) if record.begin else None
     if team is not None and _team_digest(team) != record.begin_digest:
         raise InputError(f"{record.begin}: changed since the run started; cannot resume")
     try:
@@ -299,16 +301,9 @@ def bounded(task: "Callable[[], Result]", seconds: float) -> "Result | None":
 
 def _opened(command: str, source: str, discount: float | None) -> Any:
     from decpomdp.api import source_of
-    from decpomdp.core import InputError
-    from decpomdp.core.simulator import Simulator
     from decpomdp.domains.load import opened_model
 
-    if command == "plan":
-        return opened_model(source, discount)
-    found = source_of(source, discount)
-    if isinstance(found, Simulator) and found.discount >= 1 and getattr(found, "horizon", None) is None:
-        raise InputError(f"discount: expected less than 1 (in Python: 1 with a horizon), got {found.discount:g}")
-    return found
+    return opened_model(source, discount) if command == "plan" else source_of(source, discount)
 
 
 def _team(name: str, source: Any) -> "Team":
@@ -331,9 +326,10 @@ def _team_digest(team: "Team") -> str:
     return team_digest(team)
 
 
-def _absolute(source: str) -> str:
+def _path(record: "RunRecord", name: str) -> str:
     """A name as it is, the path of a file in full: a run may be resumed from another folder."""
-    return str(Path(source).absolute()) if Path(source).is_file() else source
+    path = Path(record.working_folder, name)
+    return str(path) if path.is_file() else name
 
 
 def _union(entries: "Sequence[Entry]") -> Any:

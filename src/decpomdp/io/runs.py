@@ -69,9 +69,10 @@ class Belief(msgspec.Struct):
 class RunRecord(msgspec.Struct, kw_only=True):
     """The content of run.json. It is written when a run starts, and again with the result."""
 
-    format: str = RUN_FORMAT
+    format: str = ""  # set when it is written
     command: str = ""  # "learn" or "plan"
     source: str = ""  # the name of a problem, or the path of a file
+    working_folder: str = ""  # to which a path is relative
     problem: str = ""
     digest: str = ""  # of the source
     discount: float | None = None
@@ -141,6 +142,7 @@ class Run:
 
 def write_record(folder: Path, record: RunRecord) -> None:
     """Write run.json; fields that are not known are left out."""
+    record.format = RUN_FORMAT
     known = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
     write_bytes(folder / RUN, json.dumps(finite(known), indent=2, allow_nan=False).encode() + b"\n")
 
