@@ -19,7 +19,7 @@ from decpomdp.io.run_folder import locked
 COMMAND = [sys.executable, "-m", "decpomdp"]
 SEARCH = ["learn", "broadcast", "--steps", "6000000", "--seed", "3"]
 PLAN = ["plan", "dectiger", "--method", "fb-hsvi", "--iterations", "2", "--epsilon", "0.1"]
-BARE = ["--no-posterior", "--no-report"]
+BARE = ["--no-report"]
 
 
 def started(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
@@ -43,7 +43,7 @@ def until_checkpoint(process: "subprocess.Popen[str]", run: Path) -> None:
 
 def cut(folder: Path, arguments: list[str], number: int = signal.SIGKILL) -> "subprocess.Popen[str]":
     """A run that gets a signal as soon as it has a checkpoint."""
-    with started(folder, *arguments, "--out", "cut", "--checkpoint-every", "0", "--json", *BARE[-1:]) as process:
+    with started(folder, *arguments, "--out", "cut", "--checkpoint-every", "0", "--json", *BARE) as process:
         until_checkpoint(process, folder / "cut")
         process.send_signal(number)
         process.wait(30)
@@ -69,10 +69,9 @@ def unfinished(tmp_path):
 
 @pytest.mark.parametrize("arguments", [SEARCH, PLAN], ids=["search", "fb-hsvi"])
 def test_killed_and_resumed(run, tmp_path, arguments):
-    bare = BARE[-1:]
-    assert run(*arguments, "--out", "whole", "--quiet", *bare)[0] == 0
+    assert run(*arguments, "--out", "whole", "--quiet", *BARE)[0] == 0
     cut(tmp_path, arguments)
-    code, out, err = run(arguments[0], "--resume", "cut", "--quiet", *bare)
+    code, out, err = run(arguments[0], "--resume", "cut", "--quiet", *BARE)
     assert code == 0, err
     assert "written to cut" in out
     assert content(tmp_path / "cut") == content(tmp_path / "whole")

@@ -31,8 +31,8 @@ Value = Annotated[bool, typer.Option("--value/--no-value", help="Compute the tea
 Posterior = Annotated[
     bool,
     typer.Option(
-        "--posterior/--no-posterior",
-        help="Play fresh episodes and report how many nodes they support.",
+        "--posterior",
+        help="Play fresh episodes of the team and report how many nodes they support (at most 20 s).",
         rich_help_panel=AFTER,
     ),
 ]
@@ -74,7 +74,7 @@ def learn(
     resume: Resume = None,
     checkpoint_every: Every = None,
     value: Value = True,
-    posterior: Posterior = True,
+    posterior: Posterior = False,
     report: Report = True,
     engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,
