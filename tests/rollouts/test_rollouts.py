@@ -6,7 +6,9 @@ from oracles import making, values
 
 import decpomdp as dp
 from decpomdp.core import NO_OBSERVATION, Agent, InputError, Step, Team
-from decpomdp.rollouts import DenseSimulator, as_simulator, simulate, stream
+from decpomdp.core.joint import joint_numbers
+from decpomdp.domains.traffic import Traffic
+from decpomdp.rollouts import DenseSimulator, as_simulator, record, simulate, stream
 from decpomdp.rollouts.batch import play_batch
 from decpomdp.rollouts.tables import players_of
 
@@ -181,3 +183,45 @@ def test_counts_are_checked(episodes, horizon):
     model = dp.load("dectiger")
     with pytest.raises(InputError, match="expected a whole number"):
         simulate(model, Team.uniform(model), episodes, horizon)
+
+
+def test_a_recording_of_a_model_explains_its_rewards():
+    rng = np.random.default_rng(0)
+    model = making.model(rng, 4, (2, 3), (3, 2))
+    team = making.team(rng, model, (3, 2))
+    episodes, nodes, states, scenes = record(model, team, 30, 12, seed=5)
+    assert episodes == simulate(model, team, 30, 12, seed=5)
+    assert nodes.shape == (30, 12, 2)
+    assert states.shape == (30, 12)
+    assert scenes == ()
+    joint = joint_numbers(episodes.actions.T.astype(np.int64), (2, 3))
+    assert np.array_equal(model.reward[joint, states.ravel()], episodes.rewards)
+    for n, controller in enumerate(team.controllers):
+        rows = nodes.reshape(-1, 2)[:, n]
+        assert (controller.action[rows, episodes.actions[:, n]] > 0).all()
+        assert rows.max() == controller.nodes - 1
+
+
+def test_a_recording_of_any_simulator():
+    simulator = Corridor()
+    team = making.team(np.random.default_rng(1), simulator, 3, first=True)
+    episodes, nodes, states, scenes = record(simulator, team, 2500, 30, seed=4)
+    assert episodes == simulate(simulator, team, 2500, 30, seed=4)
+    assert nodes.shape == (2500, episodes.lengths.max(), 2)
+    inside = np.arange(nodes.shape[1]) < episodes.lengths[:, None]
+    assert (nodes[~inside] == 0).all()
+    assert (nodes[inside] > 0).any()
+    assert states is None
+    assert scenes == ()
+
+
+def test_scenes_of_streets():
+    simulator = Traffic(3)
+    team = simulator.policies()["heuristic"]
+    episodes, nodes, states, scenes = record(simulator, team, 4, 10, seed=2, scenes=True)
+    assert episodes == simulate(simulator, team, 4, 10, seed=2)
+    assert states is None
+    assert nodes.shape == (4, 10, 9)
+    greens = np.array([[scene.green for scene in episode] for episode in scenes])
+    assert np.array_equal(greens.reshape(-1, 9), episodes.actions)
+    assert record(simulator, team, 4, 10, seed=2).scenes == ()

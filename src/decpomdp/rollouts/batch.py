@@ -1,5 +1,6 @@
 """Play a team against any simulator, a batch of episodes side by side."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +30,18 @@ class Checked(NamedTuple):
     ended: NDArray[np.bool_]  # [k]
 
 
-def play_batch(simulator: Simulator, players: Players, episodes: int, horizon: int, seed: int) -> Batch:
-    """`episodes` episodes of at most `horizon` steps; against a DenseSimulator the same as its own `play`."""
+def play_batch(
+    simulator: Simulator,
+    players: Players,
+    episodes: int,
+    horizon: int,
+    seed: int,
+    look: Callable[[], None] | None = None,
+) -> Batch:
+    """`episodes` episodes of at most `horizon` steps; against a DenseSimulator the same as its own `play`.
+
+    `look` is called after the reset and after every step, for example to record the simulator's hidden states.
+    """
     agents = len(simulator.agents)
     grid = empty_paths(episodes * horizon, agents, behaviour=True)
     table = Paths._make(field.reshape(horizon, episodes, *field.shape[1:]) for field in grid)
@@ -38,11 +49,15 @@ def play_batch(simulator: Simulator, players: Players, episodes: int, horizon: i
     beliefs = np.zeros((episodes, agents, players.initial.shape[2]))
     running, lengths = np.ones(episodes, bool), np.zeros(episodes, np.int64)
     seen = begun(simulator, episodes, seed)
+    if look is not None:
+        look()
     for t in range(horizon):
         rollout.choose(players, key_of(seed), t, seen, nodes, actions, beliefs, table.behaviour[t])
         table.observations[t], table.actions[t], table.nodes[t] = seen, actions, nodes
         lengths += running
         seen, table.rewards[t], ended = stepped(simulator, actions, running)
+        if look is not None:
+            look()
         running &= ~ended
         if not running.any():
             break
