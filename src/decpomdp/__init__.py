@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from decpomdp.core.progress import Progress
     from decpomdp.domains import names
     from decpomdp.domains.load import load
-    from decpomdp.environments.as_environment import parallel_env
     from decpomdp.environments.discretiser import Discretiser
-    from decpomdp.environments.pettingzoo_simulator import PettingZooSimulator, from_pettingzoo
-    from decpomdp.environments.playing import play
+    from decpomdp.environments.pettingzoo import PettingZooSimulator, from_pettingzoo, parallel_env, play
     from decpomdp.evaluation import (
         ExactValue,
         OffPolicyValue,
@@ -100,10 +98,8 @@ _NAMES = {
     "decpomdp.core.progress": ("Progress",),
     "decpomdp.domains": ("names",),
     "decpomdp.domains.load": ("load",),
-    "decpomdp.environments.as_environment": ("parallel_env",),
     "decpomdp.environments.discretiser": ("Discretiser",),
-    "decpomdp.environments.pettingzoo_simulator": ("PettingZooSimulator", "from_pettingzoo"),
-    "decpomdp.environments.playing": ("play",),
+    "decpomdp.environments.pettingzoo": ("PettingZooSimulator", "from_pettingzoo", "parallel_env", "play"),
     "decpomdp.evaluation": (
         "ExactValue",
         "OffPolicyValue",

@@ -1,7 +1,7 @@
-"""From whatever an environment shows to the numbered symbols that a controller reads.
+"""From raw observations of an environment to the numbered observations of a controller.
 
 A discretiser is a number of symbols (or their labels) and a function from a raw observation to one of them. The
-function sees one agent's own observation and nothing else: what it is not told, the agent does not know.
+function sees the observation of one agent only.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -89,17 +89,17 @@ class Discretiser:
         return self.symbols if isinstance(self.symbols, int) else len(self.symbols)
 
     def symbol(self, agent: str, observation: Any) -> int:
-        """What `agent` sees, as a number; NO_OBSERVATION for nothing."""
+        """The number of an observation of `agent`; NO_OBSERVATION for nothing."""
         try:
-            found = self.read(observation)
+            symbol = self.read(observation)
         except InputError as error:
             raise InputError(f"agent {agent}: {error}") from None
         except Exception as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            raise InputError(f"agent {agent}: the discretiser failed on {kind_of(observation)}: {said}") from error
-        if found is None:
+            message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            raise InputError(f"agent {agent}: the discretiser failed on {kind_of(observation)}: {message}") from error
+        if symbol is None:
             return NO_OBSERVATION
-        return whole(f"agent {agent}: what the discretiser returned", found, 0, self.count - 1)
+        return whole(f"agent {agent}: what the discretiser returned", symbol, 0, self.count - 1)
 
 
 def _listed(value: Any) -> Any:
@@ -112,7 +112,7 @@ def _listed(value: Any) -> Any:
 Discretise = Discretiser | Mapping[str, Discretiser] | None
 
 
-def given_for(agent: str, discretise: Discretise) -> Discretiser | None:
+def discretiser_for(agent: str, discretise: Discretise) -> Discretiser | None:
     """The user's discretiser for `agent`: one for all, or one by name."""
     if discretise is None or isinstance(discretise, Discretiser):
         return discretise
@@ -120,10 +120,10 @@ def given_for(agent: str, discretise: Discretise) -> Discretiser | None:
         raise InputError(
             f"discretise: expected a Discretiser or a mapping from agents, got {type(discretise).__name__}"
         )
-    found = discretise.get(agent)
-    if found is not None and not isinstance(found, Discretiser):
-        raise InputError(f"discretise[{agent!r}]: expected a Discretiser, got {type(found).__name__}")
-    return found
+    own = discretise.get(agent)
+    if own is not None and not isinstance(own, Discretiser):
+        raise InputError(f"discretise[{agent!r}]: expected a Discretiser, got {type(own).__name__}")
+    return own
 
 
 def _named(places: list[int], cuts: list[Any]) -> list[str]:

@@ -1,8 +1,8 @@
-"""Our problems as PettingZoo environments.
+"""A problem as a PettingZoo environment.
 
-Agent n has Discrete(actions) and Discrete(observations + 1): the last symbol means "nothing has been seen", which is
-what a model shows before the first action; numbers of real observations are those of the model. Every agent is paid
-the team's whole reward. The episode ends when the simulator ends it, and is cut off at the horizon.
+Agent n has Discrete(actions) and Discrete(observations + 1): the last symbol means "no observation", as before the
+first action of a model; the other numbers are those of the model. Every agent receives the team's whole reward. The
+episode terminates when the simulator ends it, and is truncated at the horizon.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from decpomdp.rollouts.dense import DenseSimulator
 
 
 class ProblemEnv(ParallelEnv):  # type: ignore[misc]
-    """A simulator, one episode at a time, in PettingZoo's words."""
+    """A simulator as a ParallelEnv, one episode at a time."""
 
     def __init__(
         self, simulator: Simulator, horizon: int | None, seed: int | None, render_mode: str | None = None
@@ -39,15 +39,15 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         self._words = "not started"
 
     def observation_space(self, agent: str) -> Discrete:
-        """What an agent may see; the last symbol: nothing."""
+        """The observations of an agent; the last symbol means none."""
         return self._observations[self._known(agent)]
 
     def action_space(self, agent: str) -> Discrete:
-        """What an agent may do."""
+        """The actions of an agent."""
         return self._actions[self._known(agent)]
 
     def discretiser(self, agent: str) -> Discretiser:
-        """The problem's own observations, for those who learn here: the last symbol is none of them."""
+        """The problem's own observations, for `from_pettingzoo`; the last symbol is read as none."""
         names = self._members[agent].observations
         return Discretiser(names, lambda seen: None if seen == len(names) else seen)
 
@@ -70,7 +70,7 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         return dict(zip(self.agents, seen, strict=True)), {name: {} for name in self.agents}
 
     def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
-        """Everybody acts; observations, rewards, ended, cut off, infos by agent."""
+        """One joint action; observations, rewards, terminations, truncations and infos by agent."""
         self._check_agents(actions)
         if not self.agents:
             return {}, {}, {}, {}, {}
@@ -98,13 +98,13 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         return self._words if self.render_mode == "ansi" else None
 
     def state(self) -> NDArray[np.int64]:
-        """[1]: the number of the hidden state of a model, for those who learn centrally."""
+        """[1]: the number of the hidden state of a model, for centralised training."""
         if not isinstance(self.simulator, DenseSimulator):
             raise InputError(f"state: expected a model, got the simulator {self.simulator.name}, which hides its state")
         return self.simulator.states
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
     def _known(self, agent: str) -> str:
         if not isinstance(agent, str) or agent not in self._members:
@@ -112,7 +112,7 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         return agent
 
     def _check_agents(self, actions: dict[str, int]) -> None:
-        """Nobody acts who is not there."""
+        """Reject actions of agents that are not active."""
         if not isinstance(actions, Mapping):
             raise InputError(f"actions: expected a dictionary by agent, got {kind_of(actions)}")
         for name in actions:

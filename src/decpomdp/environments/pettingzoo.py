@@ -1,33 +1,42 @@
-"""Environments of other people as a simulator to learn from: the core `Simulator` protocol around a pool of them.
+"""PettingZoo in and out: environments as a simulator, a team in an environment, a problem as an environment.
 
-A batch of k episodes is played in k environments of one maker, kept and used again for the next batch. Episode i of a
-batch is reset with the i-th number that the batch's seed generates. What an environment shows at reset is kept: it is
-what the agents see before their first action.
+`from_pettingzoo` wraps a pool of environments as a `Simulator`. A batch of k episodes is played in k environments of
+one maker, which the next batch uses again. Episode i of a batch is reset with the i-th number that the batch's seed
+generates. What an environment shows at reset is what the agents see before their first action.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, Agent, InputError, Step
+from decpomdp.core import NO_OBSERVATION, Agent, Episodes, InputError, Step, Team, concatenate
 from decpomdp.core.agent import check_symbols
-from decpomdp.core.checks import array, kind_of, truth, whole
+from decpomdp.core.checks import array, kind_of, of_kind, truth, whole
+from decpomdp.core.controller import READ
 from decpomdp.core.model import checked_discount
+from decpomdp.domains.load import Problem, opened
 from decpomdp.environments.discretiser import Discretise
-from decpomdp.environments.hosting import (
+from decpomdp.environments.hosted import (
     ActionNames,
     Combine,
     Hosted,
+    as_parallel_env,
     combiner,
+    foreign_code,
     members_of,
     name_of,
-    opened,
-    theirs,
+    not_installed,
 )
+from decpomdp.rollouts.dense import as_simulator
+from decpomdp.rollouts.runner import TeamRunner
 
-TRIAL = 25  # steps of the two episodes that tell whether an environment repeats itself
+if TYPE_CHECKING:
+    from decpomdp.environments.problem_env import ProblemEnv
+
+LONGEST = 10_000  # steps of an episode of `play` when the environment does not end it
+TRIAL = 25  # steps of the two episodes that show whether a seed fixes an episode
 
 
 class PettingZooSimulator:
@@ -58,7 +67,7 @@ class PettingZooSimulator:
         repeatable: bool | None,
     ) -> None:
         self._make = make_env
-        first = opened(_made(make_env))
+        first = as_parallel_env(_made(make_env))
         self._members = members_of(first, discretise, action_names)
         self._combine = combiner(reward, len(self._members))
         self.horizon = None if horizon is None else whole("horizon", horizon, 1, 2**53)
@@ -71,7 +80,7 @@ class PettingZooSimulator:
         self.repeatable = self._repeats() if repeatable is None else truth("repeatable", repeatable)
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.int64] | None:
-        """[k, n] what is seen before the first action; None when nobody sees anything."""
+        """Start a batch; [k, n] observations before the first action, None when there are none."""
         count, key = whole("episodes", episodes, 1, 2**31), whole("seed", seed, 0, 2**64 - 1)
         self._grow(count)
         self._playing, self._time = self._pool[:count], 0
@@ -105,7 +114,7 @@ class PettingZooSimulator:
 
     def _grow(self, episodes: int) -> None:
         for _ in range(episodes - len(self._pool)):
-            env = opened(_made(self._make))
+            env = as_parallel_env(_made(self._make))
             if any(env is hosted.env or _inner(env) is _inner(hosted.env) for hosted in self._pool[-1:]):
                 raise InputError("make_env: expected a new environment at every call, got the same one again")
             self._pool.append(Hosted(env, self._members, self._combine))
@@ -114,7 +123,7 @@ class PettingZooSimulator:
         return np.array([hosted.seen for hosted in self._playing], np.int64)
 
     def _repeats(self) -> bool:
-        """Whether two environments do the same for the same seed and the same (random) actions."""
+        """Whether two environments play the same for the same seed and the same (random) actions."""
         self._grow(2)
         one, other = self._pool[:2]
         rng = np.random.default_rng(0)
@@ -193,9 +202,150 @@ def _made(make_env: Callable[[], Any]) -> Any:
             f"make_env: expected a function that makes an environment, got {kind_of(make_env)}; "
             "write lambda: ... around what makes yours"
         )
-    with theirs("make_env"):
+    with foreign_code("make_env"):
         return make_env()
 
 
 def _inner(env: Any) -> Any:
     return getattr(env, "inner", env)
+
+
+class _Players:
+    """The agents of an environment, for `Team.check_fits`."""
+
+    def __init__(self, hosted: Hosted, team: Team) -> None:
+        self.agents = tuple(member.agent for member in hosted.members)
+        self.discount, self.name = team.discount, name_of(hosted.env)
+
+
+def play(
+    team: Team,
+    env: Any,
+    seed: int = 0,
+    *,
+    episodes: int = 1,
+    horizon: int = LONGEST,
+    discretise: Discretise = None,
+    reward: str | Combine = "mean",
+) -> Episodes:
+    """Play `team` in a PettingZoo or gymnasium environment and record it.
+
+    The agents of the environment, in its order, are the agents of the team, in its order.
+
+    Parameters
+    ----------
+    team
+        Who acts.
+    env
+        Where.
+    seed
+        Episode k is reset with `seed + k`, which also fixes the team's own random choices.
+    episodes
+        How many.
+    horizon
+        Steps after which an episode that the environment does not end is cut off.
+    discretise, reward
+        As in `from_pettingzoo`.
+
+    Returns
+    -------
+    Episodes
+        With the probability of every action, so that others can learn from them.
+
+    Raises
+    ------
+    InputError
+        The team does not fit the environment, or the environment does not do what it should.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> team = dp.Team.uniform(dp.load("dectiger"))
+    >>> played = dp.play(team, dp.parallel_env("dectiger", horizon=20), seed=3)
+    >>> played.steps, played == dp.simulate("dectiger", team, episodes=1, horizon=20, seed=3)
+    (20, True)
+    """
+    of_kind("team", team, Team, READ)
+    hosted = _hosted(env, discretise, reward)
+    facts = _Players(hosted, team)
+    team.check_fits(facts)
+    first, count = whole("seed", seed, 0, 2**62), whole("episodes", episodes, 1, 2**53)
+    length = whole("horizon", horizon, 1, 2**53)
+    return concatenate([_episode(team, hosted, facts, first + k, length) for k in range(count)])
+
+
+def _hosted(env: Any, discretise: Discretise, reward: str | Combine) -> Hosted:
+    host = as_parallel_env(env)
+    members = members_of(host, discretise)
+    return Hosted(host, members, combiner(reward, len(members)))
+
+
+def _episode(team: Team, hosted: Hosted, facts: _Players, seed: int, horizon: int) -> Episodes:
+    runner = TeamRunner(team, seed)
+    seen, actions, chances = [], [], []
+    rewards: list[float] = []
+    hosted.reset(seed)
+    while not hosted.ended and len(rewards) < horizon:
+        seen.append(list(hosted.seen))
+        actions.append(runner.act([None if symbol < 0 else symbol for symbol in hosted.seen]))
+        chances.append(runner.probabilities)
+        rewards.append(hosted.step(actions[-1]))
+    return Episodes(
+        agents=facts.agents,
+        offsets=np.array([0, len(rewards)]),
+        observations=np.array(seen),
+        actions=np.array(actions),
+        behaviour=np.minimum(np.array(chances, np.float32), np.float32(1)),
+        rewards=np.array(rewards),
+        discount=team.discount,
+        terminated=np.array([hosted.terminated]),
+        name=facts.name,
+    )
+
+
+def parallel_env(
+    problem: Problem,
+    horizon: int | None = None,
+    seed: int | None = None,
+    render_mode: str | None = None,
+) -> "ProblemEnv":
+    """Any problem as a `pettingzoo.ParallelEnv`.
+
+    Parameters
+    ----------
+    problem
+        A model, the name of a built-in problem, a `.dpomdp` file, or a simulator.
+    horizon
+        Steps after which an episode is cut off (truncated); None: never.
+    seed
+        Of the first `reset()` that is given none; None: a different one every time. `reset(seed=...)` sets it anew.
+    render_mode
+        None, or "ansi": `render()` returns the last step in words.
+
+    Returns
+    -------
+    pettingzoo.ParallelEnv
+        Every agent is paid the team's whole reward.
+
+    Raises
+    ------
+    InputError
+        There is no such problem, a number is out of its range, or PettingZoo is not installed.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> env = dp.parallel_env("dectiger", horizon=10)
+    >>> observations, infos = env.reset(seed=0)
+    >>> observations  # nothing is seen before the first action: the symbol after the last real one
+    {'agent1': 2, 'agent2': 2}
+    >>> observations, rewards, ended, cut, infos = env.step({"agent1": 0, "agent2": 0})
+    >>> rewards
+    {'agent1': -2.0, 'agent2': -2.0}
+    """
+    try:
+        from decpomdp.environments.problem_env import ProblemEnv
+    except ImportError as error:
+        raise not_installed(error) from None
+    steps = None if horizon is None else whole("horizon", horizon, 1, 2**53)
+    return ProblemEnv(as_simulator(opened(problem)), steps, seed, render_mode)

@@ -1,11 +1,10 @@
-"""One environment of somebody else's, seen as a team sees it: numbered actions, numbered symbols, one reward.
+"""An external environment as a team sees it: numbered actions, numbered observations, one reward.
 
-Every environment that follows PettingZoo's ParallelEnv serves, and every gymnasium environment as a team of one. An
-environment may bring its own reading: a method `discretiser(agent)` (used when the user gives none) and a method
-`action_names(agent)`, on its unwrapped object.
+Every PettingZoo ParallelEnv is supported, and every gymnasium environment as a team of one. The unwrapped environment
+may define `discretiser(agent)`, used when the user passes none, and `action_names(agent)`.
 
-An agent that has ended keeps its last symbol and its actions are not passed on. The episode ends when nobody is left;
-an episode that the environment cuts off (truncates) has ended too.
+An agent that has terminated keeps its last observation, and its actions are not passed on. The episode ends when no
+agent is left; an episode that the environment truncates has ended too.
 """
 
 import math
@@ -17,7 +16,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, InputError
 from decpomdp.core.agent import labels as checked_labels
 from decpomdp.core.agent import numbered
 from decpomdp.core.checks import kind_of
-from decpomdp.environments.discretiser import Discretise, Discretiser, given_for
+from decpomdp.environments.discretiser import Discretise, Discretiser, discretiser_for
 
 Combine = Callable[[Mapping[Any, float]], float]
 ActionNames = Sequence[str] | Mapping[str, Sequence[str]] | None
@@ -26,25 +25,25 @@ ActionNames = Sequence[str] | Mapping[str, Sequence[str]] | None
 class Member(NamedTuple):
     """One agent of an environment."""
 
-    key: Any  # what the environment calls it
+    key: Any  # the environment's name of it
     agent: Agent
     reader: Discretiser
     first_action: int  # the environment's number of our action 0
 
 
 class Hosted:
-    """An environment with its members; reset and step in numbers. What it does wrong is told by its name."""
+    """An environment with its members; reset and step in numbers. Its errors carry its name."""
 
     def __init__(self, env: Any, members: Sequence[Member], combine: Combine) -> None:
         self.env, self.members, self.combine = env, members, combine
         self.name = name_of(env)
-        self.seen = [NO_OBSERVATION] * len(members)  # what each agent saw last
+        self.seen = [NO_OBSERVATION] * len(members)  # [n] last observations
         self.ended = True
-        self.terminated = False  # it ended by itself: it was not cut off
+        self.terminated = False  # ended, and not truncated
 
     def reset(self, seed: int) -> None:
         """A new episode."""
-        with theirs(f"environment {self.name}: reset(seed={seed})"):
+        with foreign_code(f"environment {self.name}: reset(seed={seed})"):
             observations, _ = self.env.reset(seed=seed)
             shown = dict(observations)
         self.ended = self.terminated = False
@@ -61,7 +60,7 @@ class Hosted:
             for member, action in zip(self.members, actions, strict=True)
             if member.key in living
         }
-        with theirs(f"environment {self.name}: step({chosen})"):
+        with foreign_code(f"environment {self.name}: step({chosen})"):
             observations, rewards, terminations, _, _ = self.env.step(chosen)
             shown, paid, ended = dict(observations), dict(rewards), dict(terminations)
         self._check_living(living)
@@ -73,7 +72,7 @@ class Hosted:
         return self._team_reward(paid)
 
     def _check_living(self, before: set[Any]) -> None:
-        """Agents may leave during an episode; whoever comes cannot know what the others agreed on."""
+        """Agents may leave during an episode, but not join."""
         joined = [str(key) for key in self.env.agents if key not in before]
         if joined:
             raise InputError(
@@ -82,7 +81,7 @@ class Hosted:
             )
 
     def _team_reward(self, paid: dict[Any, Any]) -> float:
-        with theirs("reward: the team's reward"):
+        with foreign_code("reward: the team's reward"):
             reward = float(self.combine(paid))
         if not math.isfinite(reward):
             raise InputError(f"environment {self.name}: expected finite rewards, got {paid}")
@@ -95,15 +94,15 @@ class Hosted:
         return symbol
 
 
-def opened(env: Any) -> Any:
+def as_parallel_env(env: Any) -> Any:
     """`env` as a ParallelEnv; a gymnasium environment becomes a team of one."""
     try:
         import gymnasium
         from pettingzoo import AECEnv, ParallelEnv
 
-        from decpomdp.environments.one_agent_env import OneAgentEnv
+        from decpomdp.environments.gymnasium import OneAgentEnv
     except ImportError as error:
-        raise missing(error) from None
+        raise not_installed(error) from None
     if isinstance(env, gymnasium.Env):
         return OneAgentEnv(env)
     if isinstance(env, AECEnv):
@@ -116,8 +115,8 @@ def opened(env: Any) -> Any:
     return env
 
 
-def missing(error: ImportError) -> InputError:
-    """What to install, in words."""
+def not_installed(error: ImportError) -> InputError:
+    """The error that names the extra to install."""
     return InputError(f"expected PettingZoo to be installed: pip install decpomdp[pettingzoo] ({error})")
 
 
@@ -127,8 +126,8 @@ def members_of(env: Any, discretise: Discretise, action_names: ActionNames = Non
     if not keys:
         raise InputError(f"environment {name_of(env)}: expected possible_agents to name all its agents, got none")
     names = [str(key) for key in keys]
-    for given in (discretise, action_names):
-        for name in given if isinstance(given, Mapping) else ():
+    for by_agent in (discretise, action_names):
+        for name in by_agent if isinstance(by_agent, Mapping) else ():
             if name not in names:
                 raise InputError(f"expected agents among {', '.join(names)}, got {name!r}")
     return tuple(_member(env, key, discretise, action_names) for key in keys)
@@ -143,9 +142,9 @@ def _member(env: Any, key: Any, discretise: Discretise, action_names: ActionName
             f"agent {name}: expected a Discrete action space, got {space}; "
             "wrap the environment so that its actions are numbered"
         )
-    reader = given_for(name, discretise) or _reader(env, key)
-    given = _action_names(env, key, action_names)
-    labels = numbered(int(space.n)) if given is None else checked_labels(f"action names of {name}", given)
+    reader = discretiser_for(name, discretise) or _reader(env, key)
+    words = _action_names(env, key, action_names)
+    labels = numbered(int(space.n)) if words is None else checked_labels(f"action names of {name}", words)
     if len(labels) != int(space.n):
         raise InputError(f"agent {name}: expected {space.n} action names, got {len(labels)}")
     return Member(key, Agent(name, tuple(labels), reader.labels), reader, int(space.start))
@@ -167,7 +166,7 @@ def _reader(env: Any, key: Any) -> Discretiser:
 
 
 class _Numbers:
-    """Reads observations that are numbers already."""
+    """Reads observations that are already numbers."""
 
     def __init__(self, space: Any) -> None:
         self.space, self.start = space, int(space.start)
@@ -178,11 +177,11 @@ class _Numbers:
         return int(observation) - self.start
 
 
-def _action_names(env: Any, key: Any, given: ActionNames) -> Sequence[str] | None:
-    if isinstance(given, Mapping):
-        return given.get(str(key))
+def _action_names(env: Any, key: Any, action_names: ActionNames) -> Sequence[str] | None:
+    if isinstance(action_names, Mapping):
+        return action_names.get(str(key))
     own = getattr(env.unwrapped, "action_names", None)
-    return own(key) if given is None and own is not None else given
+    return own(key) if action_names is None and own is not None else action_names
 
 
 def combiner(reward: str | Combine, agents: int) -> Combine:
@@ -197,18 +196,18 @@ def combiner(reward: str | Combine, agents: int) -> Combine:
 
 
 def name_of(env: Any) -> str:
-    """What the environment calls itself, on one line."""
+    """The environment's name, on one line."""
     metadata = getattr(env, "metadata", None) or {}
     return " ".join(str(metadata.get("name") or type(env.unwrapped).__name__).split())
 
 
 @contextmanager
-def theirs(what: str) -> Iterator[None]:
-    """Code of others runs within this: what it raises is told in one line, with the error itself as its cause."""
+def foreign_code(what: str) -> Iterator[None]:
+    """Errors of external code become an InputError of one line, with the original error as its cause."""
     try:
         yield
     except (InputError, MemoryError):
         raise
     except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        raise InputError(f"{what} failed: {said}") from error
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise InputError(f"{what} failed: {message}") from error

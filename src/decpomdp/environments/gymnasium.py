@@ -44,9 +44,9 @@ class OneAgentEnv(ParallelEnv):  # type: ignore[misc]
         return {AGENT: observation}, {AGENT: float(reward)}, {AGENT: terminated}, {AGENT: truncated}, {AGENT: info}
 
     def render(self) -> Any:
-        """As the environment draws itself."""
+        """The environment's own rendering."""
         return self.inner.render()
 
     def close(self) -> None:
-        """Let go of what the environment holds."""
+        """Close the environment."""
         self.inner.close()
