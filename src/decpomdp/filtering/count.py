@@ -7,25 +7,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.engines import threads as engine
-from decpomdp.filtering.buffers import Buffers
-from decpomdp.filtering.filter import Filtered, Kept, filter_slots
-from decpomdp.filtering.layout import Layout, group_size
+from decpomdp.filtering.filter import Filtered, FilteredChunks, filter_slots
+from decpomdp.filtering.layout import Buffers, Layout, group_size
 from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk
 
 
 def counted(
-    layout: Layout, tables: Sequence[Tables], nu: NDArray[np.float64], kept: Kept, threads: int | None = None
+    layout: Layout,
+    tables: Sequence[Tables],
+    nu: NDArray[np.float64],
+    chunks: FilteredChunks,
+    threads: int | None = None,
 ) -> list[Tally]:
-    """Count, wherever the chunks are: the tally of every agent. What was kept is used up."""
+    """Count, here or on a cluster: the tally of every agent. Frees the filtered chunks."""
     if layout.shards is not None:
-        return layout.shards.counted(tables, nu, kept)
+        return layout.shards.counted(tables, nu, chunks)
 
     def piece(number: int) -> Tally:
         n, c = layout.pieces[number]
-        found, kept[number] = kept[number], None
-        tally = count_slots(layout.chunks[n][c], tables[n], nu, found, layout.buffers)
-        if found is not None:
-            layout.buffers.give(found[0])  # its memory is used again
+        chunk, chunks[number] = chunks[number], None
+        tally = count_slots(layout.chunks[n][c], tables[n], nu, chunk, layout.buffers)
+        if chunk is not None:
+            layout.buffers.give(chunk[0])
         return tally
 
     tallies = engine.run(piece, len(layout.pieces), threads)
@@ -34,20 +37,20 @@ def counted(
 
 
 def count_slots(
-    slots: Slots, tables: Tables, nu: NDArray[np.float64], found: Filtered | None, buffers: Buffers
+    slots: Slots, tables: Tables, nu: NDArray[np.float64], filtered: Filtered | None, buffers: Buffers
 ) -> Tally:
-    """Count one chunk of one agent; filter it first if that is not `found`."""
-    alpha, inverse = found or filter_slots(slots, tables, buffers)
+    """Count one chunk of one agent; filter it first if `filtered` is None."""
+    alpha, inverse = filtered or filter_slots(slots, tables, buffers)
     tally = Tally(np.zeros(tables.initial.shape), np.zeros(tables.act.shape), np.zeros(tables.move.shape))
     carried = buffers.take(len(alpha), alpha.shape[1], alpha.dtype)
     scratch = np.empty((group_size(slots), alpha.shape[1]), alpha.dtype)
     count_chunk(slots, tables, alpha, inverse, nu, tally, carried, scratch)
     buffers.give(carried)
-    if found is None:
+    if filtered is None:
         buffers.give(alpha)
     return tally
 
 
 def added(tallies: Iterable[Tally]) -> Tally:
-    """From the first to the last: rounding depends on the order, so that is always the same."""
+    """The sum from the first to the last: rounding depends on the order."""
     return reduce(lambda total, tally: Tally(*(a + b for a, b in zip(total, tally, strict=True))), tallies)

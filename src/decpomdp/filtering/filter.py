@@ -1,7 +1,7 @@
-"""Filter: the probability of every action given the agent's own history, whatever the hidden node.
+"""Filter: the probability of every action given the agent's own history, with the hidden node summed out.
 
-One forward pass per agent and chunk of episodes (`kernels.expectation`). Learners go on from the filtered node
-distributions; whoever only wants the probabilities takes `log_likelihood`.
+One forward pass per agent and chunk of episodes (`kernels.expectation`). Learners continue with the filtered node
+distributions; `log_likelihood` gives the probabilities alone.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, Team
 from decpomdp.engines import threads as engine
-from decpomdp.filtering.buffers import Buffers
-from decpomdp.filtering.layout import Layout, group_size, lay_out
+from decpomdp.filtering.layout import Buffers, Layout, group_size, lay_out
 from decpomdp.kernels.expectation import Slots, Tables, filter_chunk, log_chunk
 from decpomdp.kernels.weighing import running_sums
 
@@ -37,29 +36,29 @@ def log_likelihood(episodes: Episodes, team: Team, threads: int | None = None) -
 
 
 def tables_of(team: Team, n: int) -> Tables:
-    """A team's controller as the filter wants it."""
+    """The tables of a team's controller for the filter."""
     controller = team.controllers[n]
     z, symbols = controller.nodes, controller.observations
     initial = np.tile(controller.initial, (1 + symbols, 1))
     if controller.initial_given is not None:
         initial[1:] = controller.initial_given
-    # copies, also of what is in order already: kernels are compiled once for arrays that may be written to
+    # copies, also of contiguous arrays: kernels are compiled once, for writable arrays
     move = np.array(controller.transition.transpose(1, 2, 0, 3).reshape(-1, z, z), order="C")
     return Tables(initial, np.array(controller.action.T, order="C"), move, np.array(move.transpose(0, 2, 1), order="C"))
 
 
 Filtered = tuple[NDArray[np.floating], NDArray[np.floating]]  # alpha [slot, i], 1 / p [slot]
-Kept = list[Any]  # of every piece Filtered or None; on a cluster of every shard what stands for them, or None
+FilteredChunks = list[Any]  # [piece] Filtered or None; on a cluster: [shard] a future or None
 
 
 def likelihoods(
     layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
-) -> tuple[Floats, Kept]:
-    """Filter, wherever the chunks are: [r] log p(all actions so far); what was filtered is kept there when `keep`."""
+) -> tuple[Floats, FilteredChunks]:
+    """Filter, here or on a cluster: [r] log p(all actions so far), and the filtered chunks when `keep`."""
     if layout.shards is not None:
         return layout.shards.likelihoods(tables, keep)
-    logs, kept = filtered(layout, tables, keep, threads)
-    return cumulated(logs, layout.episodes), kept
+    logs, chunks = filtered(layout, tables, keep, threads)
+    return cumulated(logs, layout.episodes), chunks
 
 
 def filtered(

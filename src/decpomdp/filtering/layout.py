@@ -1,5 +1,6 @@
-"""Episodes in the order in which the expectation kernels visit them: chunks of episodes, slots."""
+"""Episodes in the order in which the expectation kernels visit them: chunks of episodes, slots. Buffers for them."""
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,6 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Episodes
 from decpomdp.engines.cluster import Cluster
-from decpomdp.filtering.buffers import Buffers
 from decpomdp.kernels.expectation import Slots, slot_order
 
 if TYPE_CHECKING:
@@ -16,6 +16,36 @@ if TYPE_CHECKING:
 
 CHUNK_EPISODES = 1024  # enough episodes side by side that those sharing (a, o) make a matrix
 CHUNK_BYTES = 64_000_000  # of filtered node distributions in a chunk
+BUFFER_BYTES = 600_000_000  # of unused buffers, at most
+
+Precision = np.dtype[np.float32] | np.dtype[np.float64]
+
+
+class Buffers:
+    """Large arrays that are used again: mapping fresh memory page by page can cost as much as a sweep."""
+
+    def __init__(self) -> None:
+        self._unused: list[NDArray[np.floating]] = []
+        self._lock = threading.Lock()
+
+    def take(self, rows: int, columns: int, precision: Precision) -> NDArray[np.floating]:
+        """An uninitialised array [rows, columns]."""
+        size = rows * columns
+        with self._lock:
+            for place, buffer in enumerate(self._unused):
+                if buffer.dtype == precision and size <= buffer.size <= 2 * size:
+                    return self._unused.pop(place)[:size].reshape(rows, columns)
+        return np.empty(size, precision).reshape(rows, columns)
+
+    def give(self, used: NDArray[np.floating]) -> None:
+        """Return an array, which must not be read any more."""
+        flat = used.base if isinstance(used.base, np.ndarray) else used.reshape(-1)
+        while isinstance(flat.base, np.ndarray):
+            flat = flat.base
+        with self._lock:
+            self._unused.append(flat)
+            while sum(buffer.nbytes for buffer in self._unused) > BUFFER_BYTES:
+                del self._unused[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +53,9 @@ class Layout:
     """Slots of every agent and chunk. Fixed for a fit: sums over chunks are always taken in the same order."""
 
     episodes: Episodes
-    chunks: tuple[tuple[Slots, ...], ...]  # [n][chunk]; empty where the workers of a cluster have them
-    buffers: Buffers  # room for what the kernels compute on a chunk
-    shards: "Shards | None" = None  # what the workers of a cluster have
+    chunks: tuple[tuple[Slots, ...], ...]  # [n][chunk]; empty when the workers of a cluster hold them
+    buffers: Buffers  # for filtered distributions of a chunk
+    shards: "Shards | None" = None  # on the workers of a cluster
 
     @property
     def pieces(self) -> list[tuple[int, int]]:

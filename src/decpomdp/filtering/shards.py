@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes
 from decpomdp.engines.cluster import AHEAD, KEPT_BYTES, Cluster, EngineError, Lost, same
 from decpomdp.engines.threads import serial_products
-from decpomdp.filtering.buffers import Buffers
 from decpomdp.filtering.count import added, count_slots
-from decpomdp.filtering.filter import Filtered, Floats, Kept, filter_slots
-from decpomdp.filtering.layout import ordered
+from decpomdp.filtering.filter import Filtered, FilteredChunks, Floats, filter_slots
+from decpomdp.filtering.layout import Buffers, ordered
 from decpomdp.kernels.expectation import Slots, Tables, Tally, log_chunk
 from decpomdp.kernels.weighing import running_sums
 
@@ -57,7 +56,7 @@ class Shards:
 
     def __init__(self, cluster: Cluster, episodes: Episodes, chunks: Sequence[NDArray[np.int64]]) -> None:
         self.cluster, self.episodes = cluster, episodes
-        self.room = KEPT_BYTES * cluster.workers  # bytes of filtered distributions that may be kept there
+        self.filtered_bytes = KEPT_BYTES * cluster.workers  # limit of filtered distributions on the workers
         least = -(-STEP_BYTES * episodes.actions.size // SHARD_BYTES)
         count = min(len(chunks), max(AHEAD * cluster.places, least))
         bounds = pairwise(shard * len(chunks) // count for shard in range(count + 1))
@@ -67,20 +66,20 @@ class Shards:
         self._laid: list[Any] = [None] * count  # futures of `Shard`
         self._repeated(lambda: None)
 
-    def likelihoods(self, tables: Sequence[Tables], keep: bool) -> tuple[Floats, Kept]:
+    def likelihoods(self, tables: Sequence[Tables], keep: bool) -> tuple[Floats, FilteredChunks]:
         """Filter: see `filter.likelihoods`."""
         return self._repeated(lambda: self._likelihoods(tuple(tables), keep))
 
-    def counted(self, tables: Sequence[Tables], nu: Floats, kept: Kept) -> list[Tally]:
+    def counted(self, tables: Sequence[Tables], nu: Floats, chunks: FilteredChunks) -> list[Tally]:
         """Count: see `count.counted`."""
-        found, kept[:] = list(kept), [None] * len(kept)
+        filtered, chunks[:] = list(chunks), [None] * len(chunks)
         try:
-            return self._counted(tuple(tables), nu, found)
+            return self._counted(tuple(tables), nu, filtered)
         except Lost:  # with the filtered distributions: filter again
-            found = [None] * len(kept)
-            return self._repeated(lambda: self._counted(tuple(tables), nu, found))
+            filtered = [None] * len(chunks)
+            return self._repeated(lambda: self._counted(tuple(tables), nu, filtered))
 
-    def _likelihoods(self, tables: tuple[Tables, ...], keep: bool) -> tuple[Floats, Kept]:
+    def _likelihoods(self, tables: tuple[Tables, ...], keep: bool) -> tuple[Floats, FilteredChunks]:
         submit, logs = self.cluster.submit, np.empty(self.episodes.steps)
         sent = submit(same, tables)
         filtered = [submit(filter_shard, shard, sent, keep) for shard in self._laid]
@@ -89,13 +88,13 @@ class Shards:
             logs[rows] = part
         return logs, filtered if keep else [None] * len(filtered)
 
-    def _counted(self, tables: tuple[Tables, ...], nu: Floats, kept: Kept) -> list[Tally]:
+    def _counted(self, tables: tuple[Tables, ...], nu: Floats, chunks: FilteredChunks) -> list[Tally]:
         submit, total = self.cluster.submit, None
         sent = submit(same, tables)
-        for shard, rows, filtered in zip(self._laid, self.rows, kept, strict=True):
+        for shard, rows, filtered in zip(self._laid, self.rows, chunks, strict=True):
             total = submit(add_shard, total, submit(count_shard, shard, sent, nu[rows], filtered))
-        found: list[Tally] = self.cluster.results([total])[0]
-        return found
+        tallies: list[Tally] = self.cluster.results([total])[0]
+        return tallies
 
     def _repeated(self, step: Callable[[], Result]) -> Result:
         """Do a step; when workers die with their shards, send these again and repeat it."""
@@ -147,21 +146,21 @@ def lay_out_shard(sent: Sent) -> Shard:
 
 
 def filter_shard(shard: Shard, tables: tuple[Tables, ...], keep: bool) -> tuple[Floats, list[list[Filtered]]]:
-    """On a worker: [r] log p(all actions so far); [n][chunk] the filtered distributions, where they are kept."""
+    """On a worker: [r] log p(all actions so far); [n][chunk] the filtered distributions when `keep`."""
     steps = int(shard.offsets[-1])
     logs, out, buffers = np.empty((steps, len(tables))), np.empty(steps), Buffers()
-    kept: list[list[Filtered]] = [[] for _ in tables]
+    chunks: list[list[Filtered]] = [[] for _ in tables]
     with serial_products():
         for n, own in enumerate(shard.slots):
             for slots in map(_slots, own):
                 alpha, inverse = filter_slots(slots, _tables(tables[n]), buffers)
                 log_chunk(slots, inverse, n, logs)
                 if keep:
-                    kept[n].append((alpha, inverse))
+                    chunks[n].append((alpha, inverse))
                 else:
                     buffers.give(alpha)
     running_sums(logs, _own(shard.offsets), out)
-    return out, kept
+    return out, chunks
 
 
 def count_shard(
@@ -171,9 +170,9 @@ def count_shard(
     weights, buffers, tallies = _own(nu), Buffers(), list[list[Tally]]()
     with serial_products():
         for n, own in enumerate(shard.slots):
-            kept = [None] * len(own) if filtered is None else [(_own(a), _own(p)) for a, p in filtered[1][n]]
-            pieces = zip(map(_slots, own), kept, strict=True)
-            tallies.append([count_slots(slots, _tables(tables[n]), weights, old, buffers) for slots, old in pieces])
+            chunks = [None] * len(own) if filtered is None else [(_own(a), _own(p)) for a, p in filtered[1][n]]
+            pieces = zip(map(_slots, own), chunks, strict=True)
+            tallies.append([count_slots(slots, _tables(tables[n]), weights, chunk, buffers) for slots, chunk in pieces])
     return tallies
 
 

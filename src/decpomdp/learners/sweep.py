@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from decpomdp.core import InputError
-from decpomdp.filtering.buffers import Precision
 from decpomdp.filtering.count import counted
-from decpomdp.filtering.filter import Kept, likelihoods
-from decpomdp.filtering.layout import Layout
+from decpomdp.filtering.filter import FilteredChunks, likelihoods
+from decpomdp.filtering.layout import Layout, Precision
 from decpomdp.kernels.expectation import Tables, Tally
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.weighing import Steps, Weighed, weigh
@@ -48,14 +47,14 @@ class Evaluated:
     tables: tuple[Tables, ...]
     weighed: Weighed
     bound: float
-    kept: Kept  # what was filtered; counting uses it up
+    kept: FilteredChunks  # what was filtered; counting uses it up
 
 
 def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     """Expect, filter, weigh."""
     tables = _tables(posterior, task.precision)
     room = sum(task.steps.gain.size * agent.nodes * task.precision.itemsize for agent in posterior)
-    most = KEPT_BYTES if task.layout.shards is None else task.layout.shards.room
+    most = KEPT_BYTES if task.layout.shards is None else task.layout.shards.filtered_bytes
     logs, kept = likelihoods(task.layout, tables, room <= most, task.threads)
     weighed = weigh(task.steps, logs, task.cap, task.normalise)
     if weighed.log_value == -np.inf:
