@@ -1,15 +1,13 @@
-"""The border: arrays are checked once here and come out contiguous, finite and read-only.
+"""Checks of arguments. Arrays are checked once and come out contiguous, finite and read-only.
 
-The rule for probabilities: no entry below 0, every row sums to 1 within 1e-6. A row that is off by more than rounding
-can explain (four units in the last place of 1 for every entry, and 1e-12 in all) is divided by its sum; what comes out
-is not divided again when it is read again.
+Probabilities: no entry below 0, every row sums to 1 within 1e-6. A row that is off by more than rounding can explain
+(four units in the last place of 1 for every entry, at most 1e-12) is divided by its sum; a second check changes nothing.
 """
 
 import os
 import reprlib
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -19,10 +17,10 @@ from decpomdp.core.errors import InputError
 Floats = NDArray[np.float64]
 Kind = TypeVar("Kind")
 
-ACCEPTED = 1e-6  # a row whose sum is off by more than this is refused
+ACCEPTED = 1e-6  # a row whose sum is off by more than this is rejected
 ROUNDING = 4 * float(np.finfo(float).eps)  # a row whose sum is off by more than this for every entry is renormalised
 EXACT = 1e-12  # so is a long one whose sum is off by more than this
-BREAKS = "\x7f\x85\u2028\u2029"  # what ends or garbles a line beside the ASCII control characters
+BREAKS = "\x7f\x85\u2028\u2029"  # break a line, like the ASCII control characters
 
 
 def array(
@@ -32,9 +30,9 @@ def array(
 
     Whole numbers and truth values must survive the conversion unchanged; floats must be finite unless not `finite`.
     """
-    given, converted = _convert(name, value, axes, np.dtype(dtype))
+    original, converted = _convert(name, value, axes, np.dtype(dtype))
     _check_shape(name, converted, axes, shape)
-    if converted.dtype.kind in "biu" and not np.array_equal(given, converted):
+    if converted.dtype.kind in "biu" and not np.array_equal(original, converted):
         wanted = "truth values" if converted.dtype.kind == "b" else f"whole numbers that fit {converted.dtype}"
         raise InputError(f"{name}: expected {wanted}, got other values")
     if finite and converted.dtype.kind == "f":
@@ -44,25 +42,25 @@ def array(
 
 def probabilities(name: str, value: ArrayLike, axes: str, shape: Sequence[int | None]) -> Floats:
     """Like `array`, for numbers whose last axis is a probability distribution."""
-    given = array(name, value, axes, shape, np.float64)
-    if np.any(given < 0):
-        at = _first(given < 0)
-        raise InputError(f"{name}[{_place(axes, at)}] is {given[at]:.9g}, expected a probability of at least 0")
-    with np.errstate(over="ignore"):  # a sum beyond the largest float is refused below like any other
-        sums = given.sum(axis=-1)
+    table = array(name, value, axes, shape, np.float64)
+    if np.any(table < 0):
+        at = _first(table < 0)
+        raise InputError(f"{name}[{_place(axes, at)}] is {table[at]:.9g}, expected a probability of at least 0")
+    with np.errstate(over="ignore"):  # an infinite sum is rejected below
+        sums = table.sum(axis=-1)
     off = np.abs(sums - 1.0)
     if np.any(off > ACCEPTED):
         row = _first(off > ACCEPTED)
         where = f"[{_place(axes, row)}]" if row else ""
         raise InputError(f"{name}{where} sums to {sums[row]:.9g}, expected 1")
-    exact = min(EXACT, ROUNDING * given.shape[-1])
+    exact = min(EXACT, ROUNDING * table.shape[-1])
     if np.any(off > exact):
-        given = given / np.where(off > exact, sums, 1.0)[..., None]
-    return freeze(given)
+        table = table / np.where(off > exact, sums, 1.0)[..., None]
+    return freeze(table)
 
 
 def text(name: str, value: object) -> str:
-    """`value` itself if it is a text that every file can hold."""
+    """`value` itself if it is a string that can be encoded."""
     if not isinstance(value, str):
         raise InputError(f"{name}: expected a text, got {_kind(value)}")
     try:
@@ -73,14 +71,14 @@ def text(name: str, value: object) -> str:
 
 
 def line(name: str, value: object) -> str:
-    """`value` itself if it is a text without control characters: it will be printed within a line."""
+    """`value` itself if it is a string without line breaks and control characters."""
     if any(letter in BREAKS or ord(letter) < 32 for letter in text(name, value)):
         raise InputError(f"{name}: expected a text on one line, got {_kind(value)}")
     return str(value)
 
 
 def of_kind(name: str, value: object, kind: type[Kind], hint: str = "") -> Kind:
-    """`value` itself if it is a `kind`; `hint` says what to do where it is a text, which many take for the thing."""
+    """`value` itself if it is a `kind`; the `hint` is added when it is a string or a path."""
     if isinstance(value, kind):
         return value
     more = f"; {hint}" if hint and isinstance(value, str | os.PathLike) else ""
@@ -110,7 +108,7 @@ def callback(name: str, value: Kind) -> Kind:
 
 
 def threads(value: object) -> int | None:
-    """How many threads to use; None: all cores."""
+    """A number of threads; None: all cores."""
     return None if value is None else whole("threads", value, 1, 2**16)
 
 
@@ -128,49 +126,31 @@ def number(name: str, value: object, least: float, most: float) -> float:
 
 def whole(name: str, value: object, least: int, most: int) -> int:
     """`value` as a whole number from `least` to `most`."""
-    given = None if _is_no_number(value) else value
     try:
-        result = int(given)  # type: ignore[call-overload]
+        result = None if _is_no_number(value) else int(value)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
         result = None
-    if result is None or result != given or not least <= result <= most:
+    if result is None or result != value or not least <= result <= most:
         limits = f"from {least} to {most}" if most < 2**53 else f"of at least {least}"
         raise InputError(f"{name}: expected a whole number {limits}, got {_kind(value)}")
     return int(result)
 
 
-def settled(settings: Any, limits: Mapping[str, tuple[float, float]]) -> None:
-    """The fields of frozen settings that `limits` name become numbers from the one to the other: whole ones where the
-    default is whole, several where the default is a tuple.
-    """
-    for field in (field for field in fields(settings) if field.name in limits):
-        (least, most), value = limits[field.name], getattr(settings, field.name)
-        several = isinstance(field.default, tuple)
-        if several and not (isinstance(value, tuple | list) and value):
-            raise InputError(f"{field.name}: expected a list of numbers, got {_kind(value)}")
-        is_whole = isinstance(field.default[0] if isinstance(field.default, tuple) else field.default, int)
-        made = tuple(
-            whole(field.name, one, int(least), int(most)) if is_whole else number(field.name, one, least, most)
-            for one in (value if several else (value,))
-        )
-        object.__setattr__(settings, field.name, made if several else made[0])
-
-
 def _is_no_number(value: object) -> bool:
-    """What Python would turn into a number, but nobody means as one."""
+    """Whether `value` is no number although Python converts it to one."""
     return isinstance(value, bool | np.bool_ | str | bytes) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def freeze(value: NDArray) -> NDArray:
-    """The same numbers in memory that nobody can write to: not even its owner can make such an array writable."""
-    if is_settled(value) or value.size == 0:
+    """The same numbers in immutable memory: not even the owner of such an array can make it writable."""
+    if _is_immutable(value) or value.size == 0:
         value.setflags(write=False)
         return value
     return np.frombuffer(value.tobytes(), value.dtype).reshape(value.shape)
 
 
-def is_settled(value: NDArray) -> bool:
-    """Whether the numbers are kept in memory that can never change."""
+def _is_immutable(value: NDArray) -> bool:
+    """Whether the memory of an array is a bytes object."""
     link: object = value
     while isinstance(link, np.ndarray):
         link = link.base
@@ -178,19 +158,19 @@ def is_settled(value: NDArray) -> bool:
 
 
 def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[NDArray, NDArray]:
-    _refuse_masked(name, value)
+    _reject_masked(name, value)
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "biufO":  # texts, dates and complex numbers would convert, but to what?
-            raise TypeError(f"values of kind {given.dtype}")
-        with np.errstate(invalid="ignore", over="ignore"):  # the checks of `array` find what did not fit
-            return given, np.asarray(given, dtype=dtype, order="C")
+        original = np.asarray(value)
+        if original.dtype.kind not in "biufO":  # no strings, dates or complex numbers, although numpy converts them
+            raise TypeError(f"values of kind {original.dtype}")
+        with np.errstate(invalid="ignore", over="ignore"):  # `array` compares the numbers afterwards
+            return original, np.asarray(original, dtype=dtype, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: expected numbers in an array [{axes}], got {_kind(value)} ({error})") from None
 
 
-def _refuse_masked(name: str, value: object) -> None:
-    """What is masked has no value: numpy would take what lies beneath the mask."""
+def _reject_masked(name: str, value: object) -> None:
+    """Reject masked arrays, of which numpy would use the numbers beneath the mask."""
     for part in value if isinstance(value, list | tuple) else (value,):
         if isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any():
             raise InputError(
@@ -226,7 +206,7 @@ def _place(axes: str, index: tuple[int, ...]) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What was given, in few words: small things themselves, others by their kind."""
+    """A short description for error messages: small values themselves, others by their type."""
     if isinstance(value, type):
         return f"the class {value.__name__} itself"
     plain = value is None or isinstance(value, str | bytes | int | float | os.PathLike)
