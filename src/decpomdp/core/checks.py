@@ -1,7 +1,7 @@
 """Checks of arguments. Arrays are checked once and come out contiguous, finite and read-only.
 
 Probabilities: no entry below 0, every row sums to 1 within 1e-6. A row that is off by more than rounding can explain
-(four units in the last place of 1 for every entry, at most 1e-12) is divided by its sum; a second check changes nothing.
+(four units in the last place of 1 for every entry, at most 1e-12) is divided by its sum; a second check changes none.
 """
 
 import os
