@@ -9,7 +9,7 @@ import numpy as np
 
 import decpomdp as dp
 from decpomdp.rollouts import DenseSimulator
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import players_of
 
 
 def controller(rng, nodes, actions, observations):

@@ -36,7 +36,7 @@ from decpomdp.experiments.sumo import (
 from decpomdp.experiments.sumo_learning import SharedSettings
 from decpomdp.io.runs import team_digest
 from decpomdp.io.team import read_team, write_team
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import players_of
 
 SEEDS, DECISIONS = 5, 180
 LATER = "actuated-late"

@@ -31,7 +31,7 @@ from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.sbpr.many_method import ManyLearner
 from decpomdp.interaction.sbpr.settings import ManyAgents, SbprLoop, SbprTuning
 from decpomdp.learners import StickBreaking
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import players_of
 
 TESTS, HORIZON = 2000, 66  # of values that are not points of a curve
 

@@ -9,9 +9,7 @@ from decpomdp import domains
 from decpomdp.core import InputError, Simulator, Team
 from decpomdp.domains.traffic import ACTIONS, OBSERVATIONS, Traffic, busier, named
 from decpomdp.rollouts import simulate
-from decpomdp.rollouts.batch import play_batch
-from decpomdp.rollouts.dense import TeamPlayer
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import TeamPlayer, play_batch, players_of
 
 
 def random_team(grid, seed, nodes=3):

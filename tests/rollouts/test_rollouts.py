@@ -9,8 +9,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, InputError, Step, Team
 from decpomdp.core.joint import joint_numbers
 from decpomdp.domains.traffic import Traffic
 from decpomdp.rollouts import DenseSimulator, as_simulator, record, simulate, stream
-from decpomdp.rollouts.batch import play_batch
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import play_batch, players_of
 
 
 @pytest.mark.parametrize("actions", [(3,), (2, 3), (2, 2, 3), (2, 1, 2, 2)])
@@ -29,7 +28,7 @@ def test_a_stream_is_the_collection_in_pieces(monkeypatch):
     model = making.model(rng)
     team = making.team(rng, model)
     whole = simulate(model, team, 500, 9, seed=2)
-    monkeypatch.setattr("decpomdp.rollouts.collection.CHUNK", 1000)
+    monkeypatch.setattr("decpomdp.rollouts.collect.CHUNK", 1000)
     pieces = list(stream(model, team, 500, 9, seed=2))
     assert len(pieces) == 10
     assert max(piece.steps for piece in pieces) * 2 <= 1000

@@ -16,7 +16,7 @@ from decpomdp.interaction.sbpr.many_agents import OwnRatios, play_own, shares
 from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.sbpr.starts import by_action
 from decpomdp.rollouts import simulate
-from decpomdp.rollouts.batch import play_batch
+from decpomdp.rollouts.play import play_batch
 
 MANY = 12
 NOISE = 30.0  # of the team's reward: what one agent earns, 0 or 1, drowns in it

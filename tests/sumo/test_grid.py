@@ -17,7 +17,7 @@ from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets
 from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.environments.sumo.process import SimulationProcess
 from decpomdp.environments.sumo.simulation import DECISION, SWITCH, Simulation
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import players_of
 
 with warnings.catch_warnings():  # the tests of PettingZoo import games by a name that it deprecates itself
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -21,7 +21,7 @@ from decpomdp.experiments.sumo import (
 )
 from decpomdp.experiments.sumo_learning import SharedSettings
 from decpomdp.kernels.rollout import Paths
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import players_of
 
 
 def test_a_neighbourhood_is_a_light_and_those_next_to_it():

@@ -18,7 +18,7 @@ from decpomdp.environments.sumo.episodes import episode_seed
 from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.environments.sumo.simulation import Measures
 from decpomdp.experiments.sumo_learning import SharedSettings, everywhere, shared
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import players_of
 
 PROGRAMS = ("fixed-time", "actuated")  # SUMO's own
 MEASURES = ("waiting", "travel", "arrived")

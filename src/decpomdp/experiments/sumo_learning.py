@@ -22,7 +22,7 @@ from decpomdp.interaction.sbpr.starts import counts_of
 from decpomdp.interaction.sbpr.step import StepSize, improved
 from decpomdp.learners import StickBreaking
 from decpomdp.learners.posterior import Counts, updated
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import players_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from decpomdp.core.run import PROCESSOR_TIME, TIME_LIMIT, Inputs, Now, unlimited
 from decpomdp.core.simulator import Step
 from decpomdp.interaction.players import OutOfSteps, check_rewards, draw_seed
 from decpomdp.rollouts import DenseSimulator, as_simulator, stream
-from decpomdp.rollouts.dense import TeamPlayer
+from decpomdp.rollouts.play import TeamPlayer
 
 Floats = NDArray[np.float64]
 

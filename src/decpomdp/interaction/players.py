@@ -24,7 +24,7 @@ from decpomdp.kernels import machines
 from decpomdp.kernels.machines import Played, Soft, Window
 from decpomdp.kernels.sampling import key_of
 from decpomdp.rollouts import DenseSimulator
-from decpomdp.rollouts.batch import begun, stepped
+from decpomdp.rollouts.play import begin_batch, step_batch
 
 PIECE = 4000  # episodes that kernels play between two looks at the stop flag
 BATCH = 1000  # episodes that are recorded at a time, or that a simulator plays side by side
@@ -217,12 +217,12 @@ class BatchPlayer(Player):
         played = empty_batch(episodes, horizon, len(self.agents))
         played.rewards[:] = 0.0
         running, nodes = np.ones(episodes, bool), np.zeros((episodes, len(self.agents)), np.int16)
-        seen = begun(self.simulator, episodes, batch_seed(seed, first))
+        seen = begin_batch(self.simulator, episodes, batch_seed(seed, first))
         for t in range(horizon):
             self.spend(int(running.sum()))
             choose(first, t, seen, nodes, played.actions[:, t])
             played.observations[:, t], played.nodes[:, t] = seen, nodes
-            seen, played.rewards[:, t], ended = stepped(self.simulator, played.actions[:, t], running)
+            seen, played.rewards[:, t], ended = step_batch(self.simulator, played.actions[:, t], running)
             played.lengths[running] = t + 1
             running &= ~ended
             if not running.any():

@@ -20,8 +20,8 @@ from decpomdp.domains.load import opened
 from decpomdp.learners.method import FitState, SbprMethod, toy_method
 from decpomdp.learners.posterior import BayesFit
 from decpomdp.learners.settings import Sbpr
-from decpomdp.rollouts import simulate
-from decpomdp.rollouts.dense import TeamPlayer, as_simulator
+from decpomdp.rollouts import as_simulator, simulate
+from decpomdp.rollouts.play import TeamPlayer
 
 EPISODES = 2000
 SECONDS = 20.0

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Agent, Simulator, Step, Team
 from decpomdp.core.scene import OnStreets, StreetMap, StreetScene
 from decpomdp.report.playing import Played
-from decpomdp.rollouts.batch import play_batch
-from decpomdp.rollouts.dense import TeamPlayer
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import TeamPlayer, play_batch, players_of
 
 Scenes = tuple[tuple[StreetScene, ...], ...]  # [k][t]
 

@@ -1,7 +1,6 @@
 """A dense model as a simulator, and the fast way to play a team against it."""
 
 import os
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,27 +16,6 @@ from decpomdp.kernels.rollout import Paths, Players, empty_paths
 from decpomdp.kernels.sampling import key_of
 
 PIECE = 4096  # joint steps that one thread plays at a time, about
-
-
-@runtime_checkable
-class TeamPlayer(Simulator, Protocol):
-    """A simulator that plays whole episodes of a team by itself, in compiled code on all threads."""
-
-    @property
-    def plays_teams(self) -> bool: ...
-
-    def play(
-        self,
-        players: Players,
-        episodes: int,
-        horizon: int,
-        seed: int,
-        first: int = 0,
-        behaviour: bool = False,
-        threads: int | None = None,
-    ) -> Paths:
-        """Episodes first, first + 1, ... of the sequence that `seed` fixes; none ends before `horizon`."""
-        ...
 
 
 class DenseSimulator:

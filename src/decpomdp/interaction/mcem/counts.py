@@ -8,9 +8,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Team
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.kernels.rollout import Paths
-from decpomdp.rollouts.batch import play_batch
-from decpomdp.rollouts.dense import TeamPlayer
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import play, players_of
 
 Floats = NDArray[np.float64]
 
@@ -63,12 +61,9 @@ class Recorded(NamedTuple):
 def play_recorded(player: EpisodePlayer, team: Team, episodes: int, horizon: int) -> Recorded:
     """Play `team` and record its node paths."""
     player.check(episodes * horizon)
-    simulator, players, seed = player.simulator, players_of(team), player.seed()
-    if isinstance(simulator, TeamPlayer):
-        paths = simulator.play(players, episodes, horizon, seed, threads=player.threads)
-        recorded = Recorded(paths, np.full(episodes, horizon), np.zeros(episodes, bool))
-    else:
-        recorded = Recorded(*play_batch(simulator, players, episodes, horizon, seed))
+    seed, threads = player.seed(), player.threads
+    batch = play(player.simulator, players_of(team), episodes, horizon, seed, behaviour=False, threads=threads)
+    recorded = Recorded(*batch)
     player.steps += len(recorded.paths.rewards)
     return recorded
 

@@ -36,7 +36,7 @@ from decpomdp.kernels.weighing import own_ratios
 from decpomdp.learners.critic import features, judge
 from decpomdp.learners.posterior import Counts
 from decpomdp.learners.rows import Floats
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts.play import players_of
 
 LARGEST_WINDOW = 40_000_000  # agent-steps of a window, at most: with more agents it holds fewer batches
 BLOCK = 64  # agents that are learned from between two looks at the stop flag

@@ -22,7 +22,7 @@ from decpomdp.kernels.rollout import Paths, empty_paths
 from decpomdp.kernels.sampling import key_of
 from decpomdp.kernels.semi_random import Leader, wander
 from decpomdp.planners.pbvi.method import AlphaPolicy
-from decpomdp.rollouts.collection import LONGEST
+from decpomdp.rollouts.collect import LONGEST
 
 CHUNK = 1_000_000  # agent-steps held at a time
 PIECE = 512  # joint steps that one thread plays at a time, about

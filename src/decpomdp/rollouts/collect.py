@@ -1,6 +1,6 @@
 """Play a team and record it: all episodes at once, as a stream of bounded pieces, or with nodes and hidden states."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import NamedTuple
 
@@ -13,13 +13,12 @@ from decpomdp.core.scene import OnStreets, StreetScene
 from decpomdp.domains.load import Problem, opened
 from decpomdp.engines.cluster import Cluster
 from decpomdp.kernels.rollout import Players
-from decpomdp.rollouts.batch import Batch, play_batch
-from decpomdp.rollouts.dense import DenseSimulator, TeamPlayer, as_simulator
+from decpomdp.rollouts.dense import DenseSimulator, as_simulator
+from decpomdp.rollouts.play import Batch, Look, TeamPlayer, play, players_of
 from decpomdp.rollouts.policies import Policy, team_for
-from decpomdp.rollouts.tables import players_of
 
 CHUNK = 1_000_000  # agent-steps held at a time by `stream`
-LONGEST = 10_000_000  # steps of an episode: one is held in memory as a whole
+LONGEST = 10_000_000  # steps of an episode, all of which are in memory
 BATCH = 1000  # episodes that a simulator without a model plays side by side
 
 
@@ -245,14 +244,12 @@ def _play(
     horizon: int,
     seed: int,
     threads: int | None = None,
-    look: Callable[[], None] | None = None,
+    look: Look | None = None,
 ) -> Batch:
-    """Episodes first, first + 1, ... of a stream; `look`: of a simulator that is played step by step."""
-    if isinstance(simulator, TeamPlayer):
-        paths = simulator.play(players, count, horizon, seed, first, behaviour=True, threads=threads)
-        return Batch(paths, np.full(count, horizon), np.zeros(count, bool))
-    piece_seed = int(np.random.SeedSequence([seed, first]).generate_state(1, np.uint64)[0] >> np.uint64(1))
-    return play_batch(simulator, players, count, horizon, piece_seed, look)
+    """Episodes first, first + 1, ... of a stream."""
+    if not isinstance(simulator, TeamPlayer):
+        seed = int(np.random.SeedSequence([seed, first]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return play(simulator, players, count, horizon, seed, first, threads=threads, look=look)
 
 
 def _episodes(simulator: Simulator, batch: Batch) -> Episodes:
