@@ -1,4 +1,4 @@
-"""An agent as the others see it: its name and the labels of its actions and observations."""
+"""An agent: its name and the labels of its actions and observations."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -41,11 +41,11 @@ class Agent:
         object.__setattr__(self, "observations", labels(f"observations of {self.name}", self.observations))
 
 
-def labels(name: str, given: Iterable[str]) -> tuple[str, ...]:
-    """`given` as a tuple of distinct non-empty labels, at least one."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"{name}: expected a list of labels, got {checks.kind_of(given)}")
-    result = tuple(given)
+def labels(name: str, values: Iterable[str]) -> tuple[str, ...]:
+    """`values` as a tuple of distinct non-empty labels, at least one."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name}: expected a list of labels, got {checks.kind_of(values)}")
+    result = tuple(values)
     if not result:
         raise InputError(f"{name}: expected at least one label, got none")
     seen: set[str] = set()
@@ -58,11 +58,11 @@ def labels(name: str, given: Iterable[str]) -> tuple[str, ...]:
     return result
 
 
-def team_of_agents(given: Iterable[Agent]) -> tuple[Agent, ...]:
-    """`given` as a tuple of agents with distinct names, at least one."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"agents: expected a list of Agent objects, got {checks.kind_of(given)}")
-    agents = tuple(given)
+def team_of_agents(members: Iterable[Agent]) -> tuple[Agent, ...]:
+    """`members` as a tuple of agents with distinct names, at least one."""
+    if isinstance(members, str) or not isinstance(members, Iterable):
+        raise InputError(f"agents: expected a list of Agent objects, got {checks.kind_of(members)}")
+    agents = tuple(members)
     for place, agent in enumerate(agents):
         if not isinstance(agent, Agent):
             raise InputError(f"agents: expected Agent objects, got {type(agent).__name__} at {place}")
@@ -83,7 +83,7 @@ def check_symbols(where: str, what: str, symbols: NDArray[np.integer], agents: S
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Labels for things without names: "0", "1", ..."""
+    """The labels "0", "1", ..."""
     return tuple(str(i) for i in range(count))
 
 

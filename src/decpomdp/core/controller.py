@@ -18,7 +18,7 @@ from decpomdp.core.agent import Agent, numbered, team_of_agents
 from decpomdp.core.errors import InputError
 from decpomdp.core.model import checked_discount, remade, same_fields
 
-READ = "read it first: dp.read_team(path)"  # where a team is wanted and its file is given
+READ = "read it first: dp.read_team(path)"  # hint for a path instead of a team
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +57,8 @@ class Controller:
         put(self, "transition", checks.probabilities("transition", self.transition, "i, a, o, j", shape))
         if self.initial_given is not None:
             shape_given = (self.observations, self.nodes)
-            given = checks.probabilities("initial_given", self.initial_given, "o, i", shape_given)
-            put(self, "initial_given", given)
+            first = checks.probabilities("initial_given", self.initial_given, "o, i", shape_given)
+            put(self, "initial_given", first)
 
     @property
     def nodes(self) -> int:
@@ -86,8 +86,8 @@ class Controller:
 
     def decided(self) -> "Controller":
         """The deterministic controller that always takes the likeliest choice."""
-        given = None if self.initial_given is None else _likeliest(self.initial_given)
-        return Controller(_likeliest(self.initial), _likeliest(self.action), _likeliest(self.transition), given)
+        first = None if self.initial_given is None else _likeliest(self.initial_given)
+        return Controller(_likeliest(self.initial), _likeliest(self.action), _likeliest(self.transition), first)
 
     @classmethod
     def uniform(cls, actions: int, observations: int) -> "Controller":

@@ -2,7 +2,7 @@
 
 Row r is one step of one episode; episode k owns the rows offsets[k] to offsets[k + 1]. observations[r] is what the
 agents saw *before* they took actions[r]; NO_OBSERVATION at the first row of an episode whose environment shows
-nothing before the first action. What is seen after the last action is not kept: no decision depends on it.
+nothing before the first action. The observation after the last action is not recorded: no decision depends on it.
 behaviour[r, n] is the probability with which agent n's behaviour took that action given its own history; NaN when
 it is not known, never a silent 1.
 """
@@ -114,7 +114,7 @@ class Episodes:
 
     def returns(self) -> NDArray[np.float64]:
         """[k]: discounted sum of rewards of every episode."""
-        with np.errstate(over="ignore", invalid="ignore"):  # whoever uses a return checks that it is finite
+        with np.errstate(over="ignore", invalid="ignore"):  # users of returns check that they are finite
             return self._returns()
 
     def _returns(self) -> NDArray[np.float64]:
@@ -204,11 +204,11 @@ def concatenate(parts: Sequence[Episodes]) -> Episodes:
     )
 
 
-def checked_facts(given: Mapping[str, str]) -> Mapping[str, str]:
-    """A read-only copy of `given`, in which every name and every fact is a text."""
-    if not isinstance(given, Mapping):
-        raise InputError(f"facts: expected a mapping from text to text, got {type(given).__name__}")
-    return MappingProxyType({checks.text("facts", key): checks.text(f"facts[{key!r}]", given[key]) for key in given})
+def checked_facts(facts: Mapping[str, str]) -> Mapping[str, str]:
+    """A read-only copy of `facts`, with every key and every value checked to be a string."""
+    if not isinstance(facts, Mapping):
+        raise InputError(f"facts: expected a mapping from text to text, got {type(facts).__name__}")
+    return MappingProxyType({checks.text("facts", key): checks.text(f"facts[{key!r}]", facts[key]) for key in facts})
 
 
 def _offsets(value: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -223,13 +223,13 @@ def _offsets(value: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _behaviour(episodes: Episodes, rows: int, n: int) -> NDArray[np.float32]:
-    given = checks.array("behaviour", episodes.behaviour, "r, n", (rows, n), np.float32, finite=False)
-    known = ~np.isnan(given)
-    wrong = known & ~((given > 0) & (given <= 1))
+    behaviour = checks.array("behaviour", episodes.behaviour, "r, n", (rows, n), np.float32, finite=False)
+    known = ~np.isnan(behaviour)
+    wrong = known & ~((behaviour > 0) & (behaviour <= 1))
     if np.any(wrong):
-        row, agent = (int(i) for i in np.unravel_index(int(np.argmax(wrong)), given.shape))
+        row, agent = (int(i) for i in np.unravel_index(int(np.argmax(wrong)), behaviour.shape))
         raise InputError(
             f"{episodes.place(row)}, agent {episodes.agents[agent].name}: expected a behaviour probability "
-            f"above 0 and up to 1 (or NaN: unknown), got {given[row, agent]}"
+            f"above 0 and up to 1 (or NaN: unknown), got {behaviour[row, agent]}"
         )
-    return given
+    return behaviour

@@ -1,6 +1,6 @@
-"""Joint numbers: one number for what all agents do, see or remember; row-major, the last agent changes fastest.
+"""Joint numbers: one number for the parts (actions, observations, nodes) of all agents; the last agent changes fastest.
 
-numpy's own (`ravel_multi_index`, `unravel_index`) end at 63 agents, and ask that all joint numbers together fit memory.
+numpy's `ravel_multi_index` and `unravel_index` allow at most 63 agents.
 """
 
 import math
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from decpomdp.core.errors import InputError
 
-LARGEST = 2**63 - 1  # joint numbers are kept in 64 bits
+LARGEST = 2**63 - 1  # joint numbers have 64 bits
 
 
 def joint_numbers(parts: Sequence[ArrayLike] | NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:

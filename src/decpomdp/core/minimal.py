@@ -2,10 +2,10 @@
 
 Two nodes are equivalent when they choose actions with the same probabilities and, after every action they may take
 and every observation, reach each class of equivalent nodes with the same probability. The coarsest such partition is
-found by refinement. Merging keeps the probability of every action after every history, hence the value, unchanged: but
-for rounding, as probabilities count as the same that agree to twelve digits, however small they are.
+computed by refinement. Merging preserves the probability of every action after every history, hence the value, up to
+rounding: probabilities that agree to twelve digits count as equal, however small they are.
 
-What learners leave over, 1e-50 beside 0, would keep nodes apart that nobody can tell apart; `simplified` does not.
+Learned probabilities such as 1e-50 instead of 0 would separate nodes that behave alike; `simplified` ignores them.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def minimised(team: Team) -> Team:
 
 
 def simplified(team: Team) -> Team:
-    """Like `minimised`, but differences below 1e-12 do not count: what was learned, about as it behaves."""
+    """Like `minimised`, but probabilities that differ by less than 1e-12 count as equal; for learned teams."""
     smaller = tuple(minimal_controller(controller, _to_decimals) for controller in team.controllers)
     return Team(team.agents, smaller, team.discount, team.problem)
 
@@ -63,23 +63,23 @@ def _to_decimals(table: Floats) -> Floats:
 
 
 def _to_bits(table: Floats) -> Floats:
-    """Rounded to so many bits, whatever the size: what is positive stays so."""
+    """Rounded to BITS leading bits; positive numbers stay positive."""
     part, power = np.frexp(table)
     return np.ldexp(np.round(np.ldexp(part, BITS)), power - BITS)
 
 
 def minimal_controller(controller: Controller, rounded: Callable[[Floats], Floats] = _to_bits) -> Controller:
     """The smallest controller with the same behaviour as far as `rounded` leaves it; a sure start stays first."""
-    kept = _reachable(controller)
-    classes = _classes(controller, kept, rounded)
+    nodes = _reachable(controller)
+    classes = _classes(controller, nodes, rounded)
     _, firsts = np.unique(classes, return_index=True)
-    members = np.zeros((len(kept), len(firsts)))  # [node, class]
-    members[np.arange(len(kept)), classes] = 1.0
-    chosen = kept[firsts]
-    transition = controller.transition[chosen][..., kept] @ members
+    members = np.zeros((len(nodes), len(firsts)))  # [node, class]
+    members[np.arange(len(nodes)), classes] = 1.0
+    chosen = nodes[firsts]
+    transition = controller.transition[chosen][..., nodes] @ members
     transition[controller.action[chosen] == 0] = np.eye(len(firsts))[0]  # never taken: any row serves
-    given = None if controller.initial_given is None else controller.initial_given[:, kept] @ members
-    return Controller(controller.initial[kept] @ members, controller.action[chosen], transition, given)
+    first = None if controller.initial_given is None else controller.initial_given[:, nodes] @ members
+    return Controller(controller.initial[nodes] @ members, controller.action[chosen], transition, first)
 
 
 def _reachable(controller: Controller) -> NDArray[np.int64]:
@@ -88,19 +88,21 @@ def _reachable(controller: Controller) -> NDArray[np.int64]:
     if controller.initial_given is not None:
         starts = starts + controller.initial_given.sum(axis=0)
     links = np.einsum("ia,iaoj->ij", (controller.action > 0).astype(float), (controller.transition > 0).astype(float))
-    found = [int(i) for i in np.argsort(-starts, kind="stable") if starts[i] > 0]
-    for node in found:  # grows while we walk
-        found += [int(j) for j in np.flatnonzero(links[node] > 0) if int(j) not in found]
-    return np.array(found)
+    nodes = [int(i) for i in np.argsort(-starts, kind="stable") if starts[i] > 0]
+    for node in nodes:  # grows while we walk
+        nodes += [int(j) for j in np.flatnonzero(links[node] > 0) if int(j) not in nodes]
+    return np.array(nodes)
 
 
-def _classes(controller: Controller, kept: NDArray[np.int64], rounded: Callable[[Floats], Floats]) -> NDArray[np.int64]:
-    """[kept node]: its class in the coarsest stable partition, numbered by first appearance."""
-    action = rounded(controller.action[kept])
-    moves = controller.transition[kept][..., kept] * (action > 0)[:, :, None, None]
+def _classes(
+    controller: Controller, nodes: NDArray[np.int64], rounded: Callable[[Floats], Floats]
+) -> NDArray[np.int64]:
+    """[node of `nodes`]: its class in the coarsest stable partition, numbered by first appearance."""
+    action = rounded(controller.action[nodes])
+    moves = controller.transition[nodes][..., nodes] * (action > 0)[:, :, None, None]
     classes = _numbered(action)
     while True:
-        reach = rounded(moves @ np.eye(classes.max() + 1)[classes]).reshape(len(kept), -1)
+        reach = rounded(moves @ np.eye(classes.max() + 1)[classes]).reshape(len(nodes), -1)
         finer = _numbered(np.concatenate([classes[:, None], reach], axis=1))
         if finer.max() == classes.max():
             return classes

@@ -24,7 +24,7 @@ _SUMMARIES = {
     "marsrovers": "two rovers sample or drill four sites, some only together (256 states, 6 actions, 8 observations)",
 }
 
-# What one would not expect from the labels; told wherever a problem is described.
+# Pitfalls of labels and numbers, shown with every description of a problem.
 _NOTES = {
     "recycling": "labels are those of the published file, which do not match its numbers: searchbig recharges, "
     "searchlittle searches for a small can, waitandrecharge searches for a big can; observation 0 is a high battery, "
@@ -39,7 +39,7 @@ _SIMULATORS = {
     "(2 actions, 15 observations)",
 }
 
-# Where the simulators are: `named(text, discount)`. SUMO is in a higher room, so it is resolved only when it is opened.
+# Modules of the simulators, with `named(text, discount)`. SUMO's is in a higher layer, so it is imported when opened.
 _PLACES = {"traffic": "decpomdp.domains.traffic", "sumo": "decpomdp.environments.sumo.grid"}
 
 
@@ -66,7 +66,7 @@ def summary(name: str) -> str:
 
 
 def note(name: str) -> str | None:
-    """What somebody who reads the labels of this problem has to know, if there is anything.
+    """A pitfall of the labels or numbers of this problem, or None.
 
     >>> note("dectiger") is None, note("recycling")[:30]
     (True, 'labels are those of the publis')
@@ -80,15 +80,15 @@ def simulators() -> tuple[str, ...]:
 
 
 def is_simulator(name: str) -> bool:
-    """Whether the name, with or without a size, is one of them."""
+    """Whether the name, with or without a size, is that of a simulator."""
     return name.partition(":")[0] in _SIMULATORS
 
 
 def simulator(name: str, discount: float | None = None) -> Simulator:
     """The simulator called `name`; its usual discount is 0.9."""
     module = importlib.import_module(_PLACES[name.partition(":")[0]])
-    found: Simulator = module.named(name, discount)
-    return found
+    problem: Simulator = module.named(name, discount)
+    return problem
 
 
 def build(name: str, discount: float | None = None) -> DecPOMDP:

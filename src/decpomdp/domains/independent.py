@@ -1,7 +1,7 @@
-"""Two agents whose parts of the world do not touch: the joint table is the product of their own tables.
+"""Two agents with independent parts of the world: the joint table is the product of their own tables.
 
-Three problems have such dynamics or senses throughout, others in places. The published models print the products as
-short decimals, while 0.1 * 0.9 in floating point is a neighbour of 0.09. `side_by_side` rounds to the printed decimal,
+Three problems have such dynamics or observations throughout, others in places. The published models print the products
+as short decimals, while 0.1 * 0.9 in floating point is a neighbour of 0.09. `side_by_side` rounds to the printed decimal,
 so that the tables built here equal the published ones to the last bit.
 """
 
@@ -18,5 +18,5 @@ def side_by_side(one: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:
 
 def printed(table: ArrayLike) -> NDArray[np.float64]:
     """`table` with every number replaced by the double nearest to its short decimal."""
-    given: NDArray[np.float64] = np.asarray(table, dtype=np.float64)
-    return given.round(DECIMALS)
+    values: NDArray[np.float64] = np.asarray(table, dtype=np.float64)
+    return values.round(DECIMALS)

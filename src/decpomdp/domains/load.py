@@ -1,4 +1,4 @@
-"""A problem by name or by file, and whatever else may stand where a problem is asked for."""
+"""Open a problem: by name, from a file, or a model or simulator itself."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     Returns
     -------
     DecPOMDP or Simulator
-        What was found.
+        The problem.
 
     Raises
     ------
@@ -61,19 +61,19 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
 
 
 def is_file(problem: str) -> bool:
-    """Whether a problem is asked for by the path of a file, and not by its name."""
+    """Whether `problem` is the path of a file, and not a name."""
     if problem in domains.names() or domains.is_simulator(problem):
         return False
     return problem.endswith(ENDINGS) or _is_file(problem)
 
 
 def load_model(problem: str | os.PathLike[str], discount: float | None = None) -> DecPOMDP:
-    """Like `load`, for whoever needs to know the model."""
+    """Like `load`, for problems with a model."""
     return _with_model(load(problem, discount))
 
 
 def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simulator:
-    """What `problem` names or is; another `discount` only for what is named or a model."""
+    """The problem of that name or file, or `problem` itself; `discount` is for names, files and models only."""
     if isinstance(problem, str | os.PathLike):
         return load(problem, discount)
     if isinstance(problem, DecPOMDP):
@@ -91,19 +91,19 @@ def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simula
 
 
 def opened_model(problem: str | os.PathLike[str] | DecPOMDP, discount: float | None = None) -> DecPOMDP:
-    """Like `opened`, for whoever needs to know the model."""
+    """Like `opened`, for problems with a model."""
     return _with_model(opened(problem, discount))
 
 
-def _with_model(found: DecPOMDP | Simulator) -> DecPOMDP:
-    if not isinstance(found, DecPOMDP):
-        raise InputError(f"problem: expected one with a model, got {found.name}, which can only be played")
-    return found
+def _with_model(problem: DecPOMDP | Simulator) -> DecPOMDP:
+    if not isinstance(problem, DecPOMDP):
+        raise InputError(f"problem: expected one with a model, got {problem.name}, which can only be played")
+    return problem
 
 
 def _is_file(text: str) -> bool:
-    """Whether there is something to read: a file, or a pipe as shells give them (`<(zcat ...)`)."""
+    """Whether `text` is the path of a file, or of a pipe as in `<(zcat ...)`."""
     try:
         return Path(text).is_file() or Path(text).is_fifo()
-    except (OSError, ValueError):  # too long, or with a null byte: no path at all
+    except (OSError, ValueError):  # too long, or with a null byte
         return False

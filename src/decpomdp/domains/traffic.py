@@ -52,7 +52,7 @@ class Traffic:
     """
 
     repeatable = plays_teams = True
-    quick = True  # thousands of episodes take a moment: whoever shows a team need not be sparing
+    quick = True  # thousands of episodes take a moment
 
     def __init__(self, side: int = SIDE, discount: float = 0.9) -> None:
         self.side = whole("traffic: intersections per street", side, 1, LARGEST_SIDE)
@@ -72,7 +72,7 @@ class Traffic:
 
     @property
     def loads(self) -> NDArray[np.int64]:
-        """[k, street]: cars waiting, rows first; for looking on (no policy may use them)."""
+        """[k, street]: cars waiting, rows first; for drawings, no policy may use them."""
         return self._loads.astype(np.int64)
 
     @property

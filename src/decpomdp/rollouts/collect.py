@@ -1,19 +1,16 @@
-"""Play a team and record it: all episodes at once, as a stream of bounded pieces, or with nodes and hidden states."""
+"""Play a team and collect its episodes: all at once, or as a stream of bounded pieces."""
 
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, Simulator, Team, checks, concatenate
 from decpomdp.core.checks import freeze, whole
-from decpomdp.core.scene import OnStreets, StreetScene
 from decpomdp.domains.load import Problem, opened
 from decpomdp.engines.cluster import Cluster
 from decpomdp.kernels.rollout import Players
-from decpomdp.rollouts.dense import DenseSimulator, as_simulator
+from decpomdp.rollouts.dense import as_simulator
 from decpomdp.rollouts.play import Batch, Look, TeamPlayer, play, players_of
 from decpomdp.rollouts.policies import Policy, team_for
 
@@ -34,32 +31,32 @@ def simulate(
     discount: float | None = None,
     engine: Cluster | None = None,
 ) -> Episodes:
-    """Play a team and record what each agent saw and did, with which probability, and the rewards.
+    """Play a team and record observations, actions with their probabilities, and rewards.
 
-    The same as the command `decpomdp simulate`. Recorded with every action is its marginal probability given the
-    agent's own history, whatever the hidden node. What does not fit into memory comes in pieces: `stream`.
+    The same as the command `decpomdp simulate`. The probability of an action is its marginal given the agent's own
+    history, with the hidden node summed out. Use `stream` for more episodes than fit into memory.
 
     Parameters
     ----------
     problem
         The name of a built-in problem, a `.dpomdp` file, a model or a simulator.
     team
-        Who plays: a `Team`, the path of a team.json, "random" or another policy that comes with the problem.
-        None: everybody acts uniformly at random.
+        A `Team`, the path of a team.json, "random" or another policy that comes with the problem.
+        None: every agent acts uniformly at random.
     episodes
-        How many.
+        Number of episodes.
     horizon
         Steps of an episode, at most.
     seed
         Fixes every random choice.
     threads
-        How many; all cores by default. The result does not depend on it.
+        Number of threads; all cores by default. The result does not depend on it.
     explore
         Probability with which an agent acts uniformly at random instead.
     discount
         Use this discount instead of the problem's own (problems by name or file, and models).
     engine
-        A cluster whose workers play; by default the machine's own threads do. The result does not depend on it.
+        A cluster whose workers play; by default the threads of this machine. The result does not depend on it.
 
     Returns
     -------
@@ -104,8 +101,8 @@ def stream(
     Returns
     -------
     iterator of Episodes
-        Each piece is played when it is asked for and holds about a million steps of agents, or as many episodes as
-        a slow simulator calls a `piece`.
+        Each piece is played when it is requested and holds about a million steps of agents, or the number of episodes
+        that a slow simulator declares as its `piece`.
 
     Raises
     ------
@@ -125,97 +122,14 @@ def stream(
     playing = team_for(team, simulator)
     behaving = playing.exploring(share) if share else playing
     players = players_of(behaving)
-    pieces = ((first, part, length, key) for first, part in _pieces(simulator, count, length))
+    pieces = ((first, part, length, key) for first, part in pieces_of(simulator, count, length))
     if engine is not None:
         shared = engine.share(f"simulator {simulator.name}", simulator), engine.share("team", behaving)
         return engine.in_order(_piece_elsewhere, ((*shared, *piece) for piece in pieces))
     return (_piece(simulator, players, *piece, workers) for piece in pieces)
 
 
-class Recording(NamedTuple):
-    """Episodes with everything that the agents cannot see. Entries after the end of an episode are 0."""
-
-    episodes: Episodes
-    nodes: NDArray[np.int16]  # [k, t, n] in which the action was chosen
-    states: NDArray[np.int64] | None  # [k, t] before the action; None: the problem has no model
-    scenes: tuple[tuple[StreetScene, ...], ...]  # [k][t] queues before the step, lights in it; empty if not recorded
-
-
-def record(
-    problem: Problem, team: Policy, episodes: int, horizon: int, seed: int = 0, *, scenes: bool = False
-) -> Recording:
-    """The same episodes as `simulate`, with the nodes of the agents and the states of a model.
-
-    With `scenes`, also the street scenes of a simulator that has streets. A simulator with a compiled `play` repeats
-    the recorded actions step by step for its states or scenes, all episodes side by side.
-    """
-    count, length = whole("episodes", episodes, 1, 2**53), whole("horizon", horizon, 1, LONGEST)
-    key = whole("seed", seed, 0, 2**64 - 1)
-    simulator = as_simulator(opened(problem))
-    players = players_of(team_for(team, simulator))
-    if isinstance(simulator, TeamPlayer):
-        batch, hidden = _play(simulator, players, 0, count, length, key), _Hidden(simulator, count, scenes)
-        if hidden.recorded:
-            hidden.repeat(batch.paths.actions.reshape(count, length, -1), key)
-        parts = [(batch, hidden)]
-    else:
-        parts = []
-        for first, part in _pieces(simulator, count, length):
-            hidden = _Hidden(simulator, part, scenes)
-            parts.append((_play(simulator, players, first, part, length, key, look=hidden.look), hidden))
-    nodes = np.zeros((count, max(int(batch.lengths.max()) for batch, _ in parts), len(simulator.agents)), np.int16)
-    lengths = np.concatenate([batch.lengths for batch, _ in parts])
-    nodes[np.arange(nodes.shape[1]) < lengths[:, None]] = np.concatenate([batch.paths.nodes for batch, _ in parts])
-    return Recording(
-        concatenate([_episodes(simulator, batch) for batch, _ in parts]),
-        nodes,
-        parts[0][1].states(),
-        tuple(episode for batch, hidden in parts for episode in hidden.scenes(batch.lengths)),
-    )
-
-
-class _Hidden:
-    """States of a model, and scenes of a simulator that has streets, after the reset and after every step."""
-
-    def __init__(self, simulator: Simulator, episodes: int, scenes: bool) -> None:
-        self.simulator, self.episodes = simulator, episodes
-        self.model = simulator if isinstance(simulator, DenseSimulator) else None
-        self.streets = simulator if scenes and isinstance(simulator, OnStreets) else None
-        self._states: list[NDArray[np.int64]] = []  # [t][k]
-        self._scenes: list[list[StreetScene]] = []  # [t][k]
-
-    @property
-    def recorded(self) -> bool:
-        """Whether the simulator has states or scenes to record."""
-        return self.model is not None or self.streets is not None
-
-    def look(self) -> None:
-        """Record this moment."""
-        if self.model is not None:
-            self._states.append(self.model.states)
-        if self.streets is not None:
-            self._scenes.append([self.streets.street_scene(k) for k in range(self.episodes)])
-
-    def repeat(self, actions: NDArray[np.int16], seed: int) -> None:
-        """Take actions[k, t, n] again and record every moment."""
-        self.simulator.reset(self.episodes, seed)
-        self.look()
-        for t in range(actions.shape[1]):
-            self.simulator.step(actions[:, t])
-            self.look()
-
-    def states(self) -> NDArray[np.int64] | None:
-        """[k, t]: the state before every action."""
-        return None if self.model is None else np.stack(self._states[:-1], axis=1)
-
-    def scenes(self, lengths: NDArray[np.int64]) -> Iterator[tuple[StreetScene, ...]]:
-        """[k][t]: queues before every step, and the lights in it."""
-        for k, length in enumerate(lengths.tolist() if self.streets is not None else ()):
-            moments = zip(self._scenes[:length], self._scenes[1 : length + 1], strict=True)
-            yield tuple(StreetScene(before[k].waiting, after[k].green) for before, after in moments)
-
-
-def _pieces(simulator: Simulator, episodes: int, horizon: int) -> Iterator[tuple[int, int]]:
+def pieces_of(simulator: Simulator, episodes: int, horizon: int) -> Iterator[tuple[int, int]]:
     """First episode and number of episodes of every piece of a stream."""
     size = max(1, CHUNK // (horizon * len(simulator.agents)))
     if not isinstance(simulator, TeamPlayer):
@@ -233,10 +147,10 @@ def _piece_elsewhere(simulator: Simulator, team: Team, first: int, count: int, h
 def _piece(
     simulator: Simulator, players: Players, first: int, count: int, horizon: int, seed: int, threads: int | None
 ) -> Episodes:
-    return _episodes(simulator, _play(simulator, players, first, count, horizon, seed, threads))
+    return episodes_of(simulator, play_piece(simulator, players, first, count, horizon, seed, threads))
 
 
-def _play(
+def play_piece(
     simulator: Simulator,
     players: Players,
     first: int,
@@ -252,7 +166,8 @@ def _play(
     return play(simulator, players, count, horizon, seed, first, threads=threads, look=look)
 
 
-def _episodes(simulator: Simulator, batch: Batch) -> Episodes:
+def episodes_of(simulator: Simulator, batch: Batch) -> Episodes:
+    """The record of a batch."""
     paths = batch.paths
     return Episodes(
         agents=simulator.agents,
@@ -264,5 +179,5 @@ def _episodes(simulator: Simulator, batch: Batch) -> Episodes:
         discount=simulator.discount,
         terminated=batch.terminated,
         name=simulator.name,
-        facts=getattr(simulator, "facts", {}),  # how it was seen, where a simulator tells
+        facts=getattr(simulator, "facts", {}),  # settings of a simulator that names them
     )

@@ -21,8 +21,8 @@ PIECE = 4096  # joint steps that one thread plays at a time, about
 class DenseSimulator:
     """Plays a DecPOMDP from precomputed tables; implements the Simulator protocol.
 
-    Models are played this way wherever a problem is asked for. Wanted by itself, it serves to step by hand, or to hide
-    a model from what should only play it.
+    Every function that takes a problem plays a model this way. Use it directly to step by hand, or to hide the model
+    from a method that should only play it.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ class DenseSimulator:
         self._states = np.zeros(0, np.int64)
 
     def __reduce__(self) -> "tuple[type[DenseSimulator], tuple[DecPOMDP], dict[str, object]]":
-        """What travels is the model: the tables made of it are larger, and quickly made again."""
+        """Pickle the model only: its tables are larger and quickly computed again."""
         return DenseSimulator, (self.model,), {"_seed": self._seed, "_time": self._time, "_states": self._states}
 
     @property
     def agents(self) -> tuple[Agent, ...]:
-        """Who acts."""
+        """The agents of the model."""
         return self.model.agents
 
     @property
@@ -69,7 +69,7 @@ class DenseSimulator:
 
     @property
     def states(self) -> NDArray[np.int64]:
-        """[k]: the hidden states of the batch, for looking on (no policy may use them)."""
+        """[k]: the hidden states of the batch, for recordings; no policy may use them."""
         return self._states.copy()
 
     def reset(self, episodes: int, seed: int) -> None:
@@ -116,7 +116,7 @@ class DenseSimulator:
 
 
 def as_simulator(problem: DecPOMDP | Simulator) -> Simulator:
-    """`problem` as something that can be played: a model is given its tables, a simulator is itself."""
+    """A model as a DenseSimulator; a simulator itself."""
     if isinstance(problem, DecPOMDP):
         return DenseSimulator(problem)
     if isinstance(problem, type) or not isinstance(problem, Simulator):

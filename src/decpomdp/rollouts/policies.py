@@ -1,4 +1,4 @@
-"""Who plays: a team, the name of a policy that comes with the problem, a file, or nobody in particular."""
+"""The team of a policy: a team, the name of a policy of the problem, a team.json, or uniformly random actions."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ Policy = Team | str | os.PathLike[str] | None
 
 
 def team_for(policy: Policy, problem: DecPOMDP | Simulator) -> Team:
-    """The team that `policy` is or names, fit for `problem`; None: everybody acts uniformly at random."""
+    """The team of `policy`, checked to fit `problem`; None: uniformly random actions."""
     if isinstance(policy, Team):
         team = policy
     elif policy is None or (isinstance(policy, str) and policy == RANDOM):

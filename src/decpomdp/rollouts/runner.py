@@ -1,9 +1,8 @@
-"""A team that acts step by step, in anybody's loop: observations in, actions out.
+"""A team that acts step by step, in a loop of your own: observations in, actions out.
 
 The random numbers are those of the rollouts: 64 bits per decision, a function of (seed, episode, step, lane), agent n
-moving on lane 1 + 2n and acting on lane 2 + 2n. A runner that is shown what the agents saw in episode k of
-`simulate(..., seed=seed)` therefore takes the same actions. Plain Python on purpose: what happens here is what an
-exported controller does on its own.
+moving on lane 1 + 2n and acting on lane 2 + 2n. Given the observations of episode k of `simulate(..., seed=seed)`, a
+runner therefore takes the same actions. Plain Python on purpose: it is the algorithm of exported controllers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +21,9 @@ LOW = 0xFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15
 MIX1, MIX2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
-NOTHING = -1  # as an observation before the first action
+NOTHING = -1  # no observation, before the first action
 Entry = tuple[int, int, int]  # own outcome, other outcome, cut: own when the lower 32 bits are below it
-Seen = int | None  # an observation; -1 or None: nothing was shown
+Seen = int | None  # an observation; -1 or None: no observation
 
 
 class TeamRunner:
@@ -58,7 +57,7 @@ class TeamRunner:
         self.reset(episode)
 
     def reset(self, episode: int | None = None) -> None:
-        """Start again: the next episode's random numbers, or those of the episode given."""
+        """Start the next episode, or that of number `episode`."""
         self.episode = self.episode + 1 if episode is None else whole("episode", episode, 0, 2**63)
         self.step = 0
         self._key = stream_key(self._seed, self.episode)
@@ -85,7 +84,7 @@ class TeamRunner:
         checked = {n: self._members[n].checked(shown) for n, shown in seen.items()}
         counter = 1 + self.step * self._lanes
         actions = {}
-        for n, shown in checked.items():  # nobody has moved if one of the observations was refused
+        for n, shown in checked.items():  # all observations are checked before the first agent moves
             bits = (random_bits(self._key, counter + 1 + 2 * n), random_bits(self._key, counter + 2 + 2 * n))
             actions[n] = self._members[n].decide(shown, *bits)
         self.step += 1
@@ -119,7 +118,7 @@ class TeamRunner:
 
 
 class _Member:
-    """One agent: its tables, its node, and what its history says about its node."""
+    """One agent: its tables, its node, and the distribution of its node given its history."""
 
     __slots__ = ("acts", "agent", "belief", "controller", "last", "moves", "node", "probability", "starts")
 
@@ -133,7 +132,7 @@ class _Member:
         self.probability = float("nan")
 
     def checked(self, seen: Seen) -> int:
-        """What was seen as a number; -1 for nothing, before the first action only."""
+        """The observation as a number; -1 for none, before the first action only."""
         if seen is None and self.node < 0:
             return NOTHING
         least = NOTHING if self.node < 0 else 0
@@ -145,8 +144,8 @@ class _Member:
         if self.node < 0:
             row = 1 + seen if controller.initial_given is not None else 0
             self.node = pick_entry(self.starts[row], move_bits)
-            given = controller.initial_given
-            self.belief = controller.initial if given is None or seen < 0 else given[seen]
+            starts = controller.initial_given
+            self.belief = controller.initial if starts is None or seen < 0 else starts[seen]
         else:
             row = (self.node * controller.actions + self.last) * controller.observations + seen
             self.node = pick_entry(self.moves[row], move_bits)
@@ -159,7 +158,7 @@ class _Member:
 
 
 def start_table(controller: Controller) -> NDArray[np.float64]:
-    """First nodes: row 0 without a first observation, row 1 + o after o where the controller minds it."""
+    """First nodes: row 0 without a first observation, row 1 + o after o if the controller uses it."""
     if controller.initial_given is None:
         return controller.initial[None, :]
     return np.concatenate([controller.initial[None, :], controller.initial_given])
