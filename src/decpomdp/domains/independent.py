@@ -1,8 +1,8 @@
 """Two agents with independent parts of the world: the joint table is the product of their own tables.
 
 Three problems have such dynamics or observations throughout, others in places. The published models print the products
-as short decimals, while 0.1 * 0.9 in floating point is a neighbour of 0.09. `side_by_side` rounds to the printed decimal,
-so that the tables built here equal the published ones to the last bit.
+as short decimals, while 0.1 * 0.9 in floating point is a neighbour of 0.09. `side_by_side` rounds to the printed
+decimal, so that the tables built here equal the published ones to the last bit.
 """
 
 import numpy as np
