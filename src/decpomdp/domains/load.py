@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from decpomdp import domains
 from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.model import checked_discount
+from decpomdp.domains import registry
 from decpomdp.io.kinds import conversion, is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
@@ -48,8 +48,8 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     if not isinstance(problem, str | os.PathLike) or not isinstance(os.fspath(problem), str):
         raise InputError(f"problem: expected a name or the path of a file, got {checks.kind_of(problem)}")
     text = os.fspath(problem)
-    if domains.is_simulator(text):
-        return domains.simulator(text, discount)
+    if registry.is_simulator(text):
+        return registry.simulator(text, discount)
     if is_logged(text):
         got = conversion(text) or "got logged episodes"
         raise InputError(f"{text}: expected a problem, {got}")
@@ -57,12 +57,12 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
         from decpomdp.io.dpomdp.read import read_dpomdp
 
         return read_dpomdp(text, discount)
-    return domains.build(text, discount)
+    return registry.build(text, discount)
 
 
 def is_file(problem: str) -> bool:
     """Whether `problem` is the path of a file, and not a name."""
-    if problem in domains.names() or domains.is_simulator(problem):
+    if problem in registry.names() or registry.is_simulator(problem):
         return False
     return problem.endswith(ENDINGS) or _is_file(problem)
 
