@@ -8,7 +8,7 @@ from dectiger_horizon3 import controller
 
 import decpomdp as dp
 from decpomdp.cli.main import code_of
-from decpomdp.core.plain import CONTROL
+from decpomdp.core.text import CONTROL
 from decpomdp.report.export import FORMATS, exported
 
 

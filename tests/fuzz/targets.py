@@ -19,7 +19,7 @@ from oracles import dpomdp_text as oracle
 
 import decpomdp as dp
 from decpomdp.core import FormatError, InputError
-from decpomdp.core.plain import plain
+from decpomdp.core.text import plain
 from decpomdp.io.dpomdp import header
 from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
 from decpomdp.io.dpomdp.writer import format_dpomdp

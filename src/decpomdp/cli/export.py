@@ -47,7 +47,7 @@ def harmless(text: str, form: str) -> str:
     >>> harmless('n0 [label="\u202etfel"];\n', "dot"), harmless('["\u202etfel"]\n', "json")
     ('n0 [label="&#8238;tfel"];\n', '["\\u202etfel"]\n')
     """
-    from decpomdp.core.plain import CONTROL
+    from decpomdp.core.text import CONTROL
 
     written = "\\u{:04x}" if form == "json" else "&#{};"
     return CONTROL.sub(lambda found: found[0] if found[0] == "\n" else written.format(ord(found[0])), text)

@@ -30,7 +30,7 @@ def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None
 
         sys.stdout.write(json.dumps(finite(dict(result)), allow_nan=False) + "\n")
     else:
-        from decpomdp.core.plain import plain
+        from decpomdp.core.text import plain
 
         for line in lines:
             sys.stdout.write(plain(line) + "\n")
@@ -41,7 +41,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from decpomdp.core.plain import plain
+    from decpomdp.core.text import plain
 
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for title in header:
@@ -70,7 +70,7 @@ def fail(message: str) -> None:
 
 def note(message: str) -> None:
     """A line beside the result."""
-    from decpomdp.core.plain import on_a_line
+    from decpomdp.core.text import on_a_line
 
     aside(on_a_line(message) + "\n")
 

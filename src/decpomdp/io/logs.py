@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from decpomdp.core import Row
-from decpomdp.core.plain import on_a_line
 from decpomdp.core.progress import in_words as row_in_words
+from decpomdp.core.text import on_a_line
 from decpomdp.io.files import in_words
 
 EVERY = 5.0  # seconds between lines of progress

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Team
 from decpomdp.core.checks import of_kind
-from decpomdp.core.plain import plain
+from decpomdp.core.text import plain
 
 RARE = 0.005  # choices less likely than this are left out
 FEW = 5  # that are named where all of them are as rare
