@@ -82,7 +82,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         model = dp.load("dectiger")
         logged = dp.simulate(model, dp.Team.uniform(model), 10_000, 10, seed=1)
-        dp.write_episodes(logged, Path(name) / "e.parquet")
+        logged.save(Path(name) / "e.parquet")
         for part in given.parts:
             for tally in PARTS[part](Path(name), given):
                 kept.setdefault(part, {})[tally.name] = asdict(tally)

@@ -103,5 +103,5 @@ def whole(out: Path) -> bool:
     for path in out.rglob("*.json"):
         json.loads(path.read_text())
     if (out / "team.json").exists():
-        dp.read_team(out / "team.json")
+        dp.Team.load(out / "team.json")
     return bool(kept(out)) and not list(out.rglob(".decpomdp-*"))

@@ -9,7 +9,7 @@ SECONDS = 20
 PUBLISHED = {"dectiger": (-18.63, -32.31, 13.45), "boxpushing": (77.65, 59.95, 224.43)}
 
 
-def watch(row: dp.Row) -> None:
+def watch(row: dict) -> None:
     line = f"  {row['seconds']:5.0f} s  value about {row['value']:9.3f}  nodes {row['nodes']}  steps {row['steps']:,}"
     sys.stdout.write(line + ("\r" if sys.stdout.isatty() else "\n"))
     sys.stdout.flush()
@@ -22,7 +22,7 @@ def main() -> None:
         fit = dp.learn(model, time_limit=SECONDS, seed=1, watch=watch)
         exact = dp.evaluate(fit.team, model)
         print()
-        for line in dp.team_in_words(fit.team):
+        for line in fit.team.in_words():
             print(line)
         print(f"exact value {exact.value:.4f} with {'+'.join(map(str, fit.team.nodes))} nodes")
         print(f"published: Dec-SBPR {sbpr}, MCEM {mcem}; with the model known, FB-HSVI {planner}\n")

@@ -15,7 +15,7 @@ EPISODES, STEPS = 6000, 6
 
 
 def make_log(path: Path) -> None:
-    dp.write_table(dp.simulate("recycling", "random", EPISODES, STEPS, seed=1), path)
+    dp.simulate("recycling", "random", EPISODES, STEPS, seed=1).save(path, long=True)
 
 
 def part(episodes: dp.Episodes, chosen: np.ndarray) -> dp.Episodes:
@@ -36,7 +36,7 @@ def part(episodes: dp.Episodes, chosen: np.ndarray) -> dp.Episodes:
 
 def learned(log: Path) -> tuple[dp.Team, dp.OffPolicyValue, float]:
     """A team, what unseen episodes say about it, and the mean return of the behaviour in them."""
-    episodes = dp.read_table(log, discount=0.9)
+    episodes = dp.Episodes.load(log, discount=0.9)
     everything = np.random.default_rng(0).permutation(episodes.count)
     train, test = (part(episodes, half) for half in np.split(everything, 2))
     fit = dp.learn(train, dp.Sbpr(cap=5.0, truncation=8, sweeps=100), seed=1)

@@ -40,11 +40,11 @@ def distance(rewards: dict[str, float]) -> float:
     return -float(np.sqrt(-np.mean(list(rewards.values()))))
 
 
-def make_simulator() -> dp.PettingZooSimulator:
+def make_simulator() -> dp.Simulator:
     return dp.from_pettingzoo(make_env, discretise=READING, action_names=NAMES, discount=0.95, reward=distance)
 
 
-def learned(simulator: dp.PettingZooSimulator, seed: int) -> dp.Team:
+def learned(simulator: dp.Simulator, seed: int) -> dp.Team:
     """A slow environment (some thousand steps a second) can afford one memory, not a portfolio of them at a time."""
     return dp.learn(simulator, steps=30_000, horizon=CYCLES, seed=seed).team
 

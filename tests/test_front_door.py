@@ -106,11 +106,11 @@ def good_calls(folder):
             {"team": TEAM, "env": dp.parallel_env(MODEL, horizon=2), "seed": 0, "episodes": 1, "horizon": 2}
             | {"discretise": None, "reward": "mean"},
         ),
-        "read_team": (dp.read_team, {"path": team}),
-        "read_episodes": (dp.read_episodes, {"path": data}),
-        "read_table": (
-            dp.read_table,
-            {"path": table, "discount": 0.9, "agents": AGENTS, "name": "n", "columns": {"t": "t"}},
+        "Team.load": (dp.Team.load, {"path": team}),
+        "Episodes.load": (dp.Episodes.load, {"path": data}),
+        "Episodes.load of a table": (
+            dp.Episodes.load,
+            {"path": table, "discount": 0.9, "agents": AGENTS, "name": "n", "columns": {"t": "t"}, "kind": None},
         ),
         "learn": (
             dp.learn,
@@ -125,9 +125,9 @@ def good_calls(folder):
             partial(dp.plan, restarts=1),  # ends soon, even where a wrong object is a long time limit
             {"problem": "broadcast", "method": "em", "discount": 0.5, "progress": False, "watch": id} | quick,
         ),
-        "read_out": (
-            dp.read_out,
-            {"problem": MODEL, "fit": FIT, "episodes": 100, "time_limit": 5.0, "seed": 0, "threads": 1},
+        "Fit.with_posterior": (
+            FIT.with_posterior,
+            {"problem": MODEL, "episodes": 100, "time_limit": 5.0, "seed": 0, "threads": 1},
         ),
     }
 
@@ -142,11 +142,11 @@ def started():
 def folder(tmp_path, monkeypatch):
     """Where good files are, and where files with the names of wrong objects may be written."""
     monkeypatch.chdir(tmp_path)
-    dp.write_team(TEAM, tmp_path / "team.json")
-    dp.write_controller(TEAM, "agent1", tmp_path / "agent1.json")
-    dp.write_episodes(EPISODES, tmp_path / "e.parquet")
-    dp.write_table(EPISODES, tmp_path / "long.csv")
-    dp.write_dpomdp(MODEL, tmp_path / "m.dpomdp")
+    TEAM.save(tmp_path / "team.json")
+    TEAM.save(tmp_path / "agent1.json", agent="agent1")
+    EPISODES.save(tmp_path / "e.parquet")
+    EPISODES.save(tmp_path / "long.csv", long=True)
+    MODEL.save(tmp_path / "m.dpomdp")
     return tmp_path
 
 

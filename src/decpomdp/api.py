@@ -363,16 +363,10 @@ def _holds_episodes(path: str | os.PathLike[str]) -> bool:
 
 
 def episodes_at(path: str | os.PathLike[str], discount: float | None = None) -> Episodes:
-    """Recorded episodes of any kind; `discount` for tables, which do not say it, and in place of an episodes file's."""
-    from decpomdp.io.kinds import kind_of
-    from decpomdp.io.logged import Given, read_logged
-
+    """Recorded episodes of any kind."""
     if not os.path.exists(path):
         raise InputError(f"{os.fspath(path)}: no such file")
-    if kind_of(path) != "episodes":
-        return read_logged(path, Given(discount=discount))
-    episodes = read_logged(path)
-    return episodes if discount is None else replace(episodes, discount=discount)
+    return Episodes.load(path, discount)
 
 
 def default_method(source: Source) -> str:

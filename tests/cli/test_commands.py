@@ -20,12 +20,12 @@ def team_file(tmp_path):
     from dectiger_horizon3 import controller
 
     model = dp.load("dectiger")
-    dp.write_team(dp.Team.of(model, [controller()] * 2), tmp_path / "team.json")
+    dp.Team.of(model, [controller()] * 2).save(tmp_path / "team.json")
     return tmp_path / "team.json"
 
 
 def test_list(run, as_json):
-    assert [problem["name"] for problem in as_json("list")["problems"]] == [*dp.names(), "traffic", "sumo"]
+    assert [problem["name"] for problem in as_json("list")["problems"]] == [*dp.problems(), "traffic", "sumo"]
     assert "marsrovers" in run("list")[1]
 
 
@@ -47,7 +47,7 @@ def test_info(run, as_json):
 
 
 def test_a_problem_is_a_name_or_a_file_everywhere(as_json, tmp_path, team_file):
-    dp.write_dpomdp(dp.load("dectiger"), tmp_path / "my.dpomdp.gz")
+    dp.load("dectiger").save(tmp_path / "my.dpomdp.gz")
     assert as_json("info", "my.dpomdp.gz")["digest"] == as_json("info", "dectiger")["digest"]
     assert as_json("simulate", "my.dpomdp.gz", "--episodes", 5)["problem"] == "my"
     told = as_json("evaluate", team_file, "--problem", "my.dpomdp.gz")
@@ -56,18 +56,18 @@ def test_a_problem_is_a_name_or_a_file_everywhere(as_json, tmp_path, team_file):
 
 def test_simulate_writes_episodes(as_json):
     told = as_json("simulate", "recycling", "--episodes", 50, "--horizon", 7, "--seed", 3, "--out", "e.parquet")
-    episodes = dp.read_episodes("e.parquet")
+    episodes = dp.Episodes.load("e.parquet")
     assert (episodes.count, episodes.steps, episodes.name) == (50, 350, "recycling")
     assert episodes.returns().mean() == pytest.approx(told["mean_return"])
     assert episodes.behaviour == pytest.approx(1 / 3)
     again = as_json("simulate", "recycling", "--episodes", 50, "--horizon", 7, "--seed", 3, "--out", "f.parquet")
-    assert dp.read_episodes("f.parquet") == episodes
+    assert dp.Episodes.load("f.parquet") == episodes
     assert again["mean_return"] == told["mean_return"]
 
 
 def test_simulate_a_team_that_explores(run, team_file):
     run("simulate", "dectiger", "--policy", team_file, "--explore", 0.3, "--episodes", 20, "--out", "e.parquet")
-    behaviour = dp.read_episodes("e.parquet").behaviour
+    behaviour = dp.Episodes.load("e.parquet").behaviour
     assert np.unique(behaviour.round(6)).tolist() == pytest.approx([0.1, 0.8])
 
 
@@ -87,8 +87,8 @@ def test_evaluate(run, as_json, team_file):
 def test_learn_from_episodes(run, as_json, tmp_path):
     run("simulate", "broadcast", "--episodes", 100, "--horizon", 6, "--out", "e.parquet")
     told = as_json("learn", "e.parquet", "--prior", "fixed:3", "--sweeps", 5, "--seed", 2, "--out", "r", "--quiet")
-    assert dp.read_team(tmp_path / "r/team.json").problem == "broadcast"
-    assert dp.read_team(tmp_path / "r/team-decided.json").nodes <= (3, 3)
+    assert dp.Team.load(tmp_path / "r/team.json").problem == "broadcast"
+    assert dp.Team.load(tmp_path / "r/team-decided.json").nodes <= (3, 3)
     trace = pq.read_table(tmp_path / "r/trace.parquet").to_pydict()
     assert trace["bound"] == sorted(trace["bound"])
     assert len(trace["sample_sizes"][0]) == 6
@@ -116,7 +116,7 @@ def test_learn_from_a_table(run, as_json):
 
 def test_learn_by_playing(as_json, tmp_path):
     told = as_json("learn", "dectiger", "--steps", 3_000_000, "--seed", 1, "--out", "r", "--quiet")
-    exact = dp.evaluate(dp.read_team(tmp_path / "r/team.json"), dp.load("dectiger")).value
+    exact = dp.evaluate(dp.Team.load(tmp_path / "r/team.json"), dp.load("dectiger")).value
     assert told["value"]["value"] == exact
     assert exact >= -20 - 1e-9
     assert told["stopped"] == "steps"
@@ -134,7 +134,7 @@ def test_an_interrupt_keeps_the_best_so_far(run, tmp_path, source):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert json.loads(out)["stopped"] == "interrupted"
-    assert dp.read_team(tmp_path / "r/team.json").problem == "dectiger"
+    assert dp.Team.load(tmp_path / "r/team.json").problem == "dectiger"
 
 
 def test_show(run, as_json, team_file):
@@ -182,7 +182,7 @@ def test_a_team_for_another_problem(run, team_file):
 
 
 def test_an_undiscounted_file_says_what_to_do(run, as_json, tmp_path, team_file):
-    dp.write_dpomdp(dp.load("dectiger", discount=1.0), tmp_path / "one.dpomdp")
+    dp.load("dectiger", discount=1.0).save(tmp_path / "one.dpomdp")
     told = as_json("evaluate", team_file, "--problem", "one.dpomdp")
     assert told["discount"] == 0.9  # the team's own
     code, _, err = run("evaluate", team_file, "--problem", "one.dpomdp", "--discount", 1)
@@ -260,7 +260,7 @@ def test_labels_that_the_terminal_cannot_show(tmp_path):
     strange = dp.DecPOMDP(
         model.agents, ("tigré", "☃"), model.start, model.transition, model.observation, model.reward, 0.9
     )
-    dp.write_dpomdp(strange, tmp_path / "snow.dpomdp")
+    strange.save(tmp_path / "snow.dpomdp")
     done = program("info", tmp_path / "snow.dpomdp", env={"PYTHONIOENCODING": "ascii", "PATH": ""})
     assert done.returncode == 0, done.stderr
 
@@ -270,8 +270,8 @@ def test_rewards_beyond_all_sums_are_refused(run, tmp_path):
     huge = dp.DecPOMDP(
         model.agents, model.states, model.start, model.transition, model.observation, model.reward * 1e306, 0.9, "huge"
     )
-    dp.write_dpomdp(huge, tmp_path / "huge.dpomdp")
-    dp.write_team(dp.Team.uniform(huge), tmp_path / "t.json")
+    huge.save(tmp_path / "huge.dpomdp")
+    dp.Team.uniform(huge).save(tmp_path / "t.json")
     for arguments in (["evaluate", "t.json", "--problem", "huge.dpomdp"], ["simulate", "huge.dpomdp"]):
         code, out, err = run(*arguments, "--json")
         assert (code, out) == (2, "")
@@ -293,7 +293,7 @@ def test_a_team_with_its_actions_in_another_order_is_refused(run, tmp_path):
     model = dp.load("dectiger")
     turned = tuple(dp.Agent(a.name, a.actions[::-1], a.observations) for a in model.agents)
     team = dp.Team(turned, tuple(dp.Controller.uniform(3, 2) for _ in turned), 0.9, "dectiger")
-    dp.write_team(team, tmp_path / "t.json")
+    team.save(tmp_path / "t.json")
     code, _, err = run("evaluate", "t.json")
     assert code == 2
     assert "expected actions of agent1 listen, open-left, open-right, got open-right" in err
@@ -303,7 +303,7 @@ def test_a_team_with_its_actions_in_another_order_is_refused(run, tmp_path):
 def test_other_ways_to_learn_by_playing(run, as_json, tmp_path, method):
     told = as_json("learn", "broadcast", "--method", method, "--iterations", 1, "--out", "r", "--quiet")
     assert told["method"] == {"sbpr": "sbpr-loop"}.get(method, method)
-    assert dp.read_team(tmp_path / "r/team.json").problem == "broadcast"
+    assert dp.Team.load(tmp_path / "r/team.json").problem == "broadcast"
     code, _, err = run("learn", "broadcast", "--iterations", 3, "--out", "s")
     assert (code, "iterations: not a limit of search, which has time_limit, steps" in err) == (2, True)
 

@@ -23,7 +23,7 @@ def tiger(tmp_path):
     """200 random episodes of four steps, as our file and as long tables."""
     model = dp.load("dectiger")
     episodes = dp.simulate(model, dp.Team.uniform(model), 200, 4, seed=1)
-    dp.write_episodes(episodes, tmp_path / "e.parquet")
+    episodes.save(tmp_path / "e.parquet")
     write_table(episodes, tmp_path / "long.csv")
     write_table(episodes, tmp_path / "long.parquet")
     return episodes
@@ -70,13 +70,13 @@ def test_info_in_words(run, tiger):
 def test_info_says_what_is_unknown_and_what_never_occurs(run, tiger, tmp_path):
     listening = dp.Controller.deterministic([0], [[0, 0]], 3)
     episodes = dp.simulate(dp.load("dectiger"), dp.Team.of(tiger, [listening] * 2), 5, 3)
-    dp.write_episodes(replace(episodes, behaviour=np.full((15, 2), np.nan)), tmp_path / "u.parquet")
+    replace(episodes, behaviour=np.full((15, 2), np.nan)).save(tmp_path / "u.parquet")
     out = run("info", "u.parquet")[1]
     assert "never: open-left open-right" in out
     assert "behaviour probabilities: unknown" in out
     some = np.ones((15, 2))
     some[3, 1] = np.nan
-    dp.write_episodes(replace(episodes, behaviour=some), tmp_path / "u.parquet")
+    replace(episodes, behaviour=some).save(tmp_path / "u.parquet")
     assert "known for 29 of 30 actions" in run("info", "u.parquet")[1]
 
 
@@ -149,21 +149,21 @@ def test_validate_names_a_problem_of_every_column(run, tiger, tmp_path):
 
 
 def test_convert_there_and_back(run, tiger, tmp_path):
-    dp.write_team(dp.Team.uniform(dp.load("dectiger")), tmp_path / "team.json")
+    dp.Team.uniform(dp.load("dectiger")).save(tmp_path / "team.json")
     assert run("convert", "e.parquet", "a.csv")[0] == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "long.csv").read_bytes()
     for like in ("dectiger", "team.json", "e.parquet"):
         code, out, _ = run("convert", "a.csv", "b.parquet", "--like", like, "--overwrite")
         assert code == 0
         assert "200 episodes, 800 steps" in out
-        again = dp.read_episodes("b.parquet")
+        again = dp.Episodes.load("b.parquet")
         assert replace(again, facts={}) == replace(tiger, facts={})
     assert run("convert", "e.parquet", "c.parquet", "--to", "long")[0] == 0
     assert run("convert", "c.parquet", "d.parquet", "--discount", 0.9)[0] == 0
-    assert dp.read_episodes("d.parquet").rewards.tolist() == tiger.rewards.tolist()
+    assert dp.Episodes.load("d.parquet").rewards.tolist() == tiger.rewards.tolist()
     assert run("convert", "c.parquet", "d.csv")[0] == 0  # a long table needs no discount
     assert run("convert", "a.csv", "e2.parquet", "--like", "dectiger", "--discount", 0.5)[0] == 0
-    assert dp.read_episodes("e2.parquet").discount == 0.5
+    assert dp.Episodes.load("e2.parquet").discount == 0.5
 
 
 def test_convert_replaces_nothing_unasked(run, tiger, tmp_path):
@@ -183,7 +183,7 @@ def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
     (tmp_path / "other.csv").write_text(text)
     options = ("--column", "observation=obs", "--column", "t=step", "--like", "dectiger")
     assert run("convert", "other.csv", "o.parquet", *options)[0] == 0
-    assert replace(dp.read_episodes("o.parquet"), facts={}) == replace(tiger, facts={})
+    assert replace(dp.Episodes.load("o.parquet"), facts={}) == replace(tiger, facts={})
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_minari_is_converted(run, tmp_path, monkeypatch):
             data_format="arrow",
         )
     assert run("convert", "sets/mine-v0", "m.parquet", "--discount", 0.9)[0] == 0
-    read = dp.read_episodes("m.parquet")
+    read = dp.Episodes.load("m.parquet")
     assert read.observations.tolist() == [[0], [1]]
     assert read.name == "mine-v0"
     assert "unknown" in run("info", "sets/mine-v0")[1]
@@ -244,7 +244,7 @@ def test_minari_is_converted(run, tmp_path, monkeypatch):
 
 def test_tables_are_read_wherever_episodes_are_if_the_discount_is_given(run, tiger):
     command = run.func  # without `data`
-    dp.write_team(dp.Team.uniform(dp.load("dectiger")), "team.json")
+    dp.Team.uniform(dp.load("dectiger")).save("team.json")
     for name in ("long.csv", "long.parquet"):
         for arguments in (["evaluate", "team.json", "--episodes", name], ["learn", name, "--out", "r"]):
             code, out, err = command(*arguments)

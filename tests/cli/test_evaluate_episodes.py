@@ -13,8 +13,8 @@ def files(tmp_path):
     model = dp.load("recycling")
     listen = dp.Controller.deterministic([0, 1], [[0, 1], [0, 1]], 3)
     team = dp.Team.of(model, [listen, listen]).exploring(0.6)
-    dp.write_team(team, tmp_path / "team.json")
-    dp.write_episodes(dp.simulate(model, team.exploring(0.5), 300, 3, seed=1), tmp_path / "e.parquet")
+    team.save(tmp_path / "team.json")
+    dp.simulate(model, team.exploring(0.5), 300, 3, seed=1).save(tmp_path / "e.parquet")
     return dp.exact_value(model, team, 3).value
 
 
@@ -27,7 +27,7 @@ def test_value_from_logged_episodes(run, files):
     assert told["value"] == told["self_normalised"]["value"]
     assert told["self_normalised"]["low"] < told["value"] < told["self_normalised"]["high"]
     assert (told["horizon"], len(told["sample_sizes"]), told["range_from_data"]) == (3, 3, True)
-    expected = dp.offpolicy_value(dp.read_episodes("e.parquet"), dp.read_team("team.json"))
+    expected = dp.offpolicy_value(dp.Episodes.load("e.parquet"), dp.Team.load("team.json"))
     assert told["per_decision"]["value"] == expected.per_decision.value
 
 
@@ -47,7 +47,7 @@ def test_a_range_from_the_file_guarantees_nothing_by_itself(run, files):
     code, out, _ = run("evaluate", "team.json", "--episodes", "e.parquet")
     assert code == 0
     assert "\n  guaranteed  " not in out
-    rewards = dp.read_episodes("e.parquet").rewards
+    rewards = dp.Episodes.load("e.parquet").rewards
     assert (
         f"guaranteed only if no reward can be outside {rewards.min():g} to {rewards.max():g}, those of the file" in out
     )
@@ -56,8 +56,8 @@ def test_a_range_from_the_file_guarantees_nothing_by_itself(run, files):
 def test_no_support_at_all_is_said_first_and_prints_no_number(run, tmp_path):
     model = dp.load("dectiger")
     listen, left = (dp.Team.of(model, [dp.Controller.deterministic([a], [[0, 0]], 3)] * 2) for a in (0, 1))
-    dp.write_team(left, tmp_path / "left.json")
-    dp.write_episodes(dp.simulate(model, listen, 50, 2, seed=1), tmp_path / "listen.parquet")
+    left.save(tmp_path / "left.json")
+    dp.simulate(model, listen, 50, 2, seed=1).save(tmp_path / "listen.parquet")
     code, out, err = run("evaluate", "left.json", "--episodes", "listen.parquet", "--reward-range", -101, 20)
     assert code == 0
     assert out.count(" -   bootstrap 95 %: -") == 3
@@ -68,7 +68,7 @@ def test_no_support_at_all_is_said_first_and_prints_no_number(run, tmp_path):
 def test_warnings_go_beside_the_result(run, files, tmp_path):
     model = dp.load("recycling")
     sure = dp.Controller.deterministic([2], [[0, 0]], 3)
-    dp.write_team(dp.Team.of(model, [sure, sure]), tmp_path / "far.json")
+    dp.Team.of(model, [sure, sure]).save(tmp_path / "far.json")
     code, out, err = run("evaluate", "far.json", "--episodes", "e.parquet", "--json")
     assert code == 0
     assert json.loads(out)["warnings"]

@@ -16,7 +16,7 @@ from decpomdp.report.export import FORMATS, exported
 def team(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = dp.Team.of(dp.load("dectiger"), [controller()] * 2)
-    dp.write_team(made, "team.json")
+    made.save("team.json")
     return made
 
 
@@ -61,12 +61,12 @@ def test_labels_cannot_command_a_terminal(tmp_path, monkeypatch, form, capsys):
     monkeypatch.chdir(tmp_path)
     hostile = "a\x9b2J\u202eb\u2066&c\x85"
     agent = dp.Agent(hostile + "n", (hostile, "y"), (hostile, "z"))
-    dp.write_team(dp.Team((agent,), (dp.Controller.deterministic([0, 1], [[0, 1], [1, 0]], 2),), 0.9), "team.json")
+    dp.Team((agent,), (dp.Controller.deterministic([0, 1], [[0, 1], [1, 0]], 2),), 0.9).save("team.json")
     assert code_of(["export", "team.json", "--format", form]) == 0
     printed = capsys.readouterr().out
     assert CONTROL.findall(printed.replace("\n", "")) == []
     if form == "json":
-        assert json.loads(printed) == json.loads(exported(dp.read_team("team.json"), None, form))
+        assert json.loads(printed) == json.loads(exported(dp.Team.load("team.json"), None, form))
     if form == "svg":
         assert hostile[:6] in "".join(ElementTree.fromstring(printed).itertext())
     if form == "dot":

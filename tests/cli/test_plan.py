@@ -15,7 +15,7 @@ from decpomdp.planners.centralised import centralised
 
 def test_a_run_folder(as_json, tmp_path):
     told = as_json("plan", "dectiger", "--method", "pbvi", "--epsilon", 0.05, "--seed", 2, "--out", "r", "--quiet")
-    team, model = dp.read_team(tmp_path / "r/team.json"), dp.load("dectiger")
+    team, model = dp.Team.load(tmp_path / "r/team.json"), dp.load("dectiger")
     assert told["value"]["value"] == dp.exact_value(centralised(model), team).value
     assert told["value"]["method"] == "exact, from the model"
     assert told["value"]["value"] <= told["upper_bound"] <= told["value"]["value"] + 0.05
@@ -58,7 +58,7 @@ def test_the_same_again(as_json, tmp_path):
 )
 def test_other_methods(as_json, tmp_path, method, end):
     told = as_json("plan", "broadcast", "--method", method, *end, "--out", "r", "--quiet")
-    team = dp.read_team(tmp_path / "r/team.json")
+    team = dp.Team.load(tmp_path / "r/team.json")
     assert told["value"]["value"] == dp.exact_value(dp.load("broadcast"), team).value
     assert told["value"]["value"] > 8
     assert told.get("upper_bound", 10) >= told["value"]["value"]
@@ -83,7 +83,7 @@ def test_an_interrupt_keeps_the_best_so_far(tmp_path):
     told = json.loads(out)
     assert told["stopped"] == "interrupted"
     assert told["value"]["value"] > 3  # chance has 2.2; how far it comes in two seconds depends on the machine
-    assert dp.read_team(tmp_path / "r/team.json").problem == "centralised gridsmall"
+    assert dp.Team.load(tmp_path / "r/team.json").problem == "centralised gridsmall"
 
 
 @pytest.mark.parametrize("method", ["em", "periem", "fb-hsvi", "pbvi"])
@@ -104,7 +104,7 @@ def test_an_interrupt_of_the_others(tmp_path, method):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert json.loads(out)["stopped"] == "interrupted"
-    assert dp.read_team(tmp_path / "r/team.json").problem == "dectiger"
+    assert dp.Team.load(tmp_path / "r/team.json").problem == "dectiger"
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_semi_random_data(run, tmp_path):
     arguments = ["simulate", "broadcast", "--policy", "pbvi", "--explore", 0.7, "--episodes", 60, "--horizon", 9]
     code, out, _ = run(*arguments, "--out", "e.parquet", "--json")
     assert code == 0
-    episodes = dp.read_episodes(tmp_path / "e.parquet")
+    episodes = dp.Episodes.load(tmp_path / "e.parquet")
     assert sorted(set(episodes.behaviour.ravel().round(5).tolist())) == pytest.approx([0.35, 0.65])
     assert episodes.returns().mean() == pytest.approx(json.loads(out)["mean_return"])
     assert (episodes.facts["policy"], episodes.facts["explore"]) == ("pbvi", "0.7")
     run(*arguments, "--out", "f.parquet")
-    assert dp.read_episodes(tmp_path / "f.parquet") == episodes
+    assert dp.Episodes.load(tmp_path / "f.parquet") == episodes

@@ -93,9 +93,9 @@ def test_episodes_that_are_gone_are_said_so(run, folder, tmp_path):
 def test_data_that_changed_are_noticed(run, folder, tmp_path):
     copied(folder, tmp_path, "logged", "e.parquet")
     record = json.loads((tmp_path / "logged/run.json").read_text())
-    assert record["digest"] == source_digest(dp.read_episodes(tmp_path / "e.parquet"))
+    assert record["digest"] == source_digest(dp.Episodes.load(tmp_path / "e.parquet"))
     assert run("report", "logged") == (0, "written to logged/report.html\n", "")
-    dp.write_episodes(dp.simulate("broadcast", episodes=80, horizon=5, seed=1), tmp_path / "e.parquet")
+    dp.simulate("broadcast", episodes=80, horizon=5, seed=1).save(tmp_path / "e.parquet")
     code, _, err = run("report", "logged")
     assert (code, err) == (0, "logged: without replay, for e.parquet is not the same data any more\n")
 

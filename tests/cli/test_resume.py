@@ -89,7 +89,7 @@ def test_a_signal_saves_the_best_team_and_the_run_can_be_resumed(run, tmp_path, 
     record = json.loads((tmp_path / "cut/run.json").read_text())
     assert record["stopped"] == {0: "interrupted", 143: "terminated"}[code]
     assert not record["finished"]
-    assert dp.read_team(tmp_path / "cut/team.json").problem == "broadcast"
+    assert dp.Team.load(tmp_path / "cut/team.json").problem == "broadcast"
     assert run("learn", "--resume", "cut", "--quiet", *BARE)[0] == 0
     run(*SEARCH, "--out", "whole", "--quiet", *BARE)
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
@@ -168,7 +168,7 @@ def test_an_unfinished_run_is_not_overwritten(run, unfinished):
 
 
 def test_a_file_is_found_from_another_folder(run, tmp_path, monkeypatch):
-    dp.write_dpomdp(dp.load("broadcast"), tmp_path / "mine.dpomdp")
+    dp.load("broadcast").save(tmp_path / "mine.dpomdp")
     own = ["learn", "mine.dpomdp", *SEARCH[2:]]
     cut(tmp_path, own)
     monkeypatch.chdir(os.sep)

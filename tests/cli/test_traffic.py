@@ -30,7 +30,7 @@ def test_policies_have_names(run, as_json):
 
 def test_a_team_is_evaluated_by_fresh_episodes(run, as_json, tmp_path):
     grid = Traffic(3)
-    dp.write_team(grid.policies()["heuristic"], tmp_path / "team.json")
+    grid.policies()["heuristic"].save(tmp_path / "team.json")
     told = as_json("evaluate", "team.json")
     assert told["method"] == "sampled"
     assert told["test_episodes"] == 1000
@@ -52,7 +52,7 @@ def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
     (tmp_path / "run" / "report.html").unlink()
     assert run("report", "run")[0] == 0
     assert "Fresh episodes of the learned team, played on traffic:3" in (tmp_path / "run" / "report.html").read_text()
-    assert dp.read_team(tmp_path / "run" / "team.json").problem == "traffic:3"
+    assert dp.Team.load(tmp_path / "run" / "team.json").problem == "traffic:3"
 
 
 @pytest.mark.parametrize("name", ["traffic:x", "traffic:0", "traffic:1000"])

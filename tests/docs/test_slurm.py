@@ -61,7 +61,7 @@ def queue(tmp_path):
 def test_the_script_learns_on_workers_of_the_queue(tmp_path, queue):
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     subprocess.run([*pip, "--target", tmp_path / "installed", "dask-jobqueue==0.9.0"], check=True)
-    dp.write_episodes(dp.simulate("dectiger", episodes=4000, horizon=6, seed=1), tmp_path / "episodes.parquet")
+    dp.simulate("dectiger", episodes=4000, horizon=6, seed=1).save(tmp_path / "episodes.parquet")
     (tmp_path / "slurm.py").write_text(script())
     done = subprocess.run(
         [sys.executable, "slurm.py"], cwd=tmp_path, env=queue, capture_output=True, text=True, check=False, timeout=300
@@ -71,8 +71,8 @@ def test_the_script_learns_on_workers_of_the_queue(tmp_path, queue):
     logs = "".join(path.read_text() for path in tmp_path.glob("log.*"))
     assert "Registered to" in logs
     there = tmp_path / "run" / "team.json"
-    here = dp.learn(dp.read_episodes(tmp_path / "episodes.parquet"), dp.Sbpr(truncation=3, sweeps=2), seed=0)
-    assert dp.read_team(there) == here.team
+    here = dp.learn(dp.Episodes.load(tmp_path / "episodes.parquet"), dp.Sbpr(truncation=3, sweeps=2), seed=0)
+    assert dp.Team.load(there) == here.team
     job = next(tmp_path.glob("job.*")).read_text()
     for line in ("#SBATCH -t 04:00:00", "#SBATCH --requeue", "#SBATCH --cpus-per-task=1"):
         assert line in job, job

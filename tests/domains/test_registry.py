@@ -22,10 +22,10 @@ DIGESTS = {
 
 
 def test_names_are_in_the_usual_order():
-    assert domains.names() == ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
+    assert domains.problems() == ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
 
 
-@pytest.mark.parametrize("name", domains.names())
+@pytest.mark.parametrize("name", domains.problems())
 def test_numbers_are_pinned(name):
     problem = domains.build(name)
     assert problem.name == name
@@ -33,7 +33,7 @@ def test_numbers_are_pinned(name):
 
 
 @pytest.mark.parametrize("table", ["start", "transition", "observation", "reward"])
-@pytest.mark.parametrize("name", domains.names())
+@pytest.mark.parametrize("name", domains.problems())
 def test_digest_notices_the_last_bit_of_one_number(name, table):
     problem = domains.build(name)
     changed = getattr(problem, table).copy()
@@ -43,7 +43,7 @@ def test_digest_notices_the_last_bit_of_one_number(name, table):
     assert replace(problem, **{table: getattr(problem, table).copy()}).digest() == DIGESTS[name]
 
 
-@pytest.mark.parametrize("name", domains.names())
+@pytest.mark.parametrize("name", domains.problems())
 def test_summary_tells_the_true_sizes(name):
     problem = domains.build(name)
     first = problem.agents[0]
@@ -53,7 +53,7 @@ def test_summary_tells_the_true_sizes(name):
 
 
 def test_every_problem_has_two_alike_agents_and_exact_decimals():
-    for name in domains.names():
+    for name in domains.problems():
         problem = domains.build(name)
         assert [agent.name for agent in problem.agents] == ["agent1", "agent2"]
         assert problem.agents[0].actions == problem.agents[1].actions
@@ -79,7 +79,7 @@ def test_unknown_name_lists_the_known_and_the_closest(lookup, wrong, meant):
     with pytest.raises(InputError) as caught:
         lookup(wrong)
     message = str(caught.value)
-    assert ", ".join(domains.names()) in message
+    assert ", ".join(domains.problems()) in message
     assert f"got {wrong!r} (did you mean {meant}?)" in message
     assert "\n" not in message
 
@@ -93,7 +93,7 @@ def test_hopeless_name_is_refused_without_a_guess(wrong):
 
 def test_listing_builds_nothing():
     program = (
-        "import sys; from decpomdp import domains; [domains.summary(name) for name in domains.names()];"
+        "import sys; from decpomdp import domains; [domains.summary(name) for name in domains.problems()];"
         "print(*[m for m in sys.modules if m.startswith('decpomdp.domains.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -22,7 +22,7 @@ LITTLE = SbprTuning(random_episodes=2500, generations=1, elites=1, lengths=(3,),
 def episodes():
     """Of different lengths: several chunks, whose episodes do not stand together."""
     parts = [dp.simulate("dectiger", episodes=count, horizon=length, seed=length) for count, length in PARTS]
-    return dp.concatenate([*parts, *parts])
+    return dp.Episodes.concatenate([*parts, *parts])
 
 
 PARTS = ((700, 6), (900, 3), (300, 5))

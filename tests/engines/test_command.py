@@ -23,7 +23,7 @@ LEARN = ("--truncation", "4", "--sweeps", "14", "--quiet")
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     place = tmp_path_factory.mktemp("recorded") / "e.parquet"
-    dp.write_episodes(dp.simulate("dectiger", episodes=1000, horizon=6, seed=1), place)
+    dp.simulate("dectiger", episodes=1000, horizon=6, seed=1).save(place)
     return str(place)
 
 

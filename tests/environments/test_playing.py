@@ -27,7 +27,7 @@ def test_many_episodes_have_following_seeds():
     model = dp.load("dectiger")
     team, env = dp.Team.uniform(model), dp.parallel_env(model, horizon=4)
     many = dp.play(team, env, seed=5, episodes=3)
-    assert many == dp.concatenate([dp.play(team, env, seed=5 + k) for k in range(3)])
+    assert many == dp.Episodes.concatenate([dp.play(team, env, seed=5 + k) for k in range(3)])
     assert many.lengths.tolist() == [4, 4, 4]
     assert not many.terminated.any()
 

@@ -42,7 +42,7 @@ def test_a_table_is_run_continued_and_summarised(told, tmp_path):
     assert (tmp_path / "t/broadcast-search-0/run.json").stat().st_mtime_ns == before
     line = json.loads(out)["lines"][0]
     values = [
-        dp.evaluate(dp.read_team(tmp_path / f"t/broadcast-search-{seed}/team.json"), dp.load("broadcast")).value
+        dp.evaluate(dp.Team.load(tmp_path / f"t/broadcast-search-{seed}/team.json"), dp.load("broadcast")).value
         for seed in (0, 1)
     ]
     assert (line["worst"], line["best"]) == (min(values), max(values))
@@ -93,7 +93,7 @@ def test_a_run_that_was_cut_off_is_run_again(told, tmp_path):
     assert code == 2
     assert "time_limit = None" in err  # another plan than this folder's
     run_table(tmp_path, PLAN, 1, "decpomdp.cli.benchmark:learned", lambda line: None)
-    assert dp.read_team(tmp_path / "broadcast-search-0/team.json").agents
+    assert dp.Team.load(tmp_path / "broadcast-search-0/team.json").agents
 
 
 def test_a_table_says_where_nothing_was_learned(told, tmp_path):
@@ -209,7 +209,7 @@ def test_what_cannot_be_continued_begins_again(tmp_path, cell, left):
         (out / name).write_text(content)
     benchmark.learned(cell.settings)
     assert finished(tmp_path, cell)
-    assert dp.read_run(out).record.stopped == "steps"
+    assert dp.Run.load(out).record.stopped == "steps"
 
 
 def test_one_that_another_process_has_just_begun_is_left_alone(tmp_path, cell):
@@ -252,7 +252,7 @@ def finished_table(tmp_path_factory):
     """Its folder, for all tests that need one, which copy it."""
     folder = tmp_path_factory.mktemp("table")
     with chdir(folder):
-        dp.write_dpomdp(dp.load("broadcast"), "own.dpomdp")
+        dp.load("broadcast").save("own.dpomdp")
         own_table()
     return folder
 
@@ -267,10 +267,10 @@ def table(finished_table, tmp_path, monkeypatch):
 
 
 def test_runs_of_a_problem_that_has_changed_are_refused(table):
-    dp.write_dpomdp(dp.load("dectiger"), "own.dpomdp")
+    dp.load("dectiger").save("own.dpomdp")
     with pytest.raises(InputError, match=r"own-search-0/run\.json: expected a run with digest .*choose another --out"):
         table()
-    dp.write_dpomdp(dp.load("broadcast", 0.5), "own.dpomdp")
+    dp.load("broadcast", 0.5).save("own.dpomdp")
     with pytest.raises(InputError, match=r"expected a run with discount 0\.5, as now, got 0\.9; choose another --out"):
         table()
 
@@ -289,7 +289,7 @@ def test_a_run_that_was_cut_off_with_another_problem_is_refused(table):
 
     begin(Path("t/own-search-0"), ["learn", "own.dpomdp"])
     Path("t/own-search-0/checkpoint-0.bin").write_bytes(b"a state")
-    dp.write_dpomdp(dp.load("dectiger"), "own.dpomdp")
+    dp.load("dectiger").save("own.dpomdp")
     with pytest.raises(InputError, match=r"the file has changed since the run began.*choose another --out"):
         table()
     assert Path("t/own-search-0/checkpoint-0.bin").exists()

@@ -157,12 +157,12 @@ def episodes(data):
     """`read_episodes`, and the list of everything that is wrong."""
     path = put("input.parquet", data)
     try:
-        found = dp.read_episodes(path)
+        found = dp.Episodes.load(path)
     except FormatError as error:
         return all_in_words(error, *validate_logged(path, Given("episodes")))
     valid_episodes(found)
-    dp.write_episodes(found, folder() / "again.parquet")
-    assert dp.read_episodes(folder() / "again.parquet") == found
+    found.save(folder() / "again.parquet")
+    assert dp.Episodes.load(folder() / "again.parquet") == found
     return True
 
 

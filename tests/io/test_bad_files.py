@@ -26,7 +26,7 @@ TEAM = team_to_json(dp.Team.uniform(dp.load("dectiger")))
 def recorded(**options):
     """The bytes of an episodes file."""
     path = "recorded.parquet"
-    dp.write_episodes(dp.simulate("dectiger", episodes=50, horizon=4, seed=1), path)
+    dp.simulate("dectiger", episodes=50, horizon=4, seed=1).save(path)
     table = pq.read_table(path)
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="none", use_dictionary=False, write_page_checksum=True, **options)
@@ -118,14 +118,14 @@ def said(read, path):
 
 
 def read_table(path):
-    return dp.read_table(path, 0.9)
+    return dp.Episodes.load(path, 0.9)
 
 
 @pytest.mark.parametrize(("content", "expected"), [case[1:] for case in EPISODES], ids=[case[0] for case in EPISODES])
 def test_episodes(tmp_path, content, expected):
     path = tmp_path / "e.parquet"
     path.write_bytes(content())
-    assert expected in said(dp.read_episodes, path)
+    assert expected in said(dp.Episodes.load, path)
 
 
 @pytest.mark.parametrize(("name", "content", "expected"), TABLES)
@@ -137,13 +137,13 @@ def test_tables(tmp_path, name, content, expected):
 @pytest.mark.parametrize(("content", "expected"), [case[1:] for case in TEAMS], ids=[case[0] for case in TEAMS])
 def test_teams(tmp_path, content, expected):
     (tmp_path / "team.json").write_bytes(content())
-    assert expected in said(dp.read_team, tmp_path / "team.json")
+    assert expected in said(dp.Team.load, tmp_path / "team.json")
 
 
 READERS = {
-    "team.json": dp.read_team,
-    "m.dpomdp": dp.read_dpomdp,
-    "e.parquet": dp.read_episodes,
+    "team.json": dp.Team.load,
+    "m.dpomdp": dp.load,
+    "e.parquet": dp.Episodes.load,
     "long.csv": read_table,
     "long.parquet": read_table,
     "trace.parquet": read_trace,
@@ -171,10 +171,10 @@ def test_tables_are_not_read_from_pipes(tmp_path, name):
 
 def test_announced_sizes_are_bounded_by_memory(tmp_path, monkeypatch):
     path = tmp_path / "e.parquet"
-    dp.write_episodes(dp.simulate("dectiger", episodes=500, horizon=4), path)
+    dp.simulate("dectiger", episodes=500, horizon=4).save(path)
     monkeypatch.setattr(parquet, "memory", lambda: 1 << 18)
     expected = "2000 rows need 352000 bytes, more than half of the memory (131072 bytes)"
-    assert expected in said(dp.read_episodes, path)
+    assert expected in said(dp.Episodes.load, path)
     assert "more than half of the memory" in said(read_trace, path)
 
 
@@ -186,6 +186,6 @@ def test_unpacked_text_is_bounded(tmp_path, monkeypatch):
 
 def test_a_damaged_table_is_not_taken_for_episodes(tmp_path):
     path = tmp_path / "log.parquet"
-    dp.write_table(dp.simulate("dectiger", episodes=10, horizon=4), path)
+    dp.simulate("dectiger", episodes=10, horizon=4).save(path, long=True)
     path.write_bytes(path.read_bytes()[:900])
     assert PARQUET in said(lambda path: read_logged(path, Given(discount=0.9)), path)

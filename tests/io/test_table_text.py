@@ -54,7 +54,7 @@ def test_files_that_are_no_tables(tmp_path, content, expected):
 
 def test_a_table_that_is_not_there_is_not_called_one(tmp_path):
     with pytest.raises(FormatError, match=r"none\.csv: expected an episodes file, but there is no such file$"):
-        dp.read_episodes(tmp_path / "none.csv")
+        dp.Episodes.load(tmp_path / "none.csv")
 
 
 def test_what_may_help_is_said(tmp_path):

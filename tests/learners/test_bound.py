@@ -41,7 +41,7 @@ def begun_once(monkeypatch):
     return lambda: monkeypatch.setattr("decpomdp.learners.method.other_sizes", lambda *_: [])
 
 
-PROBLEMS = [*dp.names(), "traffic:2"]
+PROBLEMS = [*dp.problems(), "traffic:2"]
 EVIDENCE = [1.0, None]
 BEGINNINGS = ["best", "random"]
 

@@ -9,7 +9,7 @@ from decpomdp.planners.centralised import played_by
 
 def test_a_problem_is_a_name_a_file_or_a_model(tmp_path):
     model = dp.load("broadcast")
-    dp.write_dpomdp(model, tmp_path / "my.dpomdp")
+    model.save(tmp_path / "my.dpomdp")
     teams = [plan(problem, "pbvi").team for problem in ("broadcast", tmp_path / "my.dpomdp", model)]
     assert teams[0].controllers == teams[1].controllers == teams[2].controllers
     assert [team.problem for team in teams] == ["centralised broadcast", "centralised my", "centralised broadcast"]

@@ -104,7 +104,7 @@ def test_pieces_make_up_the_whole(monkeypatch):
     monkeypatch.setattr("decpomdp.planners.pbvi.semi_random.CHUNK", 100)
     pieces = list(semi_random_stream(model, policy, 0.4, episodes=30, steps=7))
     assert [piece.count for piece in pieces] == [7, 7, 7, 7, 2]
-    assert dp.concatenate(pieces) == whole
+    assert dp.Episodes.concatenate(pieces) == whole
 
 
 def test_importance_weights_are_unbiased():

@@ -28,7 +28,7 @@ def logged(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logged")
     model = dp.load("broadcast")
     episodes = dp.simulate(model, dp.Team.uniform(model), 200, 6, seed=1)
-    dp.write_episodes(episodes, folder / "e.parquet")
+    episodes.save(folder / "e.parquet")
     fit = dp.learn(episodes, dp.Sbpr(truncation=5, sweeps=20, cap=5.0))
     last = fit.trace[-1]
     record = RunRecord(

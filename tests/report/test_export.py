@@ -203,7 +203,7 @@ def test_sure_controllers_are_plain_tables():
 def test_json_is_read_back(tmp_path):
     team = some_team(first=True)
     (tmp_path / "c.json").write_text(exported(team, "agent2", "json"))
-    back = dp.read_controller(tmp_path / "c.json")
+    back = dp.Team.load(tmp_path / "c.json")
     assert back.controllers == (team.controllers[1],)
     assert back.agents == (team.agents[1],)
 

@@ -47,9 +47,9 @@ def test_a_label_stays_on_its_line(tmp_path, capsys):
     agents = tuple(dp.Agent(f"{n}{harm}", (harm, "b"), ("o", f"p{harm}")) for n in range(2))
     controller = dp.Controller.deterministic([0, 1], [[0, 1], [1, 0]], 2)
     team = dp.Team(agents, (controller, controller), 0.9, "x")
-    lines = dp.team_in_words(team)
+    lines = team.in_words()
     assert len(lines) == 2 * (1 + 1 + 2)
-    dp.write_team(team, tmp_path / "t.json")
+    team.save(tmp_path / "t.json")
     assert code_of(["show", str(tmp_path / "t.json")]) == 0
     told = capsys.readouterr().out
     assert told.splitlines() == lines

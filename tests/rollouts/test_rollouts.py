@@ -32,7 +32,7 @@ def test_a_stream_is_the_collection_in_pieces(monkeypatch):
     pieces = list(stream(model, team, 500, 9, seed=2))
     assert len(pieces) == 10
     assert max(piece.steps for piece in pieces) * 2 <= 1000
-    assert dp.concatenate(pieces) == whole
+    assert dp.Episodes.concatenate(pieces) == whole
 
 
 @pytest.mark.parametrize("nodes", [(1, 1), (3, 2)])

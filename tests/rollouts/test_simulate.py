@@ -21,7 +21,7 @@ def test_nobody_in_particular_acts_at_random():
 def test_a_team_by_file(tmp_path):
     model = dp.load("dectiger")
     listen = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
-    dp.write_team(listen, tmp_path / "team.json")
+    listen.save(tmp_path / "team.json")
     played = dp.simulate("dectiger", tmp_path / "team.json", 5, 3)
     assert set(played.rewards) == {-2.0}
     assert played == dp.simulate(model, str(tmp_path / "team.json"), 5, 3)
@@ -59,7 +59,7 @@ def test_the_same_as_the_command(tmp_path, monkeypatch, capsys):
     said = ["--policy", "random", "--episodes", "30", "--horizon", "7", "--seed", "5", "--explore", "0.5"]
     assert code_of(["simulate", "recycling", *said, "--out", "e.parquet"]) == 0
     capsys.readouterr()
-    written, made = dp.read_episodes("e.parquet"), dp.simulate("recycling", "random", 30, 7, 5, explore=0.5)
+    written, made = dp.Episodes.load("e.parquet"), dp.simulate("recycling", "random", 30, 7, 5, explore=0.5)
     assert np.array_equal(written.actions, made.actions)
     assert np.array_equal(written.rewards, made.rewards)
 

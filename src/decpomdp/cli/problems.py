@@ -14,7 +14,7 @@ def list_problems(as_json: words.Json = False) -> None:
     """List the built-in problems."""
     from decpomdp import domains
 
-    every = (*domains.names(), *domains.simulators())
+    every = (*domains.problems(), *domains.simulators())
     known = [{"name": name, "summary": domains.summary(name)} for name in every]
     if as_json:
         words.tell({"problems": known}, True, ())

@@ -6,6 +6,7 @@ An environment that shows something before the first action may have its own sta
 controller without that table ignores a first observation.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from decpomdp.core.agent import Agent, numbered, team_of_agents
 from decpomdp.core.errors import InputError
 from decpomdp.core.model import checked_discount, remade, same_fields
 
-READ = "read it first: dp.read_team(path)"  # hint for a path instead of a team
+READ = "read it first: dp.Team.load(path)"  # hint for a path instead of a team
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,6 +227,87 @@ class Team:
     def decided(self) -> "Team":
         """The team of deterministic controllers that always take the likeliest choice."""
         return Team(self.agents, tuple(c.decided() for c in self.controllers), self.discount, self.problem)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Team":
+        """The team in a team.json, or the one agent in a file that `save(path, agent=...)` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Team
+            Equal to the team that was saved.
+
+        Raises
+        ------
+        FormatError
+            The file cannot be read or has wrong content; says where.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import decpomdp as dp
+        >>> team = dp.Team.uniform(dp.load("dectiger"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     team.save(f"{folder}/team.json")
+        ...     dp.Team.load(f"{folder}/team.json") == team
+        True
+        """
+        from decpomdp.io.team import read_team
+
+        return read_team(path)
+
+    def save(self, path: str | os.PathLike[str], agent: str | None = None) -> None:
+        """Write the team, or the controller of one agent, as readable JSON; an existing file is replaced."""
+        from decpomdp.io.team import write_controller, write_team
+
+        if agent is None:
+            write_team(self, path)
+        else:
+            write_controller(self, agent, path)
+
+    def minimised(self) -> "Team":
+        """The same behaviour with as few nodes as it takes.
+
+        Unreachable nodes are dropped, and nodes that cannot be told apart (to twelve digits) are merged.
+        """
+        from decpomdp.core.minimal import minimised
+
+        return minimised(self)
+
+    def exported(self, agent: str | None = None, form: str = "python") -> str:
+        """An agent's controller as a program, graph or table without dependencies: the text of the file.
+
+        Parameters
+        ----------
+        agent
+            Its name; None if the team has one agent.
+        form
+            "python", "c", "dot", "svg", "json" or "csv".
+
+        Returns
+        -------
+        str
+            The content of the file.
+
+        Raises
+        ------
+        InputError
+            The team has no such agent, or the form is unknown.
+        """
+        from decpomdp.report.export import exported
+
+        return exported(self, agent, form)
+
+    def in_words(self) -> str:
+        """Say what each agent's controller does, one line per node."""
+        from decpomdp.report.text import team_in_words
+
+        return "\n".join(team_in_words(self))
 
     def check_fits(self, problem: HasAgents) -> None:
         """Raise InputError unless the team can play `problem`: same agents, same alphabets in the same order.

@@ -7,8 +7,9 @@ behaviour[r, n] is the probability with which agent n's behaviour took that acti
 it is not known, never a silent 1.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -147,6 +148,76 @@ class Episodes:
                 f"got {int(values[row])}"
             )
 
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        discount: float | None = None,
+        agents: "Sequence[Agent] | None" = None,
+        name: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        kind: str | None = None,
+    ) -> "Episodes":
+        """Recorded episodes of any kind: an episodes file, a long table (CSV or Parquet) or a Minari dataset.
+
+        Parameters
+        ----------
+        path
+            The file, or the folder of a Minari dataset.
+        discount
+            Of the rewards. Tables and Minari datasets need one; an episodes file has its own, which this replaces.
+        agents
+            Of a table: names, actions and observations in order; None: those that occur in it.
+        name
+            Of the problem, for people (tables and Minari).
+        columns
+            Of a table: the file's names of columns by ours, where they differ: `{"observation": "obs"}`.
+        kind
+            "episodes", "long" or "minari"; None: detected.
+
+        Returns
+        -------
+        Episodes
+            The episodes.
+
+        Raises
+        ------
+        FormatError
+            The file cannot be read or is inconsistent; names row and column.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import decpomdp as dp
+        >>> episodes = dp.simulate("dectiger", episodes=10, horizon=5, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     episodes.save(f"{folder}/e.parquet")
+        ...     dp.Episodes.load(f"{folder}/e.parquet") == episodes
+        True
+        """
+        from decpomdp.io.kinds import kind_of
+        from decpomdp.io.logged import Given, read_logged
+
+        if (kind or kind_of(path)) != "episodes" or discount is None:
+            return read_logged(path, Given(kind, discount, agents, name, columns))
+        return replace(read_logged(path, Given(kind, None, agents, name, columns)), discount=discount)
+
+    def save(self, path: str | os.PathLike[str], long: bool | None = None) -> None:
+        """Write the episodes: to an episodes file (Parquet), or to a long table (CSV, or Parquet with `long=True`)."""
+        from decpomdp.io.episodes import write_episodes
+        from decpomdp.io.kinds import is_csv
+        from decpomdp.io.tables import write_table
+
+        if is_csv(os.fspath(path)) if long is None else long:
+            write_table(self, path)
+        else:
+            write_episodes(self, path)
+
+    @staticmethod
+    def concatenate(parts: "Sequence[Episodes]") -> "Episodes":
+        """All episodes of `parts`, in order; agents and discount must agree. Name and facts are those of the first."""
+        return concatenate(parts)
+
     def place(self, row: int) -> str:
         """Where a row is, in words."""
         k = int(np.searchsorted(self.offsets, row, side="right")) - 1
@@ -154,30 +225,7 @@ class Episodes:
 
 
 def concatenate(parts: Sequence[Episodes]) -> Episodes:
-    """All episodes of `parts`, in order; agents and discount must agree.
-
-    Parameters
-    ----------
-    parts
-        At least one.
-
-    Returns
-    -------
-    Episodes
-        With the name and facts of the first part.
-
-    Raises
-    ------
-    InputError
-        Agents or discounts differ.
-
-    Examples
-    --------
-    >>> import decpomdp as dp
-    >>> parts = [dp.simulate("dectiger", episodes=10, horizon=5, seed=seed) for seed in (1, 2)]
-    >>> dp.concatenate(parts).count
-    20
-    """
+    """All episodes of `parts`, in order."""
     if isinstance(parts, Episodes | str) or not isinstance(parts, Iterable):
         raise InputError(f"episodes: expected a list of Episodes to join, got {checks.kind_of(parts)}")
     parts = [checks.of_kind(f"episodes[{place}]", part, Episodes) for place, part in enumerate(parts)]

@@ -1,11 +1,16 @@
 """The result of learning or planning: a team, its trace, and why the run stopped."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from decpomdp.core.controller import Team
 from decpomdp.core.settings import Settings
+
+if TYPE_CHECKING:
+    from decpomdp.core.model import DecPOMDP
+    from decpomdp.core.simulator import Simulator
 
 Cell = float | int | str | tuple[float, ...] | None
 Row = Mapping[str, Cell]  # one line of a trace; every row of a trace has the same keys
@@ -48,6 +53,67 @@ class Fit:
     settings: Settings | None = None
     seed: int = 0
     facts: Row = field(default_factory=dict)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write a run folder: team.json, trace.parquet and run.json. `Run.load` reads it, `decpomdp report` shows it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import decpomdp as dp
+        >>> fit = dp.learn("broadcast", steps=100_000, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     fit.save(f"{folder}/run")
+        ...     dp.Run.load(f"{folder}/run").team == fit.team
+        True
+        """
+        from decpomdp.io.runs import save_fit
+
+        save_fit(self, folder)
+
+    def with_posterior(
+        self,
+        problem: "DecPOMDP | Simulator",
+        *,
+        episodes: int = 2000,
+        time_limit: float = 20.0,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> "Fit":
+        """The same fit with a posterior: how many nodes fresh episodes of its team support, and how sure they are.
+
+        Parameters
+        ----------
+        problem
+            What the team was learned on.
+        episodes, time_limit
+            Most episodes to play, and most seconds.
+        seed
+            Fixes every random choice.
+        threads
+            How many threads to use; all cores by default.
+
+        Returns
+        -------
+        BayesFit
+            With `posterior`; None if the time was too short.
+
+        Raises
+        ------
+        InputError
+            An argument is of the wrong kind, or the team's episodes say nothing about it.
+
+        Examples
+        --------
+        >>> import decpomdp as dp
+        >>> model = dp.load("broadcast")
+        >>> fit = dp.learn(model, steps=2_000_000, seed=1).with_posterior(model)
+        >>> len(fit.posterior.sizes)
+        2
+        """
+        from decpomdp.interaction.posterior_of_team import read_out
+
+        return read_out(problem, self, episodes=episodes, time_limit=time_limit, seed=seed, threads=threads)
 
     def finished(self, trace: tuple[Row, ...], stopped: str, seconds: float) -> Self:
         """The same fit with its history, which the driver knows."""

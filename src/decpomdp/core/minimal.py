@@ -44,7 +44,7 @@ def minimised(team: Team) -> Team:
     --------
     >>> import decpomdp as dp
     >>> twice = dp.Controller.deterministic(actions=[0, 0], moves=[[1, 1], [0, 0]], action_count=3)
-    >>> dp.minimised(dp.Team.of(dp.load("dectiger"), [twice, twice])).nodes
+    >>> dp.Team.of(dp.load("dectiger"), [twice, twice]).minimised().nodes
     (1, 1)
     """
     checks.of_kind("team", team, Team, READ)

@@ -8,6 +8,7 @@ observation[u, s1, y]. Nothing is seen before the first action. Joint indices ar
 
 import hashlib
 import math
+import os
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
@@ -100,6 +101,23 @@ class DecPOMDP:
     def with_discount(self, discount: float) -> "DecPOMDP":
         """The same problem with another discount."""
         return replace(self, discount=discount)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as a `.dpomdp` file, gzipped if the name ends in `.gz`; `load` reads it back.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import decpomdp as dp
+        >>> model = dp.load("dectiger")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/tiger.dpomdp")
+        ...     dp.load(f"{folder}/tiger.dpomdp").digest() == model.digest()
+        True
+        """
+        from decpomdp.io.dpomdp.writer import write_dpomdp
+
+        write_dpomdp(self, path)
 
     def digest(self) -> str:
         """SHA-256 of shapes and numbers (labels, name and discount left out): says two models play the same."""

@@ -7,6 +7,6 @@ including the places where a published table departs from its own story; each su
 docstring.
 """
 
-from decpomdp.domains.registry import build, is_simulator, names, note, simulator, simulators, summary
+from decpomdp.domains.registry import build, is_simulator, note, problems, simulator, simulators, summary
 
-__all__ = ["build", "is_simulator", "names", "note", "simulator", "simulators", "summary"]
+__all__ = ["build", "is_simulator", "note", "problems", "simulator", "simulators", "summary"]

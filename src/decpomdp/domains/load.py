@@ -22,7 +22,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     Parameters
     ----------
     problem
-        A name (see `names`), or the path of a file.
+        A name (see `problems`), or the path of a file.
     discount
         Without one, a built-in problem has 0.9 and a file its own.
 
@@ -62,7 +62,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
 
 def is_file(problem: str) -> bool:
     """Whether `problem` is the path of a file, and not a name."""
-    if problem in registry.names() or registry.is_simulator(problem):
+    if problem in registry.problems() or registry.is_simulator(problem):
         return False
     return problem.endswith(ENDINGS) or _is_file(problem)
 

@@ -34,7 +34,7 @@ _SIMULATORS = {
 _PLACES = {"traffic": "decpomdp.domains.traffic", "sumo": "decpomdp.environments.sumo.grid"}
 
 
-def names() -> tuple[str, ...]:
+def problems() -> tuple[str, ...]:
     """The names of the built-in problems, small ones first.
 
     Returns
@@ -45,7 +45,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> import decpomdp as dp
-    >>> dp.names()[:3]
+    >>> dp.problems()[:3]
     ('dectiger', 'broadcast', 'recycling')
     """
     return tuple(_SUMMARIES)

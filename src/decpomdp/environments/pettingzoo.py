@@ -51,7 +51,7 @@ class PettingZooSimulator:
     --------
     >>> import decpomdp as dp
     >>> simulator = dp.from_pettingzoo(lambda: dp.parallel_env("dectiger", horizon=10))
-    >>> isinstance(simulator, dp.PettingZooSimulator), simulator.repeatable
+    >>> isinstance(simulator, dp.Simulator), simulator.repeatable
     (True, True)
     >>> simulator.close()
     """

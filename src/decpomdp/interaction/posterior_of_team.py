@@ -74,7 +74,7 @@ def read_out(
     --------
     >>> import decpomdp as dp
     >>> model = dp.load("broadcast")
-    >>> fit = dp.read_out(model, dp.learn(model, steps=2_000_000, seed=1))
+    >>> fit = dp.learn(model, steps=2_000_000, seed=1).with_posterior(model)
     >>> len(fit.posterior.sizes)
     2
     """

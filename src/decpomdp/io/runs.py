@@ -22,7 +22,7 @@ import msgspec
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
 from decpomdp.io.episodes import episodes_digest
-from decpomdp.io.files import finite, path_of, read_bytes, replacing, words, write_bytes
+from decpomdp.io.files import FilePath, finite, path_of, read_bytes, replacing, words, write_bytes
 from decpomdp.io.parquet import open_parquet, read_columns
 from decpomdp.io.team import read_team, team_to_json, write_team
 
@@ -134,6 +134,11 @@ class Run:
     team: Team
     trace: Mapping[str, list[Any]]  # column -> one value per row
 
+    @classmethod
+    def load(cls, path: FilePath) -> "Run":
+        """The run in a folder; FormatError says what is wrong with one of its files."""
+        return read_run(path)
+
     @property
     def name(self) -> str:
         """What people call it: the folder's own name."""
@@ -158,6 +163,25 @@ def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
     record.nodes, record.facts = list(fit.team.nodes), dict(fit.facts)
     write_record(folder, record)
     return record
+
+
+def save_fit(fit: Fit, path: FilePath) -> None:
+    """Write a fit as a new run folder."""
+    from decpomdp.io.run_folder import new_run
+
+    settings = {} if fit.settings is None else msgspec.to_builtins(fit.settings)
+    name = fit.team.problem
+    record = RunRecord(
+        source=name,
+        problem=name,
+        discount=fit.team.discount,
+        method=str(settings.get("method", "")),
+        seed=fit.seed,
+        settings=settings,
+        versions=versions(),
+    )
+    with new_run(path) as folder:
+        write_fit(folder, fit, record)
 
 
 def write_trace(trace: tuple[Row, ...], path: Path) -> None:
@@ -197,7 +221,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     >>> fit = dp.learn("broadcast", steps=100_000, seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     record = write_fit(Path(folder), fit, RunRecord(problem="broadcast", seed=1))
-    ...     run = dp.read_run(folder)
+    ...     run = dp.Run.load(folder)
     >>> run.team == fit.team, run.record.stopped, run.trace["steps"][-1] <= 100_000
     (True, 'steps', True)
     """

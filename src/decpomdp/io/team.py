@@ -71,8 +71,8 @@ def write_team(team: Team, path: FilePath) -> None:
     >>> import decpomdp as dp
     >>> team = dp.Team.uniform(dp.load("dectiger"))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_team(team, f"{folder}/team.json")
-    ...     dp.read_team(f"{folder}/team.json") == team
+    ...     team.save(f"{folder}/team.json")
+    ...     dp.Team.load(f"{folder}/team.json") == team
     True
     """
     write_bytes(path, team_to_json(team))
@@ -101,11 +101,13 @@ def read_team(path: FilePath) -> Team:
     >>> import tempfile
     >>> import decpomdp as dp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_team(dp.Team.uniform(dp.load("recycling")), f"{folder}/team.json")
-    ...     dp.read_team(f"{folder}/team.json").problem
+    ...     dp.Team.uniform(dp.load("recycling")).save(f"{folder}/team.json")
+    ...     dp.Team.load(f"{folder}/team.json").problem
     'recycling'
     """
-    return team_from_json(read_bytes(path, LIMIT), path_of(path))
+    data, source = read_bytes(path, LIMIT), path_of(path)
+    alone = CONTROLLER_FORMAT.encode() in data[:200]  # the file of one agent
+    return controller_from_json(data, source) if alone else team_from_json(data, source)
 
 
 def write_controller(team: Team, agent_name: str, path: FilePath) -> None:
@@ -131,8 +133,8 @@ def write_controller(team: Team, agent_name: str, path: FilePath) -> None:
     >>> import decpomdp as dp
     >>> team = dp.Team.uniform(dp.load("dectiger"))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_controller(team, "agent2", f"{folder}/agent2.json")
-    ...     dp.read_controller(f"{folder}/agent2.json").agents[0].name
+    ...     team.save(f"{folder}/agent2.json", agent="agent2")
+    ...     dp.Team.load(f"{folder}/agent2.json").agents[0].name
     'agent2'
     """
     write_bytes(path, controller_to_json(team, agent_name))
@@ -162,8 +164,8 @@ def read_controller(path: FilePath) -> Team:
     >>> import decpomdp as dp
     >>> team = dp.Team.uniform(dp.load("dectiger"))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_controller(team, "agent1", f"{folder}/agent1.json")
-    ...     dp.read_controller(f"{folder}/agent1.json").controllers[0] == team.controllers[0]
+    ...     team.save(f"{folder}/agent1.json", agent="agent1")
+    ...     dp.Team.load(f"{folder}/agent1.json").controllers[0] == team.controllers[0]
     True
     """
     return controller_from_json(read_bytes(path, LIMIT), path_of(path))

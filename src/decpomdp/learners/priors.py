@@ -108,7 +108,7 @@ def dirichlet_process(
     Examples
     --------
     >>> import decpomdp as dp
-    >>> dp.dirichlet_process().shared
+    >>> dirichlet_process().shared
     True
     """
     return StickBreaking(1.0, c, d, reading, rho, shared=True)
@@ -204,7 +204,7 @@ def prior_named(text: str) -> Prior:
     Examples
     --------
     >>> import decpomdp as dp
-    >>> dp.prior_named("fixed:4").nodes
+    >>> prior_named("fixed:4").nodes
     4
     """
     kind, _, number = checks.text("prior", text).partition(":")

@@ -47,7 +47,7 @@ def exported(team: Team, agent_name: str | None, form: str) -> str:
     >>> listen = dp.Controller.deterministic([0], [[0, 0]], 3)
     >>> team = dp.Team.of(dp.load("dectiger"), [listen, listen])
     >>> there = {}
-    >>> exec(dp.exported(team, "agent1", "python"), there)  # in a program of yours: import the file
+    >>> exec(team.exported("agent1", "python"), there)  # in a program of yours: import the file
     >>> agent = there["Controller"]()
     >>> agent.start(), agent.step(1)  # the numbers of its actions
     (0, 0)

@@ -38,7 +38,7 @@ def team_in_words(team: Team) -> list[str]:
     --------
     >>> import decpomdp as dp
     >>> waiting = dp.Controller.deterministic([0, 1], [[0, 1], [0, 0]], 3)
-    >>> for line in dp.team_in_words(dp.Team.of(dp.load("dectiger"), [waiting, waiting]))[:4]:
+    >>> for line in dp.Team.of(dp.load("dectiger"), [waiting, waiting]).in_words()[:4]:
     ...     print(line)
     agent1 (2 nodes)
       start in 0

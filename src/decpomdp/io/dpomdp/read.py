@@ -42,8 +42,8 @@ def read_dpomdp(path: FilePath, discount: float | None = None) -> DecPOMDP:
     >>> import tempfile
     >>> import decpomdp as dp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_dpomdp(dp.load("dectiger"), f"{folder}/mine.dpomdp")
-    ...     dp.read_dpomdp(f"{folder}/mine.dpomdp", discount=0.5).name
+    ...     dp.load("dectiger").save(f"{folder}/mine.dpomdp")
+    ...     dp.load(f"{folder}/mine.dpomdp", discount=0.5).name
     'mine'
     """
     name = Path(path_of(path)).name.removesuffix(".gz").removesuffix(".dpomdp")

@@ -42,7 +42,7 @@ def write_dpomdp(model: DecPOMDP, path: FilePath) -> None:
     >>> import decpomdp as dp
     >>> model = dp.load("broadcast")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_dpomdp(model, f"{folder}/broadcast.dpomdp.gz")
+    ...     model.save(f"{folder}/broadcast.dpomdp.gz")
     ...     dp.load(f"{folder}/broadcast.dpomdp.gz").digest() == model.digest()
     True
     """

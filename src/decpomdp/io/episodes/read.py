@@ -78,8 +78,8 @@ def read_episodes(path: FilePath) -> Episodes:
     >>> import tempfile
     >>> import decpomdp as dp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_episodes(dp.simulate("dectiger", episodes=10, horizon=5), f"{folder}/episodes.parquet")
-    ...     dp.read_episodes(f"{folder}/episodes.parquet").count
+    ...     dp.simulate("dectiger", episodes=10, horizon=5).save(f"{folder}/episodes.parquet")
+    ...     dp.Episodes.load(f"{folder}/episodes.parquet").count
     10
     """
     episodes: Episodes = episodes_in(path, Checks())

@@ -44,8 +44,8 @@ def write_episodes(episodes: Episodes, path: FilePath) -> None:
     >>> import decpomdp as dp
     >>> episodes = dp.simulate("dectiger", episodes=10, horizon=5)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_episodes(episodes, f"{folder}/episodes.parquet")
-    ...     dp.read_episodes(f"{folder}/episodes.parquet") == episodes
+    ...     episodes.save(f"{folder}/episodes.parquet")
+    ...     dp.Episodes.load(f"{folder}/episodes.parquet") == episodes
     True
     """
     checks.of_kind("episodes", episodes, Episodes)
@@ -75,7 +75,7 @@ class EpisodeWriter:
     ...     with dp.EpisodeWriter(f"{folder}/e.parquet", model.agents, model.discount, model.name) as writer:
     ...         for part in dp.stream(model, episodes=20, horizon=10):  # any number of them, a few at a time
     ...             writer.add(part)
-    ...     dp.read_episodes(f"{folder}/e.parquet").count
+    ...     dp.Episodes.load(f"{folder}/e.parquet").count
     20
     """
 

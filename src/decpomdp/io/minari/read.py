@@ -85,7 +85,7 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
     --------
     >>> import decpomdp as dp
     >>> try:
-    ...     dp.read_minari("no/such/folder", discount=0.99)
+    ...     dp.Episodes.load("no/such/folder", discount=0.99)
     ... except dp.FormatError as error:
     ...     print(error.message)
     expected the folder of a Minari dataset (with metadata.json), got another

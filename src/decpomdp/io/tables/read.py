@@ -61,7 +61,7 @@ def read_table(
     >>> log = ["episode,t,agent,observation,action,reward", "0,0,ann,,wait,0", "0,1,ann,dark,go,1"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     size = Path(folder, "log.csv").write_text(os.linesep.join(log))
-    ...     episodes = dp.read_table(f"{folder}/log.csv", discount=0.9)
+    ...     episodes = dp.Episodes.load(f"{folder}/log.csv", discount=0.9)
     >>> episodes.agents[0].actions, episodes.returns().tolist()
     (('go', 'wait'), [0.9])
     """

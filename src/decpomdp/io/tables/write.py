@@ -37,7 +37,7 @@ def write_table(episodes: Episodes, path: FilePath) -> None:
     >>> from pathlib import Path
     >>> import decpomdp as dp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.write_table(dp.simulate("dectiger", episodes=1, horizon=1), f"{folder}/log.csv")
+    ...     dp.simulate("dectiger", episodes=1, horizon=1).save(f"{folder}/log.csv", long=True)
     ...     print(Path(folder, "log.csv").read_text().splitlines()[0])
     "episode","t","agent","observation","action","reward","action_prob","terminated","truncated"
     """
