@@ -11,6 +11,7 @@ choices (Lawler 1972), each with a bound, so that what is left has a bound at an
 """
 
 import heapq
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -30,6 +31,7 @@ LARGEST = 30_000  # numbers in the tables of a game that toulbar2 is asked about
 CLOSE = 1e-12  # of the largest payoff: totals this close are equal
 
 Box = NDArray[np.bool_]  # [v, c] allowed choices
+_SOLVER = threading.Lock()  # toulbar2 solves one problem at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,33 +124,40 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
 
 
 def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | None:
-    """toulbar2's best choices and what it proved that none can exceed; None when it is not installed or has none.
+    """toulbar2's best choices and its proved bound; None when it is not installed, fails or finds no solution.
 
-    It is given a number of backtracks and no time limit: that would depend on the machine, and its timer takes the
-    interrupt (Ctrl-C) away from Python for good. When the backtracks are used up it returns the best choices so far:
-    only its dual bound, never their cost, proves anything.
+    Its options are thread-local and importing it sets the defaults of one thread only; another thread has all options
+    at zero, and `CFN()` rejects them ("bad solver configuration"). So they are set before every call.
+
+    The limit is a number of backtracks. A time limit would depend on the machine, and its timer takes Ctrl-C away from
+    Python for good. When the backtracks are used up, only the dual bound, never the cost, proves anything.
     """
     try:
-        pytoulbar2 = import_module("pytoulbar2")
+        pytoulbar2, options = import_module("pytoulbar2"), import_module("pytoulbar2.pytb2")
     except ImportError:
         return None
     unit = float(np.abs(game.tables).max()) * 10.0**-DIGITS
-    options = [np.flatnonzero(row) for row in allowed]
-    problem = pytoulbar2.CFN()
-    for v, choices in enumerate(options):
-        problem.AddVariable(f"v{v}", [f"c{c}" for c in choices])
-    for table, variables in zip(game.tables, game.scope, strict=True):
-        grid = np.ix_(*(options[v] for v in variables))
-        kind = table.reshape([game.parts[:, n].max() + 1 for n in range(len(variables))])[grid]
-        costs = np.round((table.max() - kind) / unit).astype(int)
-        problem.AddFunction([f"v{v}" for v in variables], costs.ravel().tolist())
-    problem.Option.backtrackLimit = max(LEAST, EFFORT // game.tables.size)
-    answer = problem.Solve()
-    if answer is None:
+    choices = [np.flatnonzero(row) for row in allowed]
+    sizes = [int(size) for size in game.parts.max(axis=0) + 1]
+    with _SOLVER:
+        try:
+            options.init()
+            problem = pytoulbar2.CFN()
+            for v, own in enumerate(choices):
+                problem.AddVariable(f"v{v}", [f"c{c}" for c in own])
+            for table, variables in zip(game.tables, game.scope, strict=True):
+                payoffs = table.reshape(sizes)[np.ix_(*(choices[v] for v in variables))]
+                costs = np.round((table.max() - payoffs) / unit).astype(int)
+                problem.AddFunction([f"v{v}" for v in variables], costs.ravel().tolist())
+            problem.Option.backtrackLimit = max(LEAST, EFFORT // game.tables.size)
+            answer = problem.Solve()
+            dual = None if answer is None else float(problem.GetDDualBound())
+        except Exception:  # an optional solver: the bound of the compiled search is valid without it
+            return None
+    if answer is None or dual is None:
         return None
-    rounding = len(game.tables) * unit
-    proved = float(game.tables.max(axis=1).sum()) - float(problem.GetDDualBound()) * unit + rounding
-    return np.array([int(options[v][answer[0][v]]) for v in range(len(options))], np.int64), proved
+    proved = float(game.tables.max(axis=1).sum()) - dual * unit + len(game.tables) * unit
+    return np.array([int(own[c]) for own, c in zip(choices, answer[0], strict=True)], np.int64), proved
 
 
 @dataclass(order=True, slots=True)
