@@ -20,11 +20,10 @@ from decpomdp.kernels import occupancy as kernels
 from decpomdp.planners.fb_hsvi import rules
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import components, composed, compress
-from decpomdp.planners.fb_hsvi.folding import folded, team_of
-from decpomdp.planners.fb_hsvi.graph_values import evaluate_graph
+from decpomdp.planners.fb_hsvi.folding import folded_team
 from decpomdp.planners.fb_hsvi.occupancy import follow, gathered, reward_of, start_of
 from decpomdp.planners.fb_hsvi.points import Points
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, evaluate_graph, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.polishing import polished
 from decpomdp.planners.fb_hsvi.rules import Ranking, bound_within, game_of, solve
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, begin_at_best_layer, look_ahead
@@ -261,14 +260,14 @@ def test_graph_values_folding_and_polishing(agents, back):
     dynamics, start = outcome_model(model), start_of(model)
     horizon = 3 if back is None else None
     plain = evaluate_graph(dynamics, start, graph, 0.8)
-    team = team_of(model, folded(dynamics, start, graph))
+    team = folded_team(model, dynamics, start, graph)
     assert exact_value(model, team, horizon=horizon).value == pytest.approx(plain.value, abs=1e-10)
     least = central_bound(model, dynamics, horizon).least[-1]
     wide = evaluate_graph(dynamics, start, graph, 0.8, least=least)
     assert wide.value == pytest.approx(plain.value, abs=1e-10)
     better = polished(dynamics, start, wide, 0.8, least, 5, lambda: None)
     assert better.value > plain.value + 1e-6
-    team = team_of(model, folded(dynamics, start, better.graph))
+    team = folded_team(model, dynamics, start, better.graph)
     assert exact_value(model, team, horizon=horizon).value == pytest.approx(better.value, abs=1e-4)
 
 
@@ -300,7 +299,7 @@ def test_a_graph_may_begin_where_it_is_best():
             moved += 1
             value = evaluate_graph(dynamics, start, other, 0.8).value
             assert value > given.value
-            team = team_of(model, folded(dynamics, start, other))
+            team = folded_team(model, dynamics, start, other)
             assert exact_value(model, team).value == pytest.approx(value, abs=1e-10)
     assert moved > 0
 

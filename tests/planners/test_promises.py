@@ -58,7 +58,7 @@ def test_every_lower_bound_is_the_evaluators(method, monkeypatch):
         said.append(dp.exact_value(*arguments))
         return said[-1]
 
-    monkeypatch.setattr("decpomdp.planners.incumbent.exact_value", evaluator)
+    monkeypatch.setattr("decpomdp.planners.common.exact_value", evaluator)
     rows = []
     options = {
         "fb-hsvi": {"iterations": 2},

@@ -6,6 +6,7 @@ together could not be solved.
 
 import math
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -82,9 +83,9 @@ class TeamOnModel:
                 f"{self.shape[0] * self.shape[1]}; estimate it from episodes instead"
             )
         self.factored = factored_model(model)
-        self.moves = _moves(model, team)
-        acts = _joint_actions(team)
-        taken = _ever_taken(team)
+        self.moves = joint_moves(model, [(c.action, c.transition) for c in team.controllers])
+        acts = joint_rows([c.action.T for c in team.controllers])  # [u, q]
+        taken = joint_rows([np.any(c.action > 0, axis=0)[None] for c in team.controllers])[0] > 0  # [u] by some node
         got = np.where(met_states(model, taken) & taken[:, None], model.reward, 0.0)  # others may be huge
         self.power = power_of(float(np.abs(got).max()))
         scaled = np.ldexp(got, -self.power).T
@@ -123,9 +124,7 @@ class TeamOnModel:
 
     def at_start(self, v: NDArray[np.float64]) -> float:
         """Expectation of v(s, q) where the episode starts, in the model's own unit."""
-        first: NDArray[np.float64] = np.ones(1)
-        for controller in self.team.controllers:
-            first = np.kron(first, controller.initial).astype(np.float64)
+        first = joint_rows([c.initial[None] for c in self.team.controllers])[0]
         return float(np.ldexp(self.model.start @ v @ first, self.power))
 
 
@@ -229,33 +228,22 @@ def _told(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int |
     return ExactValue(value, error, horizon, chain.discount, bool(np.isfinite(value)) and error <= max(near, LEAST))
 
 
-def _joint_actions(team: Team) -> NDArray[np.float64]:
-    """[u, q]: probability of joint action u in joint node q."""
-    joint: NDArray[np.float64] = np.ones((1, 1))
-    for controller in team.controllers:
-        joint = np.kron(joint, controller.action.T).astype(np.float64)
+def joint_rows(tables: Sequence[Floats]) -> Floats:
+    """[row of all, column of all]: the Kronecker product, row-major over agents."""
+    joint: Floats = np.ones((1, 1))
+    for table in tables:
+        joint = np.kron(joint, table).astype(np.float64)
     return joint
 
 
-def _ever_taken(team: Team) -> NDArray[np.bool_]:
-    """[u]: whether a joint node takes joint action u, however small the product of the agents' probabilities."""
-    joint: NDArray[np.bool_] = np.ones(1, bool)
-    for controller in team.controllers:
-        joint = np.kron(joint, np.any(controller.action > 0, axis=0)).astype(bool)
-    return joint
-
-
-def _moves(model: DecPOMDP, team: Team) -> JointMoves:
-    tables = [
-        np.ascontiguousarray((c.transition * c.action[:, :, None, None]).transpose(1, 2, 3, 0)).ravel()
-        for c in team.controllers
-    ]
-    sizes = [len(table) for table in tables]
+def joint_moves(model: DecPOMDP, agents: Sequence[tuple[Floats, Floats]]) -> JointMoves:
+    """All agents' moves in the form of `kernels.backup`, from each agent's action[i, a] and transition[i, a, o, j]."""
+    tables = [np.ascontiguousarray((t * a[:, :, None, None]).transpose(1, 2, 3, 0)).ravel() for a, t in agents]
     return JointMoves(
-        nodes=np.array(team.nodes, np.int64),
-        observations=np.array([controller.observations for controller in team.controllers], np.int64),
+        nodes=np.array([len(action) for action, _ in agents], np.int64),
+        observations=np.array([transition.shape[2] for _, transition in agents], np.int64),
         table=np.concatenate(tables),
-        place=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
+        place=np.concatenate([[0], np.cumsum([len(table) for table in tables])[:-1]]).astype(np.int64),
         action_parts=model.action_table(),
         observation_parts=model.observation_table(),
     )

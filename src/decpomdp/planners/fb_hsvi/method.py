@@ -27,20 +27,17 @@ from decpomdp.core.agent import joint_table
 from decpomdp.core.run import Cut, Inputs, Now, unlimited
 from decpomdp.core.sparse import outcome_model
 from decpomdp.engines import threads as engine
-from decpomdp.planners.checks import check_rewards
+from decpomdp.planners.common import ValuedTeam, check_model, first_team, toy_model, trivial_upper_bound, valued
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import compress
-from decpomdp.planners.fb_hsvi.folding import folded, team_of
-from decpomdp.planners.fb_hsvi.graph_values import ROUGH, GraphValues, evaluate_graph
+from decpomdp.planners.fb_hsvi.folding import folded_team
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
 from decpomdp.planners.fb_hsvi.occupancy import Rule, start_of
 from decpomdp.planners.fb_hsvi.points import Point, Points, policy_from_bounds
-from decpomdp.planners.fb_hsvi.policy_graph import Graph
+from decpomdp.planners.fb_hsvi.policy_graph import ROUGH, Graph, GraphValues, evaluate_graph
 from decpomdp.planners.fb_hsvi.rules import game_of, solve
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, look_ahead, sketch_numbered, sketches_of_round
-from decpomdp.planners.incumbent import Incumbent, Valued, most_possible
-from decpomdp.planners.toy_model import toy_model
 
 ROUNDS = 100  # if neither the time nor the number of rounds is limited
 WIDEST, WIDER = 12, 3  # labels of a point on a trial of an infinite horizon: in the first round, more in each later one
@@ -53,7 +50,7 @@ CLOSE = 1e-9  # values this close are equal
 class FbHsviState(NamedTuple):
     """Between two trials, or before a round. Steps change `points` in place; models and games are not part of it."""
 
-    best: Valued
+    best: ValuedTeam
     upper: float
     points: list[Point]  # the first is the root; empty before the first step
     path: list[Rule]  # of the latest trial
@@ -81,10 +78,10 @@ class FbHsviMethod:
     def __init__(self, model: DecPOMDP, settings: FbHsvi, inputs: Inputs) -> None:
         if settings.horizon is None and model.discount >= 1:
             raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
-        check_rewards(model)
+        check_model(model, settings.horizon)
         self.model, self.settings, self.inputs = model, settings, inputs
         self.horizon, self.epsilon = settings.horizon, settings.epsilon
-        self.incumbent = Incumbent(model, settings.horizon)
+        self.best: ValuedTeam = valued(model, first_team(model), settings.horizon)
         self.now = unlimited()  # of the present step
         self.sketcher: Sketcher | None = None  # made in the first step
         self.points: Points | None = None  # the graph of the state's points
@@ -95,11 +92,11 @@ class FbHsviMethod:
 
     def init(self, now: Now) -> FbHsviState:
         """Every agent always takes the first action."""
-        return FbHsviState(self.incumbent.best, most_possible(self.model, self.horizon), [], [], [])
+        return FbHsviState(self.best, trivial_upper_bound(self.model, self.horizon), [], [], [])
 
     def step(self, state: FbHsviState, now: Now) -> tuple[FbHsviState, Row | None]:
         """The sketches of a round, or one trial."""
-        self.now, self.incumbent.best = now, state.best
+        self.now, self.best = now, state.best
         sketcher = self._sketcher()
         points = self._points(state, sketcher)
         if not state.points:
@@ -148,7 +145,7 @@ class FbHsviMethod:
         if self.horizon is not None and number == 1:  # a short finite horizon is solved by trials alone
             return begun, None
         self._sketches(number, state.path, sketcher)
-        begun = begun._replace(best=self.incumbent.best)
+        begun = begun._replace(best=self.best)
         return begun, row_of(begun)
 
     def _round_over(self, state: FbHsviState) -> bool:
@@ -170,7 +167,7 @@ class FbHsviMethod:
         root, depth = state.points[0], math.inf
         if self.horizon is None:
             depth = DEPTH * state.round
-            points.hyperplanes.add(self.incumbent.team)
+            points.hyperplanes.add(self.best.team)
         wide, before = WIDEST + WIDER * (state.round - 1), root.lower
 
         def is_open(point: Point, earned: float, fade: float) -> bool:
@@ -179,15 +176,15 @@ class FbHsviMethod:
             if point.left == 0 or (point.left is None and max(point.occupancy.counts) > wide):
                 return False
             within = fade * (point.upper - point.lower) <= self.epsilon / 2
-            return not within and earned + fade * point.upper > self.incumbent.value + self.epsilon / 2
+            return not within and earned + fade * point.upper > self.best.value + self.epsilon / 2
 
         path = [edge.rule for edge in points.trial(root, is_open, depth)]
-        if root.lower > max(before, self.incumbent.value + CLOSE):
+        if root.lower > max(before, self.best.value + CLOSE):
             graph = policy_from_bounds(points, root)
             if graph is not None:
                 self._offer(graph)
         return state._replace(
-            best=self.incumbent.best,
+            best=self.best,
             upper=min(state.upper, root.upper),
             path=path,
             hyperplanes=points.hyperplanes.teams,
@@ -198,7 +195,7 @@ class FbHsviMethod:
 
     def _sketches(self, number: int, path: list[Rule], sketcher: Sketcher) -> None:
         """The sketches of a round on threads; their graphs are offered, the best first."""
-        numbers, best = sketches_of_round(number), self.incumbent.value
+        numbers, best = sketches_of_round(number), self.best.value
 
         def sketch(k: int) -> GraphValues | None:
             plan, repeated = sketch_numbered(numbers[k])
@@ -214,15 +211,18 @@ class FbHsviMethod:
 
         results = [one for one in engine.run(sketch, len(numbers), self.inputs.threads) if one is not None]
         for one in sorted(results, key=lambda one: -one.value):
-            if one.value > self.incumbent.value - 10 * ROUGH * max(1.0, abs(one.value)):
+            if one.value > self.best.value - 10 * ROUGH * max(1.0, abs(one.value)):
                 self._offer(one.graph)
 
     def _offer(self, graph: Graph) -> None:
         """Keep the graph's team if its exact value is better, or as good with fewer nodes."""
         dynamics, start = self._sketcher().dynamics, self._sketcher().start
         value = evaluate_graph(dynamics, start, graph, self.model.discount).value
-        if value >= self.incumbent.value - CLOSE:
-            self.incumbent.offer(team_of(self.model, folded(dynamics, start, graph)), CLOSE)
+        old = self.best
+        if value >= old.value - CLOSE:
+            new = valued(self.model, folded_team(self.model, dynamics, start, graph), self.horizon)
+            smaller = new.value >= old.value - CLOSE and sum(new.team.nodes) < sum(old.team.nodes)
+            self.best = new if new.value > old.value + CLOSE or smaller else old
 
 
 def row_of(state: FbHsviState) -> Row:

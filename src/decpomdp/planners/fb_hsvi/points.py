@@ -258,11 +258,7 @@ def policy_from_bounds(points: Points, root: Point) -> Graph | None:
 def _ending_in_team(layers: list[Layer], start: Start) -> Graph:
     """The layers, one that is entered by the labels after them, and the team's own as a loop."""
     own = start.plane.layer
-    entry = Layer(
-        tuple(actions[nodes] for actions, nodes in zip(own.actions, start.nodes, strict=True)),
-        tuple(moves[nodes] for moves, nodes in zip(own.moves, start.nodes, strict=True)),
-    )
-    return Graph((*layers, entry, own), len(layers) + 1)
+    return Graph((*layers, own.entered(start.nodes), own), len(layers) + 1)
 
 
 def _keys(occupancy: Occupancy, left: int | None) -> tuple[bytes, bytes]:

@@ -19,9 +19,17 @@ from numpy.typing import NDArray
 from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.fb_hsvi.graph_values import ROUGH, GraphValues, evaluate_graph
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, occupancy_after, values_before
+from decpomdp.planners.fb_hsvi.policy_graph import (
+    ROUGH,
+    Graph,
+    GraphValues,
+    Layer,
+    evaluate_graph,
+    occupancies_along,
+    value_at,
+    values_before,
+)
 from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
 CLOSE = 1e-10  # relative: improvements below this are rounding
@@ -41,10 +49,7 @@ def sweep(
 ) -> tuple[list[Layer], float]:
     """One backward sweep; the better layers and their value at the start."""
     shapes = [layer.counts for layer in layers[1:]] + [counts]
-    places = [start]
-    for layer, following in zip(layers[:-1], shapes[:-1], strict=True):
-        check()
-        places.append(occupancy_after(dynamics, places[-1], layer, following))
+    places = occupancies_along(dynamics, start, layers[:-1], layers[-1].counts)
     values, better = tail, list(layers)
     for t in range(len(layers) - 1, -1, -1):
         check()
@@ -80,12 +85,6 @@ def polished(
         if gain <= GAIN * max(1.0, abs(best.value)):
             break
     return best
-
-
-def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:
-    """Expectation of values[s, q] where labels are nodes."""
-    joint = joint_numbers(occupancy.row_labels().T, counts)
-    return float(occupancy.weight @ values[occupancy.state, joint])
 
 
 def improved(

@@ -29,10 +29,19 @@ from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound, central_bound
 from decpomdp.planners.fb_hsvi.compression import composed, compress
-from decpomdp.planners.fb_hsvi.graph_values import ROUGH, GraphValues, evaluate_graph
-from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, chosen, follow
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, follow, reward_of
 from decpomdp.planners.fb_hsvi.points import Point, Points
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of, occupancy_after, values_before
+from decpomdp.planners.fb_hsvi.policy_graph import (
+    ROUGH,
+    Graph,
+    GraphValues,
+    Layer,
+    evaluate_graph,
+    last_layer,
+    layer_of,
+    occupancies_along,
+    values_before,
+)
 from decpomdp.planners.fb_hsvi.polishing import GAIN, polished, sweep
 from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
@@ -256,34 +265,11 @@ def begin_at_best_layer(start: Occupancy, given: GraphValues) -> Graph | None:
     best = mappings[k]
     if back is None or best is None or worth[k] <= given.value + GAIN * max(1.0, abs(given.value)):
         return None
-    first = Layer(
-        tuple(own[labels] for own, labels in zip(layers[k].actions, best[0], strict=True)),
-        tuple(own[labels] for own, labels in zip(layers[k].moves, best[0], strict=True)),
-    )
+    first = layers[k].entered(best[0])
     ahead = layers[k + 1 :]
     if back > k:
         return Graph((first, *ahead), back - k)
     return Graph((first, *ahead, *layers[back:]), 1 + len(ahead))
-
-
-def occupancies_along(
-    dynamics: OutcomeModel, start: Occupancy, layers: list[Layer], counts: tuple[int, ...]
-) -> list[Occupancy]:
-    """[t]: the occupancy state before layer t, and after the last one."""
-    result = [start]
-    shapes = [layer.counts for layer in layers[1:]] + [counts]
-    for layer, following in zip(layers, shapes, strict=True):
-        result.append(occupancy_after(dynamics, result[-1], layer, following))
-    return result
-
-
-def earnings(dynamics: OutcomeModel, met: list[Occupancy], layers: list[Layer], discount: float) -> NDArray[np.float64]:
-    """[t]: the discounted rewards of the first t layers."""
-    rewards = []
-    for t, (occupancy, layer) in enumerate(zip(met, layers, strict=False)):
-        joint = np.repeat(chosen(dynamics, occupancy.labels, layer.actions), np.diff(occupancy.groups))
-        rewards.append(discount**t * float(occupancy.weight @ dynamics.reward[joint, occupancy.state]))
-    return np.concatenate([[0.0], np.cumsum(rewards)])
 
 
 def loops(
@@ -298,7 +284,8 @@ def loops(
 ) -> Iterator[tuple[float, int, int, Labelling]]:
     """(estimated value, t, back, mapping) for every loop of the given lengths t from every earlier layer."""
     met = occupancies_along(dynamics, start, layers, counts)
-    earned = earnings(dynamics, met, layers, discount)
+    rewards = [discount**t * reward_of(dynamics, met[t], layer.actions) for t, layer in enumerate(layers)]
+    earned = np.concatenate([[0.0], np.cumsum(rewards)])  # [t] by the first t layers
     for t in lengths:
         for back in range(t):
             check()

@@ -29,8 +29,7 @@ from decpomdp.engines import threads as engine
 from decpomdp.kernels import beliefs as kernels
 from decpomdp.kernels.model import FactoredModel
 from decpomdp.planners.centralised import centralised
-from decpomdp.planners.checks import check_infinite_horizon
-from decpomdp.planners.incumbent import constant, most_possible, valued
+from decpomdp.planners.common import check_model, first_team, trivial_upper_bound, valued
 from decpomdp.planners.pbvi.beliefs import Floats, Whole
 from decpomdp.planners.pbvi.bounds import Bounds, BoundsState, first_bounds, informed_iteration
 from decpomdp.planners.pbvi.graph import Graph, graph_of, one_action
@@ -108,7 +107,7 @@ class PbviMethod:
     state: type = PbviState
 
     def __init__(self, model: DecPOMDP, settings: Pbvi, inputs: Inputs) -> None:
-        check_infinite_horizon(model)
+        check_model(model)
         self.model, self.settings, self.inputs = model, settings, inputs
         self.problem = centralised(model)
         dense = max(1, int((TABLE / (model.joint_actions * model.joint_observations)) ** 0.5))
@@ -130,8 +129,8 @@ class PbviMethod:
 
     def init(self, now: Now) -> PbviState:
         """Always take the first joint action; at best, the greatest reward at every step."""
-        first = valued(self.problem, constant(self.problem))
-        upper = most_possible(self.model, None)
+        first = valued(self.problem, first_team(self.problem))
+        upper = trivial_upper_bound(self.model, None)
         return PbviState(first.team, first.value, upper, np.random.default_rng(self.inputs.seed))
 
     def step(self, state: PbviState, now: Now) -> tuple[PbviState, Row | None]:
@@ -169,7 +168,7 @@ class PbviMethod:
         after = before._replace(informed=table, corner=table.max(axis=1), value=np.zeros(0))
         count = state.informed + 1
         prepared = not rough or count == INFORMED or now.progress > INFORMED_SHARE
-        state = state._replace(upper=most_possible(self.model, None), informed=count, prepared=prepared)
+        state = state._replace(upper=trivial_upper_bound(self.model, None), informed=count, prepared=prepared)
         state = self._closed(state, self._opened(after, now))
         converged = prepared and state.gap <= self.settings.epsilon
         return state._replace(stopped="converged" if converged else "")
