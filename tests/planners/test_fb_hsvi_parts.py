@@ -334,7 +334,7 @@ def test_looking_ahead_with_nothing_beyond_is_the_optimum():
     assert root.lower == pytest.approx(reward, abs=1e-6)
     assert [len(edge.rule[0]) for edge in points.best_edges(root)] == [1, 2, 3]
     sketcher = Sketcher(dynamics, central_bound(model, dynamics, None), root.occupancy, [3, 3], 0.9, None)
-    rules = look_ahead(model, sketcher, 3, 13.0, lambda: None)
+    rules = look_ahead(model, sketcher, 3, 13.0)
     assert len(rules) == 3
     assert len(set(rules[0][0].tolist() + rules[0][1].tolist())) == 1  # both listen first
 

@@ -91,7 +91,6 @@ class Chain:
         return f
 
     def value(self, v: Floats) -> float:
-        """The unshifted value from the start."""
         return float(np.sum(self.first * v[0])) + self.shifted.base
 
     def _begin(self, guess: Floats | None) -> Floats:

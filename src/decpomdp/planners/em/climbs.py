@@ -93,7 +93,6 @@ class Record(NamedTuple):
         return self.offered(model, flattened(model, climb.iterate.team), climb.value)
 
     def row(self, iteration: int, phase: str) -> Row:
-        """A row of the trace, without its seconds."""
         value, nodes = self.best.value, self.best.team.nodes
         return {
             "iteration": iteration,

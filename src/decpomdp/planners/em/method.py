@@ -51,7 +51,6 @@ class EmMethod:
         self.shifted: ShiftedModel | None = None  # prepared in the first step
 
     def toy(self) -> "EmMethod":
-        """One iteration from one start on a toy model."""
         return EmMethod(toy_model(len(self.model.agents)), Em(nodes=1, iterations_per_start=1, restarts=1), Inputs())
 
     def init(self, now: Now) -> EmState:

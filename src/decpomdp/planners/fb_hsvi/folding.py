@@ -12,12 +12,12 @@ from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.kernels import fold as fold_kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Pairs, chain_of, met_pairs
+from decpomdp.planners.fb_hsvi.policy_graph import Chain, Graph, Pairs, met_pairs
 
 
 def folded_team(model: DecPOMDP, dynamics: OutcomeModel, start: Occupancy, graph: Graph) -> Team:
     """Small controllers that together act as the graph does."""
-    met, used = met_pairs(chain_of(dynamics, graph), start)
+    met, used = met_pairs(Chain(dynamics, graph), start)
     return Team.of(
         model,
         [_controller(dynamics, graph, n, met, used, len(agent.actions)) for n, agent in enumerate(model.agents)],

@@ -4,13 +4,13 @@ Feature-based heuristic search value iteration (Dibangoye, Amato, Buffet, Charpi
 decentralised problem as a deterministic one over occupancy states (`occupancy.py`). A round:
 
     sketches  policy graphs along the latest trial's rules and on, polished and closed to loops (`sketches.py`)
-    trials    from the start follow the rule that the upper bound likes best, until the remaining gap is small; then
-              back up the bounds of the points visited, last one first (`points.py`)
+    trials    from the start follow the rule with the best upper bound until the remaining gap is small; then back up
+              the bounds of the visited points, last one first (`points.py`)
 
 Sketches raise the lower bound, trials lower the upper one. With an infinite horizon the best team is a hyperplane for
 the trials (`hyperplanes.py`), and lower bounds above its value give a better team (`policy_from_bounds`). The lower
-bound is the exact value of the team that is returned; the upper bound is certified whatever the sketches do.
-docs/fb_hsvi.md says what is proved, what is approximated and what was measured.
+bound is the exact value of the team that is returned; the upper bound does not depend on the sketches.
+docs/fb_hsvi.md separates proofs, approximations and measurements.
 
 A step is the sketches of a round or one trial. The number of sketches is fixed, and each has its own random numbers:
 the result depends on the seed and the number of rounds, not on the threads. Sketches that are cut return their best
@@ -48,7 +48,7 @@ CLOSE = 1e-9  # values this close are equal
 
 
 class FbHsviState(NamedTuple):
-    """Between two trials, or before a round. Steps change `points` in place; models and games are not part of it."""
+    """The state between two steps. Steps change `points` in place; models and games are not part of it."""
 
     best: ValuedTeam
     upper: float
@@ -56,7 +56,7 @@ class FbHsviState(NamedTuple):
     path: list[Rule]  # of the latest trial
     hyperplanes: list[Team]
     hyperplanes_added: int = 0
-    round: int = 0  # under way, counted from 1
+    round: int = 0  # the present one, counted from 1
     trials: int | None = None  # done in this round; None: before its sketches
     most_points: int = 0  # number of points at which this round's trials end
     visited: int = 0  # points after the latest trial
@@ -66,7 +66,6 @@ class FbHsviState(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Between the bounds."""
         return self.upper - self.best.value
 
 
@@ -87,11 +86,9 @@ class FbHsviMethod:
         self.points: Points | None = None  # the graph of the state's points
 
     def toy(self) -> "FbHsviMethod":
-        """A tiny model with as many agents."""
         return _ToyFbHsvi(toy_model(len(self.model.agents)), FbHsvi(epsilon=1e-3), Inputs(threads=1))
 
     def init(self, now: Now) -> FbHsviState:
-        """Every agent always takes the first action."""
         return FbHsviState(self.best, trivial_upper_bound(self.model, self.horizon), [], [], [])
 
     def step(self, state: FbHsviState, now: Now) -> tuple[FbHsviState, Row | None]:
@@ -111,12 +108,10 @@ class FbHsviMethod:
         return self._end_round(state) if self._round_over(state) else (state, None)
 
     def result(self, state: FbHsviState) -> tuple[Fit, Row]:
-        """The best team and the bounds."""
         row = row_of(state)
         return Fit(state.best.team, facts={name: row[name] for name in ("lower", "upper")}), row
 
     def check(self) -> None:
-        """Raise `Cut` if the run is ending."""
         self.now.check()
 
     def _sketcher(self) -> Sketcher:
@@ -125,11 +120,11 @@ class FbHsviMethod:
             central = central_bound(model, dynamics, self.horizon, check=self.check)
             sizes = [len(agent.actions) for agent in model.agents]
             start = compress(start_of(model))[0]
-            self.sketcher = Sketcher(dynamics, central, start, sizes, model.discount, self.horizon)
+            self.sketcher = Sketcher(dynamics, central, start, sizes, model.discount, self.horizon, self.check)
         return self.sketcher
 
     def _points(self, state: FbHsviState, made: Sketcher) -> Points:
-        """The graph of the state's points; made again after a resume."""
+        """The graph of the state's points; rebuilt after a resume."""
         if self.points is None or self.points.all is not state.points:
             hyperplanes = Hyperplanes(made.dynamics, made.discount, self.check)
             hyperplanes.restore(state.hyperplanes, state.hyperplanes_added)
@@ -142,14 +137,13 @@ class FbHsviMethod:
     def _begin_round(self, state: FbHsviState, sketcher: Sketcher) -> tuple[FbHsviState, Row | None]:
         number = state.round + 1
         begun = state._replace(round=number, trials=0, most_points=len(state.points) + NEW_POINTS * number)
-        if self.horizon is not None and number == 1:  # a short finite horizon is solved by trials alone
+        if self.horizon is not None and number == 1:  # trials alone solve a short finite horizon
             return begun, None
         self._sketches(number, state.path, sketcher)
         begun = begun._replace(best=self.best)
         return begun, row_of(begun)
 
     def _round_over(self, state: FbHsviState) -> bool:
-        """Whether this round has had its trials."""
         trials = state.trials or 0
         return (
             state.gap <= self.epsilon or len(state.points) >= state.most_points or trials >= TRIALS * state.round
@@ -171,7 +165,7 @@ class FbHsviMethod:
         wide, before = WIDEST + WIDER * (state.round - 1), root.lower
 
         def is_open(point: Point, earned: float, fade: float) -> bool:
-            """Whether going on from a point can still lower the upper bound enough."""
+            """Whether a continuation from the point can still lower the upper bound enough."""
             self.check()
             if point.left == 0 or (point.left is None and max(point.occupancy.counts) > wide):
                 return False
@@ -204,8 +198,8 @@ class FbHsviMethod:
             rules = path if repeated else []
             try:
                 if self.horizon is None and plan.ahead:
-                    rules = look_ahead(self.model, sketcher, plan.ahead, best, self.check)
-                return sketcher.attempt(plan, rng, rules, self.check, closed.append)
+                    rules = look_ahead(self.model, sketcher, plan.ahead, best)
+                return sketcher.attempt(plan, rng, rules, closed.append)
             except Cut:
                 return max(closed, key=lambda one: one.value, default=None)
 
@@ -215,7 +209,7 @@ class FbHsviMethod:
                 self._offer(one.graph)
 
     def _offer(self, graph: Graph) -> None:
-        """Keep the graph's team if its exact value is better, or as good with fewer nodes."""
+        """Keep the team of the graph if its exact value is better, or equal with fewer nodes."""
         dynamics, start = self._sketcher().dynamics, self._sketcher().start
         value = evaluate_graph(dynamics, start, graph, self.model.discount).value
         old = self.best
@@ -228,7 +222,7 @@ class FbHsviMethod:
 def row_of(state: FbHsviState) -> Row:
     """A row of the trace."""
     lower, upper = state.best.value, state.upper
-    if 0 < lower - upper <= ROUNDING * max(1.0, abs(lower)):  # by rounding alone: the two come from different sums
+    if 0 < lower - upper <= ROUNDING * max(1.0, abs(lower)):  # rounding: the two come from different sums
         upper = lower
     return {
         "iteration": state.round,
@@ -241,7 +235,7 @@ def row_of(state: FbHsviState) -> Row:
 
 
 class _ToyFbHsvi(FbHsviMethod):
-    """Compiles everything in one step: a whole round, and a game that its bound does not settle."""
+    """Compiles everything in one step: a complete round, and a game that needs the search."""
 
     def step(self, state: FbHsviState, now: Now) -> tuple[FbHsviState, Row | None]:
         while not (state.iterations or state.stopped):

@@ -133,22 +133,15 @@ class GraphValues:
     values: list[NDArray[np.float64]]  # [t] of [s, q]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Chain:
     """A graph with its joint tables."""
 
-    dynamics: OutcomeModel
-    graph: Graph
-    actions: list[NDArray[np.int64]]  # [t] of [q]
-    onward: list[NDArray[np.int64]]  # [t] of [q, y]
-
-
-def chain_of(dynamics: OutcomeModel, graph: Graph) -> Chain:
-    """The joint tables of a graph."""
-    actions = [joint_actions(dynamics, layer) for layer in graph.layers]
-    parts = dynamics.observation_parts
-    onward = [joint_moves(layer, graph.counts_after(t), parts) for t, layer in enumerate(graph.layers)]
-    return Chain(dynamics, graph, actions, onward)
+    def __init__(self, dynamics: OutcomeModel, graph: Graph) -> None:
+        self.dynamics, self.graph, parts = dynamics, graph, dynamics.observation_parts
+        self.actions = [joint_actions(dynamics, layer) for layer in graph.layers]  # [t] of [q]
+        self.onward = [
+            joint_moves(layer, graph.counts_after(t), parts) for t, layer in enumerate(graph.layers)
+        ]  # [q, y]
 
 
 def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:
@@ -226,7 +219,7 @@ def evaluate_graph(
     precision: float = SETTLED,
 ) -> GraphValues:
     """The graph with its value; with `least`, a bound from below, also at the pairs needed for improvement."""
-    chain = chain_of(dynamics, graph)
+    chain = Chain(dynamics, graph)
     pairs = met_pairs(chain, start)[0] if least is None else needed_pairs(chain, start)
     values = [np.full(mask.shape, 0.0 if least is None else least) for mask in pairs]
     if guess is not None and graph.back is not None and guess.shape == values[graph.back].shape:
@@ -242,7 +235,7 @@ def _settle(
     discount: float,
     precision: float,
 ) -> None:
-    """Fill in the values, backwards, through the loop until it is settled, then up to the start."""
+    """Compute the values backwards: in the loop until they converge, then up to the start."""
     count, back = len(values), chain.graph.back
     end = np.zeros((chain.dynamics.reward.shape[1], 1))
 

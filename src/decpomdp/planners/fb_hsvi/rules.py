@@ -1,13 +1,13 @@
-"""Decision rules, best first: a weighted constraint problem and its solutions in falling order.
+"""Decision rules, best first: a weighted constraint problem and its solutions in descending order.
 
 At an occupancy state every pair (agent, label) is a variable, its choices are the agent's actions, and every joint
-label is a table over joint actions. The compiled search of `kernels.constraints` is exact; when it would take too
-many nodes, toulbar2 (the solver of the original paper) takes over if it is installed. Its costs are whole numbers:
-with a resolution of `DIGITS` digits of the largest payoff, the total of J tables is known to J units of the last
-place, and that is added to the bound. Whatever happens, a rule comes with a bound that no other rule exceeds.
+label is a table over joint actions. The compiled search of `kernels.constraints` is exact; when it reaches its limit of
+nodes, toulbar2 (the solver of the original paper) is called if it is installed. Its costs are integers: with a
+resolution of `DIGITS` digits of the largest payoff, the total of J tables has an error of at most J units of the last
+digit, which is added to the bound. Every rule comes with a bound that no other rule exceeds.
 
-`Ranking` hands out rules one by one. The space without the rules handed out is stored as disjoint boxes of allowed
-choices (Lawler 1972), each with a bound, so that what is left has a bound at any time.
+`Ranking` hands out rules one by one. The remaining rules are disjoint boxes of allowed choices (Lawler 1972), each with
+a bound, so that there is a bound on all of them at any time.
 """
 
 import heapq
@@ -24,10 +24,10 @@ from decpomdp.kernels import constraints as kernels
 from decpomdp.planners.fb_hsvi.occupancy import Rule
 
 SWEEPS = 60  # of the bound's tightening, at most
-NODES = 10_000  # of the compiled search before toulbar2 is asked
+NODES = 10_000  # of the compiled search before toulbar2 is called
 DIGITS = 7
 EFFORT, LEAST = 1_000_000, 10  # toulbar2's backtracks times numbers in the tables, and its backtracks at least
-LARGEST = 30_000  # numbers in the tables of a game that toulbar2 is asked about
+LARGEST = 30_000  # most numbers in the tables of a game for toulbar2
 CLOSE = 1e-12  # of the largest payoff: totals this close are equal
 
 Box = NDArray[np.bool_]  # [v, c] allowed choices
@@ -36,7 +36,7 @@ _SOLVER = threading.Lock()  # toulbar2 solves one problem at a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """A weighted constraint problem, made ready for solving."""
+    """A weighted constraint problem with derived tables."""
 
     tables: NDArray[np.float64]  # [j, u] as given
     scope: NDArray[np.int64]  # [j, n] variables
@@ -48,8 +48,8 @@ class Game:
     listed: NDArray[np.int64]
     order: NDArray[np.int64]  # [v] widest range first
     everything: Box
-    shared: NDArray[np.float64]  # [j, u] what tightening left in the tables
-    single: NDArray[np.float64]  # [v, c] and what it moved to the variables
+    shared: NDArray[np.float64]  # [j, u] payoffs that tightening left in the tables
+    single: NDArray[np.float64]  # [v, c] payoffs that it moved to the variables
     close: float
 
 
@@ -93,12 +93,12 @@ def game_of(
 
 
 def bound_within(game: Game, box: Box) -> float:
-    """No total with the choices of `box` exceeds this; quick."""
+    """A quick bound on every total with the choices of `box`."""
     return float(kernels.bound_of(game.shared, game.single, game.scope, game.parts, box)) + game.close
 
 
 def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = True) -> Solution:
-    """The best choices within `box`; when not `exact`, what the compiled search finds in so many nodes."""
+    """The best choices within `box`; when not `exact`, the best of a compiled search of so many nodes."""
     allowed = game.everything if box is None else box
     choice = np.where(allowed, game.single, -np.inf).argmax(axis=1)
     kernels.climb(game.tables, game.scope, game.strides, game.starts, game.listed, game.owner, allowed, choice)
@@ -114,10 +114,10 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
         choice, value = better, float(kernels.total(game.tables, game.scope, game.strides, better))
     if visited <= nodes:
         return Solution(choice, value, value)
-    asked = _toulbar2(game, allowed) if exact and game.tables.size <= LARGEST else None
-    if asked is None:
+    answer = _toulbar2(game, allowed) if exact and game.tables.size <= LARGEST else None
+    if answer is None:
         return Solution(choice, value, max(value, bound))
-    chosen, proved = asked
+    chosen, proved = answer
     worth = float(kernels.total(game.tables, game.scope, game.strides, chosen))
     ceiling = max(value, worth, min(bound, proved))
     return Solution(chosen, worth, ceiling) if worth > value else Solution(choice, value, ceiling)
@@ -172,18 +172,17 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Ranking:
-    """The rules of a game, (nearly) best first: the boxes of rules that were not handed out. The game is not stored."""
+    """The rules of a game, (nearly) best first: the boxes of rules not handed out. The game is not stored."""
 
     parts: list[Part]  # a heap
-    born: int = 1  # boxes that there ever were
+    born: int = 1  # boxes made so far
 
     @classmethod
     def of(cls, game: Game) -> "Ranking":
-        """All rules."""
         return cls([Part(-np.inf, 0, game.everything, None)])
 
     def bound(self, game: Game, check: Callable[[], None] = lambda: None) -> float:
-        """No rule that was not handed out is worth more; -inf when all were."""
+        """A bound on all rules that were not handed out; -inf when all were."""
         while self.parts and self.parts[0].best is None:
             check()
             part = heapq.heappop(self.parts)
@@ -192,16 +191,16 @@ class Ranking:
         return -self.parts[0].rank if self.parts else -np.inf
 
     def take(self, game: Game) -> Solution:
-        """Hand out the rule at the top; `bound` must not be -inf."""
+        """Hand out the next rule; `bound` must not be -inf."""
         self.bound(game)
         part = heapq.heappop(self.parts)
         best = part.best
-        assert best is not None  # noqa: S101 - `bound` has seen to it
+        assert best is not None  # noqa: S101 - `bound` solves the first box
         self._divide(game, part.box, best)
         return best
 
     def _divide(self, game: Game, box: Box, taken: Solution) -> None:
-        """Everything in `box` but the rule taken: same as taken up to one variable, different there, free after it."""
+        """Split `box` without the rule taken: equal to it up to one variable, different there, free after it."""
         prefix = box.copy()
         for v in game.order:
             rest = prefix.copy()
