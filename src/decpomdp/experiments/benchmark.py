@@ -193,8 +193,8 @@ def learned(folder: Path) -> RunRecord | None:
     record = read_record(folder / RUN)
     if not record.finished:
         return None
-    if record.value is None or record.value.value is None or not record.nodes or record.steps is None:
-        words = "expected a run with a finite value, its nodes and steps, got another"
+    if record.value is None or record.value.value is None or not record.nodes:
+        words = "expected a run with a finite value and its nodes, got another"
         raise FormatError(str(folder / RUN), None, words)
     return record
 
