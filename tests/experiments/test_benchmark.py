@@ -147,7 +147,7 @@ def test_runs_of_another_problem_or_version_are_refused(tmp_path, monkeypatch):
     place = Path("t/own-search-0/run.json")
     record = json.loads(place.read_text())
     for change, words in (
-        ({"digest": "0" * 64}, "expected a run with digest .*, got 0000"),
+        ({"digest": "0" * 64}, "expected a run with digest .*, got 0+"),
         ({"discount": 0.5}, r"expected a run with discount 0\.9, as now, got 0\.5"),
         ({"versions": {**record["versions"], "decpomdp": "0.0.1"}}, r"with decpomdp .*, as now, got 0\.0\.1"),
     ):

@@ -13,7 +13,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,7 +25,7 @@ from decpomdp.domains.load import ENDINGS, is_file, load
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, Computed
 from decpomdp.io.files import in_words, read_bytes, write_bytes
-from decpomdp.io.run_folder import can_resume, check_same, empty, locked, mark, unfinished
+from decpomdp.io.run_folder import can_resume, check_same, empty, locked, mark
 from decpomdp.io.runs import RUN, RunRecord, read_record, source_digest, versions
 
 PLAN = "benchmark.json"
@@ -72,16 +72,20 @@ def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
 def cells(folder: Path, plan: Plan, work: str) -> list[Cell]:
     """All cells; seed by seed, so that an unfinished table is about even."""
     limits = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
-    facts = {problem: _facts(problem) for problem in plan.problems}
+    problems = {problem: _problem(problem) for problem in plan.problems}
     found = []
     for seed in range(plan.seeds):
         for problem in plan.problems:
             for method in plan.methods:
                 out = str(run_folder(folder, problem, method, seed).absolute())
-                path = str(Path(problem).absolute()) if is_file(problem) else problem
-                settings = {"problem": path, "digest": facts[problem]["digest"], "method": method, "seed": seed}
-                found.append(Cell(work, {**settings, "out": out, **limits}))
+                found.append(Cell(work, {**problems[problem], "method": method, "seed": seed, "out": out, **limits}))
     return found
+
+
+def _problem(name: str) -> dict[str, Any]:
+    model = load(name)
+    path = str(Path(name).absolute()) if is_file(name) else name  # workers are in other folders
+    return {"problem": path, "digest": source_digest(model), "discount": model.discount}
 
 
 def open_table(folder: Path, plan: Plan) -> None:
@@ -112,7 +116,7 @@ def run_table(folder: Path, plan: Plan, jobs: pool.Jobs, work: str, tell: Callab
     with locked(folder):
         wanted = cells(folder, plan, work)
         for cell in wanted:
-            check_run(Path(cell.settings["out"]), cell)
+            check_run(cell)
         if not isinstance(jobs, int):
             wanted = [
                 replace(cell, work=f"{__name__}:remote", settings={**cell.settings, "run": work}) for cell in wanted
@@ -120,30 +124,24 @@ def run_table(folder: Path, plan: Plan, jobs: pool.Jobs, work: str, tell: Callab
         pool.run(wanted, jobs, _finished, _save, partial(_report, tell, pool.width_of(jobs)))
 
 
-def check_run(folder: Path, cell: Cell) -> None:
+def check_run(cell: Cell) -> None:
     """Refuse runs of other contents of the problem or of other versions: one line must not mix them."""
+    folder = Path(cell.settings["out"])
     if not (folder / RUN).is_file():
         return
     record = read_record(folder / RUN)
     if record.finished:
         before = {"digest": record.digest, "discount": record.discount, **record.versions}
-        for name, now in _facts(cell.settings["problem"]).items():
-            if before.get(name) != now:
-                got = "none" if before.get(name) is None else str(before[name])[:24]
-                words = f"expected a run with {name} {str(now)[:24]}, as now, got {got}"
+        now = {"digest": cell.settings["digest"], "discount": cell.settings["discount"], **versions()}
+        for name in now:
+            if before.get(name) != now[name]:
+                words = f"expected a run with {name} {str(now[name])[:24]}, as now, got {str(before.get(name))[:24]}"
                 raise InputError(f"{folder / RUN}: {words}; choose another --out")
-    elif can_resume(folder) and (begun := unfinished(folder)) is not None:
+    elif can_resume(folder):
         try:
-            check_same(begun, cell.settings["digest"])
+            check_same(record, cell.settings["digest"])
         except InputError as error:
             raise InputError(f"{folder}: {error}; choose another --out") from None
-
-
-@cache
-def _facts(problem: str) -> dict[str, Any]:
-    """What a result depends on, beside the plan."""
-    model = load(problem)
-    return {"digest": source_digest(model), "discount": model.discount, **versions()}
 
 
 def _finished(cell: Cell) -> bool:
