@@ -19,7 +19,7 @@ from decpomdp.experiments.sumo import (
     summary,
     transferred,
 )
-from decpomdp.experiments.sumo_learning import SharedSettings
+from decpomdp.experiments.sumo import SharedSettings
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.play import players_of
 

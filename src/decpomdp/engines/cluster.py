@@ -77,12 +77,12 @@ class Cluster:
 
     def put(self, value: Any) -> Any:
         """Place a value on one of the workers, in turn; its future."""
-        with self._errors():
+        with self.errors():
             return self.client.scatter([value], hash=False)[0]
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """The future of work(*arguments); futures among the arguments are replaced by their values."""
-        with self._errors():
+        with self.errors():
             return self.client.submit(work, *arguments, pure=False)
 
     def share(self, name: str, value: Any) -> Any:
@@ -99,7 +99,7 @@ class Cluster:
 
     def results(self, futures: Sequence[Any]) -> list[Any]:
         """The values of futures, in order; the first error of a task is raised."""
-        with self._errors():
+        with self.errors():
             return list(self.client.gather(list(futures)))
 
     def in_order(self, work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
@@ -131,7 +131,7 @@ class Cluster:
                 yield running.pop(future), self.results([future])[0]
                 finished.update(begin(1))
         finally:  # after an error or an interrupt the others are not needed
-            with suppress(EngineError), self._errors():
+            with suppress(EngineError), self.errors():
                 self.client.cancel(list(running))
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class Cluster:
         self.close()
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def errors(self) -> Iterator[None]:
         """Translate errors of the cluster; errors of the tasks pass unchanged."""
         from distributed import KilledWorker
         from distributed.comm.core import CommClosedError

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from decpomdp.experiments.experiment import Claim, Picture, Table
-from decpomdp.experiments.judging import RULE
+from decpomdp.experiments.experiment import Picture, Table
+from decpomdp.experiments.judge import RULE, Verdict
 from decpomdp.experiments.reproduction import Shown
 from decpomdp.io.files import read_bytes, write_bytes
 from decpomdp.report.markup import Markup, tag, text, trusted
@@ -64,7 +64,7 @@ def _claims(shown: Sequence[Shown]) -> Markup:
     return tag("div", note, tag("table", tag("thead", head), tag("tbody", *rows)), class_="wide")
 
 
-def _claim(claim: Claim, where: str) -> Markup:
+def _claim(claim: Verdict, where: str) -> Markup:
     seen = tag("td", claim.seen, class_=claim.seen.replace(" ", "-"))
     return tag("tr", tag("td", claim.says), seen, tag("td", claim.evidence), tag("td", where))
 

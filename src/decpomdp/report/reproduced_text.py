@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from decpomdp.experiments.experiment import Claim, Picture, Table
-from decpomdp.experiments.judging import RULE
+from decpomdp.experiments.experiment import Picture, Table
+from decpomdp.experiments.judge import RULE, Verdict
 from decpomdp.experiments.reproduction import Shown, made_with
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import versions
@@ -50,7 +50,7 @@ def _kinds(shown: Sequence[Shown]) -> str:
     return ", ".join(f"{kind} run of {' and '.join(names)}" for kind, names in named.items())
 
 
-def ordered_claims(shown: Sequence[Shown]) -> list[tuple[str, Claim]]:
+def ordered_claims(shown: Sequence[Shown]) -> list[tuple[str, Verdict]]:
     """All claims with the names of their experiments; those that we do not see first."""
     found = [(each.experiment.name, claim) for each in shown for claim in each.claims]
     return sorted(found, key=lambda pair: SEEN[pair[1].seen])

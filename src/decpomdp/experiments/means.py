@@ -1,4 +1,4 @@
-"""Means with intervals, and the rule by which a number of the paper agrees with ours.
+"""Means over seeds with intervals, and comparisons of them.
 
 The paper gives one number per entry, the mean of 100 test episodes, without an error. Ours are means over seeds. The
 interval is at 95 %: Student's t for the spread over seeds and, because the paper's number is a mean of 100 episodes
@@ -17,9 +17,9 @@ episodes, that of the mean of their differences, seed by seed. Otherwise it is W
 (B. L. Welch, The generalization of Student's problem when several different population variances are involved,
 Biometrika 34, 1947; f after Satterthwaite.) A single number has no spread: then the interval is the other's own.
 
-One very bad seed widens an interval until it holds 0 whatever the others say: so the seeds' ranks have a say as well
-(Mann and Whitney, two-sided, 5 %), and against a single number their signs: all of at least five seeds on one side.
-One is above when the interval or the ranks or signs say so. Spreads over seeds are compared by the ratio of their
+One very bad seed widens an interval until it holds 0 whatever the others say: so the ranks of the seeds are used too
+(Mann and Whitney, two-sided, 5 %), and against a single number their signs: all of at least five seeds on one side. One
+method is above when the interval or the ranks or signs say so. Spreads over seeds are compared by the ratio of their
 variances, Fisher's F at 95 %.
 """
 
@@ -30,29 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 
 ROUNDED = 0.0051  # published values have two digits
-RULE = (
-    "In the tables a published value of a learner agrees when it lies in our 95 % interval: the mean over seeds plus "
-    "or minus Student's t times its standard error, widened by the error of a mean of 100 test episodes, which the "
-    "published values of learners are. A published value of a planner (PeriEM, FB-HSVI) agrees when it is ours to its "
-    f"two digits, within {ROUNDED}: it is no mean of test episodes, and ours has one seed. "
-    "Otherwise ours is higher or lower. A published size of Dec-SBPR agrees when it lies between the smallest and the "
-    "largest of ours. Times are of different machines and are not judged. "
-    "Claims have their rules beside them. In these, two methods of ours are level when the 95 % interval of the "
-    "difference of their means (Welch's; where both learned from the same episodes, that of the differences seed by "
-    "seed) holds 0 and a Mann-Whitney test of their seeds (two-sided, 5 %) finds no difference; "
-    "else one is above (by mistake in at most 8 of 100 cases, simulated). A planner of ours has one value for all "
-    "seeds: there a sign test takes the place of the ranks, and all of at least five seeds on one side are on that "
-    "side (one-sided, 1 of 32; with the interval by mistake in at most 8 of 100 cases when the value is the median "
-    "of what seeds give, in at most 14 when it is the mean and seeds are skewed). "
-    "With few seeds only large differences stand out; with fewer than three nothing that "
-    "compares seeds is judged. Level is not seen: what the paper says is not partly so because we see no "
-    "difference. What the paper says in "
-    "vague words is read as the rule says. Rules were written after results had been seen; none refers to a number "
-    "of ours."
-)
 NORMAL = 1.96
 CHANCE = 0.05  # of a difference in ranks where there is none
-LEAST_SEEDS = 3  # with which seeds can be compared
 ENOUGH = 5  # seeds that, all on one side of a single number, are no chance: 1 of 32 for that side
 ROUNDING = 1e-6  # of values that are the same team's
 

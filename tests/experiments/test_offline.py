@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from decpomdp.experiments import figure1
-from decpomdp.experiments.off_policy import _papers_stop
+from decpomdp.experiments.offline import Fitted, papers_stop
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ from decpomdp.experiments.off_policy import _papers_stop
 )
 def test_the_papers_rule_of_stopping(bounds, falls, sweeps):
     trace = [{"bound": bound, "seconds": 2.0 * place} for place, bound in enumerate(bounds)]
-    found = _papers_stop(trace, 30.0)
+    found = papers_stop(trace, 30.0)
     assert (found["falls"], found["paper_sweeps"]) == (falls, sweeps)
     assert found["paper_seconds"] == pytest.approx(30.0 * sweeps / (len(bounds) - 1))
 
@@ -28,10 +29,10 @@ def test_em_is_fitted_once_and_stands_for_both_forms_it_does_not_differ_in():
     cells = figure1.cells(replace(figure1.QUICK, seeds=1, episodes=(30,)))
     em = [cell for cell in cells if cell.settings["method"] in ("em", "em-best")]
     assert {cell.settings["form"] for cell in em} == {"printed", "normalised"}
-    rows = figure1.rows([(cell, {"value": float(place)}) for place, cell in enumerate(cells)])
-    by_form = {form: [row for row in rows if row["form"] == form] for form in figure1.WAYS}
-    assert len({len(some) for some in by_form.values()}) == 1
-    same = [[row["value"] for row in by_form[form] if row["method"] == "em"] for form in ("printed", "counted")]
+    empty = Fitted(*[0] * len(Fitted.__struct_fields__))
+    rows = figure1.rows([(cell, structs.replace(empty, value=float(place))) for place, cell in enumerate(cells)])
+    assert len({len(rows.where(form=form)) for form in figure1.WAYS}) == 1
+    same = [rows.where(form=form, method="em").column("value") for form in ("printed", "counted")]
     assert same[0] == same[1]
     weights = {cell.settings["form"]: cell.settings["evidence"] for cell in cells}
     assert weights == {"printed": 1.0, "counted": None, "normalised": None}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from decpomdp.experiments.drawing import _aside, draw
+from decpomdp.experiments.draw import _aside, draw
 from decpomdp.experiments.experiment import Curve, Panel, Picture
 
 PLACES = (1e-6, 1e-3, 1.0)

@@ -5,11 +5,12 @@ with some probability and is random otherwise. Dec-SBPR begins with the best epi
 controllers of a fixed size, or (em-best) with the best episodes too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from time import process_time
 from typing import Any, Literal, cast
 
+import msgspec
 import numpy as np
 
 from decpomdp.api import learn, plan
@@ -30,40 +31,65 @@ BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used her
 SIZED = ("em", "em-best")  # their sizes are given
 
 
-def work(settings: Settings) -> dict[str, Any]:
-    """One fit: problem, episodes, steps, follow, seed (of the data and the start), method, and what the prior takes."""
+class Fitted(msgspec.Struct, frozen=True):
+    """The result of a cell."""
+
+    value: float  # exact, of the posterior mean
+    decided: float  # of its likeliest choices
+    sampled: float  # as the paper measured
+    sampled_error: float
+    inferred: float | None  # nodes occupied in the posterior
+    nodes: float
+    sample_size: float | None  # effective number of episodes at the weakest step
+    behaviour: float  # mean return of the episodes
+    sweeps: int
+    stopped: str
+    seconds: float
+    falls: int  # how often the bound fell
+    paper_sweeps: int  # until the paper would have stopped
+    paper_seconds: float
+
+
+def settings_of(problem: str, episodes: int, steps: int, seed: int, follow: float) -> dict[str, Any]:
+    """The data of a cell."""
+    return {"problem": problem, "episodes": episodes, "steps": steps, "seed": seed, "follow": follow}
+
+
+def work(settings: Settings) -> Fitted:
+    """One fit; the seed is that of the data and of the start."""
     model = _model(settings["problem"])
-    counts = {"episodes": settings["episodes"], "steps": settings["steps"], "seed": settings["seed"]}
+    counts = {key: settings[key] for key in ("episodes", "steps", "seed")}
     data = semi_random(model, _expert(settings["problem"]), settings["follow"], threads=1, **counts)
     fixed = settings["method"] in SIZED
     keys = ("sweeps", "tolerance", "cap", "normalise", "evidence", "resize", *(() if fixed else ("truncation",)))
     options = {key: settings[key] for key in keys}
     begin: Literal["best", "random"] = "random" if settings["method"] == "em" else "best"
-    _warm()
+    _warm_up()
     began = process_time()
     method = Sbpr(prior=_prior(settings), start=begin, **options)
     early = settings["stop"] == "paper"
-    fit = cast(BayesFit, learn(data, method, seed=settings["seed"], threads=1, watch=_paper() if early else None))
+    watch = _stop_like_paper() if early else None
+    fit = cast(BayesFit, learn(data, method, seed=settings["seed"], threads=1, watch=watch))
     seconds = process_time() - began
-    played = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1)
-    best = max(fit.trace, key=lambda row: float(row["bound"]))  # type: ignore[arg-type]
-    return {
-        "value": exact_value(model, fit.team).value,
-        "decided": exact_value(model, fit.decided or fit.team).value,
-        "sampled": played.value,
-        "sampled_error": played.standard_error,
-        "inferred": float(np.mean(fit.posterior.sizes)) if fit.posterior is not None else None,
-        "nodes": float(np.mean(fit.team.nodes)),
-        "sample_size": best["sample_size"],
-        "behaviour": float(data.returns().mean()),
-        "sweeps": len(fit.trace) - 1,
-        "stopped": "converged" if early and fit.stopped == "callback" else fit.stopped,
-        "seconds": seconds,
-        **_papers_stop(fit.trace, seconds),
-    }
+    sampled = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1)
+    best: Mapping[str, Any] = max(fit.trace, key=lambda row: row["bound"])
+    return Fitted(
+        value=exact_value(model, fit.team).value,
+        decided=exact_value(model, fit.decided or fit.team).value,
+        sampled=sampled.value,
+        sampled_error=sampled.standard_error,
+        inferred=float(np.mean(fit.posterior.sizes)) if fit.posterior is not None else None,
+        nodes=float(np.mean(fit.team.nodes)),
+        sample_size=best["sample_size"],
+        behaviour=float(data.returns().mean()),
+        sweeps=len(fit.trace) - 1,
+        stopped="converged" if early and fit.stopped == "callback" else fit.stopped,
+        seconds=seconds,
+        **papers_stop(fit.trace, seconds),
+    )
 
 
-def _paper() -> Watch:
+def _stop_like_paper() -> Watch:
     """Ends a fit where the paper would stop it."""
     bounds: list[float] = []
 
@@ -74,7 +100,7 @@ def _paper() -> Watch:
     return watch
 
 
-def _papers_stop(trace: Sequence[Row], seconds: float) -> dict[str, Any]:
+def papers_stop(trace: Sequence[Row], seconds: float) -> dict[str, Any]:
     """When the paper would have stopped: the bound rises by less than 1e-3 of itself; and how often it fell."""
     bounds, times = (np.array([row[key] for row in trace], np.float64) for key in ("bound", "seconds"))
     rises = np.diff(bounds) / np.maximum(np.abs(bounds[:-1]), 1e-300)
@@ -99,12 +125,12 @@ def _model(problem: str) -> DecPOMDP:
 
 @cache
 def _expert(problem: str) -> AlphaPolicy:
-    """The policy that is half-heartedly followed; the same for all cells of a process."""
+    """The policy that is followed some of the time; planned once per process."""
     return cast(PbviFit, plan(_model(problem), "pbvi", beliefs=BELIEFS, threads=1)).policy
 
 
 @cache
-def _warm() -> None:
+def _warm_up() -> None:
     """Compiled code is loaded once per process; that time belongs to no cell."""
     model = load_model("broadcast", DISCOUNT)
     data = simulate(model, Team.uniform(model), 20, 5)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from decpomdp.experiments.judging import (
-    RULE,
+from decpomdp.experiments.judge import RULE
+from decpomdp.experiments.means import (
     above,
     compare,
     half_of_difference,
