@@ -14,7 +14,7 @@ from decpomdp.core import InputError
 from decpomdp.experiments import complexity, figure1, reproduction, robustness, table2
 from decpomdp.experiments.origin import code_digest
 from decpomdp.experiments.published import PROBLEMS
-from decpomdp.report.reproduced_text import SEEN
+from decpomdp.report.reproduced import SEEN
 from experiments.small_efforts import EFFORTS
 
 

@@ -73,7 +73,9 @@ def _only_row(source: Source) -> Markup | None:
     if not told:
         return None
     rows = [(tag("th", _title(key), scope="row"), tag("td", _in_a_cell(key, cell))) for key, cell in told]
-    return tag("div", tag("p", "The trace has one row, too few for curves:", class_="note"), table((), rows, "settings"))
+    return tag(
+        "div", tag("p", "The trace has one row, too few for curves:", class_="note"), table((), rows, "settings")
+    )
 
 
 def _in_a_cell(key: str, cell: object) -> str:
@@ -121,7 +123,7 @@ def _rises(trace: Trace, axis: str) -> bool:
 
 
 def _comparable(source: Source) -> Source:
-    """Seconds since the first row: only the first run may have compiled. A planner's lower bound is its team's value."""
+    """Seconds since the first row, because one run may have compiled first; a planner's lower bound as its value."""
     trace = dict(source.trace)
     seconds = column(trace, "seconds")
     if len(seconds):

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from decpomdp.io.runs import LOG, RunRecord
-from decpomdp.report.listing import LEGEND, MANY, MARK, NO_NUMBER, NONE, in_words, sizes_of, unsupported
 from decpomdp.report.chart import tick_label
+from decpomdp.report.listing import LEGEND, MANY, MARK, NO_NUMBER, NONE, in_words, sizes_of, unsupported
 from decpomdp.report.markup import Markup, table, tag
 
 LOG_BYTES = 40_000  # of a log's end

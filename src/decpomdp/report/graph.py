@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from decpomdp.core import Agent, Controller
-from decpomdp.report.layout import APART, Item, Wire, depths, laid_out
+from decpomdp.report.layout import Item, Wire, depths, laid_out
 from decpomdp.report.markup import Markup, join, number, percent, shortened, tag
 from decpomdp.report.performance import Use, moves_of
 from decpomdp.report.text import RARE
@@ -196,7 +196,8 @@ class GraphDrawing:
         wires = [Wire(place[link.source], place[link.goal], *link.size) for link in self.laid]
         self.layout = laid_out([self._extents(box) for box in self.used], depth, wires)
         self.at: dict[int, Point] = {
-            box.node: (self.layout.items[p].x, self.layout.items[p].y) for box, p in zip(self.used, place.values(), strict=True)
+            box.node: (self.layout.items[p].x, self.layout.items[p].y)
+            for box, p in zip(self.used, place.values(), strict=True)
         }
         self.rows = {node: self.layout.items[p].row for node, p in place.items()}
         self.width, self.height = self.layout.width, self.layout.height
@@ -232,7 +233,10 @@ class GraphDrawing:
             if x and x + wide > room:
                 x, y = 0.0, y + TINY + 6
             self.at[box.node] = (x + wide / 2, y + TINY / 2)
-            title, frame = tag("title", box.told), tag("rect", class_="body frame", x=x, y=y, width=wide, height=TINY, rx=5)
+            title, frame = (
+                tag("title", box.told),
+                tag("rect", class_="body frame", x=x, y=y, width=wide, height=TINY, rx=5),
+            )
             label = tag("text", words, class_="aside", x=x + wide / 2, y=y + TINY / 2 + 4, text_anchor="middle")
             parts.append(tag("g", title, frame, label, class_="node idle", data_node=box.node))
             x += wide + 8

@@ -24,7 +24,7 @@ APART, CLEAR = 14.0, 8.0  # pixels between items of a row; between a label and t
 WIDEST_ROW = 8  # nodes
 FEWEST_PIXELS = 520.0  # labels get levels only in wider rows
 LEVELS = 3
-NEAREST, FARTHEST, SLOPE = 24.0, 72.0, 0.1  # pixels between rows; more where wires go far sideways
+NEAREST, FARTHEST, SLOPE = 20.0, 64.0, 0.09  # pixels between rows; more where wires go far sideways
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,8 @@ def _place(layout: Layout) -> None:
             wishes = [sum(items[o].x for o in items[i].near) / max(len(items[i].near), 1) for i in row]
             _settle(layout, row, shifts[rank], wishes)
     place = {i: p for row in layout.rows for p, i in enumerate(row)}
-    for chain in layout.chains:
+    for chain in sorted(layout.chains, key=len, reverse=True):
+        _straighten(layout, chain[1:], shifts, place)
         _straighten(layout, chain, shifts, place)
     edge = min(item.x - item.left for item in items)
     for item in items:
@@ -280,12 +281,19 @@ def _stack(layout: Layout) -> None:
     y, items = 0.0, layout.items
     for rank, row in enumerate(layout.rows):
         if rank:
-            far = max((abs(items[i].x - items[o].x) for i in row for o in items[i].near if items[o].row < rank), default=0)
+            far = max(
+                (abs(items[i].x - items[o].x) for i in row for o in items[i].near if items[o].row < rank), default=0
+            )
             y += min(NEAREST + SLOPE * far, FARTHEST)
-        levels = [max((items[i].height for i in row if items[i].level == level), default=0.0) for level in range(LEVELS)]
+        levels = [
+            max((items[i].height for i in row if items[i].level == level), default=0.0) for level in range(LEVELS)
+        ]
         above = [sum(height + 4 for height in levels[:level]) for level in range(LEVELS)]
         for i in row:
-            items[i].y = y + above[items[i].level] + levels[items[i].level] / 2
+            height = items[i].height if _within_row(layout, i) and rank % 2 else levels[items[i].level]
+            items[i].y = y + above[items[i].level] + height / 2
         layout.tops.append(y)
-        layout.heights.append(max((above[level] + height for level, height in enumerate(levels) if height), default=0.0))
+        layout.heights.append(
+            max((above[level] + height for level, height in enumerate(levels) if height), default=0.0)
+        )
         y += layout.heights[-1]

@@ -79,7 +79,7 @@
     };
     const fit = () => {
       const room = one(".view", figure).clientWidth - 12;
-      zoom = room > 0 ? Math.max(0.7, Math.min(1, room / wide, 720 / high)) : 1;
+      zoom = room > 0 ? Math.max(0.65, Math.min(1, room / wide, 860 / high)) : 1;
       draw();
       const start = one(".start", graph), view = one(".view", figure);
       if (start && wide * zoom > room) {

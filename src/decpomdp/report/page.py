@@ -45,7 +45,9 @@ def page(runs: Sequence[Shown]) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     theme = tag("button", "Light / dark", type="button", id="theme")
     top = tag("header", tag("h1", title), tag("p", _subtitle(runs)), theme)
-    return html_file(title, f"script-src 'sha256-{digest}'", "", tag("main", top, *body), tag("script", trusted(script)))
+    return html_file(
+        title, f"script-src 'sha256-{digest}'", "", tag("main", top, *body), tag("script", trusted(script))
+    )
 
 
 def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
@@ -96,7 +98,9 @@ def _one(shown: Shown) -> list[Markup]:
         facts(record),
         section("controllers", "Controllers", controllers(run.team, performance.uses, performance.source, "run")),
         _replay(shown, performance),
-        section("curves", "Learning curves", curves([_curve_source("", shown)]) or _note("The trace has nothing to draw.")),
+        section(
+            "curves", "Learning curves", curves([_curve_source("", shown)]) or _note("The trace has nothing to draw.")
+        ),
     ]
     if record.posterior is not None:
         from decpomdp.report.belief import belief
@@ -117,7 +121,9 @@ def _several(runs: Sequence[Shown]) -> list[Markup]:
         title = tag("summary", f"{name}: {_title(one)}")
         each.append(tag("details", title, inside, class_="run", open=len(runs) <= FEW))
     return [
-        section("runs", "Runs", table(COLUMNS, rows, "runs"), _note(f"{LEGEND}; not drawn below") if unreliable else None),
+        section(
+            "runs", "Runs", table(COLUMNS, rows, "runs"), _note(f"{LEGEND}; not drawn below") if unreliable else None
+        ),
         section(
             "curves",
             "Learning curves",

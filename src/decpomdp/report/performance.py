@@ -7,7 +7,7 @@ Shares of time are discounted: step t counts discount^t. Without any episodes th
 counts as equally likely.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -19,7 +19,7 @@ from decpomdp.core.horizon import horizon_of
 from decpomdp.core.scene import OnStreets, StreetScene
 from decpomdp.report.sources import Shown
 from decpomdp.rollouts.batch import play_batch
-from decpomdp.rollouts.dense import DenseSimulator, TeamPlayer
+from decpomdp.rollouts.dense import DenseSimulator, TeamPlayer, as_simulator
 from decpomdp.rollouts.tables import players_of
 
 Floats = NDArray[np.float64]
@@ -57,9 +57,14 @@ class Trajectories:
     def first(self, episodes: int, steps: int) -> "Trajectories":
         """The first episodes, cut off after so many steps."""
         rows = (np.repeat(np.arange(len(self.lengths)), self.lengths) < episodes) & (self.times() < steps)
-        parts = (field[rows] for field in (self.observations, self.nodes, self.actions, self.rewards))
-        moments = tuple(episode[:steps] for episode in self.moments[:episodes])
-        return Trajectories(*parts, np.minimum(self.lengths[:episodes], steps), moments)
+        return Trajectories(
+            self.observations[rows],
+            self.nodes[rows],
+            self.actions[rows],
+            self.rewards[rows],
+            np.minimum(self.lengths[:episodes], steps),
+            tuple(episode[:steps] for episode in self.moments[:episodes]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +96,24 @@ def performance_of(shown: Shown, replay: bool = True) -> Performance:
         words = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."
         chosen, numbers = best_recorded(source, team) if replay else (None, ())
         return Performance(use_in_episodes(source, team), words, chosen, RECORDED_NOTE, numbers)
-    model = isinstance(source, DecPOMDP)
-    simulator = DenseSimulator(source) if isinstance(source, DecPOMDP) else source
-    played = replayed(simulator, team, seed) if replay or not is_quick(simulator) else None
-    if is_quick(simulator) or played is None:
+    simulator, episodes = as_simulator(source), None
+    if is_quick(simulator):
         steps = played_steps(simulator.discount)
         many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
         sample = play(simulator, team, many, steps + 1, seed)
+        if replay:
+            episodes = replayed(simulator, team, seed)
     else:
-        sample, played = played, played.first(*replay_size(len(team.agents)))
-    where = "the model" if model else "the simulator"
-    words = f"Shares are discounted and come from {len(sample.lengths)} episodes played on {where}."
+        sample = replayed(simulator, team, seed)
+        if replay:
+            episodes = sample.first(*replay_size(len(team.agents)))
+    model = isinstance(source, DecPOMDP)
+    words = (
+        f"Shares are discounted and come from {len(sample.lengths)} episodes played on "
+        f"the {'model' if model else 'simulator'}."
+    )
     note = "The team, played on the model." if model else f"New episodes of the learned team on {simulator.name}."
-    return Performance(use_in(sample, team, simulator.discount), words, played if replay else None, note)
+    return Performance(use_in(sample, team, simulator.discount), words, episodes, note)
 
 
 def replay_size(agents: int) -> tuple[int, int]:
@@ -147,14 +157,17 @@ def watch(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int
         batches.append(batch)
         if record is not None:
             moments += [_moments(seen, k, length) for k, length in enumerate(batch.lengths.tolist())]
-    columns = (
-        np.concatenate([getattr(batch.paths, name) for batch in batches])
-        for name in ("observations", "nodes", "actions", "rewards")
+    return Trajectories(
+        np.concatenate([batch.paths.observations for batch in batches]),
+        np.concatenate([batch.paths.nodes for batch in batches]),
+        np.concatenate([batch.paths.actions for batch in batches]),
+        np.concatenate([batch.paths.rewards for batch in batches]),
+        np.concatenate([batch.lengths for batch in batches]),
+        tuple(moments),
     )
-    return Trajectories(*columns, np.concatenate([batch.lengths for batch in batches]), tuple(moments))
 
 
-def _observer(simulator: Simulator, count: int, seen: list[list[Any]]) -> Any:
+def _observer(simulator: Simulator, count: int, seen: list[list[Any]]) -> Callable[[], None] | None:
     if isinstance(simulator, DenseSimulator):
         return lambda: seen.append(simulator.states.tolist())
     if isinstance(simulator, OnStreets):
@@ -189,16 +202,16 @@ def use_in(played: Trajectories, team: Team, discount: float) -> tuple[Use, ...]
     """From episodes whose nodes are known; every step counts but the last of each, which ends its last move."""
     times = played.times()
     going_on = np.flatnonzero(times[1:] > times[:-1])
-    weights = np.full(len(going_on), float(discount)) ** times[going_on]
+    weights: Floats = float(discount) ** times[going_on].astype(float)
     if not weights.sum() > 0:
         return unknown_use(team)
-    weights /= weights.sum()
+    weights = weights / weights.sum()
     uses = []
     for n, controller in enumerate(team.controllers):
         shape = (controller.nodes, controller.observations, controller.nodes)
         nodes, seen = played.nodes[:, n].astype(np.int64), played.observations[:, n].astype(np.int64)
         places = np.ravel_multi_index((nodes[going_on], seen[going_on + 1], nodes[going_on + 1]), shape)
-        moves = np.bincount(places, weights, int(np.prod(shape))).reshape(shape)
+        moves = np.bincount(places, weights, int(np.prod(shape))).astype(float).reshape(shape)
         uses.append(Use(moves.sum(axis=(1, 2)), moves))
     return tuple(uses)
 
@@ -208,8 +221,8 @@ def use_in_episodes(episodes: Episodes, team: Team) -> tuple[Use, ...]:
     team.check_fits(episodes)
     observations, actions, _, lengths = padded(episodes, EPISODES, LONGEST)
     inside = np.arange(actions.shape[1]) < lengths[:, None]  # [k, t]
-    weights = inside * np.full(actions.shape[1], float(episodes.discount)) ** np.arange(actions.shape[1])
-    weights /= weights.sum()
+    weights = inside * float(episodes.discount) ** np.arange(actions.shape[1], dtype=float)
+    weights = weights / weights.sum()
     uses = []
     for n, controller in enumerate(team.controllers):
         belief = filtered(controller, observations[..., n], actions[..., n])  # [k, t, i]
@@ -233,8 +246,9 @@ def best_recorded(episodes: Episodes, team: Team) -> tuple[Trajectories, tuple[i
         for n, controller in enumerate(team.controllers)
     ]
     inside = np.arange(rewards.shape[1]) < lengths[best][:, None]
-    parts = (observations[best], np.stack(likely, axis=2), actions[best], rewards[best])
-    return Trajectories(*(part[inside] for part in parts), lengths[best]), tuple(best.tolist())
+    nodes = np.stack(likely, axis=2)[inside]
+    seen, taken, earned = observations[best][inside], actions[best][inside], rewards[best][inside]
+    return Trajectories(seen, nodes, taken, earned, lengths[best]), tuple(best.tolist())
 
 
 def filtered(controller: Controller, observations: Ints, actions: Ints) -> Floats:

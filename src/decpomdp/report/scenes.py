@@ -4,8 +4,8 @@ Grids: a domain module offers `GRID` (columns, rows) and `things(state)`: mappin
 or "zone"), `column`, `row` and, where they apply, `width`, `turn` (degrees clockwise from north), `label` and `done`.
 A model is recognised by its digest, so a file with the same numbers has the same drawing, whatever its name.
 
-Streets (`core/scene.py`): one dash per waiting car, the first at the light. A street with as many cars as it holds has a
-red end. A light is a dark square with a red cross; a green bar marks the direction that may go. Opposite directions lie
+Streets (`core/scene.py`): one dash per waiting car, the first at the light. A full street has a red
+end. A light is a dark square with a red cross; a green bar marks the direction that may go. Opposite directions lie
 beside each other, each on its right.
 """
 
