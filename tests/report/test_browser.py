@@ -324,9 +324,9 @@ def test_texts_of_a_graph_do_not_overlap(visit, paths, name):
 
 
 def test_a_graph_wider_than_a_phone_slides_and_says_so(visit, tmp_path):
-    model = dp.load("recycling")
+    model = dp.load("boxpushing")
     rng = np.random.default_rng(0)
-    wide = dp.Controller.deterministic(rng.integers(3, size=9), rng.integers(9, size=(9, 2)), 3)
+    wide = dp.Controller.deterministic(rng.integers(4, size=12), rng.integers(12, size=(12, 5)), 4)
     page = visit(kept(tmp_path / "wide", model, dp.Team.of(model, [wide] * 2)).folder / "report.html", 390)
     view = page.locator(".controller .view").first
     assert view.evaluate("(view) => view.scrollWidth > view.clientWidth + 1")

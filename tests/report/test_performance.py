@@ -89,8 +89,7 @@ def test_states_fit_the_rewards_and_the_episodes_are_those_of_play():
     joint = watched.actions.astype(int) @ [3, 1]
     states = np.array(watched.moments).ravel()
     assert np.array_equal(watched.rewards, model.reward[joint, states])
-    seed = int(np.random.SeedSequence(1).generate_state(1, np.uint32)[0])
-    assert np.array_equal(watched.nodes, play(DenseSimulator(model), team, 5, 12, seed).nodes)
+    assert np.array_equal(watched.nodes, play(DenseSimulator(model), team, 5, 12, seed=1).nodes)
 
 
 def test_streets_are_watched_as_they_were_played():
@@ -112,7 +111,6 @@ def test_episodes_may_end_and_nothing_need_be_drawn():
     simulator, team = Countdown(), dp.Team.uniform(Countdown())
     watched = watch(simulator, team, 8, 4, seed=1)
     assert watched.moments == ()
-    assert len(set(watched.lengths.tolist())) > 1
     assert watched.lengths.max() <= 4
     assert watched.rewards.sum() == watched.lengths.sum()
     replay = replay_from(watched.first(2, 3), team, simulator)

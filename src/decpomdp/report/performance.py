@@ -7,20 +7,19 @@ Shares of time are discounted: step t counts discount^t. Without any episodes th
 counts as equally likely.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, Simulator, Team
 from decpomdp.core.horizon import horizon_of
-from decpomdp.core.scene import OnStreets, StreetScene
 from decpomdp.report.sources import Shown
-from decpomdp.rollouts.batch import play_batch
-from decpomdp.rollouts.dense import DenseSimulator, TeamPlayer, as_simulator
-from decpomdp.rollouts.tables import players_of
+from decpomdp.rollouts import DenseSimulator, as_simulator, record
+from decpomdp.rollouts import play as rollouts
+from decpomdp.rollouts.play import players_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
@@ -132,55 +131,24 @@ def replayed(simulator: Simulator, team: Team, seed: int) -> Trajectories:
     return watch(simulator, team, *size, seed)
 
 
-def is_quick(simulator: Simulator) -> TypeGuard[TeamPlayer]:
+def is_quick(simulator: Simulator) -> bool:
     """Whether thousands of episodes take a moment: models, and simulators with a true member `quick`."""
-    quick = isinstance(simulator, DenseSimulator) or bool(getattr(simulator, "quick", False))
-    return quick and isinstance(simulator, TeamPlayer)
+    return isinstance(simulator, DenseSimulator) or bool(getattr(simulator, "quick", False))
 
 
-def play(simulator: TeamPlayer, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
-    """Episodes of a simulator that plays teams in compiled code."""
-    paths = simulator.play(players_of(team), episodes, steps, seed)
-    return Trajectories(paths.observations, paths.nodes, paths.actions, paths.rewards, np.full(episodes, steps))
+def play(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
+    """Episodes for the shares."""
+    paths, lengths, _ = rollouts.play(simulator, players_of(team), episodes, steps, seed, behaviour=False)
+    return Trajectories(paths.observations, paths.nodes, paths.actions, paths.rewards, lengths)
 
 
 def watch(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
-    """Episodes of any simulator, with its states or scenes; slow ones, which may be programs, play one at a time."""
-    team.check_fits(simulator)
-    at_once = episodes if is_quick(simulator) else 1
-    players, seeds = players_of(team), np.random.SeedSequence(seed).generate_state(episodes, np.uint32)
-    batches, moments = [], []
-    for first in range(0, episodes, at_once):
-        seen: list[list[Any]] = []  # [t][k]
-        record = _observer(simulator, at_once, seen)
-        batch = play_batch(simulator, players, at_once, steps, int(seeds[first]), record)
-        batches.append(batch)
-        if record is not None:
-            moments += [_moments(seen, k, length) for k, length in enumerate(batch.lengths.tolist())]
-    return Trajectories(
-        np.concatenate([batch.paths.observations for batch in batches]),
-        np.concatenate([batch.paths.nodes for batch in batches]),
-        np.concatenate([batch.paths.actions for batch in batches]),
-        np.concatenate([batch.paths.rewards for batch in batches]),
-        np.concatenate([batch.lengths for batch in batches]),
-        tuple(moments),
-    )
-
-
-def _observer(simulator: Simulator, count: int, seen: list[list[Any]]) -> Callable[[], None] | None:
-    if isinstance(simulator, DenseSimulator):
-        return lambda: seen.append(simulator.states.tolist())
-    if isinstance(simulator, OnStreets):
-        return lambda: seen.append([simulator.street_scene(k) for k in range(count)])
-    return None
-
-
-def _moments(seen: list[list[Any]], k: int, length: int) -> tuple[Any, ...]:
-    """Per step the state before it; of streets what waited before it and what was green in it."""
-    before, after = [now[k] for now in seen[:length]], [now[k] for now in seen[1 : length + 1]]
-    if before and isinstance(before[0], StreetScene):
-        return tuple(StreetScene(a.waiting, b.green) for a, b in zip(before, after, strict=True))
-    return tuple(before)
+    """Episodes with the states of a model or the scenes of streets."""
+    recording = record(simulator, team, episodes, steps, seed, scenes=True)
+    played = recording.episodes
+    moments: Moments = recording.scenes if recording.states is None else tuple(map(tuple, recording.states.tolist()))
+    nodes = recording.nodes[np.arange(recording.nodes.shape[1]) < played.lengths[:, None]]
+    return Trajectories(played.observations, nodes, played.actions, played.rewards, played.lengths, moments)
 
 
 def played_steps(discount: float) -> int:
