@@ -46,7 +46,8 @@ def report(
     if animate is not None and animate.suffix not in (".svg", ".gif"):
         raise InputError(f"--animate: expected a file that ends in .svg or .gif, got {animate}")
     own = runs[0] if out is None else _run_of(out, runs)
-    with nullcontext() if own is None or not own.is_dir() else locked(own):  # a process that writes to this run makes its page itself
+    # a process that is writing to this run makes its page itself
+    with locked(own) if own is not None and own.is_dir() else nullcontext():
         found = [shown(read_run(folder), problem) for folder in runs]
         moving = None if animate is None else _animation(found[0], animate)
         page = write_page(found, out)
