@@ -384,5 +384,5 @@ def _bowl(start: Point, middle: Point, end: Point) -> str:
 
 def _loop_path(x: float, y: float) -> str:
     """A path from the side of a box at (x, y) back to it."""
-    path = f"M{number(x)} {number(y - 9)}C{number(x + LOOP)} {number(y - 22)} "
-    return path + f"{number(x + LOOP)} {number(y + 22)} {number(x + TIP)} {number(y + 9)}"
+    path = f"M{number(x)} {number(y - 8)}C{number(x + 1.05 * LOOP)} {number(y - 18)} "
+    return path + f"{number(x + 1.05 * LOOP)} {number(y + 14)} {number(x + TIP)} {number(y + 8)}"
