@@ -324,9 +324,9 @@ def test_texts_of_a_graph_do_not_overlap(visit, paths, name):
 
 
 def test_a_graph_wider_than_a_phone_slides_and_says_so(visit, tmp_path):
-    model = dp.load("boxpushing")
-    rng = np.random.default_rng(0)
-    wide = dp.Controller.deterministic(rng.integers(4, size=12), rng.integers(12, size=(12, 5)), 4)
+    model = dp.load("dectiger")
+    moves = np.eye(8)[np.arange(48).reshape(8, 3, 2) * 5 % 8]
+    wide = dp.Controller(np.full(8, 1 / 8), np.eye(3)[np.arange(8) % 3], moves)  # starts anywhere: one row
     page = visit(kept(tmp_path / "wide", model, dp.Team.of(model, [wide] * 2)).folder / "report.html", 390)
     view = page.locator(".controller .view").first
     assert view.evaluate("(view) => view.scrollWidth > view.clientWidth + 1")
