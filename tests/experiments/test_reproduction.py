@@ -17,8 +17,7 @@ from decpomdp.core import FormatError, InputError
 from decpomdp.experiments import figure1, reproduction, robustness, table1, table2
 from decpomdp.experiments.cells import code_digest, compute, load
 from decpomdp.experiments.published import PROBLEMS, TABLE2
-from decpomdp.report.reproduced import write_reproduced
-from decpomdp.report.reproduced_text import SEEN
+from decpomdp.report.reproduced import SEEN, write_reproduced
 from experiments.small_efforts import EFFORTS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -2,15 +2,15 @@
 
 from decpomdp.core import Agent, Controller, InputError
 from decpomdp.report.graph import MOST_NODES, graph_of
-from decpomdp.report.use import Use, moves_of
-
-NO_XML = {0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD}  # HTML lets them pass, XML does not
+from decpomdp.report.markup import NO_XML
+from decpomdp.report.performance import Use, moves_of
 
 STYLE = """
 svg { background: #ffffff; font: 12px sans-serif; fill: #1d2126; }
-.does { font-size: 12.5px; font-weight: 600; } .foot { font-size: 11px; fill: #5b626b; }
+.does { font-size: 12.5px; font-weight: 600; } .foot, .aside { font-size: 11px; fill: #5b626b; }
+.number { display: none; }
 .link text, .start text { font-size: 11.5px; } .start text { fill: #0b6e75; font-weight: 600; }
-.body { fill: #ffffff; stroke: #1d2126; stroke-width: 1.4; } .back { fill: #ffffff; }
+.body, .back { fill: #ffffff; } .frame { stroke: #1d2126; } .frame:not(.body) { fill: none; } .idle { opacity: 0.6; }
 .wire, .rare path { fill: none; stroke: #1d2126; } .start .wire { stroke: #0b6e75; }
 .reach { fill: none; stroke: transparent; stroke-width: 12; } .rare path { opacity: 0.3; stroke-dasharray: 3 3; }
 """

@@ -1,4 +1,4 @@
-"""A controller as a graph for Graphviz. Every label is quoted; moves between the same two nodes are one edge."""
+"""A controller as a graph for Graphviz. Every label is quoted; all moves between two nodes are one edge."""
 
 import re
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller
+from decpomdp.report.performance import moves_of
 from decpomdp.report.text import RARE
-from decpomdp.report.use import moves_of
 
-SURE = 0.995  # a choice at least this likely is said without its probability
+CERTAIN = 0.995  # a choice at least this likely is named without its probability
 
 
 def dot_source(agent: Agent, controller: Controller) -> str:
@@ -56,4 +56,4 @@ def _reasons(agent: Agent, chances: NDArray[np.float64]) -> list[str]:
 
 
 def _said(label: str, chance: float) -> str:
-    return label if chance >= SURE else f"{label} ({chance:.2f})"
+    return label if chance >= CERTAIN else f"{label} ({chance:.2f})"

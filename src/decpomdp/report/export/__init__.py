@@ -1,4 +1,4 @@
-"""One agent's controller in a form that needs nothing of ours: source code, a graph, or the plain table.
+"""One agent's controller in a form that needs nothing of this library: source code, a graph, or the plain table.
 
     json    the table (decpomdp-controller/1), read back by `read_controller`
     python  one module without imports       c    one C99 file without malloc
@@ -7,13 +7,13 @@
 Both programs take the same actions as `TeamRunner` with the same seed and episode, to the last bit.
 """
 
-from decpomdp.core import Agent, Controller, InputError, Team
+from decpomdp.core import InputError, Team
 from decpomdp.core.checks import of_kind, one_of
 from decpomdp.io.team import controller_to_json
-from decpomdp.report.export_c import c_source
-from decpomdp.report.export_dot import dot_source
-from decpomdp.report.export_python import python_source
-from decpomdp.report.export_svg import svg_source
+from decpomdp.report.export.c import c_source
+from decpomdp.report.export.dot import dot_source
+from decpomdp.report.export.python import python_source
+from decpomdp.report.export.svg import svg_source
 
 FORMATS = ("json", "python", "c", "dot", "svg")
 
@@ -24,9 +24,9 @@ def exported(team: Team, agent_name: str | None, form: str) -> str:
     Parameters
     ----------
     team
-        Whose agent it is.
+        The agent's team.
     agent_name
-        Which one; None: the only one there is.
+        Which agent; None: the only one there is.
     form
         "json" (the table), "python" (one module without imports), "c" (one C99 file without malloc), "dot" (a graph for
         Graphviz) or "svg" (a drawing).
@@ -34,7 +34,7 @@ def exported(team: Team, agent_name: str | None, form: str) -> str:
     Returns
     -------
     str
-        What belongs into the file.
+        The content of the file.
 
     Raises
     ------
@@ -46,34 +46,28 @@ def exported(team: Team, agent_name: str | None, form: str) -> str:
     >>> import decpomdp as dp
     >>> listen = dp.Controller.deterministic([0], [[0, 0]], 3)
     >>> team = dp.Team.of(dp.load("dectiger"), [listen, listen])
-    >>> there = {}
-    >>> exec(team.exported("agent1", "python"), there)  # in a program of yours: import the file
-    >>> agent = there["Controller"]()
+    >>> module = {}
+    >>> exec(team.exported("agent1", "python"), module)  # in your program: import the file
+    >>> agent = module["Controller"]()
     >>> agent.start(), agent.step(1)  # the numbers of its actions
     (0, 0)
     """
     of_kind("team", team, Team)
     place = place_of(team, agent_name)
-    agent, controller = team.agents[place], team.controllers[place]
     one_of("format", form, FORMATS)
     if form == "json":
-        return controller_to_json(team, agent.name).decode()
-    if form == "python":
-        return python_source(team, place)
-    if form == "c":
-        return c_source(team, place)
-    return _picture(agent, controller, form)
+        return controller_to_json(team, team.agents[place].name).decode()
+    if form in ("dot", "svg"):
+        draw = dot_source if form == "dot" else svg_source
+        return draw(team.agents[place], team.controllers[place])
+    return (python_source if form == "python" else c_source)(team, place)
 
 
 def place_of(team: Team, agent_name: str | None) -> int:
-    """Which agent is meant."""
+    """The agent's number."""
     names = [agent.name for agent in team.agents]
     if agent_name is None and len(names) == 1:
         return 0
     if agent_name is None:
         raise InputError(f"agent: expected one of {', '.join(names)}, got none")
     return names.index(one_of("agent", agent_name, names))
-
-
-def _picture(agent: Agent, controller: Controller, form: str) -> str:
-    return dot_source(agent, controller) if form == "dot" else svg_source(agent, controller)

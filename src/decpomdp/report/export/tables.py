@@ -1,13 +1,16 @@
-"""A controller as the integers that a program needs: a plain table when nothing is left to chance, else alias tables.
+"""A controller as the integers that a program needs: a plain table if it is deterministic, else alias tables.
 
-Sure: node i takes action[i] and moves to move[i][o]. Chance: the alias tables from which the rollouts draw, one row
-per distribution, so that the program takes the very same decisions. A row (first, count) owns the entries first ..
-first + count - 1; 64 random bits choose the entry by their upper half and decide by their lower half (below `cut`: the
-entry's own outcome, else the other one).
+Deterministic: node i takes action[i] and moves to move[i][o]. Stochastic: the alias tables from which rollouts draw,
+one row per distribution, so that the program takes the very same decisions. A row (first, count) owns the entries from
+first to first + count - 1; 64 random bits choose the entry by their upper half and decide by their lower half (below
+`cut`: the entry's own outcome, else the other one).
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +60,14 @@ def chance_tables(controller: Controller) -> ChanceTables:
     return ChanceTables(len(starts), rows, entries)
 
 
+def filled(templates: Sequence[str], **values: object) -> str:
+    """Templates one after the other, with their ${names} replaced; nothing in a value is replaced again."""
+    folder = files("decpomdp.report.export").joinpath("templates")
+    return Template("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in templates)).substitute(values)
+
+
 def identifier(team: Team, place: int) -> str:
-    """A name for programs, different for every agent of the team, from whatever an agent is called."""
+    """A C identifier from an agent's name, different for every agent of the team."""
     taken: set[str] = set()
     for n, agent in enumerate(team.agents[: place + 1]):
         plain = re.sub(r"[^A-Za-z0-9]+", "_", agent.name).strip("_")

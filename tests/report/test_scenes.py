@@ -1,12 +1,16 @@
-"""Streets: the nouns refuse nonsense, and the drawing says what the scenes say."""
+"""Scenes: grids and streets are drawn as their states and queues are; wrong maps are rejected."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets, Street, StreetMap, StreetScene
+from decpomdp.domains import boxpushing, gridsmall, marsrovers
 from decpomdp.domains.traffic import Traffic
-from decpomdp.report.streets import BLOCK, LIGHT, street_film
+from decpomdp.report.scenes import CELL, GRIDS, LIGHT, grid_film, street_film
 
 
 def approaches():
@@ -73,7 +77,7 @@ def test_the_drawing_says_what_waits_and_what_is_green():
         queues, fulls, lights = values[0:8:2], values[1:8:2], values[8:]
         for s, (queue, full) in enumerate(zip(queues, fulls, strict=True)):
             axis = "x2" if s < 2 else "y2"
-            car = (BLOCK - LIGHT - 3 - 4) / 9
+            car = (CELL - LIGHT - 3 - 4) / 9
             assert queue[axis] == pytest.approx(-LIGHT - 3 - car * scene.waiting[s])  # away from the first light
             assert full["display"] == float(scene.waiting[s] == 9)
         assert [light["display"] for light in lights] == [float(green != NEITHER) for green in scene.green]
@@ -91,7 +95,7 @@ def test_two_directions_lie_beside_each_other_each_on_its_right():
     east, west = (mark for mark in film.drawing.still if mark.look == "road")
     assert east.at["y1"] > 0 > west.at["y1"]  # downwards is to the right of who drives east
     values = taken(film, 0, 0)
-    assert values[0]["x2"] < BLOCK - LIGHT  # east waits before the second light
+    assert values[0]["x2"] < CELL - LIGHT  # east waits before the second light
     assert values[2]["x2"] > LIGHT
     assert 0 < film.drawing.parts[0].marks[0].dashes[0] < 4  # twenty cars fit into a block
 
@@ -104,3 +108,69 @@ def test_everything_lies_on_the_paper():
         ys = [value for name, value in mark.at.items() if name in ("y", "y1", "y2")]
         assert drawing.left <= min(xs) <= max(xs) <= drawing.left + drawing.width
         assert drawing.top <= min(ys) <= max(ys) <= drawing.top + drawing.height
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_grid_is_recognised_by_its_numbers(name):
+    model = dp.load(name)
+    assert len(model.states) == GRIDS[name]
+    film = grid_film(replace(model, name="mine", discount=0.5), [range(len(model.states))])
+    assert film.captions[0][3] == f"state {model.states[3]}"
+    assert len(film.frames[0]) == len(model.states)
+    assert grid_film(replace(model, reward=model.reward + 1), [[0]]) is None
+
+
+def test_other_problems_have_no_drawing():
+    assert grid_film(dp.load("dectiger"), [[0]]) is None
+
+
+def test_robots_stand_where_the_state_says():
+    model = dp.load("gridsmall")
+    film = grid_film(model, [range(16)])
+    for state in range(16):
+        values = taken(film, 0, state)
+        moved = [value["move"] for value in values if "move" in value]
+        cells = [divmod(cell, 2) for cell in divmod(state, 4)]  # row, column of both robots
+        beside = 19 if cells[0] == cells[1] else 0
+        assert moved == [(90 * c + 45 + s, 90 * r + 53) for (r, c), s in zip(cells, (-beside, beside), strict=True)]
+
+
+def agents(things):
+    return [thing for thing in things if thing["kind"] == "agent"]
+
+
+def test_box_pushing_robots_stand_where_the_label_says():
+    model = dp.load("boxpushing")
+    for state, label in enumerate(model.states):
+        found = agents(boxpushing.things(state))
+        if state < 4:
+            assert found == []
+        else:
+            said = "".join(f"{robot['column'] + 1}{'NESW'[robot['turn'] // 90]}" for robot in found)
+            assert label == "s" + said
+            assert all(thing["row"] == 1 for thing in boxpushing.things(state) if thing["kind"] == "box")
+    moved = [[thing["row"] for thing in boxpushing.things(s) if thing["kind"] == "box"] for s in range(4)]
+    assert moved == [[0, 1, 1], [1, 1, 0], [0, 1, 0], [1, 0, 1]]  # left, large, right
+
+
+def test_rovers_and_sites_agree_with_what_is_seen():
+    model = dp.load("marsrovers")
+    parts = model.observation_table()
+    for state in range(0, 256, 7):
+        things = marsrovers.things(state)
+        sites = {(thing["column"], thing["row"]): thing for thing in things if thing["kind"] == "site"}
+        seen = parts[model.observation[0, state].argmax()]
+        for rover, symbol in zip(agents(things), seen, strict=True):
+            place = (rover["column"], rover["row"])
+            assert symbol % 4 == 2 * place[0] + place[1]
+            assert sites[place]["done"] == (symbol >= 4)
+    assert [site["label"] for site in marsrovers.things(0)[:4]] == ["drill", "sample", "sample", "drill"]
+
+
+def test_robots_on_the_grid_are_in_the_column_they_see():
+    model = dp.load("gridsmall")
+    parts = model.observation_table()
+    for state in range(16):
+        seen = parts[model.observation[0, state].argmax()]
+        assert [robot["column"] for robot in agents(gridsmall.things(state))] == seen.tolist()
+    assert [(r["column"], r["row"]) for r in agents(gridsmall.things(6))] == [(1, 0), (0, 1)]
