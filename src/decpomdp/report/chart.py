@@ -66,20 +66,12 @@ def chart(lines: list[Line], title: str, axis: str, counted: bool = False) -> tu
     ends = ", ".join(
         f"{line.name + ' ' if line.name else ''}from {line.known[0]:.4g} to {line.known[-1]:.4g}" for line in lines
     )
+    frame = {"x": LEFT, "y": TOP, "width": WIDE, "height": HIGH, "overflow": "visible" if len(xs) <= DOTTED else None}
     drawn = tag(
         "svg",
         _grid(scale, whole, counted),
         tag("text", axis, class_="axis", x=WIDTH - RIGHT, y=HEIGHT - 3.0, text_anchor="end"),
-        tag(
-            "svg",
-            *(_curve(line, scale) for line in lines),
-            x=LEFT,
-            y=TOP,
-            width=WIDE,
-            height=HIGH,
-            class_="plot",
-            overflow="visible" if len(xs) <= DOTTED else None,
-        ),
+        tag("svg", *(_curve(line, scale) for line in lines), class_="plot", **frame),
         tag("g", tag("line", y1=TOP, y2=TOP + HIGH), class_="cross"),
         class_="chart",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",

@@ -52,15 +52,9 @@ def curves(sources: Sequence[Source]) -> Markup | None:
         return _only_row(sources[0]) if len(sources) == 1 else None
     choice = None
     if len(axes) > 1:
+        pressed = {axis: "true" if axis == axes[0] else "false" for axis in axes}
         buttons = [
-            tag(
-                "button",
-                words[axis],
-                type="button",
-                data_axis=axis,
-                aria_pressed="true" if axis == axes[0] else "false",
-            )
-            for axis in axes
+            tag("button", words[axis], type="button", data_axis=axis, aria_pressed=pressed[axis]) for axis in axes
         ]
         choice = tag("p", tag("span", "against"), *buttons, class_="choice", role="group", aria_label="Horizontal axis")
     charts = tag("div", *drawn, class_="charts")

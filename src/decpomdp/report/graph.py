@@ -226,7 +226,8 @@ class GraphDrawing:
         if not idle:
             return join([])
         room, x, y = max(self.width, 480.0), 0.0, self.height + 44
-        parts = [tag("text", "hardly ever used", class_="aside", x=0, y=y - 8)]
+        why = "not reachable from the start" if idle[0].share is None else "hardly ever used"
+        parts = [tag("text", why, class_="aside", x=0, y=y - 8)]
         for box in idle:
             words = f"{box.node}: {box.words[0] if box.words else ''}"
             wide = width_of((words,), NARROW) + 14

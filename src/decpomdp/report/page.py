@@ -21,7 +21,7 @@ from decpomdp.report.facts import facts, log, odd, settings
 from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
 from decpomdp.report.markup import Markup, table, tag, trusted
 from decpomdp.report.performance import Performance, performance_of
-from decpomdp.report.replay import panel, replay_of
+from decpomdp.report.replay import panel, replay_from
 from decpomdp.report.sources import Shown
 
 FEW = 4  # runs whose controllers are unfolded
@@ -52,14 +52,11 @@ def page(runs: Sequence[Shown]) -> str:
 
 def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
     """A self-contained HTML file that may load nothing but what `policy` allows."""
+    content = f"default-src 'none'; style-src 'unsafe-inline'; {policy}"
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content=f"default-src 'none'; style-src 'unsafe-inline'; {policy}",
-        ),
+        tag("meta", http_equiv="Content-Security-Policy", content=content),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"{title} \u2013 decpomdp"),
@@ -153,7 +150,7 @@ def _names(runs: Sequence[Shown]) -> list[str]:
 
 
 def _replay(shown: Shown, performance: Performance) -> Markup:
-    replay = replay_of(performance, shown)
-    if replay is None:
+    if performance.replay is None or shown.source is None:
         return section("replay", "Replay", _note(f"Nothing to replay: {shown.missing}."))
+    replay = replay_from(performance.replay, shown.run.team, shown.source, performance.numbers)
     return section("replay", "Replay", _note(performance.note), panel(shown.run.team, "run", replay))

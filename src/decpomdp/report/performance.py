@@ -53,18 +53,6 @@ class Trajectories:
         """[r]: the step of every row."""
         return np.arange(len(self.rewards)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
 
-    def first(self, episodes: int, steps: int) -> "Trajectories":
-        """The first episodes, cut off after so many steps."""
-        rows = (np.repeat(np.arange(len(self.lengths)), self.lengths) < episodes) & (self.times() < steps)
-        return Trajectories(
-            self.observations[rows],
-            self.nodes[rows],
-            self.actions[rows],
-            self.rewards[rows],
-            np.minimum(self.lengths[:episodes], steps),
-            tuple(episode[:steps] for episode in self.moments[:episodes]),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -95,24 +83,18 @@ def performance_of(shown: Shown, replay: bool = True) -> Performance:
         words = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."
         chosen, numbers = best_recorded(source, team) if replay else (None, ())
         return Performance(use_in_episodes(source, team), words, chosen, RECORDED_NOTE, numbers)
-    simulator, episodes = as_simulator(source), None
-    if is_quick(simulator):
+    simulator = as_simulator(source)
+    episodes = replayed(simulator, team, seed) if replay or not is_quick(simulator) else None
+    sample = episodes
+    if sample is None or is_quick(simulator):
         steps = played_steps(simulator.discount)
         many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
         sample = play(simulator, team, many, steps + 1, seed)
-        if replay:
-            episodes = replayed(simulator, team, seed)
-    else:
-        sample = replayed(simulator, team, seed)
-        if replay:
-            episodes = sample.first(*replay_size(len(team.agents)))
-    model = isinstance(source, DecPOMDP)
-    words = (
-        f"Shares are discounted and come from {len(sample.lengths)} episodes played on "
-        f"the {'model' if model else 'simulator'}."
-    )
-    note = "The team, played on the model." if model else f"New episodes of the learned team on {simulator.name}."
-    return Performance(use_in(sample, team, simulator.discount), words, episodes, note)
+    kind, note = "simulator", f"New episodes of the learned team on {simulator.name}."
+    if isinstance(source, DecPOMDP):
+        kind, note = "model", "The team, played on the model."
+    words = f"Shares are discounted and come from {len(sample.lengths)} episodes played on the {kind}."
+    return Performance(use_in(sample, team, simulator.discount), words, episodes if replay else None, note)
 
 
 def replay_size(agents: int) -> tuple[int, int]:
@@ -126,9 +108,9 @@ def replay_size(agents: int) -> tuple[int, int]:
 
 
 def replayed(simulator: Simulator, team: Team, seed: int) -> Trajectories:
-    """The episodes of a replay; of a slow simulator a few of full length, which also have to do for the shares."""
-    size = replay_size(len(team.agents)) if is_quick(simulator) else (SLOW_EPISODES, REPLAY_STEPS)
-    return watch(simulator, team, *size, seed)
+    """The episodes of a replay; of a slow simulator only a few, which also have to do for the shares."""
+    episodes, steps = replay_size(len(team.agents))
+    return watch(simulator, team, episodes if is_quick(simulator) else min(episodes, SLOW_EPISODES), steps, seed)
 
 
 def is_quick(simulator: Simulator) -> bool:

@@ -14,7 +14,7 @@ from decpomdp.report.controllers import FEW
 from decpomdp.report.drawing import Film, for_page, for_script
 from decpomdp.report.graph import MOST_NODES
 from decpomdp.report.markup import Markup, data, tag
-from decpomdp.report.performance import Performance, Trajectories, replayed
+from decpomdp.report.performance import Trajectories, replayed
 from decpomdp.report.scenes import grid_film, street_film
 from decpomdp.report.sources import Shown, Source
 from decpomdp.rollouts.dense import as_simulator
@@ -38,13 +38,6 @@ class Replay:
 
     told: dict[str, Any]
     film: Film | None = None
-
-
-def replay_of(performance: Performance, shown: Shown) -> Replay | None:
-    """The replay of a performance; None if it holds no episodes."""
-    if performance.replay is None or shown.source is None:
-        return None
-    return replay_from(performance.replay, shown.run.team, shown.source, performance.numbers)
 
 
 def animated_replay(shown: Shown) -> Replay:

@@ -8,7 +8,7 @@ Both programs take the same actions as `TeamRunner` with the same seed and episo
 """
 
 from decpomdp.core import InputError, Team
-from decpomdp.core.checks import of_kind, one_of
+from decpomdp.core.checks import one_of
 from decpomdp.io.team import controller_to_json
 from decpomdp.report.export.c import c_source
 from decpomdp.report.export.dot import dot_source
@@ -19,40 +19,7 @@ FORMATS = ("json", "python", "c", "dot", "svg")
 
 
 def exported(team: Team, agent_name: str | None, form: str) -> str:
-    """The controller of one agent as a text that needs nothing of this library.
-
-    Parameters
-    ----------
-    team
-        The agent's team.
-    agent_name
-        Which agent; None: the only one there is.
-    form
-        "json" (the table), "python" (one module without imports), "c" (one C99 file without malloc), "dot" (a graph for
-        Graphviz) or "svg" (a drawing).
-
-    Returns
-    -------
-    str
-        The content of the file.
-
-    Raises
-    ------
-    InputError
-        There is no such agent or form, or the controller is too large to be drawn.
-
-    Examples
-    --------
-    >>> import decpomdp as dp
-    >>> listen = dp.Controller.deterministic([0], [[0, 0]], 3)
-    >>> team = dp.Team.of(dp.load("dectiger"), [listen, listen])
-    >>> module = {}
-    >>> exec(team.exported("agent1", "python"), module)  # in your program: import the file
-    >>> agent = module["Controller"]()
-    >>> agent.start(), agent.step(1)  # the numbers of its actions
-    (0, 0)
-    """
-    of_kind("team", team, Team)
+    """The controller of one agent as a text; `agent_name` None: the only one there is. See `Team.exported`."""
     place = place_of(team, agent_name)
     one_of("format", form, FORMATS)
     if form == "json":
