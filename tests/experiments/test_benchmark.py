@@ -47,7 +47,7 @@ def test_a_table_is_run_continued_and_summarised(told, tmp_path):
     assert "2 runs, 1 to do" in err
     assert (tmp_path / "t/broadcast-search-0/run.json").stat().st_mtime_ns == before
     line = json.loads(out)["lines"][0]
-    teams = [dp.read_team(tmp_path / f"t/broadcast-search-{seed}/team.json") for seed in (0, 1)]
+    teams = [dp.Team.load(tmp_path / f"t/broadcast-search-{seed}/team.json") for seed in (0, 1)]
     values = [dp.evaluate(team, dp.load("broadcast")).value for team in teams]
     assert (line["worst"], line["best"]) == (min(values), max(values))
     assert line["median"] == pytest.approx(sum(values) / 2)
@@ -136,13 +136,13 @@ def test_a_run_without_a_checkpoint_starts_again(tmp_path):
     folder.mkdir()
     (folder / "team.json").write_text("half")
     run_table(tmp_path, PLAN, 1, RUN, lambda _: None)
-    assert dp.read_run(folder).record.stopped == "steps"
+    assert dp.Run.load(folder).record.stopped == "steps"
 
 
 def test_runs_of_another_problem_or_version_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = Plan(("own.dpomdp",), ("search",), 1, None, 3000, 1)
-    dp.write_dpomdp(dp.load("broadcast"), "own.dpomdp")
+    dp.load("broadcast").save("own.dpomdp")
     run_table(Path("t"), plan, 1, RUN, lambda _: None)
     place = Path("t/own-search-0/run.json")
     record = json.loads(place.read_text())
