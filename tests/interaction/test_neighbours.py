@@ -7,9 +7,9 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.interaction.players import DensePlayer
 from decpomdp.interaction.search.machines import Machine, constant, same, sizes, team_of
 from decpomdp.interaction.search.neighbours import NONE, Change, Runner, changed, contest, deeds, polish, refine, turns
+from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.rollouts import DenseSimulator

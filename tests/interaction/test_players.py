@@ -6,9 +6,10 @@ from oracles import making
 
 from decpomdp.core import InputError, Step
 from decpomdp.core.run import Cut, unlimited
-from decpomdp.interaction.players import BatchPlayer, DensePlayer, OutOfSteps, Pool, player_of
+from decpomdp.interaction.episode_player import OutOfSteps
 from decpomdp.interaction.search.ascent import slope_from, soften
 from decpomdp.interaction.search.machines import Machine, constant
+from decpomdp.interaction.search.players import BatchPlayer, DensePlayer, Pool, player_of
 from decpomdp.kernels.machines import Window
 from decpomdp.rollouts import DenseSimulator
 

@@ -4,12 +4,13 @@ An agent's factors are rows of distributions: action[i, :], move[(i, a, o), :] a
 something before the first action, first[o, :]. Without that the start node is node 0, as in the paper.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Agent, Controller, Fit, Team
+from decpomdp.core import Agent, Controller, Fit, Row, Team
 from decpomdp.kernels.expectation import Tables
 from decpomdp.learners.rows import Dirichlet, DirichletPrior, Floats, Point, PointPrior
 from decpomdp.learners.sticks import Sticks, SticksPrior
@@ -227,6 +228,11 @@ def updated(agent: Agent, priors: Priors, counts: Counts, before: AgentPosterior
         move=priors.move.updated(counts.moves.reshape(-1, counts.nodes), old.move if old else None),
         first=first,
     )
+
+
+def size_facts(sizes: Sequence[int]) -> Row:
+    """Numbers of nodes as columns of a trace."""
+    return {"nodes": "+".join(map(str, sizes)), "mean_nodes": float(np.mean(sizes))}
 
 
 def occupied_nodes(occupancy: Floats, threshold: float) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Row
 from decpomdp.core.errors import LearningWarning
 from decpomdp.filtering.filter import likelihoods, tables_of
-from decpomdp.learners.posterior import TeamPosterior
+from decpomdp.learners.posterior import TeamPosterior, size_facts
 from decpomdp.learners.rows import Floats
 from decpomdp.learners.sweep import Evaluated, Task
 from decpomdp.learners.weighing import running, weigh
@@ -35,8 +35,7 @@ def row_of(task: Task, now: Evaluated, sweep: int, threshold: float) -> Row:
         "sweep": sweep,
         "bound": float(now.bound),
         "value": empirical_value(task, posterior),
-        "nodes": "+".join(str(size) for size in posterior.sizes),
-        "mean_nodes": float(np.mean(posterior.sizes)),
+        **size_facts(posterior.sizes),
         "truncation": max(agent.nodes for agent in now.posterior),
         "sample_size": float(sizes[weakest_step(sizes, running(task.steps), episodes.discount)]),
         "sample_sizes": tuple(float(size) for size in sizes),

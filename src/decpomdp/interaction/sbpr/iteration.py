@@ -18,7 +18,7 @@ from decpomdp.interaction.sbpr.step import StepSize, improved
 from decpomdp.interaction.sbpr.window import Seen, Window
 from decpomdp.learners import Prior, TeamPosterior
 from decpomdp.learners.credit import Credit, mean_credit, optimistic_credit
-from decpomdp.learners.posterior import Counts, occupied_nodes, updated
+from decpomdp.learners.posterior import Counts, occupied_nodes, size_facts, updated
 from decpomdp.learners.sweep import Evaluated, Task, count, evaluate
 from decpomdp.learners.weighing import Weighed, steps_of
 
@@ -73,7 +73,10 @@ class Learner:
         episodes = self.player.play(behaviour, batch, self.horizon)
         size = self.settings.window or WINDOW
         seen = state.window.add(episodes, behaviour, size, self.tuning.cap, self.player.threads)
-        credit = self._credit(seen, optimism)
+        if optimism > 0:
+            credit = optimistic_credit(seen.episodes, seen.ratio, optimism)
+        else:
+            credit = mean_credit(seen.episodes, seen.ratio)
         visits, gains = self._counted(seen, posterior, behaviour, credit)
         step = StepSize(self.tuning.step, self.tuning.shrink, self.tuning.floor, self.tuning.carry)
         pairs = zip(state.counts, visits, gains, strict=True)
@@ -89,11 +92,6 @@ class Learner:
     def full_mean(self, posterior: TeamPosterior) -> Team:
         """Posterior means on all nodes of the truncation."""
         return Team.of(self.player.simulator, [agent.mean(np.arange(agent.nodes)) for agent in posterior.agents])
-
-    def _credit(self, seen: Seen, optimism: float) -> Credit:
-        if optimism > 0:
-            return optimistic_credit(seen.episodes, seen.ratio, optimism)
-        return mean_credit(seen.episodes, seen.ratio)
 
     def _counted(
         self, seen: Seen, posterior: TeamPosterior, behaviour: Team, credit: Credit
@@ -124,11 +122,9 @@ class Learner:
         return [c.chosen(own) for c, own in zip(counts, nodes, strict=True)], exploration.chosen(nodes)
 
     def _facts(self, posterior: TeamPosterior, seen: Seen, rate: float) -> Row:
-        sizes = posterior.sizes
         return {
             "exploration": rate,
-            "nodes": "+".join(str(size) for size in sizes),
-            "mean_nodes": float(np.mean(sizes)),
+            **size_facts(posterior.sizes),
             "bound": float(evaluate(self._task(seen), posterior.agents).bound),
             "sample_size": float(seen.sample_sizes().min()),
         }

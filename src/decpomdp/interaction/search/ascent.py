@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.players import Player
 from decpomdp.interaction.search.machines import Machine, Plan
+from decpomdp.interaction.search.players import Player
 from decpomdp.kernels import advantage
 from decpomdp.kernels.machines import ROOT, Soft
 

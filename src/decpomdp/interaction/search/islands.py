@@ -62,7 +62,7 @@ class Islands:
         """The one to return."""
         return self.all[0]
 
-    def choose(self, candidates: list[Island]) -> None:
+    def choose(self, candidates: Iterable[Island]) -> None:
         """Begin with some of the candidates."""
         self.all = chosen(candidates, self.count) or self.all
 

@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.players import Player, draw_seed
+from decpomdp.interaction.episode_player import draw_seed
 from decpomdp.interaction.search.ascent import ascend
-from decpomdp.interaction.search.machines import Machine, Plan
-from decpomdp.interaction.search.memories import clock, hours, opening, product, split, tree, window
+from decpomdp.interaction.search.machines import Machine, Plan, clock, hours, opening, product, split, tree, window
+from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels import fold as kernels
 from decpomdp.kernels.machines import ROOT, Played, Window

@@ -14,9 +14,9 @@ import numpy as np
 
 from decpomdp.core.horizon import horizon_of
 from decpomdp.core.run import Now
-from decpomdp.interaction.players import Player, workers
 from decpomdp.interaction.search.ascent import Effort, ascend
 from decpomdp.interaction.search.machines import constant
+from decpomdp.interaction.search.players import Player, workers
 from decpomdp.interaction.search.settings import Search, SearchTuning
 from decpomdp.interaction.search.trial import Stages
 

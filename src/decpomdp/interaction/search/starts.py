@@ -1,6 +1,6 @@
 """Starts: where the search begins. Several memories and several chains are tried, each with one full ascent.
 
-A skeleton is a memory that is given (see `memories.py`): every node means something from the start and only actions are
+A skeleton is a memory that is given (see `machines.py`): every node means something from the start and only actions are
 learned. With free memory all nodes begin alike, no move matters, and learning settles for what needs no memory.
 
 A chain makes a machine of one good episode: node t does what was done at step t and goes on to node t + 1, the last one
@@ -17,11 +17,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.interaction.players import Player, draw_seed
+from decpomdp.interaction.episode_player import draw_seed
 from decpomdp.interaction.search.ascent import ascend
-from decpomdp.interaction.search.machines import Machine, Plan, constant
-from decpomdp.interaction.search.memories import BEGIN, Follow, clock, opening, tree, unfold, window
+from decpomdp.interaction.search.machines import (
+    BEGIN,
+    Follow,
+    Machine,
+    Plan,
+    clock,
+    constant,
+    opening,
+    tree,
+    unfold,
+    window,
+)
 from decpomdp.interaction.search.moves import rescheduled, settle
+from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels.machines import ROOT, Window
 

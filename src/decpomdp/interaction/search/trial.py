@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.players import Player
 from decpomdp.interaction.search.machines import Plan, sizes
+from decpomdp.interaction.search.players import Player
 
 HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors granted to (or asked of) the gain at the first, second, ... look
 EARLY = 3  # looks that a trial at the very beginning goes without; none in the last third of the search

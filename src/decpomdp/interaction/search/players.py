@@ -16,9 +16,10 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import InputError, Simulator
+from decpomdp.core import Simulator
 from decpomdp.core.run import Cut, Now, unlimited
 from decpomdp.engines import threads as engine
+from decpomdp.interaction.episode_player import OutOfSteps, check_rewards
 from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines
 from decpomdp.kernels.machines import Played, Soft, Window
@@ -28,30 +29,10 @@ from decpomdp.rollouts.play import begin_batch, step_batch
 
 PIECE = 4000  # episodes that kernels play between two looks at the stop flag
 BATCH = 1000  # episodes that are recorded at a time, or that a simulator plays side by side
-LARGEST_REWARD = 1e100  # of a step: returns are squared, added up and divided by one another
 
 Result = TypeVar("Result")
 Actions = NDArray[np.int16]  # [k, n]; observations and nodes likewise
 Choose = Callable[[int, int, Actions, Actions, Actions], None]  # (first episode, t, observations, nodes, actions)
-
-
-class OutOfSteps(Exception):  # noqa: N818 - it is no error
-    """The steps are used up; unfinished work is dropped."""
-
-
-def check_rewards(name: str, rewards: NDArray[np.float64]) -> None:
-    """Reject rewards that are not finite, or so large that the squares of returns are not."""
-    if not np.all(np.isfinite(rewards)):
-        raise InputError(f"simulator {name}: expected finite rewards, got others")
-    largest = float(np.abs(rewards).max(initial=0.0))
-    if largest > LARGEST_REWARD:
-        limits = f"{-LARGEST_REWARD:g} to {LARGEST_REWARD:g}"
-        raise InputError(f"problem {name}: expected rewards from {limits} for learning by playing, got {largest:g}")
-
-
-def draw_seed(rng: np.random.Generator) -> int:
-    """A seed for episodes."""
-    return int(rng.integers(1 << 62))
 
 
 def no_exploration(agents: int) -> Window:
