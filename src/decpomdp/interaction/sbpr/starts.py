@@ -13,30 +13,22 @@ still reacts to what it sees; its moves are open.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Episodes, Simulator, Team
 from decpomdp.learners.posterior import Counts
+from decpomdp.learners.start import soft_counts
 
 SURE = 0.95  # probability of a memory's moves at first: the rest lets them change
 
 
 def counts_of(team: Team, softness: float, strength: float, shown: bool) -> list[Counts]:
-    """Soft counts that say `team`, with a share `softness` of every choice left to the alternatives."""
-    return [_counts(controller, softness, strength, shown) for controller in team.controllers]
-
-
-def _counts(controller: Controller, softness: float, strength: float, shown: bool) -> Counts:
-    start = int(controller.initial.argmax())  # the learner starts in node 0
-    order = np.array([start, *(i for i in range(controller.nodes) if i != start)])
-    given = controller.initial_given
-    if given is None:
-        given = np.tile(controller.initial, (controller.observations, 1))
-    tables = (given[:, order], controller.action[order], controller.transition[order][..., order])
-    firsts, visits, moves = (strength * ((1 - softness) * t + softness / t.shape[-1]) for t in tables)
-    return Counts(firsts if shown else 0.0 * firsts, visits, moves)
+    """Soft counts of a team, with a share `softness` of every choice spread over all alternatives."""
+    counts = [soft_counts(controller, None, softness, strength) for controller in team.controllers]
+    return counts if shown else [replace(each, firsts=0.0 * each.firsts) for each in counts]
 
 
 def memories(simulator: Simulator, largest: int) -> Iterator[Team]:
