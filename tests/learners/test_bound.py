@@ -66,7 +66,7 @@ def rising(fit):
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-@pytest.mark.parametrize(("problem", "name", "evidence", "begin"), cases())
+@pytest.mark.parametrize(("problem", "name", "evidence", "begin"), list(cases()))
 def test_never_falls(problem, name, evidence, begin, begun_once):
     begun_once()
     nodes = 6 if PRIORS[name].nodes is None else None

@@ -24,7 +24,7 @@ from decpomdp.learners.weighing import Weighed, steps_of
 
 
 class Start(NamedTuple):
-    """Where a round begins."""
+    """The start of a round."""
 
     team: Team
     softness: float  # share of uniform choices mixed into it
@@ -33,7 +33,7 @@ class Start(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What one iteration leaves to the next."""
+    """The state of a round between two iterations."""
 
     counts: list[Counts]
     exploration: Exploration
@@ -51,7 +51,7 @@ class Learner:
         self.priors = [prior.priors(agent) for agent in self.agents]
 
     def begin(self, start: Start) -> Round:
-        """The counts of a start, and exploration as if nothing else had been seen."""
+        """The counts of a start, with initial exploration and an empty window."""
         counts = self.counts_of(start.team, start.softness)
         exploration = Exploration.begin(self.settings.exploration_visits, [c.nodes for c in counts], start.rate)
         return Round(counts, exploration, Window())
@@ -97,8 +97,8 @@ class Learner:
         self, seen: Seen, posterior: TeamPosterior, behaviour: Team, credit: Credit
     ) -> tuple[list[Counts], list[Counts]]:
         """Soft counts of visits and of gains, all episodes of the window together."""
-        # DEPARTS: node paths are inferred with the behaviour (posterior means and exploration), not with exp(E ln ...):
-        # there, what was hardly tried is nearly impossible, and exploring it would teach nothing
+        # DEPARTS: node paths are inferred with the behaviour (posterior means and exploration), not with exp(E ln ...),
+        # under which rarely tried actions are nearly impossible and their exploration would have no effect
         tables = tuple(tables_of(behaviour, n) for n in range(len(self.agents)))
         task = self._task(seen)
 
@@ -109,14 +109,14 @@ class Learner:
         return counted(credit.visit), counted(credit.gain)
 
     def _task(self, seen: Seen) -> Task:
-        """The window as the sweep wants it; rewards count from a hair below the smallest, so that some always do."""
+        """The task of a sweep; the floor is slightly below the smallest reward, so that some gain is positive."""
         rewards, ended = seen.episodes.rewards, seen.episodes.terminated
         lowest = min(float(rewards.min()), 0.0 if ended is not None and ended.any() else np.inf)
         steps = steps_of(seen.episodes, seen.log_mixture, lowest - 1e-9 * max(1.0, abs(lowest)))
         return Task(seen.layout, steps, float(seen.episodes.count), None, False, self.player.threads)
 
     def dropped(self, counts: list[Counts], exploration: Exploration) -> tuple[list[Counts], Exploration]:
-        """Without nodes that are hardly visited."""
+        """Without rarely visited nodes."""
         shares = [c.visits.sum(axis=1) / max(float(c.visits.sum()), 1e-300) for c in counts]
         nodes = [occupied_nodes(share, self.tuning.threshold) for share in shares]
         return [c.chosen(own) for c, own in zip(counts, nodes, strict=True)], exploration.chosen(nodes)

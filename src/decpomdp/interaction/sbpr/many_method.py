@@ -1,9 +1,8 @@
 """The paper's loop with many agents: each learns from its own ratios and a critic's gains (see `many_agents`).
 
-Starts differ too. The best of many random episodes, replayed, is what helps a few agents to do the right thing
-together; for a hundred agents it is luck. Many agents begin with one node per action, or with the given team, mixed
-with uniform choices. Agents that must change together do so by many small steps on the same batches. Batches and tests
-are as large as can be afforded; if time is the only limit, every iteration decides how large the next batch may be.
+Replays of the best random episodes help a few agents to coordinate; for a hundred agents the best episodes are luck.
+Many agents start with one node per action, or with the initial team, mixed with uniform choices. Batches and tests are
+as large as can be afforded; if time is the only limit, every iteration sets the size of the next batch.
 """
 
 import math
@@ -42,7 +41,7 @@ SURE = 0.8  # probability of a node's own action at first
 
 
 class ManyRound(NamedTuple):
-    """What one iteration leaves to the next."""
+    """The state of a round between two iterations."""
 
     counts: list[Counts]
     exploration: Exploration
@@ -89,7 +88,7 @@ class ManyLearner(Learner):
         return Start(team, self.tuning.many.openness, self.tuning.reopened, False)
 
     def begin_many(self, start: Start, batch: int) -> ManyRound:
-        """The counts of a start. Larger batches show a node more often: exploration is to last as many of them."""
+        """The counts of a start. Exploration lasts for a number of batches, whatever their size."""
         counts, shared = self.counts_of(start.team, start.softness), shares(self.player.simulator, start.team)
         lasting = self.settings.exploration_visits * batch * (len(counts) if shared else 1) / BATCH
         exploration = Exploration.begin(lasting, [c.nodes for c in counts], start.rate)

@@ -142,11 +142,11 @@ class SbprMethod(LoopMethod):
             return self._end_round(state, sizes, going), None  # late: otherwise the round is lost
 
     def _find_starts(self, state: SbprState, sizes: LoopSizes, now: Now) -> tuple[SbprState, Row | None]:
-        """The best replays: of random (or the given team's) episodes first, then of variations of the best replays."""
-        tuning, given, pool = self.settings.tuning, self.inputs.begin, state.pool or []
+        """The best replays: of episodes of random actions (or of the initial team), then of variations of replays."""
+        tuning, begin, pool = self.settings.tuning, self.inputs.begin, state.pool or []
         longest = max(tuning.lengths)
         if state.generation == 0:
-            team = Team.uniform(self.player.simulator) if given is None else given.exploring(tuning.softness)
+            team = Team.uniform(self.player.simulator) if begin is None else begin.exploring(tuning.softness)
             used = 1 - now.seconds / state.seconds  # of the time; NaN without a limit
             so_far = state.episodes or []
             share = tuning.random_share
@@ -156,10 +156,9 @@ class SbprMethod(LoopMethod):
             return self._best_replays(state, sizes, [concatenate(so_far)], [])
         if state.generation <= sizes.generations:
             varied = [team.exploring(tuning.openness) for team in pool[: sizes.replays]]
-            return self._best_replays(
-                state, sizes, [self.player.play(team, sizes.tests, longest) for team in varied], pool
-            )
-        first = given or Team.uniform(self.player.simulator)
+            batches = [self.player.play(team, sizes.tests, longest) for team in varied]
+            return self._best_replays(state, sizes, batches, pool)
+        first = begin or Team.uniform(self.player.simulator)
         state, _ = self._compared(state, sizes, pool[:1], self.learner.counts_of(pool[0]), first)
         return state._replace(generation=state.generation + 1), None
 
@@ -194,7 +193,7 @@ class SbprMethod(LoopMethod):
         remembering = list(memories(self.player.simulator, tuning.largest))
         chains = [Start(team, tuning.openness, tuning.replaying, True) for team in pool]
         tried = chains[: sizes.replays]
-        # the more promising half first: chains exist because something paid, memory needs no luck
+        # the more promising half first
         starts = tried + [Start(team, 0.0, 1.0, False) for team in remembering[::-1]]
         starts += [Start(team, 0.0, 1.0, True) for team in remembering]
         starts += [start._replace(optimistic=False) for start in tried]
