@@ -8,7 +8,17 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.interaction.search.machines import Machine, constant, same, sizes, team_of
-from decpomdp.interaction.search.neighbours import NONE, Change, Runner, changed, contest, deeds, polish, refine, turns
+from decpomdp.interaction.search.neighbours import (
+    NONE,
+    Change,
+    Runner,
+    action_changes,
+    changed,
+    contest,
+    move_changes,
+    polish,
+    refine,
+)
 from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import sizes_for
@@ -31,7 +41,7 @@ def everywhere(machine):
 
 def around(plan, model):
     parts = [(n, machine, everywhere(machine), len(model.agents[n].actions)) for n, machine in enumerate(plan)]
-    return [change for part in parts for change in (*deeds(*part), *turns(*part))]
+    return [change for part in parts for change in (*action_changes(*part), *move_changes(*part))]
 
 
 def value(model, plan):
@@ -67,8 +77,8 @@ def test_what_is_never_met_has_no_neighbours():
     _, _, plan = setting()
     visits = everywhere(plan[0])
     visits[2] = 0
-    assert {change.node for change in deeds(0, plan[0], visits, 2)} == {1}
-    assert {change.node for change in turns(0, plan[0], visits, 2)} == {0, 1}
+    assert {change.node for change in action_changes(0, plan[0], visits, 2)} == {1}
+    assert {change.node for change in move_changes(0, plan[0], visits, 2)} == {0, 1}
 
 
 def test_polishing_climbs_to_an_optimum_and_then_finds_nothing():

@@ -2,12 +2,11 @@
 
     islands = the best of the portfolio, large and small
     repeat: hop from an island; accept a candidate that a paired test on fresh episodes finds better;
-            replace islands that fall behind; when the best one is stuck, look at all its neighbours
+            replace islands that fall behind; when the best one is stuck, evaluate all its neighbours
 
-It only ever plays episodes. The result at any moment is the best team so far, already folded and within the size cap.
-A step is one round: a fixed number of pieces of work, each with its own random numbers, and then decisions in a fixed
-order. The result is a function of the seed and the number of steps, not of the threads. A time limit may cut a round
-anywhere; only then can two runs differ.
+The result at any moment is the best team so far, already folded and within the size cap. A step is one round: a fixed
+number of pieces of work, each with its own random numbers, and then decisions in a fixed order. The result is a
+function of the seed and the number of steps, not of the threads; only a time limit cuts a round anywhere.
 """
 
 from typing import Any, NamedTuple
@@ -30,8 +29,8 @@ from decpomdp.interaction.search.starts import Start, portfolio
 from decpomdp.interaction.search.trial import PATIENT, Tally, Verdict, eager, trial
 from decpomdp.rollouts import as_simulator
 
-POLISHING = 0.5  # of all steps, at most, for looking at the neighbours of the best plan
-REFINING = 3  # every so many times it is those of a plan with more memory
+POLISHING = 0.5  # of all steps, at most, for the neighbours of the best plan
+REFINING = 3  # every third time, the neighbours of a plan with more memory
 BEGIN, PORTFOLIO, SEARCH = "begin", "portfolio", "search"  # phases
 
 
@@ -46,7 +45,7 @@ class SearchState(NamedTuple):
     candidates: tuple[Island, ...] = ()  # the plans of those starts
     turn: int = 0
     searched: float = 0.0  # progress at the end of the portfolio
-    polished: int = 0  # joint steps that looking at neighbours took
+    polished: int = 0  # joint steps spent on neighbours
     hops: int = 0
     accepted: int = 0
     steps: int = 0
@@ -55,9 +54,9 @@ class SearchState(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """The outcome of a hop, or of a fresh start, which has no plan that it began from."""
+    """The outcome of a hop or of a fresh start."""
 
-    plan: Plan | None
+    plan: Plan | None  # before the hop; None: a fresh start
     kind: str
     candidate: Plan
     verdict: Verdict | None
@@ -77,7 +76,7 @@ class SearchMethod:
         self._starts: list[tuple[str, Start]] = []
 
     def sizes(self, steps: float) -> Sizes:
-        """How large everything is if so many joint steps are affordable."""
+        """Sizes for so many affordable joint steps."""
         return sizes_for(self.settings, self.player.discount, steps)
 
     def starts(self, sizes: Sizes) -> list[tuple[str, Start]]:
@@ -91,7 +90,7 @@ class SearchMethod:
         return _ToySearch(toy, self.settings, self.inputs)
 
     def init(self, now: Now) -> SearchState:
-        """Every agent always does the same."""
+        """A team of constant actions."""
         return SearchState([Island(constant(self.simulator), -np.inf, Tally())])
 
     def step(self, state: SearchState, now: Now) -> tuple[SearchState, list[Row]]:
@@ -146,7 +145,7 @@ def row_of(state: SearchState, event: str) -> Row:
 
 
 class _Round:
-    """The work of one step. A round that ends early leaves everything that was decided until then."""
+    """The work of one step. A round that ends early keeps the decisions made until then."""
 
     def __init__(self, method: SearchMethod, state: SearchState, now: Now) -> None:
         self.method, self.state, self.now, self.rows = method, state, now, list[Row]()
@@ -210,14 +209,14 @@ class _Round:
         self._crown()
 
     def _crown(self) -> None:
-        """A plan that seems better than the best one must beat it: scores are of few episodes, and partly luck."""
+        """A trial of an island with a higher score against the best one: scores are noisy."""
         rival = self.islands.rival
         if rival is not None:
             stages = eager(self.sizes.stages, self.progress)
             seed = draw_seed(np.random.default_rng([self.seed, self.number, self.pieces]))
             best = self.islands.best
             verdict = self.pool.alone(lambda player: trial(player, best.plan, rival.plan, stages, seed))
-            self.islands.met(verdict)
+            self.islands.resolve(verdict)
 
     def _look_around(self) -> None:
         """A round for the neighbours of the best plan."""
@@ -228,7 +227,7 @@ class _Round:
             self.islands.all[0] = self.islands.best._replace(looked=before.looked + 1)
 
     def _stuck(self) -> bool:
-        """Whether it is time for the neighbours of the best plan; chance that cannot be repeated hides their gains."""
+        """Whether to evaluate the neighbours of the best plan; their small gains need repeatable episodes."""
         enough = self.sizes.contest >= self.sizes.stages.first * self.sizes.testing
         spared = self.state.polished <= POLISHING * self.state.steps
         return enough and spared and self.method.player.repeatable and self.islands.best.stuck
@@ -259,19 +258,19 @@ class _Round:
             self.islands.add(self._scored(attempt.candidate))
             return
         island, verdict = self.islands.all[number], attempt.verdict
-        if island.plan is not attempt.plan:  # the second gain of a round was measured without the first
+        if island.plan is not attempt.plan:  # another hop of this round has already replaced it
             return
         self.islands.all[number] = island.tried(verdict)
         if verdict.accepted:
             self.update(accepted=self.state.accepted + 1)
             idle = 0 if real(verdict) else island.idle + 1
             self.islands.all[number] = Island(attempt.candidate, island.score + verdict.gain, verdict.new, idle)
-            # scored as all islands are; the line before stands if the round ends here
+            # scored as all islands are; the line above remains if the round ends here
             self.islands.all[number] = self._scored(attempt.candidate)._replace(idle=idle)
             self._record(attempt.kind)
 
     def _scored(self, plan: Plan) -> Island:
-        """Always on the same episodes, so that islands compare."""
+        """Score a plan, always on the same episodes."""
         episodes, horizon = SCORING * self.sizes.stages.first, self.sizes.testing
         returns = self.pool.alone(lambda player: player.returns(plan, episodes, horizon, self.seed))
         return Island(plan, float(returns.mean()), Tally.of(returns))
