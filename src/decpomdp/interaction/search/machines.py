@@ -71,13 +71,6 @@ def pack(plan: Plan, problem: HasAgents) -> Machines:
     return Machines(action, move, np.array([len(agent.actions) for agent in problem.agents], np.int64))
 
 
-def same(one: Plan, other: Plan) -> bool:
-    """Whether two plans are equal node by node."""
-    return all(
-        np.array_equal(a.action, b.action) and np.array_equal(a.move, b.move) for a, b in zip(one, other, strict=True)
-    )
-
-
 def team_of(plan: Plan, problem: HasAgents, shown: bool) -> Team:
     """The plan as controllers; `shown`: the problem shows something before the first action."""
     controllers = [
