@@ -1,11 +1,10 @@
-"""Play machines: the only way in which a search meets its problem.
+"""Players of machines: the only access of a search to its problem.
 
-A model is played by compiled kernels, as a black box: no method reads its tables. Any other simulator is played through
-its own `reset` and `step`, a batch of episodes at a time. A player counts the joint steps it takes; it raises
-`OutOfSteps` at its limit and `Cut` when the run is ending.
+A model is played by compiled kernels, any other simulator through its `reset` and `step`, a batch of episodes at a
+time. A player counts joint steps; it raises `OutOfSteps` at its limit and `Cut` when the run is ending.
 
-`Pool` does rounds of pieces of work on threads. Each piece gets its own player, its own random numbers and its own
-share of the steps that are left, and depends on nothing else: the number of threads changes only how long it takes.
+`Pool` runs rounds of pieces of work on threads. Each piece has its own player, random numbers and share of the
+remaining steps, so the results do not depend on the number of threads.
 """
 
 from abc import ABC, abstractmethod
@@ -16,9 +15,10 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import InputError, Simulator
+from decpomdp.core import Simulator
 from decpomdp.core.run import Cut, Now, unlimited
 from decpomdp.engines import threads as engine
+from decpomdp.interaction.episode_player import OutOfSteps, check_rewards
 from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines
 from decpomdp.kernels.machines import Played, Soft, Window
@@ -26,36 +26,16 @@ from decpomdp.kernels.sampling import key_of
 from decpomdp.rollouts import DenseSimulator
 from decpomdp.rollouts.play import begin_batch, step_batch
 
-PIECE = 4000  # episodes that kernels play between two looks at the stop flag
-BATCH = 1000  # episodes that are recorded at a time, or that a simulator plays side by side
-LARGEST_REWARD = 1e100  # of a step: returns are squared, added up and divided by one another
+PIECE = 4000  # episodes between two checks of the stop flag
+BATCH = 1000  # episodes that are recorded, or played by a simulator, at a time
 
 Result = TypeVar("Result")
 Actions = NDArray[np.int16]  # [k, n]; observations and nodes likewise
 Choose = Callable[[int, int, Actions, Actions, Actions], None]  # (first episode, t, observations, nodes, actions)
 
 
-class OutOfSteps(Exception):  # noqa: N818 - it is no error
-    """The steps are used up; unfinished work is dropped."""
-
-
-def check_rewards(name: str, rewards: NDArray[np.float64]) -> None:
-    """Reject rewards that are not finite, or so large that the squares of returns are not."""
-    if not np.all(np.isfinite(rewards)):
-        raise InputError(f"simulator {name}: expected finite rewards, got others")
-    largest = float(np.abs(rewards).max(initial=0.0))
-    if largest > LARGEST_REWARD:
-        limits = f"{-LARGEST_REWARD:g} to {LARGEST_REWARD:g}"
-        raise InputError(f"problem {name}: expected rewards from {limits} for learning by playing, got {largest:g}")
-
-
-def draw_seed(rng: np.random.Generator) -> int:
-    """A seed for episodes."""
-    return int(rng.integers(1 << 62))
-
-
 def no_exploration(agents: int) -> Window:
-    """Follow the machines always."""
+    """An empty window."""
     return Window(0, 0, np.zeros(agents))
 
 
@@ -77,7 +57,7 @@ class Player(ABC):
         return other
 
     def spend(self, steps: int) -> None:
-        """Count steps that are about to be taken; raises OutOfSteps if there are not enough, Cut if the run ends."""
+        """Count steps before they are taken; raises OutOfSteps at the limit, Cut if the run is ending."""
         self.now.check()
         if self.steps + steps > self.limit:
             raise OutOfSteps
@@ -158,9 +138,9 @@ class DensePlayer(Player):
 
 
 class BatchPlayer(Player):
-    """Plays any simulator through `reset` and `step`; the simulator holds the episodes, so one worker plays at a time.
+    """Plays any simulator through `reset` and `step`; not concurrent, because the simulator holds the episodes.
 
-    A simulator that cannot play many episodes at a time has a member `side_by_side` with their number.
+    `side_by_side` of a simulator is the largest number of episodes that it can play at a time.
     """
 
     concurrent = False
@@ -270,7 +250,7 @@ Work = Callable[[int, Player, np.random.Generator], Result]
 
 
 class Pool:
-    """Pieces of work on threads, with the steps that are left shared out and counted."""
+    """Runs pieces of work on threads, each with a share of the remaining steps."""
 
     def __init__(self, player: Player, now: Now, threads: int | None) -> None:
         self.player, self.now = player, now
@@ -292,7 +272,7 @@ class Pool:
         return results
 
     def alone(self, work: Callable[[Player], Result]) -> Result:
-        """A piece of work between rounds; raises OutOfSteps or Cut when it cannot be finished."""
+        """A piece of work between rounds; raises OutOfSteps or Cut if it cannot be finished."""
         player = self.player.fork(self.now, self._left())
         try:
             return work(player)
@@ -309,6 +289,6 @@ class Pool:
 
 
 def workers(player: Player, threads: int | None) -> int:
-    """How many pieces are done at the same time."""
-    many = engine.default_threads() if threads is None else max(1, threads)
+    """Number of concurrent pieces."""
+    many = engine.default_threads() if threads is None else threads
     return many if player.concurrent else 1
