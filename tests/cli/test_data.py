@@ -142,7 +142,7 @@ def test_validate_names_a_problem_of_every_column(run, tiger, tmp_path):
     code, _, err = run("validate", "bad.csv")
     assert code == 2
     assert err.splitlines() == [
-        "error: bad.csv: row 2, column t: expected a whole number, got 'soon'",
+        "error: bad.csv: row 2, column t: expected a number, got 'soon'",
         "error: bad.csv: row 7, column reward: expected a number, got 'much'",
         "error: bad.csv: row 8, column terminated: expected true or false, got 'perhaps'",
     ]
