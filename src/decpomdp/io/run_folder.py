@@ -32,10 +32,6 @@ def new_run(path: FilePath) -> Iterator[Path]:
     """
     folder = Path(path)
     with in_words(folder):
-        if folder.exists():
-            if _busy(folder):
-                raise InputError(f"{folder}: {BUSY}")
-            _check_empty(folder)
         made = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -142,35 +138,16 @@ def empty(folder: Path) -> None:
 def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
     """Write the file that identifies the folder, unless it exists; rejects a folder with other contents."""
     with in_words(folder):
-        _check_bare(folder, name, expected)
         folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder), in_words(folder):
-        _check_bare(folder, name, expected)
-        if not (folder / name).exists():
-            write_bytes(folder / name, content)
-
-
-def _check_bare(folder: Path, name: str, expected: str) -> None:
-    bare = not folder.exists() or (folder.is_dir() and all(map(_left_behind, folder.iterdir())))
-    if not bare and not (folder / name).exists():
-        raise InputError(f"{folder}: expected {expected}, got another")
-
-
-def _busy(folder: Path) -> bool:
-    """Whether another process holds the lock."""
-    try:
-        number = os.open(folder / LOCK, os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        return not _lock(number)
-    finally:
-        os.close(number)
+        if (folder / name).exists():
+            return
+        if not all(map(_left_behind, folder.iterdir())):
+            raise InputError(f"{folder}: expected {expected}, got another")
+        write_bytes(folder / name, content)
 
 
 def _check_empty(folder: Path) -> None:
-    if not folder.is_dir():
-        raise InputError(f"{folder}: expected a new or empty folder for the run, got a file")
     if (folder / RUN).is_file() and not read_record(folder / RUN).finished:
         raise InputError(f"{folder}: expected a new or empty folder, got an unfinished run (--resume {folder})")
     if any(not _left_behind(place) for place in folder.iterdir()):

@@ -112,7 +112,7 @@ class EpisodeWriter:
         return self
 
     def add(self, episodes: Episodes) -> None:
-        """Append `episodes`; agents and discount must be those of the file. Name and facts of a part are not kept."""
+        """Append `episodes`; agents and discount must be those of the file. Their name and facts are ignored."""
         if self._writer is None:
             raise InputError("episodes: expected an EpisodeWriter inside its with block, got one outside")
         checks.of_kind("episodes", episodes, Episodes)
@@ -181,7 +181,7 @@ def _schema(agents: int, about: About) -> Any:
 
 
 def _table(episodes: Episodes, first_id: int, schema: Any) -> Any:
-    """`episodes` as an Arrow table; nothing seen and unknown probabilities become null."""
+    """`episodes` as an Arrow table; missing observations and unknown probabilities become null."""
     import pyarrow as pa
 
     def lists(name: str, values: NDArray, missing: NDArray[np.bool_] | None = None) -> Any:
