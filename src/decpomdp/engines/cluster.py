@@ -204,8 +204,8 @@ def _connected(stack: ExitStack, address: Any, name: str) -> Any:
             warnings.simplefilter("ignore")  # versions are checked below
             client: Any = Client(address, timeout=ANSWER, set_as_default=False)
     except Exception as error:
-        said = "" if isinstance(error, OSError) else " ".join(str(error).split())  # a TimeoutError is an OSError
-        why = said or f"no answer within {ANSWER:g} s"
+        message = "" if isinstance(error, OSError) else " ".join(str(error).split())  # a TimeoutError is an OSError
+        why = message or f"no answer within {ANSWER:g} s"
         wanted = "expected the address of a Dask scheduler, such as tcp://node7:8786"
         raise EngineError(f"scheduler: {wanted}, got {name!r} ({why})") from None
     stack.callback(_close, client)
@@ -232,9 +232,8 @@ def _check_versions(client: Any) -> None:
     here = versions["client"]["packages"]
     for worker, there in versions["workers"].items():
         for package in SAME:
-            if there["packages"][package] != here[package]:
-                found = there["packages"][package]
-                raise EngineError(f"worker {worker}: expected {package} {here[package]}, as it is here, got {found}")
+            if (version := there["packages"][package]) != here[package]:
+                raise EngineError(f"worker {worker}: expected {package} {here[package]}, as here, got {version}")
 
 
 @contextmanager
