@@ -40,7 +40,7 @@ def begun_once(monkeypatch):
     return lambda: monkeypatch.setattr("decpomdp.learners.method.other_sizes", lambda *_: [])
 
 
-PROBLEMS = [*dp.names(), "traffic:2"]
+PROBLEMS = [*dp.problems(), "traffic:2"]
 BEGINNINGS = ["best", "random"]
 
 
