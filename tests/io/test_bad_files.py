@@ -72,7 +72,7 @@ EPISODES = [
     ("a huge footer", lambda: huge_footer(recorded()), PARQUET),
     ("a flipped bit in a page", lambda: flipped(recorded(), 3000), "CRC checksum verification failed"),
     ("a missing column", lambda: without("action"), "column action: expected one, got only 'episode_id', 't'"),
-    ("no metadata", lambda: long_table(agent=["a"]), "does not say the discount; expected it to be given"),
+    ("no metadata", lambda: long_table(agent=["a"]), "does not contain the discount; expected it as an option"),
     ("another version", lambda: of_metadata({"format": "decpomdp-episodes/9"}), 'got "decpomdp-episodes/9"'),
     ("a wrong discount", lambda: of_metadata({"discount": 7}), "discount: expected a number from 0 to 1, got 7"),
 ]

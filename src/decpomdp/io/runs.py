@@ -195,36 +195,7 @@ def write_trace(trace: tuple[Row, ...], path: Path) -> None:
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
-    """The run that `decpomdp learn` or `decpomdp plan` left in a folder.
-
-    Parameters
-    ----------
-    path
-        The folder.
-
-    Returns
-    -------
-    Run
-        Its team, its trace by columns and what its run.json says.
-
-    Raises
-    ------
-    InputError
-        There is no run; FormatError says what is wrong with one of its files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import decpomdp as dp
-    >>> from decpomdp.io.runs import RunRecord, write_fit  # what the commands do
-    >>> fit = dp.learn("broadcast", steps=100_000, seed=1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     record = write_fit(Path(folder), fit, RunRecord(problem="broadcast", seed=1))
-    ...     run = dp.Run.load(folder)
-    >>> run.team == fit.team, run.record.stopped, run.trace["steps"][-1] <= 100_000
-    (True, 'steps', True)
-    """
+    """The run that `decpomdp learn` or `decpomdp plan` left in a folder."""
     folder = Path(path_of(path))
     if not (folder / RUN).is_file():
         raise InputError(f"{folder}: expected the folder of a run, with a {RUN}, got none")

@@ -45,34 +45,7 @@ class About(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_episodes(path: FilePath) -> Episodes:
-    """The episodes in the file at `path`; FormatError says what is wrong with it, in which row and column.
-
-    Long tables and Minari datasets have readers of their own: docs/data.md.
-
-    Parameters
-    ----------
-    path
-        An episodes file (Parquet).
-
-    Returns
-    -------
-    Episodes
-        Equal to those that were written.
-
-    Raises
-    ------
-    FormatError
-        The file cannot be read or is inconsistent; names row and column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.simulate("dectiger", episodes=10, horizon=5).save(f"{folder}/episodes.parquet")
-    ...     dp.Episodes.load(f"{folder}/episodes.parquet").count
-    10
-    """
+    """The episodes in an episodes file; equal to those that were written."""
     episodes: Episodes = episodes_in(path, Checks())
     return episodes
 

@@ -24,30 +24,7 @@ PARTS = 256  # small tables held before they are joined
 
 
 def write_episodes(episodes: Episodes, path: FilePath) -> None:
-    """Write all episodes to `path`, a Parquet file, completely or not at all.
-
-    Parameters
-    ----------
-    episodes
-        What to write.
-    path
-        The new file; one that is there is replaced.
-
-    Raises
-    ------
-    InputError
-        They are no episodes, or the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> episodes = dp.simulate("dectiger", episodes=10, horizon=5)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     episodes.save(f"{folder}/episodes.parquet")
-    ...     dp.Episodes.load(f"{folder}/episodes.parquet") == episodes
-    True
-    """
+    """Write all episodes to `path`, a Parquet file, completely or not at all."""
     checks.of_kind("episodes", episodes, Episodes)
     with EpisodeWriter(path, episodes.agents, episodes.discount, episodes.name, episodes.facts) as writer:
         writer.add(episodes)

@@ -58,37 +58,9 @@ class _Part(NamedTuple):
 
 
 def read_minari(path: FilePath, discount: float, name: str | None = None) -> Episodes:
-    """Read the episodes of a Minari dataset with discrete actions and observations (docs/data.md).
+    """The episodes of a Minari dataset in a folder; behaviour probabilities are unknown.
 
-    Parameters
-    ----------
-    path
-        The folder of the dataset.
-    discount
-        Of the rewards: Minari does not record it.
-    name
-        Of the problem; None: that of the dataset.
-
-    Returns
-    -------
-    Episodes
-        The behaviour probabilities are unknown: Minari does not record them.
-
-    Raises
-    ------
-    InputError
-        The package `minari` is not installed.
-    FormatError
-        The dataset cannot be read, or its spaces are not discrete.
-
-    Examples
-    --------
-    >>> import decpomdp as dp
-    >>> try:
-    ...     dp.Episodes.load("no/such/folder", discount=0.99)
-    ... except dp.FormatError as error:
-    ...     print(error.message)
-    expected the folder of a Minari dataset (with metadata.json), got another
+    `discount` is not recorded by Minari; `name` is that of the dataset by default.
     """
     source = path_of(path)
     folder = _data_folder(source)

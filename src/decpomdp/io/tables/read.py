@@ -26,42 +26,10 @@ def read_table(
     name: str = "",
     columns: Mapping[str, str] | None = None,
 ) -> Episodes:
-    """The episodes in a long table: one row per agent and step (docs/data.md).
+    """The episodes in a long table: one row per agent and step, in any order.
 
-    Parameters
-    ----------
-    path
-        CSV if the name ends in `.csv`, `.csv.gz` or `.csv.zst`, else Parquet.
-    discount
-        Of the rewards: a table does not say it.
-    agents
-        Names, actions and observations in order; None: those that occur in the table.
-    name
-        Of the problem, for people.
-    columns
-        The file's names of columns by ours, where they differ: `{"observation": "obs"}`.
-
-    Returns
-    -------
-    Episodes
-        Rows may stand in any order in the table.
-
-    Raises
-    ------
-    FormatError
-        The table cannot be read or is inconsistent; names row and column.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from pathlib import Path
-    >>> import decpomdp as dp
-    >>> log = ["episode,t,agent,observation,action,reward", "0,0,ann,,wait,0", "0,1,ann,dark,go,1"]
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     size = Path(folder, "log.csv").write_text(os.linesep.join(log))
-    ...     episodes = dp.Episodes.load(f"{folder}/log.csv", discount=0.9)
-    >>> episodes.agents[0].actions, episodes.returns().tolist()
-    (('go', 'wait'), [0.9])
+    `agents` are names and alphabets in order (None: those that occur); `columns` maps our names of columns to those of
+    the file, where they differ.
     """
     episodes: Episodes = table_in(path, discount, agents, name, columns, Checks())
     return episodes

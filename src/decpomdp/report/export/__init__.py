@@ -1,6 +1,6 @@
 """One agent's controller in a form that needs nothing of this library: source code, a graph, or the plain table.
 
-    json    the table (decpomdp-controller/1), read back by `read_controller`
+    json    the table (decpomdp-controller/1), read back by `Team.load`
     python  one module without imports       c    one C99 file without malloc
     dot     a graph for Graphviz             svg  a drawing
 
