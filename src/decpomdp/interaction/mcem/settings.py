@@ -26,7 +26,14 @@ class McemTuning(Tuning, frozen=True, kw_only=True):
 
 
 class Mcem(Settings, frozen=True, kw_only=True, tag="mcem"):
-    """Monte-Carlo EM on controllers of a fixed size."""
+    """Monte-Carlo EM on controllers of a fixed size.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.learn("broadcast", dp.Mcem(nodes=2), iterations=2, seed=1).settings.nodes
+    2
+    """
 
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")
 

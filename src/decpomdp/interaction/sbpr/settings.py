@@ -65,6 +65,12 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
     A team to begin with (`begin`) plays the first episodes in place of random actions, and its value is what a learned
     team must exceed. With more than 8 agents it is also the first team to be improved. With a Dask cluster (`engine`)
     its workers play; the result is the same.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.learn("broadcast", dp.SbprLoop(batch=20), iterations=2, seed=1).settings.batch
+    20
     """
 
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")

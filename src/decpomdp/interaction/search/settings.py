@@ -46,7 +46,14 @@ class SearchTuning(Tuning, frozen=True, kw_only=True):
 
 
 class Search(Settings, frozen=True, kw_only=True, tag="search"):
-    """A portfolio of starts, then iterated local search."""
+    """A portfolio of starts, then iterated local search.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.learn("broadcast", dp.Search(max_nodes=2), steps=100_000, seed=1).stopped
+    'steps'
+    """
 
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps")
     default_seconds: ClassVar[float | None] = 60.0
