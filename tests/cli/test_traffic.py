@@ -51,7 +51,7 @@ def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
     assert "r1c1" in page
     (tmp_path / "run" / "report.html").unlink()
     assert run("report", "run")[0] == 0
-    assert "Fresh episodes of the learned team, played on traffic:3" in (tmp_path / "run" / "report.html").read_text()
+    assert "New episodes of the learned team on traffic:3" in (tmp_path / "run" / "report.html").read_text()
     assert dp.Team.load(tmp_path / "run" / "team.json").problem == "traffic:3"
 
 

@@ -95,7 +95,7 @@ def test_the_papers_loop_plays_on_workers(tmp_path):
         (["simulate", "broadcast", "--scheduler", "tcp://x:1"], "--scheduler belongs to --engine dask"),
         (["simulate", "broadcast", "--engine", "mpi"], "--engine: expected one of threads, dask, got 'mpi'"),
         (["simulate", "broadcast", "--engine", "dask", "--scheduler", "x"], "expected the address of a Dask scheduler"),
-        (["learn", "broadcast", "--out", "run", "--engine", "dask"], "engine: not an input of search"),
+        (["learn", "broadcast", "--out", "run", "--engine", "dask"], "--engine dask: not for search"),
         (
             ["benchmark", "--out", "t", "--jobs", "2", "--engine", "dask", "--scheduler", "tcp://x:1"],
             "--jobs does not belong to --scheduler",

@@ -87,7 +87,7 @@ def learn(
     from collections.abc import Sequence
 
     from decpomdp.api import LOGGED, PLAYING, default_method
-    from decpomdp.core import Episodes
+    from decpomdp.core import Episodes, InputError
     from decpomdp.core.run import Budget, Inputs
 
     def choose(opened: "Source") -> "tuple[Entry, Settings]":
@@ -96,16 +96,19 @@ def learn(
 
     limits: dict[str, Any] = {"seconds": time_limit, "steps": steps, "iterations": iterations}
     options = runs.Options(threads, checkpoint_every, quiet, value, posterior, report)
+    inputs = Inputs(threads=threads)
+    given = {"source": source, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
+    if resume is not None:
+        _check_alone({**given, **limits, **fields})
+        work, folder = _unfinished("learn", resume, inputs), resume
+    else:
+        name, folder = _required(source, out)
+        work = runs.started("learn", name, discount, seed or 0, Budget(**limits), begin, choose, inputs)
+    if engine_name == engine.DASK and "engine" not in work.settings.inputs:
+        raise InputError(f"--engine {engine.DASK}: not for {work.settings.method}")
     with engine.opened(engine_name, scheduler, threads) as cluster:
-        inputs = Inputs(threads=threads, engine=cluster)
-        given = {"source": source, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
-        if resume is not None:
-            _check_alone({**given, **limits, **fields})
-            result = _resumed("learn", resume, inputs, options)
-        else:
-            name, folder = _required(source, out)
-            work = runs.started("learn", name, discount, seed or 0, Budget(**limits), begin, choose, inputs)
-            result = runs.execute(work, folder, False, options)
+        work = work._replace(inputs=work.inputs._replace(engine=cluster))
+        result = runs.execute(work, folder, resume is not None, options)
     words.tell(result, as_json, runs.lines(result))
 
 
@@ -144,7 +147,7 @@ def plan(
     given = {"problem": problem, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
     if resume is not None:
         _check_alone({**given, **limits, **fields})
-        result = _resumed("plan", resume, inputs, options)
+        work, folder = _unfinished("plan", resume, inputs), resume
     else:
         name, folder = _required(problem, out)
         work = runs.started(
@@ -157,7 +160,7 @@ def plan(
             lambda _: _chosen(PLANNING, method, "fb-hsvi", fields),
             inputs,
         )
-        result = runs.execute(work, folder, False, options)
+    result = runs.execute(work, folder, resume is not None, options)
     words.tell(result, as_json, runs.lines(result))
 
 
@@ -199,8 +202,8 @@ def _check_alone(given: dict[str, Any]) -> None:
             raise InputError(f"{option}: not allowed with --resume, which uses the settings of the run")
 
 
-def _resumed(command: str, folder: Path, inputs: "Inputs", options: runs.Options) -> dict[str, Any]:
+def _unfinished(command: str, folder: Path, inputs: "Inputs") -> runs.Work:
     work = runs.resumed(command, folder, inputs)
     if work is None:
         raise runs.AlreadyFinished(folder)
-    return runs.execute(work, folder, True, options)
+    return work

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 PROBLEM = "A built-in problem (see `decpomdp list`) or the path of a .dpomdp file."
 
 WIDE = 400  # columns of a table that goes to a file or another program: nothing is folded there
+QUIET = 2.0  # seconds before the number of episodes is shown
 HUGE = 1e15  # a number from here on is told with its exponent
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -101,12 +102,16 @@ def counting(total: int, what: str, quiet: bool = False) -> "Iterator[Watch | No
     if quiet:
         yield None
         return
+    import time
+
     from decpomdp.core.progress import Progress
 
+    began = time.monotonic()
     with Progress() as progress:
 
         def watch(row: "Row") -> None:
-            progress({"episodes": f"{row['episodes']} of {total} {what}"})
+            if time.monotonic() - began > QUIET:
+                progress({"episodes": f"{row['episodes']} of {total} {what}"})
 
         yield watch
 

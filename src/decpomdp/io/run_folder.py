@@ -137,6 +137,8 @@ def empty(folder: Path) -> None:
 
 def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
     """Write the file that identifies the folder, unless it exists; rejects a folder with other contents."""
+    if folder.is_file():
+        raise InputError(f"{folder}: expected {expected}, got a file")
     with in_words(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder), in_words(folder):

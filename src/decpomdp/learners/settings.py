@@ -11,6 +11,7 @@ from decpomdp.learners.priors import ExpectationMaximisation, Fixed, Nodes, Prio
 TRUNCATION = 50  # nodes to begin with where the size is to be inferred; the paper's
 
 Huge = Annotated[float, Meta(ge=1e-100, le=1e100)]  # such that products stay finite
+Reward = Annotated[float, Meta(ge=-1e250, le=1e250)]  # sums of rewards stay finite
 
 
 class Sbpr(Settings, frozen=True, tag="sbpr"):
@@ -51,7 +52,9 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
         Meta(ge=0.0, le=1e100, description="Converged when the bound rises by less than this per episode of evidence."),
     ] = 1e-6
     # DEPARTS: the paper's R_min is the model's; here no model is known
-    floor: Annotated[float | None, Meta(description="Reward mapped to zero; default: the smallest in the data.")] = None
+    floor: Annotated[Reward | None, Meta(description="Reward mapped to zero; default: the smallest in the data.")] = (
+        None
+    )
     # DEPARTS: cap, normalise and estimate_behaviour are not in the paper; off unless asked for
     cap: Annotated[Huge | None, Meta(description="Largest importance ratio; larger ones are cut to it.")] = None
     normalise: Annotated[bool, Meta(description="Divide the importance ratios of each step by their mean.")] = False

@@ -97,7 +97,7 @@ class _Rows(NamedTuple):
         if not wrong.any():
             return
         row = int(np.argmax(wrong))
-        episode, t, cell = (self.table[column][row].as_py() for column in ("episode_id", "t", name))
+        episode, t, cell = (_cell(self.table[column][row]) for column in ("episode_id", "t", name))
         cell = cell[n] if isinstance(cell, list) and n is not None else cell
         where = f"row {row} (episode {episode}, step {t}), column {name}" + (f", agent {agent}" if agent else "")
         raise FormatError(self.source, None, f"{where}: expected {expected}, got {'null' if cell is None else cell}")
@@ -209,3 +209,11 @@ def _terminated(rows: _Rows, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
         rows.reject(values & ~last, name, "false before the last row of an episode")
     rows.reject(last & ~(ended | cut), "terminated", "this or truncated to be true on the last row of an episode")
     return ended[last]
+
+
+def _cell(scalar: Any) -> Any:
+    """A cell of the file, or its type if Python has no such value."""
+    try:
+        return scalar.as_py()
+    except ValueError:
+        return scalar.type

@@ -118,7 +118,7 @@ def occupancies_along(
     dynamics: OutcomeModel, start: Occupancy, layers: Sequence[Layer], counts: tuple[int, ...]
 ) -> list[Occupancy]:
     """[t]: the occupancy state before layer t, and after the last one, where the next layer has `counts` nodes."""
-    result, shapes = [start], [*(layer.counts for layer in layers[1:]), counts]
+    result, shapes = [start], [*(layer.counts for layer in layers[1:]), counts][: len(layers)]
     for layer, following in zip(layers, shapes, strict=True):
         result.append(occupancy_after(dynamics, result[-1], layer, following))
     return result
