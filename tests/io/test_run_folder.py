@@ -85,7 +85,7 @@ def test_a_folder_is_marked_unless_it_is_somebody_elses(tmp_path):
     mark(tmp_path, "plan", b"b", "a new folder")
     assert os.listdir(tmp_path) == ["plan"]
     assert (tmp_path / "plan").read_bytes() == b"a"
-    with pytest.raises(InputError, match="File exists"):
+    with pytest.raises(InputError, match="got a file"):
         mark(tmp_path / "plan", "plan", b"a", "a new folder")
 
 
@@ -125,7 +125,7 @@ def test_a_folder_with_contents_is_refused(tmp_path):
     with pytest.raises(InputError, match="expected a new or empty folder for the run, got one with contents"):
         new_run(tmp_path).__enter__()
     assert os.listdir(tmp_path) == ["mine.txt"]
-    with pytest.raises(InputError, match="File exists"):
+    with pytest.raises(InputError, match="got a file"):
         new_run(tmp_path / "mine.txt").__enter__()
 
 
