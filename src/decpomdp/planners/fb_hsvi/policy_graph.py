@@ -118,8 +118,9 @@ def occupancies_along(
     dynamics: OutcomeModel, start: Occupancy, layers: Sequence[Layer], counts: tuple[int, ...]
 ) -> list[Occupancy]:
     """[t]: the occupancy state before layer t, and after the last one, where the next layer has `counts` nodes."""
-    result, shapes = [start], [*(layer.counts for layer in layers[1:]), counts][: len(layers)]
-    for layer, following in zip(layers, shapes, strict=True):
+    result = [start]
+    for t, layer in enumerate(layers):
+        following = layers[t + 1].counts if t + 1 < len(layers) else counts
         result.append(occupancy_after(dynamics, result[-1], layer, following))
     return result
 
