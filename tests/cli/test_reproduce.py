@@ -38,10 +38,10 @@ def test_mistakes_are_one_line(capsys, tmp_path, arguments, words):
 
 def test_a_bad_folder_is_one_line(capsys, tmp_path):
     (tmp_path / "file").write_text("a file")
-    for place, words in (("file", "expected a new, empty or unfinished folder"), ("file/below", "cannot write")):
+    for place in ("file", "file/below"):
         assert code_of(["reproduce", "complexity", "--quick", "--out", str(tmp_path / place)]) == 2
         err = capsys.readouterr().err
-        assert words in err
+        assert "cannot write" in err
         assert len(err.splitlines()) == 1
 
 
