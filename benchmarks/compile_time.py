@@ -25,7 +25,8 @@ COMMANDS = {
     "learn EPISODES": ["learn", "logs.parquet", *SHORT, "--out", "fitted"],
     "plan fb-hsvi": ["plan", "dectiger", "--method", "fb-hsvi", *SHORT, "--out", "planned"],
     "plan pbvi": ["plan", "dectiger", "--method", "pbvi", *SHORT, "--out", "planned"],
-    "evaluate": ["evaluate", "learned", "--episodes", "1000"],
+    "evaluate": ["evaluate", "learned/team.json"],
+    "evaluate, sampled": ["evaluate", "learned/team.json", "--test-episodes", "1000"],
 }
 PREPARATION = [  # with a cache of its own
     ["simulate", "dectiger", "--episodes", "200", "--horizon", "10", "--out", "logs.parquet"],
@@ -93,7 +94,7 @@ def main() -> None:
     found = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if any(arguments[1] in ("logs.parquet", "learned") for arguments in chosen.values()):
+        if any(arguments[1] in ("logs.parquet", "learned/team.json") for arguments in chosen.values()):
             for arguments in PREPARATION:
                 fresh(arguments, folder, "preparation")
         for number, (command, arguments) in enumerate(chosen.items()):

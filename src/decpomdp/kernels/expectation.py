@@ -140,15 +140,24 @@ def count_chunk(
 @reordered
 def _total(slots: Slots, tables: Tables, alpha: NDArray, weights: NDArray, carried: NDArray, tally: Tally) -> None:
     """Sum over slots, pair by pair: alpha_t(i) B_t(i) = alpha_t(i) nu_t + sum_j alpha_t(i) move(i, j) C_{t+1}(j)."""
-    pairs = slots.groups.shape[0] - 1
+    nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
+    moves, here, ahead = np.empty((nodes, nodes), alpha.dtype), np.empty(nodes, alpha.dtype), np.empty(nodes, alpha.dtype)
     for pair in range(pairs):
         low, high = slots.groups[pair, 0], slots.groups[pair, -1]
         if high > low:
-            moves = np.dot(alpha[low:high].T, carried[low:high])
-            here = np.dot(weights[low:high], alpha[low:high])
+            np.dot(alpha[low:high].T, carried[low:high], moves)
+            np.dot(weights[low:high], alpha[low:high], here)
             action = slots.action[low]  # that of all slots of the pair
-            tally.moves[pair] += moves
-            tally.visits[action] += here + (moves * tables.move[pair]).sum(axis=1)
+            for i in range(nodes):
+                ahead[i] = 0
+                for j in range(nodes):
+                    tally.moves[pair, i, j] += moves[i, j]
+                    moves[i, j] *= tables.move[pair, i, j]
+            for j in range(nodes):
+                for i in range(nodes):
+                    ahead[i] += moves[i, j]
+            for i in range(nodes):
+                tally.visits[action, i] += here[i] + ahead[i]
     for slot in range(slots.groups[pairs, 0], slots.groups[pairs, -1]):
         for i in range(alpha.shape[1]):
             tally.visits[slots.action[slot], i] += alpha[slot, i] * weights[slot]
