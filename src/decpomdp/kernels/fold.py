@@ -9,7 +9,7 @@ pair by pair in the given order, is quick and in small machines as good.
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.compiled import helper, inlined, kernel
 from decpomdp.kernels.machines import ROOT
 
 
@@ -32,7 +32,7 @@ def copy_machine(
             moves[i, o] = move[i, o]
 
 
-@kernel
+@helper
 def merge(
     one: int,
     other: int,

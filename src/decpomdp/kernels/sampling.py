@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.compiled import helper, inlined, kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -61,7 +61,7 @@ def pick(sampler: Sampler, row: int, bits: np.uint64) -> int:
     return np.int64(sampler.entries[place, 0] if low < sampler.entries[place, 2] else sampler.entries[place, 1])
 
 
-@kernel
+@helper
 def fill_alias(
     weights: NDArray[np.float64],  # [m] positive
     outcomes: NDArray[np.int64],  # [m]
