@@ -86,8 +86,8 @@ def chunks_of(episodes: Episodes, nodes: int) -> list[NDArray[np.int64]]:
 def slots_of(episodes: Episodes, n: int, chunk: NDArray[np.int64]) -> Slots:
     """The steps of agent n in the episodes numbered in `chunk`."""
     agent = episodes.agents[n]
-    actions = np.ascontiguousarray(episodes.actions[:, n])
-    observations = np.ascontiguousarray(episodes.observations[:, n])
+    # copies, also of contiguous columns: kernels are compiled once, for writable arrays
+    actions, observations = episodes.actions[:, n].copy(), episodes.observations[:, n].copy()
     sizes = len(agent.actions), len(agent.observations)
     return ordered(actions, observations, episodes.offsets[chunk], episodes.lengths[chunk], sizes)
 

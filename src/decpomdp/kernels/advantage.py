@@ -23,14 +23,6 @@ LARGEST = 1.0  # change of a logit in one update, at most
 DEPTH = 6.907755278982137  # ln 1000: logits stay within this below the best, so that nothing is ruled out for ever
 
 
-@inlined
-def clear(table: NDArray[np.float64]) -> None:
-    """Set to zero."""
-    flat = table.reshape(-1)
-    for e in range(len(flat)):
-        flat[e] = 0.0
-
-
 @kernel
 def gather(
     played: Played,
@@ -55,11 +47,9 @@ def gather(
             running[t] += 1.0
     for t in range(horizon):
         base[t] /= max(1.0, running[t])
-    clear(act_sum)
-    clear(act_weight)
+    act_sum[:], act_weight[:] = 0.0, 0.0
     if free:
-        clear(hop_sum)
-        clear(hop_weight)
+        hop_sum[:], hop_weight[:] = 0.0, 0.0
     for k in range(episodes):
         for n in range(agents):
             before, weight = np.int64(ROOT), 1.0
@@ -115,7 +105,7 @@ def nudge(
             mean += chances[c] * sums[row, c]
         for c in range(first, size):
             sums[row, c] -= mean
-            power += weights[row, c] * sums[row, c] ** 2
+            power += weights[row, c] * (sums[row, c] * sums[row, c])
         visits += mass
     if power <= 0.0:
         return
@@ -139,8 +129,10 @@ def soften(
 ) -> None:
     """Alias tables of (1 - exploration) softmax + exploration uniform, for the choices first .. size - 1."""
     chances, count = np.empty(logits.shape[1]), size - first
-    outcomes, entries = np.arange(first, size), np.empty((count, 4), np.uint32)
+    outcomes, entries = np.empty(count, np.int64), np.empty((count, 4), np.uint32)
     small, large, scaled = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
+    for c in range(count):
+        outcomes[c] = first + c
     for row in range(len(logits)):
         softmax(logits[row], first, size, chances)
         for c in range(first, size):

@@ -63,7 +63,8 @@ def backup(
             row = u * states + s1
             for e in range(observation.offsets[row], observation.offsets[row + 1]):
                 y = observation.columns[e]
-                one[:] = v[s1]
+                for q in range(joint):
+                    one[q] = v[s1, q]
                 left, right = 1, joint
                 for n in range(agents):
                     size = moves.nodes[n]

@@ -275,7 +275,8 @@ def furthest(
         away = nearest(points, states[:length], weights[:length], room.dense)
         if away > distance:
             size, distance = length, away
-            out_states[:length], out_weights[:length] = states[:length], weights[:length]
+            for k in range(length):
+                out_states[k], out_weights[k] = states[k], weights[k]
     return size, distance
 
 

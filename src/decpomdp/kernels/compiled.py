@@ -1,24 +1,85 @@
-"""The one decorator of our kernels."""
+"""The decorators of our kernels, and the folder in which compiled code is kept.
 
+numba's cache finds compiled code by the file and line of a function. It does not notice a change of a callee in another
+file, and it fails on an index that names a class which no longer exists. The folder is therefore named after a digest
+of all kernel sources: changed sources start with an empty folder, and the folder of the sources before is deleted.
+"""
+
+import hashlib
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.misc.appdirs import AppDirs
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+SOURCES = Path(__file__).parent
+
+
+def cache_folder() -> str | None:
+    """Where compiled code is kept: below NUMBA_CACHE_DIR, else beside the sources, else in the user's cache folder.
+
+    None if none of them can be written: code is then compiled in every process.
+    """
+    files = sorted(SOURCES.glob("*.py"))
+    if not files:
+        return None
+    sources = hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()
+    place = f"decpomdp-{hashlib.sha256(bytes(SOURCES)).hexdigest()[:8]}-"  # installations may share NUMBA_CACHE_DIR
+    own = SOURCES / "__pycache__", AppDirs("decpomdp", appauthor=False).user_cache_dir
+    for base in (numba.config.CACHE_DIR, *own):
+        folder = Path(base) / f"{place}{sources[:16]}" / f"numba-{numba.__version__}"
+        try:
+            if base:
+                folder.mkdir(parents=True, exist_ok=True)
+                tempfile.TemporaryFile(dir=folder).close()
+                for old in Path(base).glob(f"{place}*"):
+                    if old != folder.parent:
+                        shutil.rmtree(old, ignore_errors=True)
+                return str(folder)
+        except OSError:
+            continue
+    return None
+
+
+FOLDER = cache_folder()
+
+
+def _compiled(function: F, **options: Any) -> F:
+    """Compile on first use, release the GIL, divide as numpy does; keep the result on disk if possible."""
+    options = {"nogil": True, "error_model": "numpy", **options}
+    if FOLDER is None:
+        return cast(F, numba.njit(**options)(function))
+    given = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = FOLDER  # read when the function is decorated
+    try:
+        return cast(F, numba.njit(cache=True, **options)(function))
+    finally:
+        numba.config.CACHE_DIR = given
+
 
 def kernel(function: F) -> F:
-    """Compile on first use, keep the result on disk, release the GIL, divide as numpy does."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """A loop that Python calls."""
+    return _compiled(function)
+
+
+def helper(function: F) -> F:
+    """A function that only kernels call: compiled once for all of them, without an entry from Python.
+
+    Its sums keep their order, also below `reordered`: numba would pass that option on to callees that do not set it.
+    """
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=False)
 
 
 def inlined(function: F) -> F:
-    """A piece of a kernel, compiled into its callers."""
+    """A piece of a kernel, compiled into each of its callers: for the innermost loops, because it multiplies code."""
     return cast(F, numba.njit(inline="always", error_model="numpy")(function))
 
 
 def reordered(function: F) -> F:
     """Like `kernel`; sums may be taken in any order (vector instructions). NaN and infinity keep their meaning."""
-    options = {"reassoc", "contract", "nsz"}
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=options)(function))
+    return _compiled(function, fastmath={"reassoc", "contract", "nsz"})

@@ -154,9 +154,10 @@ def search(
     alone = np.empty(count)  # [v] best single payoff
     rank = np.empty((count, size), np.int64)
     for v in range(count):
-        rank[v] = np.argsort(-single[v])
+        sorted_choices = np.argsort(-single[v])
         alone[v] = -np.inf
         for c in range(size):
+            rank[v, c] = sorted_choices[c]
             if allowed[v, c]:
                 alone[v] = max(alone[v], single[v, c])
     tried = np.zeros(count + 1, np.int64)
@@ -177,7 +178,8 @@ def search(
         nodes += 1
         fixed[v] = c
         bound = bounds[depth] - alone[v] + single[v, c]
-        at[depth + 1] = at[depth]
+        for j in range(len(tables)):
+            at[depth + 1, j] = at[depth, j]
         for i in range(starts[v], starts[v + 1]):
             j = listed[i]
             at[depth + 1, j] = table_best(tables[j], scope[j], parts, allowed, fixed)
@@ -189,7 +191,8 @@ def search(
             continue
         if depth + 1 == count:
             best, found = bound, True
-            choice[:] = fixed
+            for w in range(count):
+                choice[w] = fixed[w]
             continue
         depth += 1
         bounds[depth] = bound

@@ -58,7 +58,8 @@ def forward(
                 continue
             for e in range(observation.offsets[row], observation.offsets[row + 1]):
                 y, weight = observation.columns[e], model.discount * observation.values[e]
-                one[:] = arrived[s1]
+                for q in range(joint):
+                    one[q] = arrived[s1, q]
                 left, right = 1, joint
                 for n in range(len(moves.nodes)):
                     size = moves.nodes[n]
@@ -93,7 +94,8 @@ def count_moves(
             for e in range(observation.offsets[row], observation.offsets[row + 1]):
                 y, weight = observation.columns[e], model.discount * observation.values[e]
                 for n in range(agents):
-                    one[:] = v[s1]
+                    for q in range(joint):
+                        one[q] = v[s1, q]
                     left, right = 1, joint
                     for k in range(agents):
                         size = moves.nodes[k]

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import inlined, kernel, reordered
+from decpomdp.kernels.compiled import helper, inlined, kernel, reordered
 
 
 class Slots(NamedTuple):
@@ -140,18 +140,29 @@ def count_chunk(
 @reordered
 def _total(slots: Slots, tables: Tables, alpha: NDArray, weights: NDArray, carried: NDArray, tally: Tally) -> None:
     """Sum over slots, pair by pair: alpha_t(i) B_t(i) = alpha_t(i) nu_t + sum_j alpha_t(i) move(i, j) C_{t+1}(j)."""
-    pairs = slots.groups.shape[0] - 1
+    nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
+    moves, here = np.empty((nodes, nodes), alpha.dtype), np.empty(nodes, alpha.dtype)
     for pair in range(pairs):
         low, high = slots.groups[pair, 0], slots.groups[pair, -1]
         if high > low:
-            moves = np.dot(alpha[low:high].T, carried[low:high])
-            here = np.dot(weights[low:high], alpha[low:high])
+            np.dot(alpha[low:high].T, carried[low:high], moves)
+            np.dot(weights[low:high], alpha[low:high], here)
             action = slots.action[low]  # that of all slots of the pair
-            tally.moves[pair] += moves
-            tally.visits[action] += here + (moves * tables.move[pair]).sum(axis=1)
+            _add(moves, here, tables.move[pair], tally.moves[pair], tally.visits[action])
     for slot in range(slots.groups[pairs, 0], slots.groups[pairs, -1]):
         for i in range(alpha.shape[1]):
             tally.visits[slots.action[slot], i] += alpha[slot, i] * weights[slot]
+
+
+@helper
+def _add(moves: NDArray, here: NDArray, move: NDArray, counts: NDArray, visits: NDArray) -> None:
+    """counts += moves, visits += here + sum_j moves[., j] move[., j]; j in its order."""
+    for i in range(len(here)):
+        ahead = move.dtype.type(0)
+        for j in range(len(here)):
+            counts[i, j] += moves[i, j]
+            ahead += moves[i, j] * move[i, j]
+        visits[i] += here[i] + ahead
 
 
 @kernel
@@ -194,6 +205,6 @@ def slot_order(
             earlier = slot
 
 
-@kernel
+@helper
 def _pair(actions: NDArray, observations: NDArray, row: int, goes_on: bool, symbols: int, pairs: int) -> int:
     return np.int64(actions[row]) * symbols + observations[row + 1] if goes_on else np.int64(pairs)

@@ -9,7 +9,7 @@ pair by pair in the given order, is quick and in small machines as good.
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.compiled import helper, inlined, kernel
 from decpomdp.kernels.machines import ROOT
 
 
@@ -21,7 +21,18 @@ def representative(parent: NDArray[np.int64], node: int) -> int:
     return node
 
 
-@kernel
+@inlined
+def copy_machine(
+    parent: NDArray[np.int64], move: NDArray[np.int64], parents: NDArray[np.int64], moves: NDArray[np.int64]
+) -> None:
+    """parents = parent, moves = move."""
+    for i in range(len(parent)):
+        parents[i] = parent[i]
+        for o in range(move.shape[1]):
+            moves[i, o] = move[i, o]
+
+
+@helper
 def merge(
     one: int,
     other: int,
@@ -59,6 +70,7 @@ def fold(
     """Merge whatever can be merged, pair by pair."""
     nodes, symbols = move.shape
     pairs = np.empty((nodes * (symbols + 1) + 1, 2), np.int64)
+    parents, moves = np.empty(nodes, np.int64), np.empty((nodes, symbols), np.int64)
     for i in range(nodes):
         parent[i] = i
     for x in range(len(order)):
@@ -66,9 +78,8 @@ def fold(
             one, other = representative(parent, order[y]), representative(parent, order[x])
             if one == other:
                 continue
-            parents, moves = parent.copy(), move.copy()
+            copy_machine(parent, move, parents, moves)
             if not merge(one, other, action, move, parent, pairs):
-                parent[:] = parents
-                move[:] = moves
+                copy_machine(parents, moves, parent, move)
     for i in range(nodes):
         parent[i] = representative(parent, i)

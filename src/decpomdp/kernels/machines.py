@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.compiled import helper, inlined, kernel
 from decpomdp.kernels.model import AliasModel
 from decpomdp.kernels.sampling import draw, pick, stream
 
@@ -158,16 +158,16 @@ class Block(NamedTuple):
     seen: NDArray[np.int64]  # [b, n]
 
 
-@inlined
+@helper
 def empty_block(agents: int) -> Block:
     """Room for LANES episodes."""
     shape = (LANES, agents)
     return Block(
-        np.zeros(LANES, np.uint64), np.zeros(LANES, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        np.empty(LANES, np.uint64), np.empty(LANES, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64)
     )
 
 
-@inlined
+@helper
 def begin_block(model: AliasModel, seed: np.uint64, first: int, size: int, block: Block) -> None:
     """Start the episodes first .. first + size - 1 side by side."""
     for b in range(size):
@@ -236,7 +236,7 @@ def record(
     horizon, agents = played.rewards.shape[1], len(machines.actions)
     block = empty_block(agents)
     for k in range(len(episodes)):
-        begin_block(model, seed, episodes[k], 1, block)
+        begin_block(model, seed, episodes[k], np.int64(1), block)
         for t in range(horizon):
             counter = 1 + t * (1 + agents)
             u = 0

@@ -69,7 +69,8 @@ def back_up(
             lower = lower_value(model, vectors, count, u, slack, own, mass, room, scores, following)
             if lower > out.lower[m] + slack:
                 out.lower[m], out.action[m] = lower, u
-                out.following[m] = following
+                for y in range(model.symbols):
+                    out.following[m, y] = following[y]
         fill_vector(model, vectors, out.action[m], out.following[m], room.dense, out.vector[m])
         room.dense[:] = 0.0
 

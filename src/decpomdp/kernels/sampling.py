@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import inlined, kernel
+from decpomdp.kernels.compiled import helper, inlined, kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -61,7 +61,7 @@ def pick(sampler: Sampler, row: int, bits: np.uint64) -> int:
     return np.int64(sampler.entries[place, 0] if low < sampler.entries[place, 2] else sampler.entries[place, 1])
 
 
-@kernel
+@helper
 def fill_alias(
     weights: NDArray[np.float64],  # [m] positive
     outcomes: NDArray[np.int64],  # [m]
@@ -100,39 +100,6 @@ def fill_alias(
 
 
 @kernel
-def table_entries(table: NDArray[np.float64]) -> int:
-    """How many entries `fill_table` needs: the positive numbers of table[row, outcome]."""
-    count = 0
-    for row in range(table.shape[0]):
-        for outcome in range(table.shape[1]):
-            count += table[row, outcome] > 0
-    return count
-
-
-@kernel
-def fill_table(
-    table: NDArray[np.float64],  # [row, outcome]
-    rows: NDArray[np.int32],  # [row, 2] out
-    entries: NDArray[np.uint32],  # [entry, 4] out
-    first: int,
-) -> int:
-    """Alias tables of every row of a dense table, from entry `first` on; returns the next free entry."""
-    width = table.shape[1]
-    weights, outcomes = np.empty(width), np.empty(width, np.int64)
-    small, large, scaled = np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width)
-    for row in range(table.shape[0]):
-        m = 0
-        for outcome in range(width):
-            if table[row, outcome] > 0:
-                weights[m], outcomes[m] = table[row, outcome], outcome
-                m += 1
-        fill_alias(weights, outcomes, entries[first : first + m], small, large, scaled, m)
-        rows[row, 0], rows[row, 1] = first, m
-        first += m
-    return first
-
-
-@kernel
 def fill_rows(
     counts: NDArray[np.int64],  # [row] entries of every row
     weights: NDArray[np.float64],  # [entry] positive
@@ -140,7 +107,9 @@ def fill_rows(
     entries: NDArray[np.uint32],  # [entry, 4] out
 ) -> None:
     """Alias tables of rows whose positive entries are laid end to end."""
-    size = counts.max()
+    size = 0
+    for m in counts:
+        size = max(size, m)
     small, large, scaled = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
     first = 0
     for m in counts:
@@ -151,13 +120,14 @@ def fill_rows(
 
 def sampler(tables: list[NDArray[np.float64]]) -> Sampler:
     """Alias tables of the rows of several dense tables [row, outcome], one after the other."""
-    entries = np.empty((sum(table_entries(table) for table in tables), 4), np.uint32)
-    rows = np.empty((sum(len(table) for table in tables), 2), np.int32)
-    row, entry = 0, 0
-    for table in tables:
-        entry = fill_table(table, rows[row : row + len(table)], entries, entry)
-        row += len(table)
-    return Sampler(rows, entries)
+    places = [np.nonzero(table > 0) for table in tables]
+    counts = np.concatenate(
+        [np.bincount(row, minlength=len(table)) for table, (row, _) in zip(tables, places, strict=True)]
+    )
+    weights = np.concatenate([table[place] for table, place in zip(tables, places, strict=True)])
+    entries = np.empty((len(weights), 4), np.uint32)
+    fill_rows(counts, weights, np.concatenate([outcome for _, outcome in places]), entries)
+    return Sampler(np.stack([np.cumsum(counts) - counts, counts], axis=1).astype(np.int32), entries)
 
 
 @kernel

@@ -50,7 +50,8 @@ def wander(
         key = stream(seed, first + k)
         state = pick(world.start, 0, draw(key, 0))
         size = len(leader.start)
-        held[:size], weights[:size] = leader.start, leader.chance
+        for s in range(size):
+            held[s], weights[s] = leader.start[s], leader.chance[s]
         y = 0
         for t in range(horizon):
             row, counter = k * horizon + t, 1 + t * (1 + 2 * agents)

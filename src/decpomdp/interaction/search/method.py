@@ -110,7 +110,8 @@ class SearchMethod:
         return work.packed(stopped), work.rows
 
     def _begin(self, state: SearchState, now: Now) -> SearchState:
-        shown = self.simulator.reset(1, self.inputs.seed) is not None
+        # a model, which is played by several workers, shows nothing before the first action
+        shown = not self.player.concurrent and self.simulator.reset(1, self.inputs.seed) is not None
         try:
             steps, used = affordable(self.player, self.settings, now, self.inputs.threads)
         except OutOfSteps:
