@@ -22,8 +22,7 @@ def main() -> None:
         fit = dp.learn(model, time_limit=SECONDS, seed=1, watch=watch)
         exact = dp.evaluate(fit.team, model)
         print()
-        for line in fit.team.in_words():
-            print(line)
+        print(fit.team.in_words())
         print(f"exact value {exact.value:.4f} with {'+'.join(map(str, fit.team.nodes))} nodes")
         print(f"published: Dec-SBPR {sbpr}, MCEM {mcem}; with the model known, FB-HSVI {planner}\n")
 

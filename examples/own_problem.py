@@ -23,7 +23,7 @@ def main() -> None:
     fit = dp.learn(model, steps=5_000_000, seed=1)
     print(f"obvious {dp.evaluate(obvious(model), model).value:.3f}")
     print(f"learned {dp.evaluate(fit.team, model).value:.3f}, exact, with {fit.team.nodes} nodes")
-    print("\n".join(fit.team.in_words()))
+    print(fit.team.in_words())
 
 
 if __name__ == "__main__":

@@ -220,9 +220,9 @@ def check_options(words):
     """Every command and every option exists."""
     from typer.main import get_command
 
-    from decpomdp.cli.main import app
+    from decpomdp.cli.main import COMMANDS, app_with
 
-    command = get_command(app)
+    command = get_command(app_with(COMMANDS))
     rest = words[1:]
     while rest and hasattr(command, "commands") and not rest[0].startswith("-"):
         names = rest.pop(0).split("|")  # data info|validate
