@@ -22,7 +22,7 @@ OPENED = re.compile(r"^(`{3,})([\w+-]*)(?: title=\"([^\"]+)\")?$")
 RECIPES = {  # files that need what no test has
     "slurm.py": "needs Slurm: tests/docs/test_slurm.py runs it with dask-jobqueue, its jobs on this machine",
 }
-SLOW = {"traffic.md": "make test-slow, which installs SUMO"}  # pages that are not run by make test
+SLOW = {"sumo.md": "make test-slow, which installs SUMO"}  # pages that are not run by make test
 
 
 class Fence(NamedTuple):
