@@ -26,6 +26,7 @@ from decpomdp.experiments.sumo import (
     PROGRAMS,
     TEST_SEED,
     Score,
+    SharedSettings,
     Trial,
     difference,
     learned,
@@ -33,7 +34,6 @@ from decpomdp.experiments.sumo import (
     summary,
     transferred,
 )
-from decpomdp.experiments.sumo_learning import SharedSettings
 from decpomdp.io.runs import team_digest
 from decpomdp.io.team import read_team, write_team
 from decpomdp.rollouts.play import players_of

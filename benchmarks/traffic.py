@@ -13,18 +13,22 @@ import csv
 import resource
 import sys
 import time
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from decpomdp.core import Team
 from decpomdp.core.run import Inputs
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments import figure2
-from decpomdp.experiments.drawing import draw as drawn
-from decpomdp.experiments.traffic import METHODS, Effort, Point, curve, fixed
+from decpomdp.experiments.draw import draw as drawn
+from decpomdp.experiments.figure2 import NAMES as METHODS
+from decpomdp.experiments.figure2 import Effort, Point, fixed
+from decpomdp.experiments.figure2 import points as curve
+from decpomdp.experiments.judge import Rows
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.interaction.afford import MANY_BATCH
 from decpomdp.interaction.episode_player import EpisodePlayer
@@ -154,7 +158,7 @@ def opened(team, share, seed, iterations):
 
 
 def figure(seeds="5", iterations="60", path="traffic.csv"):
-    effort, points = Effort(iterations=int(iterations)), kept(path)
+    effort, points = Effort(iterations=int(iterations), side=10), kept(path)
     for seed in range(int(seeds)):
         for method in METHODS:
             known = [point for point in points if (point.method, point.seed) == (method, seed)]
@@ -188,9 +192,9 @@ def read(key, cell):
 
 def keep(path, points):
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Point)])
+        writer = csv.DictWriter(file, Point.__struct_fields__)
         writer.writeheader()
-        writer.writerows(asdict(point) for point in points)
+        writer.writerows(structs.asdict(point) for point in points)
 
 
 def summary(points):
@@ -219,10 +223,10 @@ def spread(points, key):
 
 def draw(path, folder):
     """As the figure of the paper: test reward, and nodes per controller."""
-    levels = [{**asdict(Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None)), "side": 10}
+    levels = [{**structs.asdict(Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None)), "side": 10}
               for name, (value, error) in fixed().items()]  # fmt: skip
-    rows = [{**asdict(point), "side": 10} for point in kept(path)]
-    for picture in figure2.pictures(rows + levels):
+    rows = [{**structs.asdict(point), "side": 10} for point in kept(path)]
+    for picture in figure2.pictures(Rows(rows + levels)):
         print(*drawn(replace(picture, name="traffic"), Path(folder)))
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from decpomdp.experiments.benchmark import PLAN, Line, Plan, cell_of, learned, lines_of
+from decpomdp.experiments.benchmark import PLAN, Line, Plan, lines_of, records_of, value_of
 
 DOCS = Path(__file__).parent
 BEGIN, END = "<!-- made by docs/make_benchmark.py: begin -->", "<!-- made by docs/make_benchmark.py: end -->"
@@ -39,9 +39,8 @@ def table_of(folder: Path) -> dict[str, Any]:
 
 
 def _whole(folder: Path, plan: Plan, line: Line) -> dict[str, Any]:
-    cells = [cell_of(folder, plan, line.problem, line.method, seed) for seed in range(plan.seeds)]
-    found = [told for cell in cells if (told := learned(folder, cell)) is not None]
-    return {**asdict(line), "values": [told["value"]["value"] for told in found]}
+    records = records_of(folder, plan, line.problem, line.method)
+    return {**asdict(line), "values": [value_of(record) for record in records]}
 
 
 def text_of(table: dict[str, Any]) -> str:

@@ -142,7 +142,7 @@ def test_validate_names_a_problem_of_every_column(run, tiger, tmp_path):
     code, _, err = run("validate", "bad.csv")
     assert code == 2
     assert err.splitlines() == [
-        "error: bad.csv: row 2, column t: expected a whole number, got 'soon'",
+        "error: bad.csv: row 2, column t: expected a number, got 'soon'",
         "error: bad.csv: row 7, column reward: expected a number, got 'much'",
         "error: bad.csv: row 8, column terminated: expected true or false, got 'perhaps'",
     ]
@@ -194,8 +194,8 @@ def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
         (("convert", "e.parquet", "x.csv", "--to", "episodes"), "episodes are Parquet files"),
         (("convert", "e.parquet", "x.csv", "--to", "table"), "--to: expected episodes or long, got 'table'"),
         (("convert", "e.parquet", "none/x.csv"), "the folder none does not exist"),
-        (("info", "e.parquet", "--discount", 0.5), "says its own discount"),
-        (("info", "e.parquet", "--like", "dectiger"), "says its own discount"),
+        (("info", "e.parquet", "--discount", 0.5), "has its own discount"),
+        (("info", "e.parquet", "--like", "dectiger"), "has its own discount"),
         (("info", "e.parquet", "--from", "table"), "kind of data: expected one of episodes, long, minari"),
         (("info", "long.csv", "--column", "obs"), "--column: expected OURS=THEIRS"),
         (("info", "long.csv", "--column", "t=when"), "column when: expected one, got only"),
@@ -249,7 +249,7 @@ def test_tables_are_read_wherever_episodes_are_if_the_discount_is_given(run, tig
         for arguments in (["evaluate", "team.json", "--episodes", name], ["learn", name, "--out", "r"]):
             code, out, err = command(*arguments)
             assert (code, out) == (2, "")
-            assert err == f"error: {name} does not say the discount; expected it to be given\n"
+            assert err == f"error: {name} does not contain the discount; expected it as an option\n"
         assert command("evaluate", "team.json", "--episodes", name, "--discount", 0.9)[0] == 0
     code, _, err = command("info", "e.parquet")
     assert (code, err) == (2, "error: e.parquet: expected a problem, got logged episodes\n")

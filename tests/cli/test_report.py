@@ -84,7 +84,7 @@ def test_episodes_that_are_gone_are_said_so(run, folder, tmp_path):
     copied(folder, tmp_path, "logged")
     code, _, err = run("report", "logged")
     assert code == 0
-    assert err == "logged: without replay, for e.parquet is not there any more\n"
+    assert err == "logged: no replay: e.parquet is not there any more\n"
     code, _, err = run("report", "logged", "--problem", "broadcast")
     assert (code, err) == (0, "")
     assert "The team, played on the model." in (tmp_path / "logged/report.html").read_text()
@@ -97,7 +97,7 @@ def test_data_that_changed_are_noticed(run, folder, tmp_path):
     assert run("report", "logged") == (0, "written to logged/report.html\n", "")
     dp.simulate("broadcast", episodes=80, horizon=5, seed=1).save(tmp_path / "e.parquet")
     code, _, err = run("report", "logged")
-    assert (code, err) == (0, "logged: without replay, for e.parquet is not the same data any more\n")
+    assert (code, err) == (0, "logged: no replay: e.parquet is not the same data any more\n")
 
 
 def test_a_simulator_has_a_digest_of_what_can_be_seen():

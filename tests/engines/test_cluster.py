@@ -199,7 +199,7 @@ def test_other_versions_are_rejected(processes, monkeypatch):
         return {**told, "client": {"packages": {**told["client"]["packages"], "decpomdp": "7.7"}}}
 
     monkeypatch.setattr(Client, "get_versions", newer)
-    with pytest.raises(EngineError, match=r"expected decpomdp 7.7, as it is here, got 0"):
+    with pytest.raises(EngineError, match=r"expected decpomdp 7.7, as here, got 0"):
         Cluster(processes.exactly(1))
 
 

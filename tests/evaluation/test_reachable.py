@@ -12,7 +12,7 @@ from decpomdp.evaluation.exact import TeamOnModel, _value, chain_of, exact_value
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("horizon", [None, 1, 4])
 def test_the_same_value_as_over_all_pairs(seed, horizon):
     rng = np.random.default_rng(seed)
@@ -88,5 +88,5 @@ def test_all_pairs_where_too_many_are_met(monkeypatch, bound, horizon):
     assert isinstance(chain_of(model, team), TeamOnModel)
     assert exact_value(model, team, horizon).value == pytest.approx(met.value, rel=1e-12)
     monkeypatch.setattr(exact, "LARGEST", 20)
-    with pytest.raises(dp.InputError, match=r"exact value: expected at most 4 .* to be met, got more"):
+    with pytest.raises(dp.InputError, match=r"exact value: expected at most 4 .*, got more"):
         exact_value(model, team, horizon)

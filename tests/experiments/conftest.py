@@ -1,7 +1,4 @@
-"""All experiments, as small as they go, computed once for all files that look at what comes out.
-
-Tests only read its cells, and what they write beside them is the same whoever writes it.
-"""
+"""All experiments, as small as they go, computed once for all tests that read the result."""
 
 import pytest
 
@@ -11,6 +8,6 @@ from experiments.small_efforts import EFFORTS
 
 @pytest.fixture(scope="session")
 def done(tmp_path_factory):
-    """All experiments, computed once."""
+    """The folder and what was shown."""
     folder = tmp_path_factory.mktemp("reproduced")
     return folder, reproduction.reproduce(reproduction.NAMES, EFFORTS, folder, 1, lambda _: None, "quick")

@@ -68,3 +68,43 @@ BEGUN = [row for size in (1, 5, 12) for row in fits("em-best", [3.0, 4.0, 5.0], 
 def em(few, right, many, **options):
     pairs = ((1, few), (INFERRED_ON_MARS, right), (12, many))
     return [row for size, value in pairs for row in fits("em", [value - 1.0, value + 1.2, value], size, **options)]
+
+
+def course(**ends):
+    """Curves of the appendix: problem -> (value, size) at the end; they begin far below, with more nodes."""
+    return [
+        {"problem": problem, "seed": seed, "iteration": i, "value": value + 0.01 * seed, "exploration": rate,
+         "decided": value + 0.01 * seed, "mean_nodes": size, "value_error": None, "decided_error": None}
+        for problem, end in ends.items()
+        for i, (value, size), rate in ((1, (-50.0, 9.0), 0.3), (10, end, 0.1))
+        for seed in range(3)
+    ]  # fmt: skip
+
+
+def levels(rows, learned=True):
+    """Rows of figure 2 with the other curves, which end at 10 and 30, and policies with a value of 5."""
+    places = dict.fromkeys(row["iteration"] for row in rows)
+    if learned:
+        rows = (
+            rows
+            + curve("mcem", dict.fromkeys(places, 10.0), 3.0)
+            + curve("sbpr-heuristic", dict.fromkeys(places, 30.0))
+        )
+    rows = rows + [{**row, "iteration": 0} for name in ("heuristic", "clock") for row in curve(name, {0: 5.0}, seeds=1)]
+    return [{**row, "error": 0.1} for row in rows]
+
+
+def timed(vary, **powers):
+    """Times of an iteration and its parts that grow with these powers, otherwise linearly."""
+    parts = dict.fromkeys(("whole", "filter", "count", "weigh", "bound"), 1.0) | powers
+    return [
+        {"vary": vary, "size": size, "seed": 0, **{f"{part}_seconds": size**power for part, power in parts.items()}}
+        for size in (10, 20, 40, 80)
+    ]
+
+
+def runs(method, values, inferred):
+    """Rows of Dec-Tiger and Broadcast, with inferred sizes."""
+    sizes = dict(zip(("dectiger", "broadcast"), inferred, strict=True))
+    names = {"sbpr-iterations": "sbpr"}
+    return [{**row, "inferred": sizes[row["problem"]]} for row in table(**{names.get(method, method): values})]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from decpomdp.experiments import appendix, complexity, figure1, figure2, robustness, table2
+from decpomdp.experiments import appendix, figure1, figure2, robustness, table1, table2
 
 EFFORTS = {
     "table2": replace(
@@ -24,7 +24,7 @@ EFFORTS = {
     "figure2": replace(figure2.QUICK, seeds=1, side=2, iterations=2, episodes=20, every=1, tests=20),
     "appendix": replace(appendix.QUICK, seeds=1, problems=("broadcast",), iterations=2, every=1),
     "complexity": replace(
-        complexity.QUICK,
+        table1.QUICK,
         repeats=1,
         base={"K": 20, "N": 2, "T": 5, "Z": 3, "S": None},
         sizes={"K": (10, 20), "N": (1, 2), "T": (5, 10), "T terminal": (5, 10), "Z": (2, 4), "S": (2, 4)},

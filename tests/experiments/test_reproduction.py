@@ -1,123 +1,103 @@
-"""The folder of a reproduction: what was run is shown, kept and told, and efforts hold what the paper has."""
+"""The folder of a reproduction: cells, data, figures, the page and the documents."""
 
 import json
 import re
+import runpy
 import shutil
 import sys
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from decpomdp.cli.main import code_of
-from decpomdp.core import InputError
-from decpomdp.experiments import complexity, figure1, reproduction, robustness, table2
-from decpomdp.experiments.origin import code_digest
-from decpomdp.experiments.published import PROBLEMS
-from decpomdp.report.reproduced_text import SEEN
+from decpomdp.core import FormatError, InputError
+from decpomdp.experiments import figure1, reproduction, robustness, table1, table2
+from decpomdp.experiments.cells import code_digest, compute, load
+from decpomdp.experiments.published import PROBLEMS, TABLE2
+from decpomdp.report.reproduced import SEEN, write_reproduced
 from experiments.small_efforts import EFFORTS
 
-
-@pytest.fixture
-def small(monkeypatch):
-    """The command with the small efforts as its quick and full ones, and with three experiments that are soon drawn."""
-    names = ("table2", "appendix", "robustness")
-    efforts = {name: dict.fromkeys(("quick", "full"), EFFORTS[name]) for name in names}
-    known = {name: replace(reproduction.experiment_named(name), efforts=efforts[name]) for name in names}
-    monkeypatch.setattr(reproduction, "experiment_named", known.__getitem__)
-    monkeypatch.setattr(reproduction, "NAMES", names)
-
-
-def sections(folder: Path) -> dict[str, str]:
-    """What the page says of how every experiment was run."""
-    told = (folder / "index.md").read_text()
-    return {
-        name: told for told, name in re.findall(r"^(\w+ run, \d+ cells, seeds? .*); data/(\w+)\.parquet$", told, re.M)
-    }
-
-
-def test_seeds_concern_what_is_named(done, tmp_path, small, capsys):
-    folder, _ = done
-    shutil.copytree(folder / "cells", tmp_path / "cells")
-    (tmp_path / reproduction.MARK).write_text('{"format": "decpomdp-reproduce/1"}')  # an old folder
-
-    def run(*arguments):
-        assert code_of(["reproduce", *arguments, "--out", str(tmp_path)]) == 0, capsys.readouterr().err
-        read = sections(tmp_path)
-        assert set(read) == set(reproduction.NAMES)  # none is dropped
-        return read
-
-    before = run("appendix", "--quick", "--seeds", "1")
-    assert before["robustness"] == "quick run, 8 cells, seeds 0 to 1"  # its own, not those of the appendix
-    assert all(told.startswith("quick run, ") for told in before.values())
-    assert "\nquick run, " in (tmp_path / "index.md").read_text()
-    rows = (tmp_path / "data/robustness.parquet").read_bytes()
-    now = run("table2", "--seeds", "1")
-    assert now == {**before, "table2": before["table2"].replace("quick", "full")}
-    assert (tmp_path / "data/robustness.parquet").read_bytes() == rows
-    for page in ("index.md", "index.html"):
-        assert "full run of table2, quick run of appendix and robustness, " in (tmp_path / page).read_text()
-    fewer = run("robustness", "--quick", "--seeds", "1")
-    assert fewer == {**now, "robustness": "quick run, 4 cells, seed 0"}
-    assert run("appendix", "--quick") == fewer  # the others stay as they were last shown
-
-
-def test_what_is_lost_is_told(done, tmp_path, small, capsys):
-    folder, _ = done
-    shutil.copytree(folder / "cells", tmp_path / "cells")
-    before = {name: reproduction.Record("quick", EFFORTS[name].seeds) for name in reproduction.NAMES}
-    (tmp_path / reproduction.MARK).write_bytes(reproduction._mark(before))
-    (tmp_path / reproduction.cells_of(["robustness"], EFFORTS)[0].place).unlink()
-    assert code_of(["reproduce", "appendix", "--quick", "--out", str(tmp_path)]) == 0
-    err = capsys.readouterr().err
-    assert "robustness is not on the page any more: cells of its quick run (2 seeds) are missing" in err
-    assert err.count("not on the page") == 1
-    assert set(sections(tmp_path)) == {"table2", "appendix"}
-    assert reproduction.read_mark(tmp_path).shown == before
-
-
-@pytest.mark.parametrize(
-    ("mark", "words"),
-    [
-        ("half a ma", "not JSON"),
-        ("[]", "expected a JSON object"),
-        ('{"format": "decpomdp-reproduce/9"}', "format: expected"),
-        ('{"format": "decpomdp-reproduce/1", "shown": []}', "shown: expected object"),
-        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": 5}}', "expected object"),
-        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "slow", "seeds": 5}}}', "kind: invalid enum"),
-        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "full", "seeds": "5"}}}', "seeds: expected"),
-        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "full", "seeds": 0}}}', "seeds: expected"),
-        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "full", "seeds": 2.5}}}', "seeds: expected"),
-        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "full"}}}', "missing required field seeds"),
-    ],
-)
-def test_a_mark_of_other_types_is_one_line(tmp_path, capsys, mark, words):
-    (tmp_path / reproduction.MARK).write_text(mark)
-    assert code_of(["reproduce", "appendix", "--out", str(tmp_path)]) == 2
-    err = capsys.readouterr().err
-    assert words in err
-    assert reproduction.MARK in err
-    assert len(err.splitlines()) == 1
-    assert (tmp_path / reproduction.MARK).read_text() == mark
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_every_experiment_is_shown(done):
-    _, shown = done
+    folder, shown = done
     assert [each.experiment.name for each in shown] == list(reproduction.NAMES)
     for each in shown:
+        name = each.experiment.name
         assert each.tables
-        left_open = [claim for claim in each.claims if claim.seen == "not judged"]
-        assert left_open == (
-            [] if each.experiment.name == "complexity" else each.claims
-        )  # the others have too few seeds
-        assert all("at least three seeds" in claim.told for claim in left_open)
+        open_claims = [claim for claim in each.claims if claim.seen == "not judged"]
+        assert open_claims == ([] if name == "complexity" else each.claims)  # the others have too few seeds
         assert all(claim.seen in SEEN and claim.told and claim.rule for claim in each.claims)
-        assert all(claim.evidence == f"{claim.told} Rule: {claim.rule}" for claim in each.claims)
         assert each.codes == {code_digest(): each.cells}
+        rows = pq.read_table(folder / f"data/{name}.parquet").to_pylist()
+        assert len(rows) >= each.cells > 0
     assert reproduction.made_with(shown) == f"cells made with code {code_digest()}"
 
 
-def test_cells_of_other_code_are_used_and_told(done, tmp_path):
+@pytest.mark.parametrize("name", ["figure1", "figure2", "appendix", "complexity", "robustness"])
+def test_figures_are_drawn(done, name):
+    folder, _ = done
+    assert (folder / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
+    drawn = ET.parse(folder / f"figures/{name}.svg").getroot()
+    assert len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) > 20
+
+
+def without_times(result):
+    if isinstance(result, dict):
+        return {key: without_times(value) for key, value in result.items() if not key.endswith("seconds")}
+    return [without_times(each) for each in result] if isinstance(result, list) else result
+
+
+def kinds():
+    """A cell of every kind of work and method that is not limited by time."""
+    found = {}
+    for cell in reproduction.cells_of(reproduction.NAMES, EFFORTS):
+        found.setdefault((cell.work, cell.settings.get("method")), cell)
+    return [pytest.param(cell, marks=pytest.mark.slow if "table2" in key[0] else ()) for key, cell in found.items()]
+
+
+@pytest.mark.parametrize("cell", kinds(), ids=lambda cell: f"{cell.work.rpartition('.')[2]} {cell.name}")
+def test_cells_are_pure(done, cell):
+    """Computed here, in another process than before, to the same numbers."""
+    import msgspec
+
+    here, there = (msgspec.to_builtins(one.result) for one in (compute(cell), load(done[0], cell)))
+    assert without_times(here) == without_times(there)
+
+
+@pytest.mark.slow
+def test_all_methods_of_table_2_are_shown(tmp_path):
+    effort = replace(EFFORTS["table2"], methods=("sbpr-time", "mcem-time", "periem", "fb-hsvi", "search"))
+    (shown,) = reproduction.reproduce(["table2"], {"table2": effort}, tmp_path, 1, lambda _: None)
+    rows = pq.read_table(tmp_path / "data/table2.parquet").to_pylist()
+    assert {row["method"] for row in rows} == set(effort.methods)
+    assert {row["stopped"] for row in rows if row["method"].endswith("-time")} == {"processor time"}
+    assert len(shown.tables[0].rows) == len(effort.methods)
+
+
+def test_processor_time_ends_a_run():
+    settings = {"problem": "broadcast", "method": "mcem", "seed": 0, "limits": {"processor_seconds": 0.0}}
+    assert table2.work(settings).stopped == "processor time"
+
+
+@pytest.mark.parametrize("name", ["figure1", "figure2", "complexity", "appendix"])
+def test_an_edited_cell_is_one_line(done, tmp_path, name):
+    folder, _ = done
+    shutil.copytree(folder / "cells", tmp_path / "cells")
+    path = tmp_path / reproduction.cells_of([name], EFFORTS)[0].place
+    content = json.loads(path.read_bytes())
+    point = content["result"][0] if isinstance(content["result"], list) else content["result"]
+    point[next(key for key, value in point.items() if isinstance(value, float))] = "nine"
+    path.write_text(json.dumps(content))
+    with pytest.raises(FormatError, match=f"{path.name}: not a result file of this experiment; delete it to recompute"):
+        reproduction.shown(tmp_path, name, EFFORTS[name], "quick")
+
+
+def test_cells_of_other_code_are_reused_and_named(done, tmp_path):
     folder, _ = done
     names, efforts = ["appendix"], {"appendix": EFFORTS["appendix"]}
     assert reproduction.reused(folder, names, efforts) is None
@@ -125,14 +105,68 @@ def test_cells_of_other_code_are_used_and_told(done, tmp_path):
     content = json.loads((folder / place).read_bytes())
     (tmp_path / place).parent.mkdir()
     (tmp_path / place).write_text(json.dumps({**content, "code": "of yesterday"}))
-    assert "1 with of yesterday" in reproduction.reused(tmp_path, names, efforts)
+    assert reproduction.reused(tmp_path, names, efforts).startswith("reusing 1 results computed with other code")
     shown = reproduction.shown(tmp_path, "appendix", EFFORTS["appendix"], "quick")
     assert reproduction.made_with([shown]) == "cells made with code of yesterday"
 
 
-def test_an_unfinished_experiment_is_not_shown(done):
+@pytest.fixture
+def small(monkeypatch):
+    """The command with small efforts, and with three experiments that are soon drawn."""
+    names = ("table2", "appendix", "robustness")
+    efforts = {name: dict.fromkeys(("quick", "full"), EFFORTS[name]) for name in names}
+    known = {name: replace(reproduction.experiment_named(name), efforts=efforts[name]) for name in names}
+    monkeypatch.setattr(reproduction, "experiment_named", known.__getitem__)
+    monkeypatch.setattr(reproduction, "NAMES", names)
+
+
+def sections(folder):
+    """What the page says of how every experiment was run."""
+    text = (folder / "index.md").read_text()
+    return {
+        name: words for words, name in re.findall(r"^(\w+ run, \d+ cells, seeds? .*); data/(\w+)\.parquet$", text, re.M)
+    }
+
+
+def test_seeds_concern_what_is_named(done, tmp_path, small, capsys):
     folder, _ = done
-    assert reproduction.shown(folder, "table2", table2.QUICK, "quick") is None
+    shutil.copytree(folder / "cells", tmp_path / "cells")
+    (tmp_path / reproduction.MARK).write_text('{"format": "decpomdp-reproduce/1"}')
+
+    def run(*arguments):
+        assert code_of(["reproduce", *arguments, "--out", str(tmp_path)]) == 0, capsys.readouterr().err
+        return sections(tmp_path)
+
+    before = run("appendix", "--quick", "--seeds", "1")
+    assert before["robustness"] == "quick run, 8 cells, seeds 0 to 1"  # its own, not those of the appendix
+    now = run("table2", "--seeds", "1")
+    assert now == {**before, "table2": before["table2"].replace("quick", "full")}
+    for page in ("index.md", "index.html"):
+        assert "full run of table2, quick run of appendix and robustness, " in (tmp_path / page).read_text()
+    fewer = run("robustness", "--quick", "--seeds", "1")
+    assert fewer == {**now, "robustness": "quick run, 4 cells, seed 0"}
+    assert run("appendix", "--quick") == fewer  # the others stay as they were last shown
+    (tmp_path / reproduction.cells_of(["robustness"], EFFORTS)[0].place).unlink()
+    run("appendix", "--quick")
+    assert "robustness is not on the page any more: cells of its quick run (1 seeds) are" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        ("half a ma", "not JSON"),
+        ('{"format": "decpomdp-reproduce/9"}', "format: expected"),
+        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "slow", "seeds": 5}}}', "kind: invalid enum"),
+        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "full", "seeds": 2.5}}}', "seeds: expected"),
+    ],
+)
+def test_a_damaged_mark_is_one_line(tmp_path, capsys, mark, words):
+    (tmp_path / reproduction.MARK).write_text(mark)
+    assert code_of(["reproduce", "appendix", "--out", str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert words in err
+    assert reproduction.MARK in err
+    assert len(err.splitlines()) == 1
 
 
 def test_the_full_run_holds_what_the_paper_has():
@@ -145,35 +179,77 @@ def test_the_full_run_holds_what_the_paper_has():
     grid = {(s["episodes"], s["follow"], s["form"], s["method"]) for s in found}
     pairs = {(form, m) for form in figure1.WAYS for m in figure1.NAMES} - {("counted", "em"), ("counted", "em-best")}
     assert grid == {(*d, *pair) for d in data for pair in pairs}  # EM as printed is EM with episodes counted
-    printed = [s for s in found if s["form"] == "printed"]
-    assert all(s["cap"] is None and not s["normalise"] for s in printed)
-    learned = [s for s in printed if s["method"] in ("sbpr", "dp")]
-    assert {(s["evidence"], s["resize"], s["stop"]) for s in learned} == {(1.0, False, "paper")}
-    assert {c.settings.get("truncation") for c in figure1.cells(effort["figure1"])} == {50, None}
+    learned = [s for s in found if s["form"] == "printed" and s["method"] in ("sbpr", "dp")]
+    assert {(s["evidence"], s["resize"], s["stop"], s["truncation"]) for s in learned} == {(1.0, False, "paper", 50)}
     readings = {
         (c.settings["reading"], c.settings["c"], c.settings["d"]) for c in robustness.cells(effort["robustness"])
     }
     assert {("scale", 0.1, 1e-6), ("rate", 0.1, 1e-6)} < readings
-    assert all(c.alone for c in complexity.cells(effort["complexity"]))
+    assert all(c.alone for c in table1.cells(effort["complexity"]))
 
 
-def test_seeds_are_what_is_asked_for():
-    for name, effort in reproduction.efforts_of("quick", 2).items():
-        seeds = {cell.settings["seed"] for cell in reproduction.cells_of([name], {name: effort})}
-        assert seeds == {0, 1}
+def test_columns_of_fixed_time_have_equal_times_and_rows_of_their_own():
+    methods = ("sbpr-time", "sbpr-iterations", "mcem-time", "mcem")
+    cells = table2.cells(replace(table2.QUICK, seeds=1, problems=("broadcast",), methods=methods))
+    result = table2.Evaluated(1.0, 1.0, 0.1, 2.0, None, "steps", 1.0)
+    assert [row["method"] for row in table2.rows([(cell, result) for cell in cells])] == list(methods)
+    limits = [cell.settings["limits"].get("processor_seconds") for cell in cells]
+    wanted = min(table2.QUICK.longest, TABLE2["broadcast", "mcem"].seconds * table2.QUICK.time_share)
+    assert limits == [wanted, None, wanted, None]
+
+
+def test_wrong_seeds_folders_and_a_missing_matplotlib(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="seeds: expected"):
         reproduction.efforts_of("quick", 0)
-
-
-def test_a_strange_folder_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match="expected a new, empty or unfinished folder"):
         reproduction.open_folder(tmp_path)
-
-
-def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in ("matplotlib.pyplot", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(InputError, match=r"pip install decpomdp\[figures\]"):
         reproduction.reproduce(["complexity"], EFFORTS, tmp_path / "out", 1, lambda _: None)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_page_and_its_markdown(done):
+    folder, shown = done
+    page = write_reproduced(shown, folder).read_text()
+    entry = TABLE2["broadcast", "sbpr-iterations"]
+    assert f"{entry.value:g}, {entry.nodes:g}, {entry.seconds:g}" in page
+    for row in pq.read_table(folder / "data/table2.parquet").to_pylist():
+        assert f">{row['value']:.2f}<" in page, row
+    assert page.count("data:image/svg+xml;base64,") == 5
+    assert not re.search(r"(?:src|href)=\"?https?:", page)
+    assert page.index('class="no"') < page.index('class="yes"')  # claims that are not seen come first
+    text = (folder / "index.md").read_text()
+    assert reproduction.made_with(shown) in text.splitlines()[2]
+    for each in shown:
+        assert all(claim.says.split("'")[0] in page for claim in each.claims)
+        for table in each.tables:
+            for row in table.rows:
+                words = " | ".join(cell.strip().replace("|", "\\|").replace("*", "\\*") for cell in row)
+                assert f"| {words} |" in text
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.M):  # every row has as many cells as its header
+        assert len({re.sub(r"\\.", "", line).count("|") for line in block.splitlines()}) == 1, block
+
+
+def test_a_run_is_put_into_the_documents(done, tmp_path):
+    folder, shown = done
+    write_reproduced(shown, folder)
+    maker = runpy.run_path(str(DOCS / "make_reproduce.py"))
+    (tmp_path / "pictures").mkdir()
+    page = tmp_path / "reproduce.md"
+    page.write_text(f"# Title\n\n{maker['BEGIN']}\nold numbers\n{maker['END']}\n\n## By hand\n")
+    files = maker["put"](folder, tmp_path)
+    text = page.read_text()
+    assert text.startswith("# Title\n")
+    assert text.endswith("## By hand\n")
+    assert "old numbers" not in text
+    assert "**These numbers are of this run: quick run, " in text
+    assert "](pictures/reproduce_figure1.png)" in text
+    assert {path.name for path in files} >= {"reproduce.md", "reproduce_figure1.png", "reproduce_robustness.png"}
+    once = page.read_bytes()
+    maker["put"](folder, tmp_path)
+    assert page.read_bytes() == once
+    published = (DOCS / "reproduce.md").read_text()
+    assert published.count(maker["BEGIN"]) == published.count(maker["END"]) == 1

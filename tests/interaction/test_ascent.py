@@ -6,9 +6,9 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.evaluation import exact_value
-from decpomdp.interaction.players import DensePlayer, player_of
 from decpomdp.interaction.search.ascent import Effort, ascend, slope_from, soften
 from decpomdp.interaction.search.machines import constant, sizes, team_of
+from decpomdp.interaction.search.players import DensePlayer, player_of
 from decpomdp.interaction.search.starts import skeletons
 from decpomdp.rollouts import DenseSimulator
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from oracles import making
 
-from decpomdp.core import InputError
 from decpomdp.interaction.sbpr.exploration import Exploration
 from decpomdp.rollouts import simulate
 
@@ -19,8 +18,6 @@ def test_rates_follow_the_formula_and_fall():
 
 def test_a_round_can_begin_at_any_rate():
     np.testing.assert_allclose(Exploration.begin(100.0, [4], 0.2).rates()[0], 0.2)
-    with pytest.raises(InputError, match="rate"):
-        Exploration.begin(100.0, [4], 0.0)
 
 
 def test_dropping_nodes_keeps_the_visits_of_the_others():

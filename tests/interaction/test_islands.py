@@ -58,7 +58,7 @@ def met(accepted, gain):
     group.add(island(2.0, nodes=3))  # a copy
     assert group.rival is group.all[1]
     old, new = Tally.of(np.array([1.0, 3.0])), Tally.of(np.array([2.0, 6.0]))
-    group.met(Verdict(accepted, gain, 0.1, old, new))
+    group.resolve(Verdict(accepted, gain, 0.1, old, new))
     return group
 
 

@@ -62,7 +62,7 @@ def test_a_batch_is_cut_when_the_run_ends():
 
 def test_a_comparison_is_the_same_test_for_all():
     teams = list(Slow(3).policies().values())
-    for team, tested in zip(teams, player_of(Slow(3)).compared(teams, 35, 20, 7), strict=True):
+    for team, tested in zip(teams, player_of(Slow(3)).all_tested(teams, 35, 20, 7), strict=True):
         assert tested == player_of(Slow(3)).tested(team, 35, 20, 7)
 
 
@@ -72,7 +72,7 @@ def test_a_comparison_is_decided_by_the_pieces_played_in_time(pieces):
     grid = Slow(3)
     teams, player = [grid.policies()[name] for name in ("random", "heuristic")], player_of(grid)
     grid.stop_after(2 * pieces, player.now)
-    found = player.compared(teams, 500, 10, 7)
+    found = player.all_tested(teams, 500, 10, 7)
     assert player.steps == 2 * pieces * PIECE * 10
     assert found[1].value == player_of(Slow(3)).tested(teams[1], pieces * PIECE, 10, 7).value > found[0].value
 

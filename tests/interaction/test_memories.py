@@ -6,9 +6,20 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp.interaction.players import DensePlayer
-from decpomdp.interaction.search.machines import Machine, constant
-from decpomdp.interaction.search.memories import BEGIN, clock, hours, opening, product, split, tree, unfold, window
+from decpomdp.interaction.search.machines import (
+    BEGIN,
+    Machine,
+    clock,
+    constant,
+    hours,
+    opening,
+    product,
+    split,
+    tree,
+    unfold,
+    window,
+)
+from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.starts import chain, skeletons
 from decpomdp.kernels.machines import Window
 from decpomdp.rollouts import DenseSimulator

@@ -5,10 +5,8 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.interaction.players import DensePlayer
 from decpomdp.interaction.search import moves
-from decpomdp.interaction.search.machines import Machine, constant, pack, sizes, team_of
-from decpomdp.interaction.search.memories import clock, product, window
+from decpomdp.interaction.search.machines import Machine, clock, constant, pack, product, sizes, team_of, window
 from decpomdp.interaction.search.moves import (
     exploration_window,
     fold,
@@ -19,6 +17,7 @@ from decpomdp.interaction.search.moves import (
     with_side_paths,
     without,
 )
+from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.interaction.search.starts import skeletons

@@ -7,9 +7,19 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.interaction.players import DensePlayer
-from decpomdp.interaction.search.machines import Machine, constant, same, sizes, team_of
-from decpomdp.interaction.search.neighbours import NONE, Change, Runner, changed, contest, deeds, polish, refine, turns
+from decpomdp.interaction.search.machines import Machine, constant, sizes, team_of
+from decpomdp.interaction.search.neighbours import (
+    NONE,
+    Change,
+    Runner,
+    action_changes,
+    changed,
+    contest,
+    move_changes,
+    polish,
+    refine,
+)
+from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.rollouts import DenseSimulator
@@ -31,7 +41,7 @@ def everywhere(machine):
 
 def around(plan, model):
     parts = [(n, machine, everywhere(machine), len(model.agents[n].actions)) for n, machine in enumerate(plan)]
-    return [change for part in parts for change in (*deeds(*part), *turns(*part))]
+    return [change for part in parts for change in (*action_changes(*part), *move_changes(*part))]
 
 
 def value(model, plan):
@@ -67,8 +77,8 @@ def test_what_is_never_met_has_no_neighbours():
     _, _, plan = setting()
     visits = everywhere(plan[0])
     visits[2] = 0
-    assert {change.node for change in deeds(0, plan[0], visits, 2)} == {1}
-    assert {change.node for change in turns(0, plan[0], visits, 2)} == {0, 1}
+    assert {change.node for change in action_changes(0, plan[0], visits, 2)} == {1}
+    assert {change.node for change in move_changes(0, plan[0], visits, 2)} == {0, 1}
 
 
 def test_polishing_climbs_to_an_optimum_and_then_finds_nothing():
@@ -116,9 +126,9 @@ def test_nothing_is_proposed_that_cannot_be_afforded():
 
 def test_pieces_of_a_round_share_the_neighbours_out():
     """Two pieces that could each take all find the same best change; with half each, one of them must do without it."""
-    _, player, plan = setting()
+    model, player, plan = setting()
     halves = [polish(player, plan, SIZES, np.random.default_rng(5), (k, 2)) for k in range(2)]
-    assert not same(*halves)
+    assert team_of(halves[0], model, False) != team_of(halves[1], model, False)
 
 
 @pytest.mark.parametrize("seed", range(3))

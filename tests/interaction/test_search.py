@@ -12,9 +12,10 @@ from decpomdp.api import learn
 from decpomdp.core import InputError, Step
 from decpomdp.core.run import Budget, Inputs, run, unlimited
 from decpomdp.evaluation import exact_value, sampled_value
+from decpomdp.interaction.episode_player import EmptySimulator
 from decpomdp.interaction.search.islands import Island
 from decpomdp.interaction.search.machines import constant
-from decpomdp.interaction.search.method import SearchMethod, SearchState, ToySimulator, _Round
+from decpomdp.interaction.search.method import SearchMethod, SearchState, _Round
 from decpomdp.interaction.search.settings import Search, SearchTuning
 from decpomdp.interaction.search.trial import Tally
 from decpomdp.io.snapshots import decode, encode
@@ -175,7 +176,7 @@ def test_a_warm_up_does_not_keep_a_simulator_busy():
 def test_a_toy_plays_hardly_anything():
     toy = SearchMethod(dp.load("dectiger"), Search(), Inputs()).toy()
     assert run(toy, Budget(iterations=2)).spent.steps < 2000
-    simulator = ToySimulator(Counted())
+    simulator = EmptySimulator(Counted())
     assert simulator.reset(3, 0).tolist() == [[0, 0]] * 3
     first, second = (simulator.step(np.ones((3, 2), np.int64)) for _ in range(2))
     assert isinstance(first, Step)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from decpomdp.core.run import unlimited
-from decpomdp.interaction.players import player_of
+from decpomdp.interaction.search.players import player_of
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import affordable, horizons, sizes_for
 

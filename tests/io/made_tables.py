@@ -13,7 +13,7 @@ from . import made_episodes
 
 AGENTS = (
     Agent("left", ["stay", "go, or not", "never"], ["p", "q", "r"]),
-    Agent("right", ["x", "y"], ["1st", 'é "2"\n']),
+    Agent("right", ["x", "y"], ["1st", 'é "2"']),
 )
 
 

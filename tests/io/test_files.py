@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io.files import from_json, in_words, read_bytes, replacing, words, write_bytes
+from decpomdp.io.files import from_json, read_bytes, replacing, words, write_bytes
 
 
 class Note(msgspec.Struct, forbid_unknown_fields=True):
@@ -111,8 +111,8 @@ def test_a_protected_file_is_not_replaced(tmp_path, monkeypatch):
 
 
 def test_a_path_with_a_null_byte():
-    assert refusal(write_bytes, "no\0te", b"x").endswith("a path cannot hold a null byte")
-    assert refusal(read_bytes, "no\0te", 9).endswith("cannot be read: embedded null byte")
+    for call in (lambda: write_bytes("no\0te", b"x"), lambda: read_bytes("no\0te", 9)):
+        assert refusal(call).startswith("path: expected the path of a file")
 
 
 def test_a_name_as_long_as_the_system_allows(tmp_path):
@@ -144,11 +144,6 @@ def test_a_relative_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_bytes("note", b"x")
     assert read_bytes("note", 9) == b"x"
-
-
-def test_other_errors_pass_unchanged():
-    with pytest.raises(ValueError, match=r"^mine$"), in_words("note"):
-        raise ValueError("mine")
 
 
 def test_what_libraries_say_becomes_one_line():

@@ -162,9 +162,9 @@ def test_kinds_are_found_out(tmp_path):
     assert kinds == {"l.csv": "long", "l.parquet": "long", "e.parquet": "episodes", ".": "minari"}
     assert read_logged(tmp_path / "e.parquet") == held
     assert same(read_logged(tmp_path / "l.parquet", Given(discount=0.9, agents=AGENTS)), held)
-    with pytest.raises(InputError, match="does not say the discount"):
+    with pytest.raises(InputError, match="does not contain the discount"):
         read_logged(tmp_path / "l.csv")
-    with pytest.raises(InputError, match="says its own discount"):
+    with pytest.raises(InputError, match="has its own discount"):
         read_logged(tmp_path / "e.parquet", Given(discount=0.5))
     with pytest.raises(InputError, match="kind of data: expected one of"):
         read_logged(tmp_path / "e.parquet", Given("table"))

@@ -1,13 +1,20 @@
-"""Long tables written by hand: columns, agents and labels, and what is wrong is named by row and column."""
+"""Long tables written by hand: meaning of columns and cells; errors give the row and the column."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 import pytest
 
+import decpomdp as dp
 from decpomdp.core import Agent, FormatError, InputError
+from decpomdp.io.logged import Given, validate_logged
 from decpomdp.io.tables import read_table
+from decpomdp.io.tables.write import long_table
 
 from .made_tables import same
 
+HEADER = "episode,t,agent,observation,action,reward\n"
 GOOD = """episode,t,agent,observation,action,reward,action_prob,terminated,truncated
 a,0,x,,0,1,0.5,false,false
 a,0,y,,1,1,,false,false
@@ -20,15 +27,15 @@ a,1,y,0,0,-2.5,0.25,true,false
 
 @pytest.fixture
 def write(tmp_path):
-    def writing(text):
+    def writing(content):
         path = tmp_path / "t.csv"
-        path.write_text(text)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
 
     return writing
 
 
-def test_numbers_and_a_first_table_by_hand(write):
+def test_every_column_by_hand(write):
     read = read_table(write(GOOD), 0.5)
     assert [agent.name for agent in read.agents] == ["x", "y"]
     assert read.agents[0].observations == ("0", "1", "2")
@@ -59,18 +66,8 @@ def test_other_names_of_columns(write):
     assert same(again, read_table(write(GOOD), 0.5))
     with pytest.raises(InputError, match="columns: expected names among"):
         read_table(path, 0.5, columns={"obs": "observation"})
-    path = write(GOOD.replace("observation", "obs", 1))
-    with pytest.raises(FormatError, match="column observation: expected one, got only 'episode', 't'"):
-        read_table(path, 0.5)
-
-
-def test_known_agents_by_name_or_number(write):
-    agents = (Agent("y", ["no", "yes"], ["l", "m", "n"]), Agent("x", ["no", "yes"], ["l", "m", "n"]))
-    read = read_table(write(GOOD), 0.5, agents)
-    assert read.agents == agents
-    assert read.actions.tolist() == [[1, 0], [0, 1], [1, 0]]  # columns in the order of the agents given
-    numbered = GOOD.replace(",x,", ",1,").replace(",y,", ",0,")
-    assert same(read_table(write(numbered), 0.5, agents), read)
+    with pytest.raises(InputError, match="columns: expected a different column for each name"):
+        read_table(path, 0.5, columns={"observation": "action"})
 
 
 @pytest.mark.parametrize(
@@ -78,25 +75,37 @@ def test_known_agents_by_name_or_number(write):
     [
         ("a,1,x,2", "a,1,x,", "row 2, column observation: expected an observation (empty only at t = 0), got nothing"),
         ("a,0,y,,1", "a,0,y,,", "row 1, column action: expected a label or a whole number, got nothing"),
-        ("a,0,y,,1,1", "a,0,y,,1,2", "row 1, column reward: expected the team's reward 1, as on another row"),
+        ("a,0,y,,1", "a,0,y,,g\0o", "row 1, column action: expected a label without control characters, got 'g\\x00o'"),
+        ("a,0,y,,1,1", "a,0,y,,1,2", "row 1, column reward: expected the same reward of the team on all rows"),
         ("a,0,y,,1,1", "a,0,y,,1,one", "row 1, column reward: expected a number, got 'one'"),
         ("a,0,y,,1,1", "a,0,y,,1,inf", "row 1, column reward: expected a finite number, got 'inf'"),
         ("0,0.5,false,true\n7,0,x", "0,1.5,false,true\n7,0,x", "row 4, column action_prob: expected a probability"),
         ("1,-2.5,1,", "1,-2.5,0,", "row 2, column action_prob: expected a probability above 0 and up to 1, got '0'"),
-        ("a,0,x,", "a,0.5,x,", "row 0, column t: expected a whole number, got '0.5'"),
+        ("a,0,x,", "a,0.5,x,", "row 0, column t: expected a whole number from 0, got '0.5'"),
+        ("a,0,x,", "a,0x0,x,", "row 0, column t: expected a number, got '0x0'"),
         ("a,0,x,", "a,-1,x,", "row 0, column t: expected a whole number from 0, got '-1'"),
-        ("a,1,x,2", "a,2,x,2", "row 3, column t: expected a row of x at t = 1 before that of y at t = 1 of episode a"),
-        ("a,0,y", "a,0,x", "row 1, column agent: expected one row per agent and step, got a second one of x at t = 0"),
-        ("7,0,x,,0,0,0.5,false,true\n", "", "row 4, column t: expected a row of x at t = 0 before that of y at t = 0"),
-        ("7,0,y,,1,0,0.5,false,true\n", "", "row 4, column agent: expected a row of y beside that of x at t = 0"),
+        ("a,0,x,", "a,,x,", "row 0, column t: expected a whole number from 0, got nothing"),
+        ("a,1,x,2", "a,2,x,2", "row 3, column t: expected one row per agent and step: x at t = 1, got y at t = 1 of"),
+        ("a,0,y", "a,0,x", "row 1, column t: expected one row per agent and step: y at t = 0, got x at t = 0 of"),
+        ("7,0,x,,0,0,0.5,false,true\n", "", "row 4, column t: expected one row per agent and step: x at t = 0, got y"),
+        ("7,0,y,,1,0,0.5,false,true\n", "", "step: y at t = 0, got the end of episode 7"),
         ("0,-2.5,0.25,true", "0,-2.5,0.25,false", "row 3, column terminated: expected the same for all agents"),
         ("0,x,,0,1,0.5,false", "0,x,,0,1,0.5,true", "row 0, column terminated: expected false before the last step"),
         ("0,0,0.5,false,true", "0,0,0.5,false,maybe", "row 5, column truncated: expected true or false, got 'maybe'"),
         (",t,", ",t,t,", "column t: expected one, got 2 of that name"),
+        (",observation,", ",obs,", "column observation: expected one, got only 'episode', 't'"),
         ("a,1,x,2,1,-2.5,1,true,false", "a,1,x,2,1", "row 2: expected 9 cells, one per column, got 5"),
+        (
+            "a,1,x,2",
+            "a,1,x,99999",
+            "column observation: expected at most 32768 different observations of x, got 100000",
+        ),
+        ("a,0,y,,1,", "a,0,y,,go,", "row 3, column action: expected labels or whole numbers, not both"),
+        ("a,0,y,,1,", "a,0,y,,007,", "row 1, column action: expected a label, or a whole number such as 12 (or"),
+        ("a,0,y,,1,", "a,0,y,,1e3,", "row 1, column action: expected a label, or a whole number such as 12 (or"),
     ],
 )
-def test_what_is_wrong_is_named(write, old, new, said):
+def test_errors_give_the_place(write, old, new, said):
     assert GOOD.count(old) >= 1
     with pytest.raises(FormatError) as caught:
         read_table(write(GOOD.replace(old, new, 1)), 0.5)
@@ -104,27 +113,114 @@ def test_what_is_wrong_is_named(write, old, new, said):
     assert "\n" not in str(caught.value)
 
 
-def test_labels_outside_known_alphabets_are_refused(write):
-    agents = (Agent("x", ["0"], ["0", "1", "2"]), Agent("y", ["0", "1"], ["0"]))
-    with pytest.raises(FormatError, match=r"row 2, column action: expected an action of x \(0\), got '1'"):
-        read_table(write(GOOD), 0.5, agents)
-    with pytest.raises(FormatError, match="row 1, column agent: expected one of x, z, got 'y'"):
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_an_unclosed_quotation_mark_does_not_swallow_rows(write, end):
+    rows = [HEADER.strip() + ",note", "0,0,ann,,go,1,fine", "", '1,0,ann,,go,1,"oops', "2,0,ann,,go,1,fine"]
+    with pytest.raises(FormatError, match=r"row 1, column note: expected no line break in a cell"):
+        read_table(write(end.join([*rows, ""])), 0.9)
+    rows[3] = '1,0,ann,,go,1,"oo""ps,"'
+    assert read_table(write(end.join([*rows, ""])), 0.9).count == 3
+
+
+def test_a_byte_order_mark_before_a_quoted_name(write):
+    assert read_table(write(f'\ufeff"note,""",{HEADER}n,0,0,a,,x,1\n'), 0.9).steps == 1
+
+
+def test_validate_collects_one_error_per_column(write):
+    text = GOOD.replace("a,0,x,,0,1,", "a,0,x,,0,one,").replace("a,1,x,2,1,", "a,1,x,2,,")
+    episodes, errors = validate_logged(write(text), Given(discount=0.5))
+    assert episodes is None
+    assert [str(error).split(": ")[1] for error in errors] == ["row 2, column action", "row 0, column reward"]
+
+
+# Labels and numbers
+
+
+def logged(write, actions, **options):
+    rows = [f"0,{t},x,{'' if t == 0 else 'o'},{a},1\n" for t, a in enumerate(actions)]
+    return read_table(write(HEADER + "".join(rows)), 0.9, **options)
+
+
+@pytest.mark.parametrize(
+    ("actions", "alphabet", "numbers"),
+    [
+        (("2", "0"), ("0", "1", "2"), [2, 0]),
+        (("2.0", "0", "1.00"), ("0", "1", "2"), [2, 0, 1]),
+        (("go", "1st", "v2"), ("1st", "go", "v2"), [1, 0, 2]),
+    ],
+)
+def test_numbers_and_labels(write, actions, alphabet, numbers):
+    read = logged(write, actions)
+    assert read.agents[0].actions == alphabet
+    assert read.actions[:, 0].tolist() == numbers
+
+
+def test_known_agents_by_name_or_number(write):
+    agents = (Agent("y", ["no", "yes"], ["l", "m", "n"]), Agent("x", ["no", "yes"], ["l", "m", "n"]))
+    read = read_table(write(GOOD), 0.5, agents)
+    assert read.agents == agents
+    assert read.actions.tolist() == [[1, 0], [0, 1], [1, 0]]  # columns in the order of the given agents
+    numbers = GOOD.replace(",x,", ",1,").replace(",y,", ",0,")
+    assert same(read_table(write(numbers), 0.5, agents), read)
+    with pytest.raises(FormatError, match="row 0, column agent: expected one of y, z, got 'x'"):
         read_table(write(GOOD), 0.5, (agents[0], Agent("z", ["0"], ["0"])))
-    many = GOOD.replace("a,1,x,2", "a,1,x,99999")
-    with pytest.raises(FormatError, match="row 2, column observation: expected numbers from 0 to 32767, got '99999'"):
-        read_table(write(many), 0.5)
-    with pytest.raises(FormatError, match="discount: expected a number from 0 to 1"):
-        read_table(write(GOOD), 1.5)
 
 
-@pytest.mark.parametrize("row", [0, 5, 11])
-def test_a_name_that_occurs_once_is_a_slip(tmp_path, row):
-    lines = [f"{k},{t},{who},,go,0" for k in range(3) for t in range(2) for who in ("ann", "bob")]
-    lines = [line.replace(",,", ",seen,") for line in lines]
-    lines[row] = lines[row].replace("ann", "anm").replace("bob", "bbo")
-    (tmp_path / "log.csv").write_text("\n".join(["episode,t,agent,observation,action,reward", *lines]))
+@pytest.mark.parametrize(
+    ("labels", "cells", "expected"),
+    [
+        (("stay", "go", "bond"), ("go", "0", "bond", "2.0"), [1, 0, 2, 2]),
+        (("1", "2", "3"), ("1", "2.0"), [0, 1]),  # names come before numbers
+        (("stay", "go", "007"), ("go", "007"), [1, 2]),
+        (("stay", "go", "007"), ("go", "0"), "row 1, column action: expected an action of x (stay, go, 007), got '0'"),
+        (("stay", "go"), ("01",), "row 0, column action: expected an action of x (stay, go), got '01'"),
+        (("01", "02"), ("1",), "row 0, column action: expected an action of x (01, 02), got '1'"),  # by a spreadsheet
+    ],
+)
+def test_cells_of_known_alphabets(write, labels, cells, expected):
+    agents = [Agent("x", labels, ("o",))]
+    if isinstance(expected, list):
+        assert logged(write, cells, agents=agents).actions[:, 0].tolist() == expected
+        return
     with pytest.raises(FormatError) as caught:
-        read_table(tmp_path / "log.csv", 0.9)
-    slip = lines[row].split(",")[2]
-    expected = f"row {row}, column agent: expected a name that occurs at every step (ann, bob), got '{slip}'"
-    assert str(caught.value).removeprefix(f"{tmp_path / 'log.csv'}: ").replace("(bob, ann)", "(ann, bob)") == expected
+        logged(write, cells, agents=agents)
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("empty", ["NaN", "nan", "-1", "-1.0"])
+def test_no_observation_may_be_written_in_several_ways(write, empty):
+    path = write(HEADER + f"0,0,ann,{empty},go,0\n0,1,ann,left,go,0\n")
+    read = read_table(path, 0.9)
+    assert (read.agents[0].observations, read.observations[:, 0].tolist()) == (("left",), [dp.core.NO_OBSERVATION, 0])
+    known = read_table(path, 0.9, [Agent("ann", ("go",), ("left", empty))])
+    assert known.observations[:, 0].tolist() == [1, 0]
+    with pytest.raises(FormatError, match="row 1, column observation: expected an observation"):
+        read_table(write(HEADER + f"0,0,ann,left,go,0\n0,1,ann,{empty},go,0\n"), 0.9)
+
+
+def test_flags_may_be_written_as_floats_or_not_at_all(write):
+    head = HEADER[:-1] + ",terminated,truncated\n"
+    assert read_table(write(head + "0,0,ann,,go,0,1.0,\n"), 0.9).terminated.tolist() == [True]
+    assert read_table(write(head + "0,0,ann,,go,0,,\n"), 0.9).terminated.tolist() == [False]
+
+
+# Columns without a type
+
+
+def emptied(folder, ending, name, steps=2):
+    """A long table whose column `name` has no cells, and so no type."""
+    table = long_table(dp.simulate("dectiger", episodes=3, horizon=steps, seed=1))
+    table = table.set_column(table.schema.get_field_index(name), name, pa.nulls(len(table)))
+    path = folder / f"log.{ending}"
+    (pc.write_csv if ending == "csv" else pq.write_table)(table, path)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_empty_columns(tmp_path, ending):
+    for name, row in {"episode": 0, "t": 0, "agent": 0, "observation": 2, "action": 0, "reward": 0}.items():
+        with pytest.raises(FormatError, match=rf"row {row}, column {name}: expected .*, got nothing"):
+            read_table(emptied(tmp_path, ending, name), 0.9)
+    assert np.isnan(read_table(emptied(tmp_path, ending, "action_prob"), 0.9).behaviour).all()
+    observed = read_table(emptied(tmp_path, ending, "observation", steps=1), 0.9).observations
+    assert (observed == dp.core.NO_OBSERVATION).all()

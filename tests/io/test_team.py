@@ -11,7 +11,6 @@ from oracles import making
 from decpomdp.core import Agent, Controller, FormatError, InputError, Team
 from decpomdp.io import team as team_io
 from decpomdp.io.team import (
-    read_controller,
     read_team,
     team_from_json,
     team_to_json,
@@ -113,7 +112,7 @@ def test_large_controllers_stay_small():
 def test_one_agents_controller_is_a_team_of_one(tmp_path, n):
     held = team(first=n == 1)
     write_controller(held, held.agents[n].name, tmp_path / "one.json")
-    alone = read_controller(tmp_path / "one.json")
+    alone = read_team(tmp_path / "one.json")
     assert alone == Team(held.agents[n : n + 1], held.controllers[n : n + 1], held.discount, held.problem)
     content = json.loads((tmp_path / "one.json").read_bytes())
     assert content["format"] == "decpomdp-controller/1"
@@ -127,22 +126,13 @@ def test_an_agent_that_is_not_in_the_team(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_the_two_kinds_of_files_are_not_confused(tmp_path):
-    write_team(team(), tmp_path / "team.json")
-    write_controller(team(), "agent1", tmp_path / "one.json")
-    with pytest.raises(FormatError, match=r'format: expected "decpomdp-controller/1", got "decpomdp-team/1"$'):
-        read_controller(tmp_path / "team.json")
-    with pytest.raises(FormatError, match=r'format: expected "decpomdp-team/1", got "decpomdp-controller/1"$'):
-        read_team(tmp_path / "one.json")
-
-
 def test_an_errors_place_in_a_controller_file(tmp_path):
     write_controller(team(), "agent1", tmp_path / "one.json")
     content = json.loads((tmp_path / "one.json").read_bytes())
     content["agent"]["action"][2] = [0.5, 0.48]
     (tmp_path / "one.json").write_text(json.dumps(content))
     with pytest.raises(FormatError) as caught:
-        read_controller(tmp_path / "one.json")
+        read_team(tmp_path / "one.json")
     assert str(caught.value) == f"{tmp_path / 'one.json'}: agent.action[i=2] sums to 0.98, expected 1"
 
 
@@ -179,7 +169,6 @@ BAD = [
     ),
     ((*SECOND, "name"), "agent1", "agents: expected distinct labels, got 'agent1' twice (again at 1)"),
     ((*SECOND, "name"), "", "agents[1]: agent name: expected a non-empty text, got an empty one"),
-    ((*SECOND, "name"), "\ud800", "agents[1]: agent name: expected a text of Unicode characters, got"),
     ((*SECOND, "name"), 3, "agents[1].name: expected str, got "),
     ((*SECOND, "initial", 1), "0.5", "agents[1].initial[1]: expected float, got str"),
     ((*SECOND, "initial", 1), True, "agents[1].initial[1]: expected float, got bool"),
@@ -228,16 +217,15 @@ def test_truncated_files_are_refused():
         refusal(data[:length])
 
 
-@pytest.mark.parametrize("reader", [read_team, read_controller])
-def test_files_that_cannot_be_read(tmp_path, reader, monkeypatch):
+def test_files_that_cannot_be_read(tmp_path, monkeypatch):
     with pytest.raises(FormatError, match=r"none\.json: cannot be read: No such file or directory$"):
-        reader(tmp_path / "none.json")
+        read_team(tmp_path / "none.json")
     with pytest.raises(FormatError, match=r": cannot be read: Is a directory$"):
-        reader(tmp_path)
+        read_team(tmp_path)
     write_team(team(), tmp_path / "team.json")
     monkeypatch.setattr(team_io, "LIMIT", 100)
     with pytest.raises(FormatError, match=r"team\.json: expected at most 100 bytes, got a larger file$"):
-        reader(tmp_path / "team.json")
+        read_team(tmp_path / "team.json")
 
 
 def test_a_team_that_cannot_be_written_leaves_the_old_one(tmp_path):

@@ -1,7 +1,5 @@
 """A user's mistake is one line: expected, got, where. Nothing else, whatever was given."""
 
-import dataclasses
-
 import msgspec
 import numpy as np
 import pytest
@@ -32,7 +30,7 @@ def refused(act, *parts):
     [
         ("evidence", [0, -1.0, NAN, INF, 1e200, "5", True, [1.0], None.__class__]),
         ("cap", [0.0, -1, NAN, INF, "big"]),
-        ("floor", [NAN, INF, -INF, -1.7e308, "low"]),
+        ("floor", [NAN, INF, -INF, "low"]),
         ("threshold", [-0.1, 1.0, NAN, None]),
         ("tolerance", [-1e-9, NAN, INF, None]),
         ("truncation", [0, -3, 2.5, 1001, 10**30, NAN, INF, "6", True]),
@@ -82,17 +80,14 @@ def test_other_priors_out_of_range():
         refused(lambda weight=weight: Fixed(2, weight), "weight: ", "got")
     refused(lambda: StickBreaking(sigma=2.0, shared=True), "sigma: expected 1 with one shared concentration, got 2.0")
     refused(lambda: dirichlet_process(d=0.0), "d: ")
+    refused(lambda: prior_named("em:5000"), "nodes: expected a whole number from 1 to 1000, got 5000")
 
 
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("fixed:0", "fixed:N with N from 1 to 1000, got 'fixed:0'"),
-        ("em:5000", "em:N with N from 1 to 1000, got 'em:5000'"),
-        ("fixed:" + "9" * 5000, "got 'fixed:999"),
         ("fixed:x", "got 'fixed:x'"),
         ("fixed:-3", "got 'fixed:-3'"),
-        ("fixed:\u0665", "got"),
         ("em:", "got 'em:'"),
         ("", "got ''"),
         ("sticks", "got 'sticks'"),
@@ -159,33 +154,11 @@ def test_options_that_contradict_each_other():
     team = Team.uniform(EPISODES)
     refused(
         lambda: dp.learn([EPISODES], behaviours=[team], estimate_behaviour=True),
-        "estimate_behaviour: expected none where behaviours are given",
+        "estimate_behaviour: expected False with behaviours, got True",
     )
     for prior in ("fixed:5", "em:5", Fixed(30)):
         wanted = "truncation: expected none with the prior", "got 30"
         refused(lambda prior=prior: Sbpr(prior=prior, truncation=30), *wanted)
-
-
-@pytest.mark.parametrize("size", [1.7e308, -1.7e308, 1e251])
-def test_rewards_whose_sums_are_no_numbers(size):
-    rewards = np.array(EPISODES.rewards)
-    rewards[2] = size
-    changed = dataclasses.replace(EPISODES, rewards=rewards)
-    refused(lambda: dp.learn(changed), EPISODES.place(2), "a reward from -1e+250 to 1e+250", f"got {size:g}")
-
-
-@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-@pytest.mark.parametrize("unit", [1e-250, 1e249])
-@pytest.mark.parametrize("prior", ["stick-breaking", "em:2"])
-def test_rewards_that_are_just_numbers(unit, prior):
-    """As large as they may be, and ended by themselves at a discount next to 1: finite throughout."""
-    rewards = unit * np.abs(EPISODES.rewards) / np.abs(EPISODES.rewards).max()
-    ended = np.ones(EPISODES.count, bool)
-    hard = dataclasses.replace(EPISODES, rewards=rewards - unit, terminated=ended, discount=1 - 1e-12)
-    fit = fitted(hard, prior, settings={"sweeps": 6, "truncation": 3 if prior == "stick-breaking" else None})
-    bounds = [row["bound"] for row in fit.trace]
-    assert np.isfinite(bounds).all()
-    assert np.isfinite([row["value"] for row in fit.trace]).all()
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")

@@ -53,9 +53,9 @@ def test_what_was_seen_foretells_what_depends_on_it():
     judged = judge([data], [features(data)])
     blind = made(rng, 500, (4, 5), lambda seen: rng.normal(size=len(seen)))
     now = data.returns().std()
-    assert judged.foretold > 0.5
-    assert judged.spread < 0.85 * now  # three later steps of four cannot be foretold: 0.753
-    assert judge([blind], [features(blind)]).foretold < 0.15
+    assert judged.explained > 0.5
+    assert judged.spread < 0.85 * now  # three later steps of four cannot be predicted: 0.753
+    assert judge([blind], [features(blind)]).explained < 0.15
 
 
 def test_several_batches_are_one():
@@ -83,4 +83,4 @@ def test_only_the_past_is_known():
 def test_it_foretells_traffic():
     grid = Traffic(4)
     data = simulate(grid, grid.policies()["heuristic"].exploring(0.2), 400, 29, 0)
-    assert judge([data], [features(data)]).foretold > 0.05
+    assert judge([data], [features(data)]).explained > 0.05

@@ -19,9 +19,8 @@ def height(sigma, c, slope, belief):
     return belief.expected_normaliser(sigma).item() + (c - 1) * logs - slope * shape / rate + entropy
 
 
-@pytest.mark.parametrize("sigma", [0.01, 0.1, 0.5, 0.99, 1.0, 1.01, 1.5, 10.0, 300.0])
-@pytest.mark.parametrize("c", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("slope", [1e-2, 0.3, 7.0, 1e6])
+@pytest.mark.parametrize("sigma", [0.01, 0.5, 0.99, 1.0, 1.01, 10.0, 300.0])
+@pytest.mark.parametrize(("c", "slope"), [(0.1, 1e6), (1.0, 0.3), (3.0, 1e-2)])
 def test_the_best_concentration_is_the_best(sigma, c, slope):
     best = best_concentration(sigma, c, np.array([[slope]]))
     top = height(sigma, c, slope, best)
@@ -43,9 +42,8 @@ def test_the_normaliser_is_bounded_by_the_best_line(sigma, shape, rate):
     assert found < -np.sum(weights * special.log_beta(sigma, eta))
 
 
-@pytest.mark.parametrize("sigma", [0.1, 0.5, 1 - 1e-6, 1.0, 1 + 1e-6, 2.0, 10.0])
-@pytest.mark.parametrize("c", [0.1, 1.0, 30.0])
-@pytest.mark.parametrize("rate", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("sigma", [0.1, 1 - 1e-6, 1.0, 1 + 1e-6, 10.0])
+@pytest.mark.parametrize(("c", "rate"), [(0.1, 1e6), (1.0, 1.0), (30.0, 1e-6)])
 def test_an_empty_stick_costs(sigma, c, rate):
     """However long it is left alone, and however much prior there is: it never pays."""
     prior, none = SticksPrior(sigma, c, rate), np.zeros((1, 2))
@@ -108,12 +106,10 @@ def test_rows_without_counts_stay_in_em():
     assert after.mean().tolist() == [[0.25, 0.75], [1.0, 0.0]]
 
 
-@pytest.mark.parametrize("start", [1e-3, 1.0, 999.0, 1001.0, 1e6, 1e9, 1e15])
-@pytest.mark.parametrize("rise", [1e-9, 0.5, 1.0, 30.0, 1e4, 1e8])
-def test_differences_of_gamma_functions_keep_their_digits(start, rise):
+@pytest.mark.parametrize("start", [1e-3, 1.0, 999.0, 1001.0, 1e6, 1e15])
+def test_differences_of_gamma_functions_keep_their_digits(start):
     """Against recurrences and series in sixty digits."""
-    value, slope = (float(found) for found in decimals.gamma_rise(start, rise))
-    assert float(log_rise(start, np.array(rise))) == pytest.approx(value, rel=1e-12, abs=1e-12)
-    assert digamma_rise(np.array([start]), np.array([rise]))[0] == pytest.approx(
-        slope, rel=1e-11, abs=0 if start > 1000 else 1e-12
-    )
+    rises = np.array([1e-9, 0.5, 30.0, 1e4, 1e8])
+    values, slopes = np.array([[float(x) for x in decimals.gamma_rise(start, float(rise))] for rise in rises]).T
+    assert log_rise(start, rises) == pytest.approx(values, rel=1e-12, abs=1e-12)
+    assert digamma_rise(np.full(5, start), rises) == pytest.approx(slopes, rel=1e-11, abs=0 if start > 1000 else 1e-12)

@@ -13,17 +13,17 @@ from oracles.policy_trees import best_value
 from decpomdp.core.agent import joint_table
 from decpomdp.core.sparse import outcome_model
 from decpomdp.domains.load import load
+from decpomdp.engines import threads as engine
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels import constraints
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.planners.fb_hsvi import rules
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import components, composed, compress
-from decpomdp.planners.fb_hsvi.folding import folded, team_of
-from decpomdp.planners.fb_hsvi.graph_values import evaluate_graph
+from decpomdp.planners.fb_hsvi.folding import folded_team
 from decpomdp.planners.fb_hsvi.occupancy import follow, gathered, reward_of, start_of
 from decpomdp.planners.fb_hsvi.points import Points
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, evaluate_graph, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.polishing import polished
 from decpomdp.planners.fb_hsvi.rules import Ranking, bound_within, game_of, solve
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, begin_at_best_layer, look_ahead
@@ -260,14 +260,14 @@ def test_graph_values_folding_and_polishing(agents, back):
     dynamics, start = outcome_model(model), start_of(model)
     horizon = 3 if back is None else None
     plain = evaluate_graph(dynamics, start, graph, 0.8)
-    team = team_of(model, folded(dynamics, start, graph))
+    team = folded_team(model, dynamics, start, graph)
     assert exact_value(model, team, horizon=horizon).value == pytest.approx(plain.value, abs=1e-10)
     least = central_bound(model, dynamics, horizon).least[-1]
     wide = evaluate_graph(dynamics, start, graph, 0.8, least=least)
     assert wide.value == pytest.approx(plain.value, abs=1e-10)
     better = polished(dynamics, start, wide, 0.8, least, 5, lambda: None)
     assert better.value > plain.value + 1e-6
-    team = team_of(model, folded(dynamics, start, better.graph))
+    team = folded_team(model, dynamics, start, better.graph)
     assert exact_value(model, team, horizon=horizon).value == pytest.approx(better.value, abs=1e-4)
 
 
@@ -299,7 +299,7 @@ def test_a_graph_may_begin_where_it_is_best():
             moved += 1
             value = evaluate_graph(dynamics, start, other, 0.8).value
             assert value > given.value
-            team = team_of(model, folded(dynamics, start, other))
+            team = folded_team(model, dynamics, start, other)
             assert exact_value(model, team).value == pytest.approx(value, abs=1e-10)
     assert moved > 0
 
@@ -334,7 +334,7 @@ def test_looking_ahead_with_nothing_beyond_is_the_optimum():
     assert root.lower == pytest.approx(reward, abs=1e-6)
     assert [len(edge.rule[0]) for edge in points.best_edges(root)] == [1, 2, 3]
     sketcher = Sketcher(dynamics, central_bound(model, dynamics, None), root.occupancy, [3, 3], 0.9, None)
-    rules = look_ahead(model, sketcher, 3, 13.0, lambda: None)
+    rules = look_ahead(model, sketcher, 3, 13.0)
     assert len(rules) == 3
     assert len(set(rules[0][0].tolist() + rules[0][1].tolist())) == 1  # both listen first
 
@@ -367,3 +367,22 @@ def test_toulbar2_leaves_the_interrupt_to_python():
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it comes while asleep
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
+
+
+def test_toulbar2_gives_the_same_answer_on_every_thread():
+    """Its options are thread-local: without their defaults `CFN()` raises on all threads but the first."""
+    pytest.importorskip("pytoulbar2")
+    rng = np.random.default_rng(3)
+    game = game_of(rng.normal(size=(64, 6)), joint_table((8, 8)), (8, 8), [2, 3])
+    choice, proved = rules._toulbar2(game, game.everything)
+    for other, bound in engine.run(lambda _: rules._toulbar2(game, game.everything), 8, 4):
+        assert np.array_equal(other, choice)
+        assert bound == proved
+
+
+def test_a_failing_toulbar2_leaves_the_bound_of_the_compiled_search(monkeypatch):
+    pytoulbar2 = pytest.importorskip("pytoulbar2")
+    game = game_of(np.random.default_rng(4).normal(size=(144, 9)), joint_table((12, 12)), (12, 12), [3, 3])
+    monkeypatch.setattr(pytoulbar2, "CFN", lambda: 1 / 0)
+    failed, without = solve(game, nodes=5), solve(game, nodes=5, exact=False)
+    assert (failed.value, failed.bound) == (without.value, without.bound)

@@ -14,17 +14,17 @@ from decpomdp.core.sparse import outcome_model
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.io.snapshots import decode, encode
+from decpomdp.planners.common import first_team
 from decpomdp.planners.fb_hsvi import hyperplanes as module
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import compress
-from decpomdp.planners.fb_hsvi.folding import folded, team_of
-from decpomdp.planners.fb_hsvi.graph_values import evaluate_graph
+from decpomdp.planners.fb_hsvi.folding import folded_team
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes, fits, hyperplane, start_in
 from decpomdp.planners.fb_hsvi.method import FbHsviMethod, FbHsviState
 from decpomdp.planners.fb_hsvi.occupancy import follow, start_of
 from decpomdp.planners.fb_hsvi.points import Points, policy_from_bounds
+from decpomdp.planners.fb_hsvi.policy_graph import evaluate_graph
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
-from decpomdp.planners.incumbent import constant
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ def test_large_teams_are_left_out(monkeypatch):
     planes = Hyperplanes(dynamics, model.discount)
     planes.add(team)
     assert planes.latest == []
-    planes.add(constant(model))
+    planes.add(first_team(model))
     assert len(planes.latest) == 1
 
 
@@ -297,7 +297,7 @@ def test_points_promise_no_more_than_their_policy_is_worth(agents):
         value = evaluate_graph(dynamics, start, graph, model.discount).value
         assert root.lower <= value + 1e-9
         assert root.upper >= value - 1e-9
-        team = team_of(model, folded(dynamics, start, graph))
+        team = folded_team(model, dynamics, start, graph)
         assert exact_value(model, team).value == pytest.approx(value, abs=1e-8)
         grown.append(root.lower)
     assert grown == sorted(grown)
@@ -314,7 +314,7 @@ def test_a_loop_of_points_is_a_team():
     root = points.point(start, None)
     assert policy_from_bounds(points, root) is None  # no team, no edge
     points.trial(root, lambda point, earned, fade: fade > 1e-6)
-    planes.add(constant(model))
+    planes.add(first_team(model))
     graph = policy_from_bounds(points, root)
     assert (len(graph.layers), graph.back) == (1, 0)
     assert evaluate_graph(dynamics, start, graph, 0.5).value == pytest.approx(2 * model.reward.max())

@@ -116,7 +116,7 @@ def test_a_target_out_of_reach_is_refused_and_one_within_reach_is_not():
 
 
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
 def test_no_sweep_lowers_the_exact_value(actions, observations, widths, layers, seed, closed):
     model, game, plan, room = made(actions, observations, widths, layers, seed)
@@ -328,7 +328,7 @@ def test_no_time_gives_the_first_team():
     assert fit.facts["peri"] is None
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7, 40, -1])
+@pytest.mark.parametrize("steps", [1, 7, -1])
 def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
     model, settings = dp.load("recycling"), dp.PeriEm(restarts=6, tuning=PeriEmTuning(patience=5, em_iterations=12))
 
@@ -352,7 +352,6 @@ def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
     [
         ({"layers": 0}, "layers: expected a whole number"),
         ({"width": (2, 2, 2)}, "width: expected one number for each of 2 agents, got 3"),
-        ({"restarts": 0}, "restarts: expected"),
         ({"tuning": 3}, "tuning: expected PeriEmTuning, got 3"),
         ({"layers": 5000, "width": 1000}, "layers and width: expected at most"),
     ],
@@ -360,15 +359,6 @@ def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
 def test_bad_settings_are_named(change, message):
     with pytest.raises(InputError, match=message):
         dp.plan("dectiger", "periem", **change)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [({"patience": 0}, "patience: expected a whole number"), ({"openness": 1.0}, "openness: expected")],
-)
-def test_bad_tunables_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        PeriEmTuning(**change)
 
 
 def test_a_time_limit_holds_for_discounts_near_one():

@@ -10,6 +10,9 @@ from decpomdp.core import Fit
 from decpomdp.core.scene import Street, StreetMap, StreetScene
 from decpomdp.io.runs import RunRecord, ValueRecord, read_run, write_fit
 from decpomdp.report.keep import write_report
+from decpomdp.report.performance import watch
+from decpomdp.report.replay import replay_from
+from decpomdp.rollouts import as_simulator
 
 NASTY = "</script><img src=x onerror=alert(1)><b>'\"&"
 
@@ -50,6 +53,11 @@ def kept_on(folder, simulator, team, trace=None, seed=1, **facts):
         steps=39000, value=value, seed=seed, settings={"method": "sbpr-loop"},
     )  # fmt: skip
     return written(folder, fit, structs.replace(record, **facts), simulator)
+
+
+def replay_on(source, team, steps, seed=0):
+    """The replay of one episode."""
+    return replay_from(watch(as_simulator(source), team, 1, steps, seed), team, source)
 
 
 class NastyStreets:

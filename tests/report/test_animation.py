@@ -9,24 +9,20 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
-from decpomdp.report.animation import animated_svg
-from decpomdp.report.painting import animated_gif
-from decpomdp.report.replay import replay_on_model, replay_on_simulator
-from decpomdp.report.watching import watch
-from report.making import NASTY
+from decpomdp.report.animation import animated_gif, animated_svg
+from report.making import NASTY, replay_on
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def streets(side=3, steps=10):
     grid = Traffic(side)
-    team = grid.policies()["heuristic"]
-    return replay_on_simulator(grid, watch(grid, team, 1, steps, seed=2), team)
+    return replay_on(grid, grid.policies()["heuristic"], steps, seed=2)
 
 
 def grids(name="boxpushing"):
     model = dp.load(name)
-    return replay_on_model(model, dp.Team.uniform(model), seed=1)
+    return replay_on(model, dp.Team.uniform(model), 40, seed=1)
 
 
 def animations(root):

@@ -5,8 +5,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.io.runs import Belief
-from decpomdp.report.belief import belief_summary
-from decpomdp.report.controllers import belief
+from decpomdp.report.belief import belief, belief_summary
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 

@@ -11,10 +11,8 @@ from decpomdp.domains import boxpushing
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.animation import animated_svg
 from decpomdp.report.page import write_page
-from decpomdp.report.replay import replay_on_simulator
 from decpomdp.report.sources import shown
-from decpomdp.report.watching import watch
-from report.making import NASTY, NastyStreets, kept, kept_on, nasty_model
+from report.making import NASTY, NastyStreets, kept, kept_on, nasty_model, replay_on
 
 pytestmark = pytest.mark.browser
 
@@ -257,8 +255,7 @@ def test_one_of_many_agents_is_chosen_by_its_light_or_its_name(visit, paths):
 
 def test_an_animation_plays_in_a_browser(visit, tmp_path):
     grid = Traffic(2)
-    team = grid.policies()["heuristic"]
-    replay = replay_on_simulator(grid, watch(grid, team, 1, 10, seed=2), team)
+    replay = replay_on(grid, grid.policies()["heuristic"], 10, seed=2)
     path = tmp_path / "streets.svg"
     path.write_text(animated_svg(replay, "traffic:2"))
     page = visit(path)
@@ -327,9 +324,9 @@ def test_texts_of_a_graph_do_not_overlap(visit, paths, name):
 
 
 def test_a_graph_wider_than_a_phone_slides_and_says_so(visit, tmp_path):
-    model = dp.load("recycling")
-    rng = np.random.default_rng(0)
-    wide = dp.Controller.deterministic(rng.integers(3, size=9), rng.integers(9, size=(9, 2)), 3)
+    model = dp.load("dectiger")
+    moves = np.eye(8)[np.arange(48).reshape(8, 3, 2) * 5 % 8]
+    wide = dp.Controller(np.full(8, 1 / 8), np.eye(3)[np.arange(8) % 3], moves)  # starts anywhere: one row
     page = visit(kept(tmp_path / "wide", model, dp.Team.of(model, [wide] * 2)).folder / "report.html", 390)
     view = page.locator(".controller .view").first
     assert view.evaluate("(view) => view.scrollWidth > view.clientWidth + 1")
@@ -387,8 +384,7 @@ def test_nasty_streets_do_nothing_either(visit, tmp_path, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.said == []
     path = tmp_path / "nasty.svg"
-    team = dp.Team.uniform(simulator)
-    path.write_text(animated_svg(replay_on_simulator(simulator, watch(simulator, team, 1, 5, 0), team), NASTY))
+    path.write_text(animated_svg(replay_on(simulator, dp.Team.uniform(simulator), 5), NASTY))
     page = visit(path)
     assert page.locator("img").count() == 0
     assert page.said == []

@@ -13,9 +13,9 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.report.export import FORMATS, exported
-from decpomdp.report.export_c import quoted
-from decpomdp.report.export_dot import dot_quoted
-from decpomdp.report.export_tables import chance_tables, identifier, sure_tables
+from decpomdp.report.export.c import quoted
+from decpomdp.report.export.dot import dot_quoted
+from decpomdp.report.export.tables import chance_tables, identifier, sure_tables
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover")
 EPISODES, STEPS = 4, 25

@@ -6,11 +6,11 @@ import pytest
 
 from decpomdp.io.runs import RunRecord, ValueRecord
 from decpomdp.report.facts import facts
-from decpomdp.report.listing import COLUMNS, NO_NUMBER, NONE, cells, complete, fitting, told, unsupported
+from decpomdp.report.listing import COLUMNS, NO_NUMBER, NONE, cells, complete, facts_of, fitting, unsupported
 
 
 def record(**more):
-    return RunRecord("decpomdp-run/1", "steps", 1.5, more.pop("nodes", [2, 3]), **more)
+    return RunRecord(stopped="steps", seconds=1.5, nodes=more.pop("nodes", [2, 3]), **more)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_nothing_is_left_blank():
 
 def test_programs_get_every_column_on_one_line():
     one = record(value=ValueRecord(0.1, "exact,\tby\nhand"), seed=3, nodes=[2] * 100, problem="a\tb")
-    row = dict(zip(told(one, Path("x")), complete(one, Path("x")), strict=True))
+    row = dict(zip(facts_of(one, Path("x")), complete(one, Path("x")), strict=True))
     assert row["value"] == "0.1"
     assert row["how"] == "exact, by hand"
     assert row["problem"] == "a b"

@@ -58,7 +58,7 @@ def test_a_run_has_its_page(tiger_page):
         "details",
     ]
     words = " ".join(found.words)
-    for said in ("dectiger", "13.449", "exact, from the model, after learning", "39,000", "stopped: steps", "listen"):
+    for said in ("dectiger", "13.449", "exact, from the model", "39,000", "stopped: steps", "listen"):
         assert said in words
     nodes = [attributes["data-node"] for attributes in found.tags("g") if attributes.get("class") == "node"]
     assert nodes == [str(i) for i in range(6)] * 2
@@ -107,7 +107,7 @@ def test_without_its_source_the_page_says_so(tiger):
     assert found.missing == "gone.dpomdp is not there any more"
     words = " ".join(Elements(page([found])).words)
     assert "Nothing to replay: gone.dpomdp is not there any more." in words
-    assert "How long each is used is not known" in words
+    assert "Shares of time are not known" in words
 
 
 def test_another_problem_under_the_same_name_is_noticed(tiger):
@@ -149,7 +149,7 @@ def test_a_large_team_is_told_in_words(tmp_path):
     run = kept(tmp_path / "large", model, dp.Team.of(model, [large, dp.Controller.uniform(2, 2)]))
     found = Elements(page([shown(run)]))
     words = " ".join(found.words)
-    assert "More than 50 nodes: told in words alone." in words
+    assert "More than 50 nodes: described in words only." in words
     assert "node 69: " in words
 
 
@@ -176,7 +176,7 @@ def test_a_simulator_is_played_anew(tmp_path):
     assert page([shown(run)]) == content
     found = Elements(content)
     words = " ".join(found.words)
-    assert "Fresh episodes of the learned team, played on traffic:3 for this page." in words
+    assert "New episodes of the learned team on traffic:3." in words
     assert "come from 1000 episodes played on the simulator" in words
     assert "ecorded episodes" not in words
     lights = [a for a in found.tags("g") if a.get("data-agent") is not None and "data-part" in a]
@@ -192,7 +192,7 @@ def test_a_simulator_without_a_drawing(tmp_path):
     simulator = Countdown()
     run = kept_on(tmp_path / "countdown", simulator, dp.Team.uniform(simulator))
     words = " ".join(Elements((run.folder / "report.html").read_text()).words)
-    assert "Fresh episodes of the learned team, played on countdown for this page." in words
+    assert "New episodes of the learned team on countdown." in words
     assert "come from 2 episodes played on the simulator" in words
     gone = shown(run)  # nothing of that name can be loaded
     assert gone.missing
@@ -204,5 +204,5 @@ def test_the_page_of_a_crowd_stays_small(tmp_path):
     run = kept_on(tmp_path / "crowd", grid, grid.policies()["heuristic"])
     content = (run.folder / "report.html").read_text()
     assert len(content) < 1_500_000
-    assert "Drawn are the first 150 of 400 agents" in content
+    assert "Only the first 150 of 400 agents are drawn" in content
     assert "2 \u00d7 400" in content

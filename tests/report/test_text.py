@@ -47,7 +47,7 @@ def test_a_label_stays_on_its_line(tmp_path, capsys):
     agents = tuple(dp.Agent(f"{n}{harm}", (harm, "b"), ("o", f"p{harm}")) for n in range(2))
     controller = dp.Controller.deterministic([0, 1], [[0, 1], [1, 0]], 2)
     team = dp.Team(agents, (controller, controller), 0.9, "x")
-    lines = team.in_words()
+    lines = team.in_words().splitlines()
     assert len(lines) == 2 * (1 + 1 + 2)
     team.save(tmp_path / "t.json")
     assert code_of(["show", str(tmp_path / "t.json")]) == 0

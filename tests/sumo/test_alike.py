@@ -10,8 +10,7 @@ from decpomdp.core import Agent, Episodes, Step, Team
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.environments.sumo.grid import PACE, SumoGrid
 from decpomdp.interaction.afford import LEAST, LOOPS, MANY_BATCH, TEAMS, affordable, many_sizes
-from decpomdp.interaction.episode_player import EpisodePlayer
-from decpomdp.interaction.players import OutOfSteps
+from decpomdp.interaction.episode_player import EpisodePlayer, OutOfSteps
 from decpomdp.interaction.sbpr.many_agents import OwnRatios, play_own, shares
 from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.sbpr.starts import by_action

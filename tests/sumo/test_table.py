@@ -11,6 +11,7 @@ from decpomdp.environments.sumo.simulation import Measures
 from decpomdp.experiments.sumo import (
     TEST_SEED,
     Score,
+    SharedSettings,
     Trial,
     difference,
     interval,
@@ -19,7 +20,6 @@ from decpomdp.experiments.sumo import (
     summary,
     transferred,
 )
-from decpomdp.experiments.sumo_learning import SharedSettings
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.play import players_of
 

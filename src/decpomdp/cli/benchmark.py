@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import engine, words
+from decpomdp.cli import engine, runs, words
 
 SECONDS = 60.0  # per run, where nothing limits it
 
@@ -54,9 +54,9 @@ def benchmark(
     with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
         where = cluster or jobs or 1
         try:
-            run_table(out, plan, where, f"{__name__}:learned", words.note)
+            run_table(out, plan, where, f"{__name__}:run_cell", words.note)
         except KeyboardInterrupt:
-            words.note(f"what is finished stays in {out}; to go on: the same command")
+            words.note(f"finished runs are kept in {out}; the same command continues")
             raise
     lines = list(lines_of(out, plan))
     for line in lines:
@@ -89,44 +89,31 @@ def _names(given: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in given.split(",") if name.strip())
 
 
-def learned(settings: Mapping[str, Any]) -> None:
-    """One `decpomdp learn`: the work of a cell of the table, done in a process of its own; one cut off goes on.
+def run_cell(settings: Mapping[str, Any]) -> None:
+    """One run of `decpomdp learn` in its folder, the work of a cell; an unfinished run is resumed.
 
-    What can be continued is never thrown away, whatever keeps it from going on now (a full disk, other versions).
+    Another unfinished state (killed before the first checkpoint) is removed, and the run starts again.
     """
-    from decpomdp.core import InputError
+    from decpomdp.api import PLAYING, chosen
+    from decpomdp.core.run import Budget, Inputs
     from decpomdp.io.run_folder import can_resume, empty
 
-    out = Path(settings["out"])
-    if can_resume(out):
-        wrong = _said(["learn", "--resume", str(out), "--json", "--quiet"])
-        if wrong is not None:
-            raise InputError(f"{out} cannot go on: {wrong}")
-        return
-    if out.is_dir():
-        empty(out)  # killed before there was a state to go on from
-    arguments = ["learn", settings["problem"], "--json", "--quiet"]
-    for name in ("method", "seed", "out", "time_limit", "steps", "threads"):
-        if settings[name] is not None:
-            arguments += [f"--{name.replace('_', '-')}", str(settings[name])]
-    wrong = _said(arguments)
-    if wrong is not None:
-        raise InputError(wrong)
-
-
-def _said(arguments: list[str]) -> str | None:
-    """What the command says is wrong; None when it went well."""
-    import contextlib
-    import io
-    import os
-
-    from decpomdp.cli.main import code_of
-
-    with (
-        contextlib.chdir(os.curdir),  # a run goes on in the folder where it began; the next one is not there
-        contextlib.redirect_stderr(io.StringIO()) as said,
-        contextlib.redirect_stdout(io.StringIO()),
-    ):
-        code = code_of(arguments)
-    lines = said.getvalue().strip().splitlines() or ["no message"]
-    return None if code == 0 else lines[-1].removeprefix("error: ")
+    folder, inputs = Path(settings["out"]), Inputs(threads=settings["threads"])
+    options = runs.Options(settings["threads"], None, quiet=True, value=True, posterior=True, report=True)
+    resuming = can_resume(folder)
+    work = runs.resumed("learn", folder, inputs) if resuming else None
+    if work is None:
+        if folder.is_dir():
+            empty(folder)
+        budget, method = Budget(seconds=settings["time_limit"], steps=settings["steps"]), settings["method"]
+        work = runs.started(
+            "learn",
+            settings["problem"],
+            None,
+            settings["seed"],
+            budget,
+            None,
+            lambda _: chosen(PLAYING, method, method, {}),
+            inputs,
+        )
+    runs.execute(work, folder, resuming, options)

@@ -22,7 +22,7 @@ def list_runs(
     """
     from decpomdp.core import InputError
     from decpomdp.io.runs import RUN, find_runs, read_record
-    from decpomdp.report.listing import told
+    from decpomdp.report.listing import facts_of
 
     found = []
     for place in find_runs(folder):
@@ -31,7 +31,7 @@ def list_runs(
         except InputError as error:
             words.note(f"left out: {error}")
     if as_json:
-        words.tell({"runs": [told(record, place) for record, place in found]}, True, ())
+        words.tell({"runs": [facts_of(record, place) for record, place in found]}, True, ())
     elif not found:
         words.tell({}, False, [f"no runs below {folder}"])
     elif sys.stdout.isatty():
@@ -56,7 +56,7 @@ def _for_people(found: "list[tuple[RunRecord, Path]]") -> None:
 
 
 def _for_programs(found: "list[tuple[RunRecord, Path]]") -> None:
-    from decpomdp.report.listing import complete, told
+    from decpomdp.report.listing import complete, facts_of
 
-    lines = ["\t".join(told(*found[0])), *("\t".join(complete(record, place)) for record, place in found)]
+    lines = ["\t".join(facts_of(*found[0])), *("\t".join(complete(record, place)) for record, place in found)]
     words.tell({}, False, lines)

@@ -1,6 +1,7 @@
 """`decpomdp report`."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,18 +43,17 @@ def report(
         raise InputError("a page of several runs belongs to none of them; say where with --out PAGE.html")
     if len(runs) > 1 and animate is not None:
         raise InputError(f"--animate: expected a single run, got {len(runs)}")
-    found = [shown(read_run(folder), problem) for folder in runs]
-    moving = None if animate is None else _animation(found[0], animate)
+    if animate is not None and animate.suffix not in (".svg", ".gif"):
+        raise InputError(f"--animate: expected a file that ends in .svg or .gif, got {animate}")
     own = runs[0] if out is None else _run_of(out, runs)
-    if own is None:
+    # a process that is writing to this run makes its page itself
+    with locked(own) if own is not None and own.is_dir() else nullcontext():
+        found = [shown(read_run(folder), problem) for folder in runs]
+        moving = None if animate is None else _animation(found[0], animate)
         page = write_page(found, out)
-    else:
-        with locked(own):  # whoever is writing to this run makes its page himself
-            found = [shown(read_run(folder), problem) for folder in runs]
-            page = write_page(found, out)
     for one in found:
         if one.missing:
-            words.note(f"{one.run.folder}: without replay, for {one.missing}")
+            words.note(f"{one.run.folder}: no replay: {one.missing}")
     result = {"page": str(page), "runs": [str(folder) for folder in runs], "bytes": page.stat().st_size}
     lines = [f"written to {page}"]
     if moving is not None and animate is not None:
@@ -64,22 +64,14 @@ def report(
 
 
 def _run_of(out: Path, runs: list[Path]) -> Path | None:
-    """The run whose folder the page goes into, by whatever links and names; None: into none of them."""
+    """The run whose folder the page goes into, after resolving links; None: none of them."""
     folder = os.path.dirname(os.path.realpath(out))
     return next((run for run in runs if os.path.realpath(run) == folder), None)
 
 
 def _animation(shown: "Shown", path: Path) -> bytes:
-    from decpomdp.core import InputError
-    from decpomdp.report.performance import replay_of
+    from decpomdp.report.animation import animated_gif, animated_svg
+    from decpomdp.report.replay import animated_replay
 
-    title = shown.run.record.problem or shown.run.name
-    if path.suffix == ".svg":
-        from decpomdp.report.animation import animated_svg
-
-        return animated_svg(replay_of(shown), title).encode()
-    if path.suffix == ".gif":
-        from decpomdp.report.painting import animated_gif
-
-        return animated_gif(replay_of(shown), title)
-    raise InputError(f"--animate: expected a file that ends in .svg or .gif, got {path}")
+    replay, title = animated_replay(shown), shown.run.record.problem or shown.run.name
+    return animated_svg(replay, title).encode() if path.suffix == ".svg" else animated_gif(replay, title)

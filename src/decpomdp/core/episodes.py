@@ -195,9 +195,13 @@ class Episodes:
         ...     dp.Episodes.load(f"{folder}/e.parquet") == episodes
         True
         """
-        from decpomdp.io.kinds import kind_of
+        from decpomdp.io.kinds import KINDS, kind_of
         from decpomdp.io.logged import Given, read_logged
 
+        if kind is not None:
+            checks.one_of("kind", kind, KINDS)
+        if name is not None:
+            checks.of_kind("name", name, str)
         if (kind or kind_of(path)) != "episodes" or discount is None:
             return read_logged(path, Given(kind, discount, agents, name, columns))
         return replace(read_logged(path, Given(kind, None, agents, name, columns)), discount=discount)

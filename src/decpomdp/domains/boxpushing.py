@@ -12,7 +12,7 @@ Dynamics: each robot's action succeeds with probability 0.9, independently, othe
       other leaves it in this step, changes nothing. Two robots that enter the same empty cell both stay where they are.
     - Moving forward against a small box pushes it to the goal; both robots against the large box push that one. The
       episode is then in leftBoxAtGoal, rightBoxAtGoal, bothSmallAtGoal or largeBoxAtGoal.
-    - A goal state jumps back to the start whatever the robots do, so the problem goes on for ever.
+    - A goal state returns to the start after any action, so the problem never ends.
 
 Rewards, paid for the attempt, whether or not it succeeds: -0.1 per robot and step; moving forward brings 10 against a
 small box and -5 against a wall, the other robot, the large box alone, or an empty cell that the other robot wants to

@@ -4,11 +4,12 @@ States: tiger-left, tiger-right; uniform at the start.
 Actions: listen, open-left, open-right. Observations: hear-left, hear-right.
 
 Dynamics: while both listen nothing moves, and each agent, independently of the other, hears the tiger on its true
-side with probability 0.85. As soon as anyone opens a door the tiger is placed anew behind a door chosen by a fair
+side with probability 0.85. As soon as anyone opens a door the tiger is placed again behind a door chosen by a fair
 coin, and what the agents hear in that step is uniform noise.
 
-Rewards: listening costs 1. Who opens the treasure's door while nobody opens the tiger's gains 10. Meeting the tiger
-costs the team 100, or only 50 when both open its door together, and a treasure opened in the same step is then lost:
+Rewards: listening costs 1. An agent that opens the treasure's door while no agent opens the tiger's gains 10. Meeting
+the tiger costs the team 100, or only 50 when both open its door together, and a treasure opened in the same step is
+then lost:
 
     listen, listen                   -2          both the treasure's door         20
     one treasure, one listens         9          both the tiger's door           -50

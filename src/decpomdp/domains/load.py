@@ -83,7 +83,7 @@ def opened(problem: Problem, discount: float | None = None) -> DecPOMDP | Simula
             f"problem: expected a name, a .dpomdp file, a DecPOMDP or a Simulator, got {checks.kind_of(problem)}"
         )
     if discount is not None:
-        raise InputError(f"discount: expected none beside a simulator, which has its own, got {discount!r}")
+        raise InputError(f"discount: expected none for a simulator, which has its own, got {discount!r}")
     team_of_agents(problem.agents)
     checked_discount(problem.discount)
     checks.line("name of the simulator", problem.name)

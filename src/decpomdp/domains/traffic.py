@@ -110,7 +110,7 @@ class Traffic:
     ) -> Paths:
         """Episodes first, first + 1, ... of the sequence that `seed` fixes, with the sampled node paths.
 
-        The same whatever the number of threads, and whatever `first` and `episodes` cut the sequence into.
+        Independent of the number of threads, and of how `first` and `episodes` divide the sequence.
         """
         paths = empty_paths(episodes * horizon, len(self.agents), behaviour)
         size = max(1, PIECE // (horizon * len(self.agents)))
@@ -151,7 +151,7 @@ class Traffic:
 
 
 def busier() -> Controller:
-    """The hand-coded rule: serve the direction with more traffic; when both have as much, go on as before."""
+    """The hand-coded rule: serve the direction with more traffic; if both have as much, keep the direction."""
     nodes = {SHORTER: COLUMN, LONGER: ROW}  # node = what it shows
     moves = [[nodes.get(seen, node) for seen in range(len(OBSERVATIONS))] for node in (ROW, COLUMN)]
     followed = Controller.deterministic([ROW, COLUMN], moves, len(ACTIONS))

@@ -1,1 +1,1 @@
-"""Where work runs. Knows nothing of decision problems."""
+"""Parallel execution: threads and Dask clusters."""

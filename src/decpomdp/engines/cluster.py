@@ -77,12 +77,12 @@ class Cluster:
 
     def put(self, value: Any) -> Any:
         """Place a value on one of the workers, in turn; its future."""
-        with self._errors():
+        with self.errors():
             return self.client.scatter([value], hash=False)[0]
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """The future of work(*arguments); futures among the arguments are replaced by their values."""
-        with self._errors():
+        with self.errors():
             return self.client.submit(work, *arguments, pure=False)
 
     def share(self, name: str, value: Any) -> Any:
@@ -99,7 +99,7 @@ class Cluster:
 
     def results(self, futures: Sequence[Any]) -> list[Any]:
         """The values of futures, in order; the first error of a task is raised."""
-        with self._errors():
+        with self.errors():
             return list(self.client.gather(list(futures)))
 
     def in_order(self, work: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
@@ -131,7 +131,7 @@ class Cluster:
                 yield running.pop(future), self.results([future])[0]
                 finished.update(begin(1))
         finally:  # after an error or an interrupt the others are not needed
-            with suppress(EngineError), self._errors():
+            with suppress(EngineError), self.errors():
                 self.client.cancel(list(running))
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class Cluster:
         self.close()
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def errors(self) -> Iterator[None]:
         """Translate errors of the cluster; errors of the tasks pass unchanged."""
         from distributed import KilledWorker
         from distributed.comm.core import CommClosedError
@@ -204,8 +204,8 @@ def _connected(stack: ExitStack, address: Any, name: str) -> Any:
             warnings.simplefilter("ignore")  # versions are checked below
             client: Any = Client(address, timeout=ANSWER, set_as_default=False)
     except Exception as error:
-        said = "" if isinstance(error, OSError) else " ".join(str(error).split())  # a TimeoutError is an OSError
-        why = said or f"no answer within {ANSWER:g} s"
+        message = "" if isinstance(error, OSError) else " ".join(str(error).split())  # a TimeoutError is an OSError
+        why = message or f"no answer within {ANSWER:g} s"
         wanted = "expected the address of a Dask scheduler, such as tcp://node7:8786"
         raise EngineError(f"scheduler: {wanted}, got {name!r} ({why})") from None
     stack.callback(_close, client)
@@ -232,9 +232,8 @@ def _check_versions(client: Any) -> None:
     here = versions["client"]["packages"]
     for worker, there in versions["workers"].items():
         for package in SAME:
-            if there["packages"][package] != here[package]:
-                found = there["packages"][package]
-                raise EngineError(f"worker {worker}: expected {package} {here[package]}, as it is here, got {found}")
+            if (version := there["packages"][package]) != here[package]:
+                raise EngineError(f"worker {worker}: expected {package} {here[package]}, as here, got {version}")
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def run(
 
 @cache
 def _pool(count: int, process: int) -> ThreadPoolExecutor:
-    """A pool of threads, kept: starting threads costs as much as a small piece of work.
+    """A cached pool of threads: starting threads costs as much as a small piece of work.
 
     A forked process gets its own: threads do not survive a fork.
     """

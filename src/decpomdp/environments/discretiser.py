@@ -27,7 +27,7 @@ class Discretiser:
     symbols
         How many, or their labels.
     read
-        A function from one agent's raw observation to a symbol; None: nothing is seen yet.
+        A function from one agent's raw observation to a symbol; None: no observation yet.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Discretiser:
         return self.symbols if isinstance(self.symbols, int) else len(self.symbols)
 
     def symbol(self, agent: str, observation: Any) -> int:
-        """The number of an observation of `agent`; NO_OBSERVATION for nothing."""
+        """The number of an observation of `agent`; NO_OBSERVATION for None."""
         try:
             symbol = self.read(observation)
         except InputError as error:

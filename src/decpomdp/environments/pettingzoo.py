@@ -95,7 +95,7 @@ class PettingZooSimulator:
         return seen
 
     def step(self, actions: NDArray[np.integer]) -> Step:
-        """Take actions[k, n]; episodes that have ended stay as they are and pay nothing."""
+        """Take actions[k, n]; finished episodes do not change and have reward 0."""
         chosen = array("actions", actions, "k, n", (len(self._playing), len(self.agents)), np.int64)
         check_symbols("actions", "action", chosen, self.agents)
         rewards = np.zeros(len(chosen))
@@ -172,7 +172,7 @@ def from_pettingzoo(
     action_names
         What the actions are called, for people: one list for all agents, or one by name.
     repeatable
-        Whether `reset(seed=...)` fixes an episode. None: found out by playing two short ones.
+        Whether `reset(seed=...)` fixes an episode. None: tested by playing two short episodes.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def parallel_env(
     horizon
         Steps after which an episode is cut off (truncated); None: never.
     seed
-        Of the first `reset()` that is given none; None: a different one every time. `reset(seed=...)` sets it anew.
+        Of the first `reset()` that is given none; None: a different one every time. `reset(seed=...)` replaces it.
     render_mode
         None, or "ansi": `render()` returns the last step in words.
 

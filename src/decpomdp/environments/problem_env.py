@@ -64,8 +64,8 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         chosen = int(self._random.integers(2**63)) if seed is None else int(seed)
         shown = self.simulator.reset(1, chosen)
         self.agents, self._time = list(self.possible_agents), 0
-        nothing = [len(agent.observations) for agent in self.simulator.agents]
-        seen = nothing if shown is None else [int(symbol) for symbol in np.asarray(shown)[0]]
+        none = [len(agent.observations) for agent in self.simulator.agents]
+        seen = none if shown is None else [int(symbol) for symbol in np.asarray(shown)[0]]
         self._words = f"{self.simulator.name}, step 0{self._hidden()}"
         return dict(zip(self.agents, seen, strict=True)), {name: {} for name in self.agents}
 

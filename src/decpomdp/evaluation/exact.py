@@ -1,11 +1,12 @@
 """The exact value of a team on a model: the Bellman equation of the chain over (state, joint node), see `fixed_point`.
 
-For a deterministic team only the pairs that it meets are looked at (`reachable`), and for others where all pairs
-together could not be solved.
+For a deterministic team the chain is over reachable pairs only (`reachable`); so it is for other teams where the
+equation over all pairs was not solved.
 """
 
 import math
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -20,34 +21,34 @@ from decpomdp.core.sparse import factored_model
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
 from decpomdp.evaluation.fixed_point import EPS, LEAST, Floats, allowance, off, power_of, rounding, solve
-from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states
+from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, too_many
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves
 
-SURE = 1e-6  # of the value, or of 1 if that is more: what it may be off and still be called exact
+SURE = 1e-6  # error, relative to the value (or to 1 if that is more), up to which a value is called exact
 LONGEST = 10_000_000  # steps of a finite horizon
 PIECES = 4  # of a backup's joint actions, for the threads
-SMALL = 200_000  # numbers in a backup that one thread does faster alone
+SMALL = 200_000  # numbers in a backup below which one thread is faster
 LARGEST = 200_000_000  # numbers in a value table: 1.6 GB
-SECOND = 4_000_000  # moves between pairs, where a stochastic team is followed after all: seconds
+SECOND = 4_000_000  # most moves between the reachable pairs of a stochastic team: seconds
 
 
 @dataclass(frozen=True, slots=True)
 class ExactValue:
-    """The expected discounted sum of rewards from the start, and how far it can be off.
+    """The expected discounted sum of rewards from the start, with a bound on its error.
 
     Attributes
     ----------
     value
         The expected discounted sum of rewards.
     error
-        A bound on its distance from the truth: proved from the residual, plus an allowance for rounding.
+        A bound on |value - true value|: proved from the residual, plus an allowance for rounding.
     horizon
-        Steps; None: for ever.
+        Steps; None: an infinite horizon.
     discount
-        That of the model.
+        The model's discount.
     sure
-        Whether the error is too small to be seen; else the equation could not be solved to the end.
+        Whether the error is negligible; if not, the solver did not converge.
 
     Examples
     --------
@@ -58,34 +59,31 @@ class ExactValue:
     """
 
     value: float
-    error: float  # bound on |value - true value|: proved from the residual, plus an allowance for rounding
-    horizon: int | None  # None: for ever
+    error: float
+    horizon: int | None
     discount: float
     sure: bool = True
 
     @property
     def precision(self) -> str:
-        """In words: exact, or how near."""
+        """In words: exact, or within which error."""
         return "exact" if self.sure else f"not solved to the end: within {self.error:.3g}"
 
 
 class TeamOnModel:
-    """The chain over (state, joint node) that a team makes of a model."""
+    """The Markov chain of a team on a model, over all pairs (state, joint node)."""
 
     def __init__(self, model: DecPOMDP, team: Team) -> None:
         team.check_fits(model)
         self.model, self.team = model, team
         self.shape = (len(model.states), math.prod(team.nodes))
-        if self.shape[0] * self.shape[1] > LARGEST:
-            raise InputError(
-                f"exact value: expected at most {LARGEST} pairs of state and joint node, got "
-                f"{self.shape[0] * self.shape[1]}; estimate it from episodes instead"
-            )
+        if math.prod(self.shape) > LARGEST:
+            raise too_many(LARGEST, "pairs of state and joint node")
         self.factored = factored_model(model)
-        self.moves = _moves(model, team)
-        acts = _joint_actions(team)
-        taken = _ever_taken(team)
-        got = np.where(met_states(model, taken) & taken[:, None], model.reward, 0.0)  # others may be huge
+        self.moves = joint_moves(model, [(c.action, c.transition) for c in team.controllers])
+        acts = joint_rows([c.action.T for c in team.controllers])  # [u, q]
+        taken = joint_rows([np.any(c.action > 0, axis=0)[None] for c in team.controllers])[0] > 0  # [u] by some node
+        got = np.where(met_states(model, taken) & taken[:, None], model.reward, 0.0)  # unreachable ones may be huge
         self.power = power_of(float(np.abs(got).max()))
         scaled = np.ldexp(got, -self.power).T
         self.expected = np.ascontiguousarray(scaled @ acts)  # [s, q]
@@ -94,7 +92,6 @@ class TeamOnModel:
 
     @property
     def discount(self) -> float:
-        """That of the model."""
         return self.model.discount
 
     def backup(self, v: Floats, rewards: Floats | None) -> Floats:
@@ -112,7 +109,6 @@ class TeamOnModel:
         return sum(parts[1:], start=parts[0] if rewards is None else parts[0] + rewards)
 
     def linear(self, largest: int) -> Any:
-        """The linear part of up to so many pairs as a matrix, column by column."""
         from scipy.sparse import csc_array, hstack
 
         size = math.prod(self.shape)
@@ -122,28 +118,26 @@ class TeamOnModel:
         return hstack(columns)
 
     def at_start(self, v: NDArray[np.float64]) -> float:
-        """Expectation of v(s, q) where the episode starts, in the model's own unit."""
-        first: NDArray[np.float64] = np.ones(1)
-        for controller in self.team.controllers:
-            first = np.kron(first, controller.initial).astype(np.float64)
+        """Expectation of v(s, q) at the start, in the model's own unit."""
+        first = joint_rows([c.initial[None] for c in self.team.controllers])[0]
         return float(np.ldexp(self.model.start @ v @ first, self.power))
 
 
 def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: int | None = None) -> ExactValue:
-    """Value of `team` on `model` over `horizon` steps, or for ever.
+    """Value of `team` on `model` over `horizon` steps, or over an infinite horizon.
 
-    Any number of agents. Time and memory grow with states times the product of all agents' nodes; beyond 200 million
-    of these pairs it is refused, and `sampled_value` is the way. Of a deterministic team only the pairs count that it
-    meets, unless these are more than ten million, or the moves between them more than twenty million.
+    Any number of agents. Time and memory grow with states times the product of all agents' nodes; more than 200 million
+    of these pairs are rejected: use `sampled_value`. For a deterministic team only the reachable pairs count, unless
+    there are more than ten million of them, or more than twenty million moves between them.
 
     Parameters
     ----------
     model
-        A model, or the name or file of one.
+        A model, or its name or file.
     team
-        Whose value is wanted.
+        The team to evaluate.
     horizon
-        Steps; None: for ever, which needs a discount below 1.
+        Steps; None: an infinite horizon, which needs a discount below 1.
 
     Returns
     -------
@@ -153,7 +147,7 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
     Raises
     ------
     InputError
-        The team does not fit the model, there are too many pairs, or the sum has no end.
+        The team does not fit the model, there are too many pairs, or the discounted sum is not finite.
 
     Examples
     --------
@@ -165,17 +159,17 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
     """
     with engine.serial_products():
         chain = chain_of(opened_model(model), team)
-        found = _value(chain, horizon)
-        if not found.sure and isinstance(chain, TeamOnModel):
-            with suppress(InputError):  # too many to be followed
-                found = min(found, _value(MetPairs(chain.model, team, SECOND), horizon), key=lambda each: each.error)
-        if not np.isfinite(found.value):
+        result = _value(chain, horizon)
+        if not result.sure and isinstance(chain, TeamOnModel):
+            with suppress(InputError):  # too many reachable pairs
+                result = min(result, _value(MetPairs(chain.model, team, SECOND), horizon), key=lambda each: each.error)
+        if not np.isfinite(result.value):
             raise InputError("value: the rewards are too large to be added up in floating point")
-        return found
+        return result
 
 
 def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
-    """The chain that `team` makes of `model`: of a deterministic team only what it meets, if that can be followed."""
+    """The Markov chain of `team` on `model`, over reachable pairs only if the team is deterministic."""
     of_kind("team", team, Team, READ).check_fits(model)
     if not is_deterministic(team):
         return TeamOnModel(model, team)
@@ -190,21 +184,21 @@ def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
 def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     model = chain.model
     if horizon is not None:
-        with np.errstate(over="ignore", invalid="ignore"):  # `exact_value` says it in words
+        with np.errstate(over="ignore", invalid="ignore"):  # rejected by `exact_value`
             return _over(chain, whole("horizon", horizon, 0, LONGEST))
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
     with np.errstate(over="ignore", invalid="ignore"):
         v, error = solve(chain)
-        # neither v nor what it should be can be larger than this, even where rounding makes rows sum to more than one
+        # bounds v and the true values, even where rounding makes rows sum to more than one
         allowed, room = chain.allowance, 8 * EPS + chain.allowance.start + chain.allowance.rows
         earned = float(np.abs(chain.expected).max()) + room * allowed.gross + allowed.lost
         most = (float(np.abs(v).max()) + earned / (1 - model.discount)) * (1 + room)
-        return _told(chain, v, min(error + rounding(chain, v), most), None)
+        return _result(chain, v, min(error + rounding(chain, v), most), None)
 
 
 def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
-    """The value of a finite number of steps; steps that the discount makes invisible are left out."""
+    """The value of a finite number of steps; ends early when a step changes nothing."""
     discount, allowed = chain.discount, chain.allowance
     v: NDArray[np.float64] = np.zeros(chain.shape)
     steps = 0
@@ -216,46 +210,35 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
         if still:
             break
     most = horizon if discount == 1 else min(horizon, 1 / (1 - discount))
-    sums = min(steps, most)  # as long as they grow, so does their rounding; then every step may hide a little
+    sums = min(steps, most)  # rounding grows with the sums; later steps may hide a little each
     room = 8 * EPS + off(chain) + allowed.start + allowed.rows
     error = room * (allowed.gross * sums * sums + float(np.abs(v).max()) * (most - sums)) + allowed.lost * most
-    return _told(chain, v, error, horizon)
+    return _result(chain, v, error, horizon)
 
 
-def _told(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
+def _result(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
     value, largest = chain.at_start(v), max(float(np.abs(v).max()), chain.allowance.gross)
     error = float(np.ldexp(error, chain.power)) + LEAST * (error > 0)
     near = SURE * max(abs(value), min(1.0, float(np.ldexp(largest, chain.power))))
     return ExactValue(value, error, horizon, chain.discount, bool(np.isfinite(value)) and error <= max(near, LEAST))
 
 
-def _joint_actions(team: Team) -> NDArray[np.float64]:
-    """[u, q]: probability of joint action u in joint node q."""
-    joint: NDArray[np.float64] = np.ones((1, 1))
-    for controller in team.controllers:
-        joint = np.kron(joint, controller.action.T).astype(np.float64)
+def joint_rows(tables: Sequence[Floats]) -> Floats:
+    """[row of all, column of all]: the Kronecker product, row-major over agents."""
+    joint: Floats = np.ones((1, 1))
+    for table in tables:
+        joint = np.kron(joint, table).astype(np.float64)
     return joint
 
 
-def _ever_taken(team: Team) -> NDArray[np.bool_]:
-    """[u]: whether a joint node takes joint action u, however small the product of the agents' probabilities."""
-    joint: NDArray[np.bool_] = np.ones(1, bool)
-    for controller in team.controllers:
-        joint = np.kron(joint, np.any(controller.action > 0, axis=0)).astype(bool)
-    return joint
-
-
-def _moves(model: DecPOMDP, team: Team) -> JointMoves:
-    tables = [
-        np.ascontiguousarray((c.transition * c.action[:, :, None, None]).transpose(1, 2, 3, 0)).ravel()
-        for c in team.controllers
-    ]
-    sizes = [len(table) for table in tables]
+def joint_moves(model: DecPOMDP, agents: Sequence[tuple[Floats, Floats]]) -> JointMoves:
+    """All agents' moves in the form of `kernels.backup`, from each agent's action[i, a] and transition[i, a, o, j]."""
+    tables = [np.ascontiguousarray((t * a[:, :, None, None]).transpose(1, 2, 3, 0)).ravel() for a, t in agents]
     return JointMoves(
-        nodes=np.array(team.nodes, np.int64),
-        observations=np.array([controller.observations for controller in team.controllers], np.int64),
+        nodes=np.array([len(action) for action, _ in agents], np.int64),
+        observations=np.array([transition.shape[2] for _, transition in agents], np.int64),
         table=np.concatenate(tables),
-        place=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
+        place=np.concatenate([[0], np.cumsum([len(table) for table in tables])[:-1]]).astype(np.int64),
         action_parts=model.action_table(),
         observation_parts=model.observation_table(),
     )

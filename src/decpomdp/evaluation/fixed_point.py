@@ -1,8 +1,8 @@
 """The fixed point x = B x of a linear contraction: the one solver of exact evaluation, EM and PBVI.
 
 B x = b + L x, where L contracts by c, its largest row sum: the discount, apart from rounding in rows of probabilities.
-First come a few corrections, each a Krylov solve (BiCGSTAB, matrix-free) of (1 - L) d = B x - x; then plain iterations
-x <- B x, which always converge, but slowly where the discount is near 1. Whatever x was found,
+The first iterations are corrections, each a Krylov solve (BiCGSTAB, matrix-free) of (1 - L) d = B x - x; then come
+plain iterations x <- B x, which always converge, but slowly where the discount is near 1. For any x,
 
   |B x - x*| <= c max |B x - x| / (1 - c).
 
@@ -31,7 +31,7 @@ Solve = Callable[[Floats], Floats]  # about (1 - L)^-1, of flat vectors
 EPS = float(np.finfo(float).eps)
 LEAST = float(np.nextafter(0.0, 1.0))  # smallest positive number
 ROUNDING = 1e-11  # of the largest reward: the precision asked for
-VISIBLE = 1e-8  # of the largest value: an error that is worth more work
+VISIBLE = 1e-8  # of the largest value: a larger error is worth a second attempt
 SMALL = 3000  # pairs whose matrix may be factored exactly
 LARGE = 20_000_000  # positive entries of a matrix that may be factored incompletely
 FILL = 10  # how many times more entries incomplete factors may have
@@ -48,7 +48,7 @@ class Scheme(NamedTuple):
     rtol: float  # of one solve, relative to the residual,
     atol: float  # and as a share of the precision asked for
     from_image: bool = False  # correct B x (the right-hand side is L (B x - x)) instead of x
-    increments: bool = False  # plain iterations add B x - x to x instead of taking B x
+    increments: bool = False  # plain iterations add B x - x to x instead of using B x
     rescaled: bool = False  # Krylov solves in units of a power of two near the residual: it may have any size
 
 
@@ -94,7 +94,7 @@ def _corrected_image(
 
 
 def _krylov(apply: Apply, right: Floats, scheme: Scheme, atol: float, factors: Solve | None) -> Floats:
-    """d with about (1 - L) d = right; anything, infinite numbers included, where the method breaks down."""
+    """About (1 - L)^-1 right; any numbers, infinite ones included, where the method breaks down."""
     from scipy.sparse.linalg import LinearOperator, bicgstab
 
     def left(flat: Floats) -> Floats:
@@ -152,7 +152,7 @@ class Chain(Protocol):
 
     @property
     def discount(self) -> float:
-        """That of the model."""
+        """The model's discount."""
 
     def backup(self, v: Floats, rewards: Floats | None) -> Floats:
         """B v with these rewards; None: L v."""
@@ -194,18 +194,18 @@ def _sums(chain: Chain) -> Floats:
 
 
 def _ahead(chain: Chain) -> float:
-    """1 / (1 - c): the sum of an error in every step."""
+    """1 / (1 - c)."""
     contraction = max(chain.discount, float(_sums(chain).max()))
     return 1 / (1 - contraction) if contraction < 1 else np.inf
 
 
 def _bound(chain: Chain, residual: float) -> float:
-    """How far B v may be off, given max |B v - v|."""
+    """The error of B v, given max |B v - v|."""
     return residual * (_ahead(chain) - 1) if residual else 0.0
 
 
 def _factors(chain: Chain) -> Solve | None:
-    """A quick approximate solver of (1 - L) d = gap; None if the matrix is too large."""
+    """An approximate solver of (1 - L) d = gap; None if the matrix is too large."""
     from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import spilu, splu
 
@@ -215,7 +215,7 @@ def _factors(chain: Chain) -> Solve | None:
     matrix = csc_array(eye_array(linear.shape[0]) - linear)
     try:
         lu = splu(matrix) if linear.shape[0] <= SMALL else spilu(matrix, drop_tol=DROP, fill_factor=FILL)
-    except (RuntimeError, MemoryError):  # singular to rounding: the plain iterations have to do
+    except (RuntimeError, MemoryError):  # singular to rounding
         return None
     solve_with: Solve = lu.solve
     return solve_with

@@ -1,8 +1,8 @@
-"""What is in logged episodes, and how far they can support a judgement about another team.
+"""Statistics of logged episodes, and over how many steps they can support an off-policy evaluation.
 
-An episode speaks for another team only as long as that team would have done the same. A team that always does the same
-in the same situation agrees with a behaviour's action with the probability with which the behaviour took it, so after t
-steps about K exp(mean over episodes of ln of the product of those probabilities) of K episodes still speak for it.
+An episode is evidence for another team only as long as the team takes the same actions. A deterministic team agrees
+with an action with the probability of that action under the behaviour, so after t steps about
+K exp(mean over episodes of ln of the product of those probabilities) of K episodes still agree.
 """
 
 from typing import Any
@@ -14,11 +14,11 @@ from decpomdp.core import NO_OBSERVATION, Episodes
 from decpomdp.evaluation.sampled import mean_return, unit_of
 from decpomdp.kernels.weighing import running_sums
 
-ENOUGH = 10.0  # episodes that must speak for a team
+ENOUGH = 10.0  # episodes that must agree with a team
 
 
 def facts_of(episodes: Episodes) -> dict[str, Any]:
-    """Numbers for people and programs: counts, lengths, rewards, returns, probabilities."""
+    """Counts, lengths, rewards, returns and probabilities of episodes."""
     returns, ended = episodes.returns(), np.asarray(episodes.terminated)
     _, error = mean_return([returns])
     return {
@@ -49,7 +49,7 @@ def _spread(values: NDArray) -> dict[str, float]:
 
 
 def _agent(episodes: Episodes, n: int) -> dict[str, Any]:
-    """Name and alphabets of one agent with how often every label occurs."""
+    """Name and alphabets of one agent with the counts of all labels."""
     agent, seen = episodes.agents[n], episodes.observations[:, n]
     actions = np.bincount(episodes.actions[:, n], minlength=len(agent.actions))
     observations = np.bincount(seen[seen != NO_OBSERVATION], minlength=len(agent.observations))
@@ -62,23 +62,23 @@ def _agent(episodes: Episodes, n: int) -> dict[str, Any]:
 
 
 def _behaviour(episodes: Episodes) -> dict[str, Any]:
-    """Whether the behaviour's probabilities are known, and how far they reach."""
+    """How many of the behaviour's probabilities are known, and their range."""
     known = ~np.isnan(episodes.behaviour)
-    given = episodes.behaviour[known]
+    values = episodes.behaviour[known]
     return {
         "known": int(known.sum()),
         "of": int(known.size),
-        "min": float(given.min()) if given.size else None,
-        "max": float(given.max()) if given.size else None,
+        "min": float(values.min()) if values.size else None,
+        "max": float(values.max()) if values.size else None,
         "supported_steps": _supported(episodes) if known.all() else None,
     }
 
 
 def _supported(episodes: Episodes) -> int:
-    """Steps over which at least ENOUGH episodes are expected to speak for a team that always does the same."""
+    """Steps over which at least ENOUGH episodes are expected to agree with a deterministic team."""
     logs = np.empty(episodes.steps)
     running_sums(np.log(episodes.behaviour, dtype=np.float64), episodes.offsets, logs)
     steps = np.arange(int(episodes.lengths.max()))
-    last = np.minimum(steps, episodes.lengths[:, None] - 1)  # [k, t] an episode that is over goes on speaking
-    speaking = episodes.count * np.exp(logs[episodes.offsets[:-1, None] + last].mean(axis=0))  # [t]
-    return int(np.argmax(np.append(speaking, 0.0) < ENOUGH))
+    last = np.minimum(steps, episodes.lengths[:, None] - 1)  # [k, t] an episode that has ended keeps its last value
+    agreeing = episodes.count * np.exp(logs[episodes.offsets[:-1, None] + last].mean(axis=0))  # [t]
+    return int(np.argmax(np.append(agreeing, 0.0) < ENOUGH))

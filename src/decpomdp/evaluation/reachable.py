@@ -1,9 +1,8 @@
-"""A team on a model: only the pairs (state, joint node) that can be met.
+"""The Markov chain of a team over the reachable pairs (state, joint node).
 
-Two controllers of a hundred nodes have ten thousand joint nodes, of which a deterministic team meets a handful in every
-state. Following it from the start finds them; the Bellman equation on these pairs alone has the same solution there,
-its matrix is at hand, and rewards of other pairs, which may be huge, do not blur it. So stochastic teams are followed,
-too, where the equation over all pairs was not solved.
+Two controllers of a hundred nodes have ten thousand joint nodes, of which a deterministic team reaches a handful in
+every state. A search from the start finds them. The Bellman equation on these pairs alone has the same solution there,
+its sparse matrix is explicit, and rewards of other pairs, which may be huge, do not add rounding errors.
 """
 
 import math
@@ -22,20 +21,20 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 ABREAST = 2000  # pairs that are followed at a time
-CELLS = 4_000_000  # numbers that following them may lay out
-PAIRS = 10_000_000  # met at most: about 200 bytes each
-LOOSE = 1_000_000  # moves from which on those between the same pairs are counted as one
-MOVES = 20_000_000  # between them: about 100 bytes each
+CELLS = 4_000_000  # numbers in the temporary arrays of that
+PAIRS = 10_000_000  # most reachable pairs: about 200 bytes each
+LOOSE = 1_000_000  # moves above which those between the same pairs are merged
+MOVES = 20_000_000  # most moves between them: about 100 bytes each
 
 
 def is_deterministic(team: Team) -> bool:
-    """Whether every choice of every controller is sure."""
+    """Whether every probability of every controller is 0 or 1."""
     tables = (table for c in team.controllers for table in (c.initial, c.action, c.transition))
     return all(bool(np.all((table == 0) | (table == 1))) for table in tables)
 
 
 def met_states(model: DecPOMDP, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[s]: which states can be met by whoever may take these joint actions [u]."""
+    """[s]: states that are reachable with these joint actions [u]."""
     moves: NDArray[np.bool_] = np.any(model.transition[taken] > 0, axis=0)  # [s, s1]
     met: NDArray[np.bool_] = model.start > 0
     while True:
@@ -46,17 +45,18 @@ def met_states(model: DecPOMDP, taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 class MetPairs:
-    """The chain over the pairs that a team meets; `backup` and `at_start` as for all pairs."""
+    """The chain over reachable pairs; `backup` and `at_start` as in `TeamOnModel`."""
 
     def __init__(self, model: DecPOMDP, team: Team, most: int | None = None) -> None:
         from scipy.sparse import csr_array
 
         self.model, self.nodes = model, team.nodes
-        _check_numbers(len(model.states), team.nodes)
+        if len(model.states) * math.prod(team.nodes) > LARGEST:  # pairs are numbered by 64-bit integers
+            raise too_many(LARGEST, "pairs of state and joint node")
         self._acts = [sparse_rows(c.action) for c in team.controllers]  # row i
         self._moves = [sparse_rows(c.transition) for c in team.controllers]  # row (i, a, o)
-        self._largest = 0.0  # reward that is got
-        self._pairs, self._first = self._begin(team)  # [pair], ever longer, and where it starts
+        self._largest = 0.0  # reward of a reachable pair
+        self._pairs, self._first = self._begin(team)  # [pair], growing, and the probabilities of the first ones
         abreast = _abreast(model, self._acts, self._moves)
         rows, columns, weights = self._follow(abreast, MOVES if most is None else most)
         size = len(self._pairs)
@@ -71,7 +71,6 @@ class MetPairs:
 
     @property
     def discount(self) -> float:
-        """That of the model."""
         return self.model.discount
 
     def backup(self, v: Floats, rewards: Floats | None) -> Floats:
@@ -80,11 +79,10 @@ class MetPairs:
         return ahead if rewards is None else ahead + rewards
 
     def linear(self, largest: int) -> Any:
-        """The linear part as a matrix, which is at hand for any number of pairs."""
         return self.discount * self.moves
 
     def at_start(self, v: Floats) -> float:
-        """Expectation of v where the episode starts, in the model's own unit."""
+        """Expectation of v at the start, in the model's own unit."""
         return float(np.ldexp(self._first @ v[: len(self._first), 0], self.power))
 
     def _begin(self, team: Team) -> tuple[Whole, Floats]:
@@ -93,13 +91,13 @@ class MetPairs:
         for controller in team.controllers:
             first = np.flatnonzero(controller.initial)
             if len(pairs) * len(first) > PAIRS:
-                raise _too_many(PAIRS, "pairs of state and joint node")
+                raise too_many(PAIRS, "pairs of state and joint node")
             pairs = (pairs[:, None] * controller.nodes + first).reshape(-1)
             weight = (weight[:, None] * controller.initial[first]).reshape(-1)
         return pairs, weight
 
     def _taken(self, pairs: Whole) -> tuple[Whole, Whole, Floats, list[Whole], list[Whole]]:
-        """For every joint action that is taken: place in `pairs`, number, probability; own nodes, own actions."""
+        """For every possible joint action: place in `pairs`, number, probability; own nodes, own actions."""
         place, weight = np.arange(len(pairs)), np.ones(len(pairs))
         nodes = joint_parts(pairs % math.prod(self.nodes), self.nodes)
         own: list[Whole] = []
@@ -110,7 +108,7 @@ class MetPairs:
         return place, joint, weight, [each[place] for each in nodes], own
 
     def _earned(self, pairs: Whole) -> tuple[Floats, Floats]:
-        """The expected reward at pairs, and its size if none cancelled another, in the unit of the chain."""
+        """The expected reward at pairs, and the expected absolute reward, in the unit of the chain."""
         place, action, weight, _, _ = self._taken(pairs)
         reward = np.ldexp(self.model.reward[action, (pairs // math.prod(self.nodes))[place]], -self.power)
         net, gross = (np.bincount(place, weight * each, len(pairs)) for each in (reward, np.abs(reward)))
@@ -118,34 +116,34 @@ class MetPairs:
 
     def _follow(self, abreast: int, most: int) -> tuple[Whole, Whole, Floats]:
         """Find all pairs; (row, column, probability) of every move between them."""
-        found: list[tuple[Whole, Whole, Floats]] = []
+        parts: list[tuple[Whole, Whole, Floats]] = []
         known = set(self._pairs.tolist())
-        room, count, done = self._pairs, len(self._pairs), 0  # `room` has places for more than the `count` found so far
+        buffer, count, done = self._pairs, len(self._pairs), 0  # the first `count` pairs of `buffer` are known
         moves, merging = 0, False
         while done < count:
-            here = room[done : min(done + abreast, count)]
+            here = buffer[done : min(done + abreast, count)]
             row, pair, weight = _merged(*self._onward(here)) if merging else self._onward(here)
             new = [each for each in np.unique(pair).tolist() if each not in known]
             known.update(new)
-            found.append((row + done, pair, weight))
+            parts.append((row + done, pair, weight))
             moves += len(pair)
             if moves > min(LOOSE, most) and not merging:
-                merging, found = True, [_merged(*each) for each in found]
-                moves = sum(len(each) for each, _, _ in found)
+                merging, parts = True, [_merged(*each) for each in parts]
+                moves = sum(len(each) for each, _, _ in parts)
             if count + len(new) > PAIRS or moves > most:
                 what = "pairs of state and joint node" if count + len(new) > PAIRS else "moves between pairs"
-                raise _too_many(PAIRS if count + len(new) > PAIRS else most, what)
-            if count + len(new) > len(room):
-                room = np.concatenate([room, np.empty(len(room) + len(new), np.int64)])
-            room[count : count + len(new)] = new
+                raise too_many(PAIRS if count + len(new) > PAIRS else most, what)
+            if count + len(new) > len(buffer):
+                buffer = np.concatenate([buffer, np.empty(len(buffer) + len(new), np.int64)])
+            buffer[count : count + len(new)] = new
             done, count = done + len(here), count + len(new)
-        self._pairs = room[:count]
-        rows, pairs, weights = (np.concatenate(part) for part in zip(*found, strict=True))
+        self._pairs = buffer[:count]
+        rows, pairs, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.argsort(self._pairs)
         return rows, order[np.searchsorted(self._pairs, pairs, sorter=order)], weights
 
     def _onward(self, pairs: Whole) -> tuple[Whole, Whole, Floats]:
-        """(place in `pairs`, pair that follows, probability)."""
+        """(place in `pairs`, next pair, probability) of every move."""
         place, action, weight, nodes, own = self._taken(pairs)
         state = (pairs // math.prod(self.nodes))[place]
         self._largest = max(self._largest, float(np.abs(self.model.reward[action, state]).max()))
@@ -166,7 +164,7 @@ class MetPairs:
 
 
 def _merged(row: Whole, pair: Whole, weight: Floats) -> tuple[Whole, Whole, Floats]:
-    """Moves from and to the same pair as one."""
+    """Moves with the same origin and target, merged."""
     ahead, number = np.unique(pair, return_inverse=True)
     moves, which = np.unique(row * len(ahead) + number, return_inverse=True)
     return moves // len(ahead), ahead[moves % len(ahead)], np.bincount(which, weight, len(moves)).astype(np.float64)
@@ -181,7 +179,7 @@ def _spread(rows: SparseRows, which: Whole) -> tuple[Whole, Whole, Floats]:
 
 
 def _abreast(model: DecPOMDP, acts: list[SparseRows], moves: list[SparseRows]) -> int:
-    """How many pairs can be followed at a time when each leads to many."""
+    """The number of pairs to follow at a time, within CELLS numbers."""
     choices = math.prod(int(np.diff(rows.offsets).max()) for rows in acts)
     onward = math.prod(int(np.diff(rows.offsets).max()) for rows in moves)
     if ABREAST * choices * onward * len(model.states) * model.joint_observations <= CELLS:
@@ -189,20 +187,10 @@ def _abreast(model: DecPOMDP, acts: list[SparseRows], moves: list[SparseRows]) -
     states, seen = (int(np.count_nonzero(t, axis=-1).max()) for t in (model.transition, model.observation))
     each = choices * max(len(model.states), states * max(model.joint_observations, seen * onward))
     if each > CELLS and choices * onward > 1:  # else it is no more than the model itself
-        raise _too_many(CELLS, "numbers about what follows a pair")
+        raise too_many(CELLS, "numbers about what follows a pair")
     return max(1, min(ABREAST, CELLS // each))
 
 
-def _check_numbers(states: int, nodes: tuple[int, ...]) -> None:
-    pairs = states * math.prod(nodes)
-    if pairs > LARGEST:
-        raise InputError(
-            f"exact value: expected at most {LARGEST:.3g} pairs of state and joint node, got {float(pairs):.3g}; "
-            "estimate it from episodes instead"
-        )
-
-
-def _too_many(most: int, what: str) -> InputError:
-    return InputError(
-        f"exact value: expected at most {most} {what} to be met, got more; estimate it from episodes instead"
-    )
+def too_many(most: int, what: str) -> InputError:
+    """The error for a chain that is too large."""
+    return InputError(f"exact value: expected at most {most} {what}, got more; estimate it from episodes instead")

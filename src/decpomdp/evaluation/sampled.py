@@ -1,4 +1,4 @@
-"""The value of a team from fresh episodes, with its standard error. For simulators, and to check the exact value."""
+"""The value of a team from simulated episodes, with its standard error."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from decpomdp.domains.load import Problem, opened
 from decpomdp.rollouts import stream
 from decpomdp.rollouts.policies import Policy
 
-NEGLIGIBLE = 1e-4  # share of a reward-for-ever that may lie beyond the horizon when none is given
-LARGE = 1e100  # returns beyond this are added up in units of the largest
-LONGEST = 10_000  # steps when no horizon is given
+NEGLIGIBLE = 1e-4  # share of a constant reward's value after the default horizon
+LARGE = 1e100  # larger returns are added up in units of the largest
+LONGEST = 10_000  # most steps of the default horizon
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class SampledValue:
     value, standard_error
         Mean, and the standard error of the mean.
     episodes, horizon
-        How many were played, of how many steps at most.
+        Number of episodes, and most steps of one.
     discount
-        Of the rewards.
+        Discount of the rewards.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def sampled_value(
     threads: int | None = None,
     watch: Watch | None = None,
 ) -> SampledValue:
-    """Play `team` and average.
+    """The mean discounted return of `team` over simulated episodes.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def sampled_value(
     Examples
     --------
     >>> import decpomdp as dp
-    >>> told = dp.sampled_value("dectiger", "random", episodes=2000, seed=1)
-    >>> abs(told.value + 462.222) < 4 * told.standard_error
+    >>> result = dp.sampled_value("dectiger", "random", episodes=2000, seed=1)
+    >>> abs(result.value + 462.222) < 4 * result.standard_error
     True
     """
     played = opened(problem)
@@ -111,13 +111,13 @@ def mean_return(parts: Iterable[NDArray[np.float64]]) -> tuple[float, float]:
 
 
 def unit_of(values: NDArray) -> float:
-    """In which squares and sums stay finite: 1, or the largest of huge numbers."""
+    """A unit in which squares and sums stay finite: 1, or the largest of huge numbers."""
     size = max(abs(float(values.min())), abs(float(values.max())))
     return size if size > LARGE else 1.0
 
 
 def _own_horizon(problem: DecPOMDP | Simulator) -> int:
-    """As many steps as matter: what comes after the simulator's own horizon, or is discounted to nothing, does not."""
+    """The simulator's own horizon, or as many steps as the discount leaves noticeable."""
     own, discount = getattr(problem, "horizon", None), problem.discount
     if own is None and discount >= 1:
         raise InputError("horizon: expected a number of steps, because the discount is 1; got none")

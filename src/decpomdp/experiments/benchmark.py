@@ -1,26 +1,35 @@
-"""Problems x methods x seeds: every cell a run of `decpomdp learn` in a folder of its own.
+"""Problems x methods x seeds: every cell is a run of `decpomdp learn` in a folder of its own.
 
-A cell whose folder holds a finished run is not run again, so an interrupted table is continued by the same command. A
-folder with runs of a problem that has changed since, or of other versions, is refused.
-The value is the exact one that the run computed from the model after learning.
+A cell whose folder holds a finished run is not run again, so the same command continues an interrupted table, and an
+unfinished run is resumed from its checkpoint. A folder with runs of a problem that has changed since, or of other
+versions, is refused. The value is the exact one that the run computed from the model after learning. The work of a cell
+is given by the command (`cli.benchmark`), which can make the page of a run.
+
+On a cluster, a cell runs in a temporary folder of the worker, and its files are sent back. Workers need the files of
+problems at the same path; a file with other contents is refused.
 """
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import msgspec
+
 from decpomdp.core import FormatError, InputError
-from decpomdp.domains.load import ENDINGS, load
-from decpomdp.experiments.cells import Cell, content_of, finished, result_of
-from decpomdp.experiments.crew import Jobs, Progress, run_cells
-from decpomdp.io.run_folder import can_resume, check_same, locked, mark, unfinished
-from decpomdp.io.runs import RUN, source_digest, versions
+from decpomdp.domains.load import ENDINGS, is_file, load
+from decpomdp.experiments import pool
+from decpomdp.experiments.cells import Cell, Computed
+from decpomdp.io.files import in_words, read_bytes, write_bytes
+from decpomdp.io.run_folder import can_resume, check_same, empty, locked, mark
+from decpomdp.io.runs import RUN, RunRecord, read_record, source_digest, versions
 
 PLAN = "benchmark.json"
+LIMIT = 2**20  # bytes of a plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,139 +61,166 @@ class Line:
     untaught: int  # runs that played nothing they could learn from before their limit
 
 
-def cell_of(folder: Path, plan: Plan, problem: str, method: str, seed: int, work: str = "") -> Cell:
-    """One run: what it is, and the folder it is kept in."""
+def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
+    """The folder of one run."""
     name = Path(problem).name
     for ending in ENDINGS:
         name = name.removesuffix(ending)
-    own = f"{name}-{method}-{seed}"
-    settings = {"problem": problem, "method": method, "seed": seed, "out": str(folder / own)}
-    limits = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
-    return Cell(work, {**settings, **limits}, own_file=f"{own}/{RUN}")
+    return folder / f"{name}-{method}-{seed}"
 
 
 def cells(folder: Path, plan: Plan, work: str) -> list[Cell]:
     """All cells; seed by seed, so that an unfinished table is about even."""
-    keys = ((p, m, s) for s in range(plan.seeds) for p in plan.problems for m in plan.methods)
-    return [cell_of(folder, plan, *key, work) for key in keys]
+    limits = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
+    problems = {problem: _problem(problem) for problem in plan.problems}
+    found = []
+    for seed in range(plan.seeds):
+        for problem in plan.problems:
+            for method in plan.methods:
+                out = str(run_folder(folder, problem, method, seed).absolute())
+                found.append(Cell(work, {**problems[problem], "method": method, "seed": seed, "out": out, **limits}))
+    return found
+
+
+def _problem(name: str) -> dict[str, Any]:
+    model = load(name)
+    path = str(Path(name).absolute()) if is_file(name) else name  # workers are in other folders
+    return {"problem": path, "digest": source_digest(model), "discount": model.discount}
 
 
 def open_table(folder: Path, plan: Plan) -> None:
     """Make the table's folder, or continue one with the same plan (more seeds may be asked for)."""
-    _check_names(folder, plan)
-    told = asdict(plan)
-    del told["seeds"]
-    told = json.loads(json.dumps(told))
-    before = content_of(folder / PLAN)
-    if before is None:
-        mark(folder, PLAN, json.dumps(told, indent=2).encode(), "a new, empty or unfinished benchmark folder")
-        before = content_of(folder / PLAN)
-    if before != told:
-        known = before or {}
-        wrong = next((key for key in told if known.get(key) != told[key]), min({*known} - {*told}, default=""))
+    owners: dict[Path, str] = {}
+    for problem in plan.problems:
+        other = owners.setdefault(run_folder(folder, problem, "", 0), problem)
+        if other != problem:
+            raise InputError(f"problems: expected different names, got {other} and {problem}")
+    content = json.loads(json.dumps({key: value for key, value in asdict(plan).items() if key != "seeds"}))
+    if not (folder / PLAN).exists():
+        mark(folder, PLAN, json.dumps(content, indent=2).encode(), "a new, empty or unfinished benchmark folder")
+    try:
+        before = msgspec.json.decode(read_bytes(folder / PLAN, LIMIT), type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        raise FormatError(str(folder / PLAN), None, "not the plan of a benchmark") from None
+    if before != content:
+        wrong = next(key for key in (*content, *before) if before.get(key) != content.get(key))
         raise InputError(
-            f"{folder}: expected the plan of this folder ({wrong} = {known.get(wrong)}), got {told.get(wrong)}; "
+            f"{folder}: expected the plan of this folder ({wrong} = {before.get(wrong)}), got {content.get(wrong)}; "
             f"choose another --out"
         )
 
 
-def _check_names(folder: Path, plan: Plan) -> None:
-    """Two files of the same name would be kept in the same place."""
-    owners: dict[str, str] = {}
-    for problem in plan.problems:
-        other = owners.setdefault(cell_of(folder, plan, problem, "", 0).own_file, problem)
-        if other != problem:
-            raise InputError(f"problems: expected different names, got {other} and {problem}")
-
-
-def run_table(folder: Path, plan: Plan, jobs: Jobs, work: str, tell: Callable[[str], None]) -> None:
-    """Run every cell that is not finished, here or on a cluster; `work` learns one team and leaves its run folder."""
+def run_table(folder: Path, plan: Plan, jobs: pool.Jobs, work: str, tell: Callable[[str], None]) -> None:
+    """Run every cell that is not finished, here or on a cluster; `work` runs one cell in its folder."""
     open_table(folder, plan)
     with locked(folder):
-        check_kept(folder, cells(folder, plan, work))
-        _run_table(folder, plan, jobs, work, tell)
+        wanted = cells(folder, plan, work)
+        for cell in wanted:
+            check_run(cell)
+        if not isinstance(jobs, int):
+            wanted = [
+                replace(cell, work=f"{__name__}:remote", settings={**cell.settings, "run": work}) for cell in wanted
+            ]
+        pool.run(wanted, jobs, _finished, _save, partial(_report, tell, pool.width_of(jobs)))
 
 
-def check_kept(folder: Path, wanted: Sequence[Cell]) -> None:
-    """Refuse runs of other contents of the problem or of other versions: one line must not mix what differs."""
-    now = cache(_facts)
-    for cell in wanted:
-        run = (folder / cell.place).parent
-        if finished(folder, cell):
-            before = _told(content_of(folder / cell.place))
-            for name, here in now(cell.settings["problem"]).items():
-                if before.get(name) != here:
-                    words = f"expected a run with {name} {_short(here)}, as now, got {_short(before.get(name))}"
-                    raise InputError(f"{folder / cell.place}: {words}; choose another --out")
-        elif can_resume(run) and (record := unfinished(run)) is not None:
-            try:
-                check_same(record, source_digest(load(cell.settings["problem"])))
-            except InputError as error:
-                raise InputError(f"{run}: {error}; choose another --out") from None
+def check_run(cell: Cell) -> None:
+    """Refuse runs of other contents of the problem or of other versions: one line must not mix them."""
+    folder = Path(cell.settings["out"])
+    if not (folder / RUN).is_file():
+        return
+    record = read_record(folder / RUN)
+    if record.finished:
+        before = {"digest": record.digest, "discount": record.discount, **record.versions}
+        now = {"digest": cell.settings["digest"], "discount": cell.settings["discount"], **versions()}
+        for name in now:
+            if before.get(name) != now[name]:
+                words = f"expected a run with {name} {str(now[name])[:24]}, as now, got {str(before.get(name))[:24]}"
+                raise InputError(f"{folder / RUN}: {words}; choose another --out")
+    elif can_resume(folder):
+        try:
+            check_same(record, cell.settings["digest"])
+        except InputError as error:
+            raise InputError(f"{folder}: {error}; choose another --out") from None
 
 
-def _facts(problem: str) -> dict[str, Any]:
-    """What a result depends on, beside the plan."""
-    model = load(problem)
-    return {"digest of the problem": source_digest(model), "discount": model.discount, **versions()}
+def _finished(cell: Cell) -> bool:
+    return learned(Path(cell.settings["out"])) is not None
 
 
-def _short(fact: Any) -> str:
-    return "none" if fact is None else str(fact)[:24]  # as much of a digest as tells two apart
+def _save(cell: Cell, computed: Computed[dict[str, bytes] | None]) -> None:
+    """Write the files that a worker sent, run.json last; local runs have written theirs."""
+    if computed.result is None:
+        return
+    folder = Path(cell.settings["out"])
+    with in_words(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    empty(folder)
+    with locked(folder):
+        for name in sorted(computed.result, key=lambda name: name == RUN):
+            write_bytes(folder / name, computed.result[name])
 
 
-def _told(run: dict[str, Any]) -> dict[str, Any]:
-    """The same of a finished run."""
-    before = run.get("versions")
-    facts = {"digest of the problem": run.get("digest"), "discount": run.get("discount")}
-    return {**facts, **before} if isinstance(before, dict) else facts
+def remote(settings: dict[str, Any]) -> dict[str, bytes]:
+    """On a worker: run a cell in a temporary folder; its files."""
+    if source_digest(load(settings["problem"])) != settings["digest"]:
+        raise InputError(f"{settings['problem']}: expected the same file on the worker, got another one")
+    with tempfile.TemporaryDirectory(prefix="decpomdp-") as place:
+        out = Path(place) / Path(settings["out"]).name
+        Cell(settings["run"], {}).function({**settings, "out": str(out)})
+        return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
 
-def _run_table(folder: Path, plan: Plan, jobs: Jobs, work: str, tell: Callable[[str], None]) -> None:
-    at_a_time = jobs if isinstance(jobs, int) else jobs.places
-
-    def told(progress: Progress) -> None:
-        if progress.last is None:
-            tell(f"{progress.kept + progress.todo} runs, {progress.todo} to do, {at_a_time} at a time")
-            return
-        result = learned(folder, progress.last)
-        if result is None:
-            raise InputError(f"{folder / progress.last.place}: expected a finished run, got none")
-        value = f"{result['value']['value']:.5f}, nodes {'+'.join(map(str, result['nodes']))}"
-        name = Path(progress.last.own_file).parent
-        tell(f"{progress.done}/{progress.todo} {name}: {value}, {result['seconds']:.0f} s")
-
-    run_cells(folder, cells(folder, plan, work), jobs, told)
+def _report(tell: Callable[[str], None], width: int, progress: pool.Progress) -> None:
+    if progress.last is None:
+        if progress.done == 0 and progress.seconds < pool.TICK:
+            tell(f"{progress.kept + progress.todo} runs, {progress.todo} to do, {width} at a time")
+        return
+    folder = Path(progress.last.settings["out"])
+    record = learned(folder)
+    if record is None or record.value is None:
+        raise InputError(f"{folder}: expected a finished run, got none")
+    value = f"{record.value.value:.5f}, nodes {'+'.join(map(str, record.nodes))}"
+    tell(f"{progress.done}/{progress.todo} {folder.name}: {value}, {record.seconds:.0f} s")
 
 
-def learned(folder: Path, cell: Cell) -> dict[str, Any] | None:
-    """What a finished run says of itself; None if it is not finished. FormatError if that is not enough for a line."""
-    told: dict[str, Any] | None = result_of(folder, cell)
-    if told is None:
+def learned(folder: Path) -> RunRecord | None:
+    """The record of a finished run; None if there is none. FormatError if it lacks what a line needs."""
+    if not (folder / RUN).is_file():
         return None
-    value, nodes = told.get("value"), told.get("nodes")
-    numbers = [value.get("value") if isinstance(value, dict) else None, told.get("seconds"), told.get("steps")]
-    numbers += nodes if isinstance(nodes, list) and nodes else [None]
-    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
-        words = "expected a run with a finite value, its nodes, seconds and steps, got another"
-        raise FormatError(str(folder / cell.place), None, words)
-    return told
+    record = read_record(folder / RUN)
+    if not record.finished:
+        return None
+    if record.value is None or record.value.value is None or not record.nodes:
+        words = "expected a run with a finite value and its nodes, got another"
+        raise FormatError(str(folder / RUN), None, words)
+    return record
+
+
+def records_of(folder: Path, plan: Plan, problem: str, method: str) -> list[RunRecord]:
+    """The finished runs of one line, by seed."""
+    found = (learned(run_folder(folder, problem, method, seed)) for seed in range(plan.seeds))
+    return [record for record in found if record is not None]
 
 
 def lines_of(folder: Path, plan: Plan) -> Iterator[Line]:
     """The table, one line per problem and method with at least one finished cell."""
     for problem in plan.problems:
         for method in plan.methods:
-            found = [learned(folder, cell_of(folder, plan, problem, method, seed)) for seed in range(plan.seeds)]
-            results = [result for result in found if result is not None]
-            if results:
-                yield _line(problem, method, results)
+            records = records_of(folder, plan, problem, method)
+            if records:
+                yield _line(problem, method, records)
 
 
-def _line(problem: str, method: str, results: Sequence[dict[str, Any]]) -> Line:
-    ordered = sorted(results, key=lambda result: result["value"]["value"])
-    values = [result["value"]["value"] for result in ordered]
-    middle = ordered[(len(ordered) - 1) // 2]
+def value_of(record: RunRecord) -> float:
+    """The value of a run that `learned` has checked."""
+    assert record.value is not None and record.value.value is not None  # noqa: S101, PT018
+    return record.value.value
+
+
+def _line(problem: str, method: str, records: Sequence[RunRecord]) -> Line:
+    ordered = sorted(records, key=value_of)
+    values, middle = [value_of(record) for record in ordered], ordered[(len(ordered) - 1) // 2]
     return Line(
         problem=problem,
         method=method,
@@ -192,9 +228,9 @@ def _line(problem: str, method: str, results: Sequence[dict[str, Any]]) -> Line:
         median=median(values),
         worst=values[0],
         best=values[-1],
-        nodes="+".join(map(str, middle["nodes"])),
-        largest=max(max(result["nodes"]) for result in results),
-        seconds=median(result["seconds"] for result in results),
-        steps=median(result["steps"] for result in results),
-        untaught=sum(not result.get("learned", True) for result in results),
+        nodes="+".join(map(str, middle.nodes)),
+        largest=max(max(record.nodes) for record in records),
+        seconds=median(record.seconds for record in records),
+        steps=median(record.steps or 0.0 for record in records),
+        untaught=sum(not record.learned for record in records),
     )

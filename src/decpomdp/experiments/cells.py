@@ -1,182 +1,138 @@
-"""A cell of a table: one piece of work, kept on disk the moment it is finished.
+"""Cells of a table: the work of one run, and the file that holds its result.
 
-The work is a function, named by where it lives, of settings that JSON can hold. It is pure: the same settings give the
-same result, but for what is called `seconds`. The result is written at once or not at all, under a digest of the work,
-its settings and our version: a finished cell is never computed again, and two tables share the cells they share. What
-code made it (`origin`) is written beside it.
+The work is a function, named by where it lives, of settings that JSON can hold; its return annotation is the type of
+the result. It is pure: the same settings give the same result, except for times. A result is written atomically, under
+a digest of the work, its settings and the version of the package: a finished cell is never computed again, and two
+tables share the cells they have in common. A file that does not hold a result of that type is refused.
 
-Files can be edited by hand. Before results are shown, all of one work are held against each other (`check_results`):
-every one has the keys that most have, numbers are finite, a key has the kind of value (number, text, nothing, list)
-that it has in most, and points are of the iterations of which they are in most. What a result repeats of its settings,
-such as the seed, is what they say.
+Code changes more often than versions do. A finished cell is reused whatever code computed it, because a full run takes
+an hour, but the file has a digest of that code, and commands and pages say what was reused.
 """
 
 import hashlib
+import importlib
 import json
-import math
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar, get_type_hints
+
+import msgspec
 
 from decpomdp.core import FormatError
-from decpomdp.io.files import finite, in_words, read_bytes, write_bytes
-from decpomdp.io.runs import read_record
+from decpomdp.engines.threads import serial_products
+from decpomdp.io.files import in_words, read_bytes, write_bytes
 
 Settings = Mapping[str, Any]  # what JSON can hold
+Result = TypeVar("Result")
 FOLDER = "cells"
-LIMIT = 100_000_000  # bytes of a file that we wrote ourselves
-BY_METHOD = ("inferred", "sample_size")  # nothing for methods that infer or weigh nothing
-MEASURED = {"nodes", "sweeps"}  # limits in settings; in a result what came of them
-LARGEST = 2**63  # what a column of whole numbers can hold
+LIMIT = 100_000_000  # bytes of a result
+NO_EFFECT = ("cli", "report")  # rooms whose code does not change results
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is to be computed, and where the result is kept below the table's folder."""
+    """What to compute."""
 
     work: str  # "package.module:function"
     settings: Settings
-    cost: float = 1.0  # seconds, about: how the time that is left is foretold
-    alone: bool = False  # its time is its result: nothing else runs beside it
-    own_file: str = ""  # the work itself writes this file; otherwise the result is kept under the digest
+    cost: float = 1.0  # seconds, about: for the estimate of the time that is left
+    alone: bool = False  # its time is its result: no other cell may run at the same time
 
     @property
     def digest(self) -> str:
-        """What the result depends on, in 24 characters."""
+        """Identifies everything that the result depends on, in 24 characters."""
         from decpomdp import __version__
 
-        told = json.dumps([self.work, self.settings, __version__], sort_keys=True, allow_nan=False)
-        return hashlib.sha256(told.encode()).hexdigest()[:24]
+        content = json.dumps([self.work, self.settings, __version__], sort_keys=True, allow_nan=False)
+        return hashlib.sha256(content.encode()).hexdigest()[:24]
 
     @property
     def place(self) -> str:
-        """The file of the finished cell."""
-        return self.own_file or f"{FOLDER}/{self.digest}.json"
+        """The file of the result, below the folder of the table."""
+        return f"{FOLDER}/{self.digest}.json"
 
     @property
     def name(self) -> str:
-        """For people: what it is about."""
-        told = [self.settings[key] for key in ("problem", "method", "vary") if key in self.settings]
-        return " ".join(str(part) for part in (*told, f"seed {self.settings.get('seed', 0)}"))
+        """For people."""
+        known = [self.settings[key] for key in ("problem", "method", "vary") if key in self.settings]
+        return " ".join(str(part) for part in (*known, f"seed {self.settings.get('seed', 0)}"))
+
+    @property
+    def function(self) -> Callable[[Settings], Any]:
+        """The work."""
+        module, _, name = self.work.partition(":")
+        found: Callable[[Settings], Any] = getattr(importlib.import_module(module), name)
+        return found
+
+
+class Computed(msgspec.Struct, Generic[Result], frozen=True):
+    """The content of a result file."""
+
+    work: str
+    settings: dict[str, Any]
+    result: Result
+    version: str
+    code: str = "not recorded"  # digest of the code that computed it
+
+
+def compute(cell: Cell) -> Computed[Any]:
+    """Do the work of a cell, with one thread for matrix products."""
+    from decpomdp import __version__
+
+    code = code_digest()
+    with warnings.catch_warnings(), serial_products():
+        warnings.simplefilter("ignore")  # results contain what learners warn of
+        return Computed(cell.work, dict(cell.settings), cell.function(cell.settings), __version__, code)
 
 
 def finished(folder: Path, cell: Cell) -> bool:
-    """Whether the cell's result is there; a run folder is one when the run in it is over."""
-    path = folder / cell.place
-    return path.exists() and not (cell.own_file and not read_record(path).finished)
+    """Whether the result is there."""
+    return (folder / cell.place).is_file()
 
 
-def keep(folder: Path, cell: Cell, result: Any, code: str) -> None:
-    """Write the result and the digest of the code that made it, complete or not at all."""
-    from decpomdp import __version__
-
+def save(folder: Path, cell: Cell, computed: Computed[Any]) -> None:
+    """Write the result file, complete or not at all."""
     path = folder / cell.place
     with in_words(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    made = {"version": __version__, "code": code}
-    told = {"work": cell.work, "settings": cell.settings, "result": finite(result), **made}
-    write_bytes(path, json.dumps(told, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n")
+    write_bytes(path, msgspec.json.format(msgspec.json.encode(computed), indent=1) + b"\n")
 
 
-def result_of(folder: Path, cell: Cell) -> Any:
-    """The result of a finished cell; None if it is not finished."""
-    content = content_of(folder / cell.place) if finished(folder, cell) else None
-    if content is None or cell.own_file:
-        return content
-    if content.get("settings") != json.loads(json.dumps(cell.settings)) or "result" not in content:
-        raise _other(folder / cell.place)
-    return content["result"]
-
-
-def content_of(path: Path) -> Any:
-    """What a finished cell's file says, a JSON object; None if there is none."""
-    if not path.exists():
-        return None
+def load(folder: Path, cell: Cell) -> Computed[Any]:
+    """The content of the result file of a finished cell."""
+    path, kind = folder / cell.place, get_type_hints(cell.function).get("return", Any)
     try:
-        content = json.loads(read_bytes(path, LIMIT))
-    except (ValueError, RecursionError):
-        raise _other(path) from None
-    if not isinstance(content, dict):
-        raise _other(path)
-    return content
+        found = msgspec.json.decode(read_bytes(path, LIMIT), type=Computed[kind])  # type: ignore[valid-type]
+    except (msgspec.DecodeError, RecursionError):
+        found = None
+    if found is None or found.settings != json.loads(json.dumps(cell.settings)):
+        words = "not a result file of this experiment; delete it to recompute"
+        raise FormatError(str(path), None, words)
+    return found
 
 
-def _other(path: Path) -> FormatError:
-    return FormatError(
-        str(path), None, "expected what a run of this table has left there, got something else; delete it"
-    )
-
-
-def results_of(folder: Path, cells: Sequence[Cell]) -> list[tuple[Cell, Any]] | None:
+def load_all(folder: Path, cells: Sequence[Cell]) -> list[tuple[Cell, Computed[Any]]] | None:
     """All cells with their results; None while one of them is missing."""
     if not all(finished(folder, cell) for cell in cells):
         return None
-    return [(cell, result_of(folder, cell)) for cell in cells]
+    return [(cell, load(folder, cell)) for cell in cells]
 
 
-def check_results(folder: Path, results: Sequence[tuple[Cell, Any]]) -> None:
-    """Every cell says what the others of its work say; a file that someone emptied or edited does not."""
-    told: dict[str, list[Any]] = {}
-    votes: dict[object, Counter[str]] = {}
-    for cell, result in results:
-        told.setdefault(cell.work, []).append(result)
-        for place, kind in _kinds(cell, result):
-            votes.setdefault(place, Counter())[kind] += 1
-    keys = {work: Counter(map(_keys, some)).most_common(1)[0][0] for work, some in told.items()}
-    iterations = {work: Counter(map(_iterations, some)).most_common(1)[0][0] for work, some in told.items()}
-    kinds = {place: max(found, key=lambda kind: (found[kind], kind == "number")) for place, found in votes.items()}
-    for cell, result in results:
-        whole = (own := _keys(result)) and own >= keys[cell.work]
-        whole = whole and _iterations(result) == iterations[cell.work] and _of_itself(cell, result)
-        if not whole or any(kind != kinds[place] or "infinite" in kind for place, kind in _kinds(cell, result)):
-            words = "expected the result of a finished cell, got one without its numbers; delete it"
-            raise FormatError(str(folder / cell.place), None, words)
+@cache
+def code_digest(root: Path | None = None) -> str:
+    """The names and contents of the package's files, in 12 characters."""
+    root, found = root or Path(__file__).resolve().parents[1], hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root)
+        if path.is_file() and name.parts[0] not in NO_EFFECT and "__pycache__" not in name.parts:
+            found.update(f"{name.as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()[:12]
 
 
-def _keys(result: Any) -> frozenset[str]:
-    """What a result, or every point of one, says; the last point may say more."""
-    points = result if isinstance(result, list) else [result]
-    if not points or not all(isinstance(point, dict) for point in points):
-        return frozenset()
-    return frozenset.intersection(*map(frozenset, points)) | {f"{key} at the end" for key in points[-1]}
-
-
-def _iterations(result: Any) -> str:
-    """Of which iterations the points of a result are: the same for all methods and problems of a work."""
-    points = result if isinstance(result, list) else []
-    return str([point.get("iteration") for point in points if isinstance(point, dict)])
-
-
-def _of_itself(cell: Cell, result: Any) -> bool:
-    """Whether a result, or every point of one, repeats of the cell's settings only what they are."""
-    points = result if isinstance(result, list) else [result]
-    return all(
-        point[key] == cell.settings[key] for point in points for key in (point.keys() & cell.settings.keys()) - MEASURED
-    )
-
-
-def _kinds(cell: Cell, result: Any) -> Iterator[tuple[object, str]]:
-    """What kind of value is where in a result; where points hold lists, all their keys are of one kind."""
-    for position, point in enumerate(result if isinstance(result, list) else [result]):
-        if not isinstance(point, dict):
-            continue
-        alike = any(isinstance(value, list) for value in point.values())
-        for key, value in point.items():
-            method = cell.settings.get("method") if key in BY_METHOD else None
-            yield (cell.work, position, "" if alike else key, method), _kind(value)
-
-
-def _kind(value: Any) -> str:
-    """What a value is, to be compared.
-
-    >>> [_kind(value) for value in (1, 0.5, math.inf, "1", None, [1.0, math.nan])]
-    ['number', 'number', 'infinite', 'text', 'nothing', 'list of number, infinite']
-    """
-    if isinstance(value, list):  # of lists there are none in ours
-        return "list of " + ", ".join("list" if isinstance(each, list) else _kind(each) for each in value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        bounded = abs(value) < LARGEST if isinstance(value, int) else math.isfinite(value)
-        return "number" if bounded else "infinite"
-    return "text" if isinstance(value, str) else "nothing" if value is None else "other"
+def codes_of(computed: Iterable[Computed[Any]]) -> dict[str, int]:
+    """How many results which code computed, the most frequent first."""
+    return dict(Counter(one.code for one in computed).most_common())

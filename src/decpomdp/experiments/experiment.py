@@ -1,23 +1,20 @@
 """What one table or figure of the paper is made of: cells to compute, and what to show of their results.
 
     effort --cells--> cells --results--> rows --+--> tables     words
-                                                +--> pictures   curves, drawn by `drawing`
-                                                +--> claims     what the paper says, and whether we see it
+                                                +--> pictures   curves (`draw`)
+                                                +--> verdicts   on the claims of the paper (`judge`)
 
-Rows are flat, one line per point, and are what is written as Parquet. Everything shown is a function of the rows.
+Rows are flat, one mapping per point, and are written as Parquet. Everything shown is a function of the rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from decpomdp.core.fit import Row
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.judging import LEAST_SEEDS
+from decpomdp.experiments.judge import Claim, Rows, Verdict, judged
 
 Results = Sequence[tuple[Cell, Any]]
-Rows = Sequence[Row]
-NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +28,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """Something the paper says, and what we see of it."""
-
-    says: str
-    seen: str  # "yes", "partly", "no" or "not judged"
-    told: str  # the numbers
-    rule: str  # by which they are judged: what "yes" and "partly" take, and how vague words are read
-
-    @property
-    def evidence(self) -> str:
-        """The numbers with the rule by which they were judged."""
-        return f"{self.told} Rule: {self.rule}"
-
-
-@dataclass(frozen=True, slots=True)
 class Curve:
     """Points joined by a line, with the width of their error bars or band."""
 
@@ -53,7 +35,7 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float, ...]
     error: tuple[float, ...] | None = None
-    style: str = "line"  # also "wide" (others are seen on it), "dotted"; without points "level" (dashed), "flat"
+    style: str = "line"  # also "wide" (drawn below others), "dotted"; without markers "level" (dashed), "flat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +47,11 @@ class Panel:
     up: str
     curves: tuple[Curve, ...]
     logarithmic: bool = False  # both axes
-    across_logarithmic: bool = False  # that one alone
-    from_zero: bool = False  # the upright axis
-    span: tuple[float, float] | None = None  # of the upright axis, where panels are to be compared
-    beside: bool = False  # points of the same place are drawn side by side; a logarithmic axis
-    event: float | None = None  # a thin upright line, which the caption explains
+    across_logarithmic: bool = False  # the x axis alone
+    from_zero: bool = False  # the y axis
+    span: tuple[float, float] | None = None  # of the y axis, for panels that are compared
+    beside: bool = False  # points with the same x are drawn side by side; needs a logarithmic x axis
+    event: float | None = None  # a thin vertical line, explained in the caption
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,31 +72,20 @@ class Experiment:
     about: str  # how it is done here, what is the paper's and what is not
     efforts: Mapping[str, Any]  # "quick" and "full"; each has `seeds`
     cells: Callable[[Any], list[Cell]]  # of an effort
-    rows: Callable[[Results], list[Row]]
+    rows: Callable[[Results], Rows]
     tables: Callable[[Rows], list[Table]]
     pictures: Callable[[Rows], list[Picture]]
-    claims: Callable[[Rows], list[Claim]]
+    claims: tuple[Claim, ...]
+    judge: Callable[[Sequence[Claim], Rows], list[Verdict]] = judged
+
+    def verdicts(self, rows: Rows) -> list[Verdict]:
+        """What the paper says, and whether it is seen here."""
+        return self.judge(self.claims, rows)
 
 
-def judged(claims: Sequence[Claim], rows: Rows) -> list[Claim]:
-    """The claims as they are, or not judged where there are too few seeds to compare."""
-    seeds = len(distinct(rows, "seed"))
-    if seeds >= LEAST_SEEDS:
-        return list(claims)
-    few = f"Not judged: that takes at least three seeds, here {seeds}. "
-    return [replace(claim, seen=NOT_JUDGED, told=few + claim.told) for claim in claims]
-
-
-def chosen(rows: Rows, **wanted: Any) -> list[Row]:
-    """The rows that say this."""
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
-
-
-def distinct(rows: Rows, key: str) -> list[Any]:
-    """The different things that rows say, in the order in which they come."""
-    return list(dict.fromkeys(row[key] for row in rows))
-
-
-def column(rows: Rows, key: str) -> list[float]:
-    """A column of numbers; what is missing is left out."""
-    return [float(row[key]) for row in rows if row[key] is not None]  # type: ignore[arg-type]
+def curve(rows: Rows, x: str, y: str, name: str, style: str = "line") -> Curve:
+    """The mean of `y` at every `x`, with the standard deviation over seeds; missing values are left out."""
+    known = Rows(row for row in rows if row[y] is not None)
+    means = {place: known.where(**{x: place}).mean(y) for place in known.distinct(x)}
+    places, values = tuple(map(float, means)), tuple(mean.value for mean in means.values())
+    return Curve(name, places, values, tuple(mean.spread for mean in means.values()), style)

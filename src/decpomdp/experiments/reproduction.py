@@ -1,10 +1,10 @@
-"""Every table and figure of the paper: cells, data, figures, and what there is to say about them.
+"""Every table and figure of the paper: cells, data, figures, and the verdicts on its claims.
 
-OUT/cells/     one file per finished cell, with the code that made it; never computed again
+OUT/cells/     one file per finished cell; never computed again
 OUT/data/      NAME.parquet: the rows of every experiment
 OUT/figures/   PNG and SVG
 OUT/index.html the page, index.md the same as Markdown (made by the room `report`)
-OUT/reproduce.json  whose folder this is, and with which effort every experiment was last shown
+OUT/reproduce.json  marks the folder; the effort with which every experiment was last shown
 
 A command names experiments and an effort for them. The others stay on the page as they were last shown.
 """
@@ -14,21 +14,24 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from decpomdp.core import InputError
-from decpomdp.experiments.cells import Cell, check_results, results_of
-from decpomdp.experiments.crew import Tell, run_cells
-from decpomdp.experiments.drawing import draw, pyplot
-from decpomdp.experiments.experiment import Claim, Experiment, Picture, Table
-from decpomdp.experiments.origin import codes_of, made_words, reused_words
+from decpomdp.experiments import cells as store
+from decpomdp.experiments import pool
+from decpomdp.experiments.cells import Cell, code_digest, codes_of
+from decpomdp.experiments.draw import draw, pyplot
+from decpomdp.experiments.experiment import Experiment, Picture, Table
+from decpomdp.experiments.judge import Verdict
 from decpomdp.io.files import from_json, in_words, read_bytes, write_bytes
 from decpomdp.io.run_folder import mark
 from decpomdp.io.runs import write_trace
 
+MODULES = {"complexity": "table1"}  # where it is not the name
 NAMES = ("table2", "figure1", "figure2", "appendix", "complexity", "robustness")
 MARK, FORMAT = "reproduce.json", "decpomdp-reproduce/1"
 MOST_SEEDS = 1000
@@ -38,14 +41,14 @@ Efforts = Mapping[str, Any]  # name -> effort
 
 
 class Record(msgspec.Struct, frozen=True):
-    """With which effort an experiment was last shown."""
+    """The effort with which an experiment was last shown."""
 
     kind: Kind
     seeds: Annotated[float, msgspec.Meta(ge=1, le=MOST_SEEDS, multiple_of=1)]  # `from_json` makes all numbers floats
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What reproduce.json says; folders that are older than the records have none."""
+    """The content of reproduce.json."""
 
     format: str
     shown: dict[str, Record] = {}
@@ -61,8 +64,8 @@ class Shown:
     cells: int
     tables: list[Table]
     pictures: list[Picture]
-    claims: list[Claim]
-    codes: Mapping[str, int]  # how many cells were made by which code
+    claims: list[Verdict]
+    codes: Mapping[str, int]  # how many cells were computed by which code
 
 
 def names_of(name: str) -> tuple[str, ...]:
@@ -73,8 +76,8 @@ def names_of(name: str) -> tuple[str, ...]:
 
 
 def experiment_named(name: str) -> Experiment:
-    """Imported when it is wanted."""
-    found: Experiment = importlib.import_module(f"decpomdp.experiments.{name}").EXPERIMENT
+    """Imported on use."""
+    found: Experiment = importlib.import_module(f"decpomdp.experiments.{MODULES.get(name, name)}").EXPERIMENT
     return found
 
 
@@ -92,37 +95,41 @@ def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
 
 
 def open_folder(folder: Path) -> None:
-    """Make the folder, or go on in one of ours."""
+    """Make the folder, or continue in one of ours."""
     if not (folder / MARK).exists():
         mark(folder, MARK, _mark({}), "a new, empty or unfinished folder of `decpomdp reproduce`")
     read_mark(folder)
 
 
 def read_mark(folder: Path) -> Mark:
-    """What the mark of a folder of ours says; FormatError if it is no mark."""
+    """The content of the mark; FormatError if it is none."""
     return from_json(read_bytes(folder / MARK, LIMIT), Mark, str(folder / MARK), FORMAT)
 
 
 def _mark(records: Mapping[str, Record]) -> bytes:
-    told = {name: {"kind": record.kind, "seeds": int(record.seeds)} for name, record in records.items()}
-    return json.dumps({"format": FORMAT, "shown": told}, indent=1).encode() + b"\n"
+    content = {name: {"kind": record.kind, "seeds": int(record.seeds)} for name, record in records.items()}
+    return json.dumps({"format": FORMAT, "shown": content}, indent=1).encode() + b"\n"
 
 
 def reproduce(
-    names: Sequence[str], efforts: Efforts, folder: Path, jobs: int, tell: Tell, kind: Kind = "full"
+    names: Sequence[str], efforts: Efforts, folder: Path, jobs: pool.Jobs, tell: pool.Tell, kind: Kind = "full"
 ) -> list[Shown]:
-    """Compute what is missing of these experiments, write data and figures; all finished ones, the others as before.
+    """Compute the missing cells of these experiments, write data and figures; all finished ones, the others as before.
 
-    `kind` is what the efforts are, and those of experiments of which no record says how they were last shown.
+    `kind` is the kind of these efforts, and of those experiments that have no record of how they were last shown.
     """
-    pyplot()  # better missed now than after the work
+    pyplot()  # a missing matplotlib is better noticed before the work
     open_folder(folder)
-    run_cells(folder, cells_of(names, efforts), jobs, tell)
+    pool.run(cells_of(names, efforts), jobs, partial(store.finished, folder), partial(store.save, folder), tell)
     records = read_mark(folder).shown
-    found = [
-        shown(folder, name, efforts[name], kind) if name in names else _as_before(folder, name, records.get(name), kind)
-        for name in NAMES
-    ]
+    found = []
+    for name in NAMES:
+        effort, its_kind = efforts.get(name), kind
+        if name not in names:
+            record = records.get(name)
+            its_kind = record.kind if record else kind
+            effort = efforts_of(its_kind, int(record.seeds) if record else None)[name]
+        found.append(shown(folder, name, effort, its_kind))
     finished = [each for each in found if each is not None]
     now = {each.experiment.name: Record(each.kind, each.seeds) for each in finished}
     write_bytes(folder / MARK, _mark({**records, **now}))
@@ -139,21 +146,13 @@ def lost(folder: Path, shown: Sequence[Shown]) -> list[str]:
     ]
 
 
-def _as_before(folder: Path, name: str, record: Record | None, kind: Kind) -> Shown | None:
-    """An experiment that nobody named."""
-    if record is None:
-        return shown(folder, name, efforts_of(kind)[name], kind)
-    return shown(folder, name, efforts_of(record.kind, int(record.seeds))[name], record.kind)
-
-
 def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Shown | None:
     """Write an experiment's data and figures; None while cells are missing."""
     experiment = experiment_named(name)
-    results = results_of(folder, experiment.cells(effort))
-    if results is None:
+    loaded = store.load_all(folder, experiment.cells(effort))
+    if loaded is None:
         return None
-    check_results(folder, results)
-    rows = experiment.rows(results)
+    rows = experiment.rows([(cell, computed.result) for cell, computed in loaded])
     for place in (folder / "data", folder / "figures"):
         with in_words(place):
             place.mkdir(exist_ok=True)
@@ -161,19 +160,24 @@ def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Shown | None:
     pictures = experiment.pictures(rows)
     for picture in pictures:
         draw(picture, folder / "figures")
-    codes = codes_of(folder, [cell for cell, _ in results])
-    tables, claims = experiment.tables(rows), experiment.claims(rows)
-    return Shown(experiment, kind, effort.seeds, len(results), tables, pictures, claims, codes)
+    codes = codes_of(computed for _, computed in loaded)
+    tables, verdicts = experiment.tables(rows), experiment.verdicts(rows)
+    return Shown(experiment, kind, effort.seeds, len(loaded), tables, pictures, verdicts, codes)
 
 
 def reused(folder: Path, names: Sequence[str], efforts: Efforts) -> str | None:
-    """One line when finished cells are about to be used that other code made; None if there are none."""
-    return reused_words(codes_of(folder, cells_of(names, efforts)))
+    """One line if finished cells of other code are about to be reused; None if there are none."""
+    cells = {cell.digest: cell for cell in cells_of(names, efforts) if store.finished(folder, cell)}
+    codes = codes_of(store.load(folder, cell) for cell in cells.values())
+    others = sum(count for code, count in codes.items() if code != code_digest())
+    return f"reusing {others} results computed with other code; delete them to recompute" if others else None
 
 
 def made_with(shown: Sequence[Shown]) -> str:
-    """One line: with which code the cells of a page were made."""
+    """One line: with which code the cells of a page were computed."""
     codes: Counter[str] = Counter()
     for each in shown:
         codes.update(each.codes)
-    return made_words(dict(codes.most_common()))
+    if len(codes) < 2:
+        return f"cells made with code {next(iter(codes))}" if codes else "no cells"
+    return "cells made with different code: " + ", ".join(f"{n} with {code}" for code, n in codes.most_common())

@@ -1,9 +1,15 @@
-"""Policies on a SUMO grid, compared by what drivers mind: waiting, travel time, and how many get through.
+"""SUMO grids: one controller for all lights, and policies compared by waiting, travel time and arrivals.
+
+The lights are alike, so their data are pooled: what one light saw, did and was credited with in an episode becomes an
+episode of one agent, and a single controller is learned from all of them by the parts of Dec-SBPR for many agents
+(soft counts of node paths, own importance ratios, a critic, small steps; `interaction.sbpr.many_agents`). The same
+controller then acts at every light, on a grid of any size. A light is credited with its own share (`pooled`); what is
+reported or compared is the team's.
 
 Every policy meets the same vehicles: one episode per demand seed, the seeds being whole numbers from TEST_SEED on,
 which no learner has met (those of learning have 63 bits, the highest of them set: `episode_seed`). Reported are means
-over seeds with a 95 % interval (Student's t), and the differences to a rival, seed by seed, with theirs: the demand,
-which differs more from seed to seed than policies do, drops out of them.
+over seeds with a 95 % interval (Student's t), and the differences to another policy, seed by seed, with theirs: the
+demand, which differs more from seed to seed than policies do, cancels in them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,18 +18,80 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.core import Team
+from decpomdp.core import Controller, Episodes, Team
 from decpomdp.core.minimal import simplified
-from decpomdp.environments.sumo.episodes import episode_seed
+from decpomdp.environments.sumo.episodes import episode_seed, pooled
 from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.environments.sumo.simulation import Measures
-from decpomdp.experiments.sumo_learning import SharedSettings, everywhere, shared
+from decpomdp.experiments.means import mean_of
+from decpomdp.interaction.sbpr.many_agents import OwnRatios, added
+from decpomdp.interaction.sbpr.starts import counts_of
+from decpomdp.interaction.sbpr.step import StepSize, improved
+from decpomdp.learners import StickBreaking
+from decpomdp.learners.posterior import Counts, updated
 from decpomdp.rollouts.play import players_of
 
 PROGRAMS = ("fixed-time", "actuated")  # SUMO's own
 MEASURES = ("waiting", "travel", "arrived")
 TEST_SEED = 1_000_000
-CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSettings:
+    """Chosen on the 4 x 4 grid with seed 0; docs/sumo.md says what else was tried."""
+
+    episodes: int = 4  # an iteration, of as many single-light episodes each as there are lights
+    horizon: int = 60  # decisions of an episode
+    iterations: int = 18
+    neighbours: float = 0.0  # weight of what is on its way next door
+    discount: float = 0.98  # of the credit
+    reach: float = 0.9  # share of a gain that a decision one step earlier is credited with
+    window: int = 1  # iterations learned from at a time
+    cap: float = 20.0  # of importance ratios
+    step: float = 0.4  # change of a typical log probability in an iteration
+    shrink: float = 100.0  # visits' worth of doubt about every advantage
+    floor: float = 0.0  # no advantage is taken for noise
+    carry: float = 0.9  # of a row's strength stays when it is not visited any more
+    openness: float = 0.1  # share of every choice that the start leaves open
+    strength: float = 1000.0  # soft counts per row of the start
+
+
+class Learned(NamedTuple):
+    """After an iteration."""
+
+    team: Team  # posterior means
+    reward: float  # mean team reward of a decision in the batch just played
+    sample_size: float
+    foretold: float  # share of the variance of the credit that the critic foretells
+
+
+def shared(grid: SumoGrid, start: Controller, settings: SharedSettings, seed: int = 0) -> Iterator[Learned]:
+    """Learn; the team after every iteration."""
+    one = grid.agents[:1]
+    counts = counts_of(Team(one, (start,), settings.discount), settings.openness, settings.strength, shown=True)[0]
+    own_ratios, batches = OwnRatios(settings.cap, settings.reach, None), list[Episodes]()
+    size = StepSize(settings.step, settings.shrink, settings.floor, settings.carry)
+    for iteration in range(settings.iterations):
+        controller = mean_controller(grid, counts)
+        seeds = [episode_seed(seed, iteration * settings.episodes + k) for k in range(settings.episodes)]
+        played = grid.play_seeds(players_of(everywhere(grid, controller)), seeds, settings.horizon, behaviour=True)
+        batches = added(batches, pooled(grid.agents, played, settings.discount, settings.neighbours), settings.window)
+        learned = own_ratios.learn(batches, Team(one, (controller,), settings.discount))
+        counts = improved(counts, learned.visits[0], learned.gains[0], learned.spread, size)
+        team = everywhere(grid, mean_controller(grid, counts))
+        yield Learned(team, float(played.paths.rewards.mean()), learned.sample_size, learned.predicted)
+
+
+def everywhere(grid: SumoGrid, controller: Controller) -> Team:
+    """The same controller at every light."""
+    return Team.of(grid, [controller] * len(grid.agents))
+
+
+def mean_controller(grid: SumoGrid, counts: Counts) -> Controller:
+    """Posterior mean of a controller with these counts, on all its nodes."""
+    agent = grid.agents[0]
+    posterior = updated(agent, StickBreaking().priors(agent), counts)
+    return posterior.mean(np.arange(posterior.nodes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +116,7 @@ class Trial:
 
 
 class Interval(NamedTuple):
-    """A mean and what it is known to, give or take."""
+    """A mean and half the width of its interval."""
 
     mean: float
     give: float
@@ -97,13 +165,9 @@ def _values(found: Sequence[Score], policy: str, measure: str) -> dict[int, floa
 
 
 def interval(values: np.ndarray) -> Interval:
-    """Student's t; one value alone is known to nothing."""
-    from scipy.stats import t
-
-    if len(values) < 2:
-        return Interval(float(values.mean()), float("inf"))
-    error = float(values.std(ddof=1)) / np.sqrt(len(values))
-    return Interval(float(values.mean()), float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error)
+    """The mean with Student's t; a single value has an infinite interval."""
+    found = mean_of(values.tolist())
+    return Interval(found.value, found.half if found.count > 1 else float("inf"))
 
 
 def learned(

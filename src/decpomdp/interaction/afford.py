@@ -1,13 +1,12 @@
-"""Sizes of batches and tests, given how many joint steps can be afforded.
+"""Sizes of batches and tests for an affordable number of joint steps.
 
 A compiled model plays millions of steps a second, a compiled grid of traffic lights two hundred thousand, SUMO thirty.
-The sizes in the settings are upper ends. They shrink where a slow simulator or few steps would otherwise leave no time
-for a test, without which nothing is learned.
+The sizes in the settings are upper limits. They are reduced if a slow simulator or few steps would leave no time for a
+test, without which nothing is learned.
 
-What can be afforded is the number of steps, if that is limited: then sizes are a function of the settings alone. If
-only the time is limited, a probe measures the speed. If neither is, or if iterations are limited, a simulator may name
-its speed as `pace` (joint steps a second) and gets ten minutes; one without `pace` is played as the settings have it,
-and so is a model whose steps are not limited.
+With a step limit the sizes are a function of the settings alone. If only the time is limited, a probe measures the
+speed. Without limits, or with a limit of iterations, a simulator may declare its speed as `pace` (joint steps a second)
+and is sized for ten minutes; otherwise the sizes of the settings are used, as they are for a model without step limit.
 """
 
 import math
@@ -23,7 +22,7 @@ from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.rollouts import DenseSimulator
 
 SECONDS = 600.0  # for a simulator with a pace if nothing limits the run
-PROBE = 0.02  # share of the time after which the speed is not measured any further
+PROBE = 0.02  # share of the time limit for measuring the speed
 TEAMS = 3  # of a test: the best so far, the new one, and its likeliest choices
 
 FEWEST = 2  # episodes, updates and tests of MCEM
@@ -31,12 +30,12 @@ MCEM_TESTED = 10  # teams that MCEM tests by the end of its first start: random,
 
 BATCH, WINDOW, PATIENCE = 50, 10, 20  # of `SbprLoop` if not set
 STARTING = 1 / 3  # of the steps, for finding starts
-ROUNDS = 4  # that the other steps should be enough for
-SMALLER = 0.8  # from one try to the next
-SMALLEST = 1e-4  # share of the settings below which nothing is left to shrink
+ROUNDS = 4  # at least, with the other steps
+SMALLER = 0.8  # factor of the sizes from one attempt to the next
+SMALLEST = 1e-4  # share of the settings, the last attempt
 
 MANY_BATCH, MANY_WINDOW, MANY_PATIENCE = 500, 2, 2  # of `SbprLoop` if not set, with many agents: each has a small part
-LOOPS = 4  # tests that there should be time for
+LOOPS = 4  # tests, at least
 LEAST = 2  # episodes of a batch and of a test of many agents
 
 
@@ -79,7 +78,7 @@ def _unlimited_model(player: EpisodePlayer) -> bool:
 
 
 class McemSizes(NamedTuple):
-    """Of MCEM."""
+    """Sizes of MCEM."""
 
     episodes: int  # of an iteration
     updates: int  # from one start
@@ -90,7 +89,7 @@ class McemSizes(NamedTuple):
 
 
 def mcem_sizes(settings: Mcem, player: EpisodePlayer) -> McemSizes:
-    """A third each goes to updates, replays and tests, so that little time leads to a learned and tested team too."""
+    """Sizes of a run: a third of the steps each for updates, replays and tests."""
     tuning = settings.tuning
     learning, testing = (
         player.horizon(settings.horizon, tail, tuning.longest) for tail in (tuning.learning_tail, tuning.testing_tail)
@@ -123,7 +122,7 @@ def mcem_sizes(settings: Mcem, player: EpisodePlayer) -> McemSizes:
 
 
 class LoopSizes(NamedTuple):
-    """Of the loop with few agents."""
+    """Sizes of the loop with few agents."""
 
     batch: int  # episodes
     race: int  # iterations of a start
@@ -148,7 +147,7 @@ def loop_sizes(settings: SbprLoop, player: EpisodePlayer, learning: int, testing
 
 
 def shrunk(full: LoopSizes, lengths: tuple[int, ...], steps: float, learning: int, testing: int) -> LoopSizes:
-    """Smaller until finding the starts takes a third of the steps at most and the rest is enough for some rounds.
+    """Reduce the sizes until finding the starts takes at most a third of the steps and the rest suffices for rounds.
 
     >>> full, lengths = LoopSizes(50, 75, 50, 1000, 12, 12, 3, 2), (3, 4, 5, 6, 7, 8)
     >>> shrunk(full, lengths, 1e9, 29, 66) == full
@@ -186,7 +185,7 @@ def _fits(sizes: LoopSizes, lengths: tuple[int, ...], steps: float, learning: in
 
 
 def starting_steps(sizes: LoopSizes, lengths: tuple[int, ...], testing: int) -> int:
-    """Joint steps that it takes to find the starts, without the random episodes."""
+    """Joint steps for finding the starts, without the random episodes."""
     chains = 2 * sizes.elites * len(lengths)
     later = sizes.pool + sizes.replays * chains
     varied = sizes.replays * sizes.tests * max(lengths)
@@ -195,23 +194,23 @@ def starting_steps(sizes: LoopSizes, lengths: tuple[int, ...], testing: int) -> 
 
 
 def _test_episodes(sizes: LoopSizes, teams: int) -> int:
-    """Episodes of a test of so many teams: all of them roughly, the better quarter well."""
+    """Episodes of a test of so many teams: few for all, more for the better quarter."""
     return teams * sizes.batch + max(sizes.pool, teams // 4) * max(1, sizes.tests // 4)
 
 
 class ManySizes(NamedTuple):
-    """Of the loop with many agents."""
+    """Sizes of the loop with many agents."""
 
     batch: int  # episodes, at most
     tests: int  # episodes
 
 
 class Duration(NamedTuple):
-    """How long an iteration with many agents took."""
+    """Duration of an iteration with many agents."""
 
     batch: int  # episodes
     on_batch: float  # seconds of playing them and of learning from them
-    rest: float  # seconds that a smaller batch would not have saved
+    rest: float  # other seconds, independent of the batch
 
 
 def many_sizes(settings: SbprLoop, steps: float, learning: int, testing: int) -> ManySizes:
@@ -225,8 +224,6 @@ def many_sizes(settings: SbprLoop, steps: float, learning: int, testing: int) ->
 
 def next_batch(most: int, pause: int, last: Duration, time_limit: float) -> int:
     """Episodes of the next batch: its share of half the time, or as long as the rest of an iteration, if that is more.
-
-    With thousands of agents most of the time goes into learning, some of it whatever the size of the batch.
 
     >>> next_batch(500, 5, Duration(500, 4.0, 0.2), 40.0), next_batch(500, 5, Duration(8, 2.0, 4.0), 40.0)
     (100, 16)

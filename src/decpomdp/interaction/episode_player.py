@@ -1,4 +1,4 @@
-"""Plays episodes for one step of a method: counts joint steps, draws seeds, reads the stop flag.
+"""Playing episodes of teams within the limits of a run, and the base of the methods that learn so.
 
 A problem is played with `rollouts`, on threads or on the workers of a cluster. Every batch has its own seed, so with a
 simulator that can repeat episodes everything learned from them is a function of the seed alone. Episodes come in pieces
@@ -6,25 +6,53 @@ simulator that can repeat episodes everything learned from them is a function of
 batch that is cut is dropped; a test that is cut is decided by the pieces played so far, at least one.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
+from decpomdp.core.fit import Row
 from decpomdp.core.horizon import horizon_of
 from decpomdp.core.run import PROCESSOR_TIME, TIME_LIMIT, Inputs, Now, unlimited
 from decpomdp.core.simulator import Step
-from decpomdp.interaction.players import OutOfSteps, check_rewards, draw_seed
 from decpomdp.rollouts import DenseSimulator, as_simulator, stream
 from decpomdp.rollouts.play import TeamPlayer
 
-Floats = NDArray[np.float64]
-
 OUT_OF_TIME = (TIME_LIMIT, PROCESSOR_TIME)  # values of the stop flag that allow a last short test
+LAST = 2.0  # times the last step: with less time left than that, the learned team is tested
 PIECE = 2000  # random episodes of one step
+LARGEST_REWARD = 1e100  # of a step: returns are squared and summed
+
+
+class OutOfSteps(Exception):  # noqa: N818 - it is no error
+    """The step limit is reached; unfinished work is dropped."""
+
+
+def check_rewards(name: str, rewards: NDArray[np.float64]) -> None:
+    """Reject rewards that are not finite, or too large to be squared."""
+    if not np.all(np.isfinite(rewards)):
+        raise InputError(f"simulator {name}: expected finite rewards, got others")
+    largest = float(np.abs(rewards).max(initial=0.0))
+    if largest > LARGEST_REWARD:
+        limits = f"{-LARGEST_REWARD:g} to {LARGEST_REWARD:g}"
+        raise InputError(f"problem {name}: expected rewards from {limits} for learning by playing, got {largest:g}")
+
+
+def draw_seed(rng: np.random.Generator) -> int:
+    """A seed for episodes."""
+    return int(rng.integers(1 << 62))
+
+
+def own_horizon(simulator: Simulator) -> int:
+    """The simulator's own horizon, for problems without a discount."""
+    steps = getattr(simulator, "horizon", None)
+    if steps is None:
+        raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
+    return int(steps)
 
 
 class Tested(NamedTuple):
@@ -45,7 +73,7 @@ class EpisodePlayer:
         self.simulator = as_simulator(problem)
         self.threads, self.engine, self._seed = inputs.threads, inputs.engine, inputs.seed
         self.random, self.steps, self.now = np.random.default_rng(inputs.seed), 0, unlimited()
-        self.limit = np.inf  # joint steps of the whole run
+        self.limit = np.inf  # joint steps of the run
 
     def begin(self, random: np.random.Generator, steps: int, now: Now) -> None:
         """Continue with these random numbers after so many joint steps, within the limits of `now`."""
@@ -76,11 +104,15 @@ class EpisodePlayer:
         if self.steps + more > self.limit:
             raise OutOfSteps
 
-    def play(self, team: Team, episodes: int, horizon: int, seed: int | None = None) -> Episodes:
+    def affords(self, more: int) -> bool:
+        """Whether `more` steps remain, and time for an iteration and a test."""
+        return self.steps + more <= self.limit and self.now.seconds >= LAST * self.now.pace
+
+    def play(self, team: Team, episodes: int, horizon: int) -> Episodes:
         """Episodes of `team`, within the limits."""
         self.check(episodes * horizon)
         parts, count = list[Episodes](), 0
-        for part in self.stream(team, episodes, horizon, self.seed() if seed is None else seed):
+        for part in self.stream(team, episodes, horizon, self.seed()):
             parts.append(part)
             self.count(part)
             count += part.count
@@ -112,30 +144,19 @@ class EpisodePlayer:
         return self.play(team, min(PIECE, missing), horizon)
 
     def horizon(self, chosen: int | None, tail: float, longest: int) -> int:
-        """The horizon of the settings or, without one, the steps after which the rest is worth less than `tail`.
-
-        Without a discount, the simulator's own horizon.
-        """
-        if self.discount >= 1 and chosen is None:
-            chosen = getattr(self.simulator, "horizon", None)
-            if chosen is None:
-                raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
+        """The horizon of the settings or, without one, the steps after which the rest is worth less than `tail`."""
         if chosen is not None:
             return chosen
-        return horizon_of(self.discount, tail, longest)
+        return own_horizon(self.simulator) if self.discount >= 1 else horizon_of(self.discount, tail, longest)
 
     def tested(self, team: Team, episodes: int, horizon: int, seed: int) -> Tested:
         """Test a team; with the same seed, a repeatable simulator gives every team the same random events."""
-        self.check_steps(episodes * horizon)
-        return self._tested([team], episodes, horizon, seed)[0]
+        return self.all_tested([team], episodes, horizon, seed)[0]
 
-    def compared(self, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
+    def all_tested(self, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
         """Test `teams` on the same episodes, piece by piece in turn."""
         self.check_steps(len(teams) * episodes * horizon)
-        return self._tested(teams, episodes, horizon, seed)
-
-    def _tested(self, teams: Sequence[Team], episodes: int, horizon: int, seed: int) -> list[Tested]:
-        returns: list[list[Floats]] = [[] for _ in teams]
+        returns: list[list[NDArray[np.float64]]] = [[] for _ in teams]
         for parts in zip(*(self.stream(team, episodes, horizon, seed) for team in teams), strict=True):
             for own, part in zip(returns, parts, strict=True):
                 self.count(part)
@@ -144,13 +165,48 @@ class EpisodePlayer:
                 break
         return [_summary(team, np.concatenate(own)) for team, own in zip(teams, returns, strict=True)]
 
+    def compared(self, best: Team, teams: Sequence[Team], episodes: int, horizon: int) -> tuple[Tested, Tested]:
+        """The best team so far and the best of `teams`, tested on the same episodes."""
+        first, *others = self.all_tested([best, *teams], episodes, horizon, self.seed())
+        return first, max(others, key=lambda one: one.value)
 
-def _summary(team: Team, returns: Floats) -> Tested:
+
+def _summary(team: Team, returns: NDArray[np.float64]) -> Tested:
     return Tested(team, float(returns.mean()), float(returns.std() / np.sqrt(len(returns))))
 
 
+class EpisodeMethod(ABC):
+    """Base of the methods that play teams. Their states have a Generator `random` and a count of joint `steps`."""
+
+    state: type
+    at_once = 1  # small steps in one step of the driver; more in a warm-up
+
+    def __init__(self, problem: DecPOMDP | Simulator, inputs: Inputs) -> None:
+        self.inputs, self.player = inputs, EpisodePlayer(problem, inputs)
+        if inputs.begin is not None:
+            inputs.begin.check_fits(self.player.simulator)
+
+    def step(self, state: Any, now: Now) -> tuple[Any, Row | None]:
+        """The next step; the run ends if too few steps remain for it."""
+        row = None
+        for _ in range(self.at_once):
+            self.player.begin(state.random, state.steps, now)
+            try:
+                state, row = self.advance(state, now)
+            except OutOfSteps:
+                state = state._replace(stopped="steps")
+            state = state._replace(random=self.player.random, steps=self.player.steps)
+            if state.stopped:
+                break
+        return state, row
+
+    @abstractmethod
+    def advance(self, state: Any, now: Now) -> tuple[Any, Row | None]:
+        """One step; may raise `OutOfSteps` or `Cut`."""
+
+
 def warm_up_problem(simulator: Simulator) -> Simulator:
-    """What a method is warmed up on: a model itself, else an empty simulator; compiled ones play an episode here."""
+    """The problem of a warm-up: a model itself, otherwise an empty simulator; compiled ones play an episode here."""
     if isinstance(simulator, DenseSimulator):
         return simulator
     if isinstance(simulator, TeamPlayer) and not hasattr(simulator, "pace"):
@@ -160,7 +216,7 @@ def warm_up_problem(simulator: Simulator) -> Simulator:
 
 
 class EmptySimulator:
-    """Two of a simulator's agents, without anything to control: rewards are the step numbers."""
+    """A simulator of (up to two of) the same agents without anything to control: rewards count the steps."""
 
     def __init__(self, simulator: Simulator) -> None:
         self.agents, self.discount, self.name = simulator.agents[:2], simulator.discount, "warm-up"

@@ -1,12 +1,11 @@
-"""The posterior of a team that was found by searching or planning, from fresh episodes.
+"""The posterior of a learned or planned team, from fresh episodes.
 
-Fresh episodes are played with a little exploration, and a few sweeps of Dec-SBPR start from the team. Nodes that these
-episodes do not need lose their weight: the sizes of the posterior are the inferred ones, to be compared with those of
-the team. Rows of the posterior say how much is known about each node. The importance ratios are capped: otherwise one
-lucky episode would carry all the weight (docs/formulas.md).
+The team plays fresh episodes with a little exploration, and a few sweeps of Dec-SBPR start from it. Nodes that these
+episodes do not need lose their weight, so the sizes of the posterior are inferred sizes. The importance ratios are
+capped: otherwise one lucky episode would carry all the weight (docs/formulas.md).
 
 It is a run of the driver: the time limit and Ctrl-C end it with the posterior so far. A model, or a simulator with
-compiled code, plays all episodes at once; any other plays a few at a time, as long as half of the time is left.
+compiled code, plays all episodes at once; any other plays a few at a time until half of the time is used.
 """
 
 import warnings
@@ -26,9 +25,9 @@ from decpomdp.rollouts.play import TeamPlayer
 EPISODES = 2000
 SECONDS = 20.0
 PIECE = 10  # episodes that a slow simulator plays at a time
-EXPLORATION = 0.02  # enough to see alternatives, little enough that teamwork still pays
+EXPLORATION = 0.02  # enough to see alternatives, little enough not to spoil coordination
 TAIL = 0.05  # discount^T: later steps hardly count, and ratios grow with every step
-LONGEST = 100  # steps of an episode, whatever the discount
+LONGEST = 100  # steps of an episode, at most
 SWEEPS = 10  # two proposals of smaller sizes
 CAP = 5.0
 SPARE = 2  # nodes in addition to the team's own
@@ -68,7 +67,7 @@ def read_out(
     Raises
     ------
     InputError
-        An argument is of the wrong kind, or the team's episodes say nothing about it.
+        An argument has the wrong type, or all rewards of the team's episodes are equal.
 
     Examples
     --------
@@ -84,15 +83,15 @@ def read_out(
     budget = Budget(seconds=checks.number("time_limit", time_limit, 0.0, 1e9))
     inputs = Inputs(checks.whole("seed", seed, 0, 2**63 - 1), checks.threads(threads), begin=fit.team)
     method = PosteriorMethod(as_simulator(opened(problem)), most, inputs)
-    with warnings.catch_warnings():  # that this team is better than its neighbours is known already
+    with warnings.catch_warnings():  # few effective episodes are expected here
         warnings.simplefilter("ignore", LearningWarning)
-        found = run(method, budget).fit
-    posterior = found.posterior if isinstance(found, BayesFit) else None
+        fitted = run(method, budget).fit
+    posterior = fitted.posterior if isinstance(fitted, BayesFit) else None
     return BayesFit(fit.team, fit.trace, fit.stopped, fit.seconds, fit.settings, fit.seed, fit.facts, posterior)
 
 
 class PosteriorState(NamedTuple):
-    """Episodes so far, then the fit to them."""
+    """Episodes so far, then the fit."""
 
     played: tuple[Episodes, ...] = ()
     fit: FitState | None = None
@@ -145,6 +144,8 @@ class PosteriorMethod:
         if self._fitting is None:
             data = concatenate(list(state.played))
             if not data.rewards.any() or data.rewards.min() == data.rewards.max():
-                raise InputError("posterior: the team's episodes all have the same rewards, which say nothing about it")
+                raise InputError(
+                    "posterior: all rewards of the team's episodes are equal; there is nothing to learn from"
+                )
             self._fitting = SbprMethod(data, self.settings, self.inputs)
         return self._fitting

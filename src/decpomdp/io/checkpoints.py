@@ -1,9 +1,8 @@
-"""Checkpoints of a run: one file, atomically replaced, and the trace in a file of its own.
+"""Checkpoints of a run: the state in one file, atomically replaced, and the trace in another.
 
-`checkpoint.bin` holds the state, what was spent, the number of rows of the trace and a checksum. `trace.jsonl` is only
-ever appended to, and brought to the disk before the state; rows beyond the number in the checkpoint are of a run that
-was killed later, and are dropped on resume. A checkpoint belongs to one run (`run_id`) and is refused to any other.
-Writing takes at most a twentieth of the time, however large the state is.
+`checkpoint.bin` holds the state, the spent budget, the number of rows of the trace and a checksum. `trace.jsonl` is
+only appended to, and flushed to the disk before the state; rows after the number in the checkpoint are dropped on
+resume. A checkpoint belongs to one run (`run_id`). Writing takes at most a twentieth of the time.
 """
 
 import hashlib
@@ -25,7 +24,7 @@ FORMAT = b"decpomdp-checkpoint/2\n"
 STATE, TRACE = "checkpoint.bin", "trace.jsonl"
 LIMIT = 2**31  # bytes
 EVERY = 5.0  # seconds from one checkpoint to the next
-COST = 20  # times the seconds that the last one took: the shortest pause
+COST = 20  # shortest pause, in durations of the last checkpoint
 
 
 class Saved(msgspec.Struct):
@@ -43,9 +42,9 @@ class CheckpointFolder:
     Parameters
     ----------
     folder
-        Where the two files are; created if there is none.
+        Folder of the two files; created if it does not exist.
     run_id
-        Identifies the run: a checkpoint of another run is refused.
+        Identifies the run; a checkpoint of another run is rejected.
     every
         Seconds from one checkpoint to the next.
     """
@@ -57,7 +56,7 @@ class CheckpointFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether there is something to resume."""
+        """Whether there is a checkpoint."""
         return (self.folder / STATE).exists()
 
     @property
@@ -66,7 +65,7 @@ class CheckpointFolder:
         return time.monotonic() - self._last >= self._pause
 
     def load(self, kind: type) -> tuple[Any, Spent, list[Row]] | None:
-        """The saved state as a `kind`, what was spent, and the trace; None if nothing was saved."""
+        """The saved state as a `kind`, the spent budget, and the trace; None if there is no checkpoint."""
         if not self.exists:
             return None
         path = self.folder / STATE

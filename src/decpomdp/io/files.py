@@ -1,4 +1,4 @@
-"""Reading and writing whole files: atomic writes, bounded reads, strict JSON.
+"""Reading and writing files: atomic writes, bounded reads, strict JSON.
 
 A file is written under a temporary name in its own folder, flushed to the disk, and then renamed. A reader sees the old
 file or the new one, never a part. Errors of the operating system become one line: InputError if a file cannot be
@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,30 +19,29 @@ import msgspec
 
 from decpomdp.core.checks import kind_of
 from decpomdp.core.errors import FormatError, InputError
-from decpomdp.io.locks import lock, still_there
 
 Document = TypeVar("Document")
 FilePath = str | os.PathLike[str]
 PIECE = 1 << 20  # bytes read at a time
-_parts: set[Path] = set()  # temporary files that are being written
 
 
 def path_of(path: FilePath) -> str:
-    """The path as a text; InputError if it is none."""
-    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+    """The path as a text."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or "\0" in text:
         raise InputError(f"path: expected the path of a file, got {kind_of(path)}")
-    return os.fspath(path)
+    return text
 
 
 @contextmanager
 def replacing(path: FilePath) -> Iterator[Path]:
     """A temporary path in the folder of `path`; renamed to `path` when the block succeeds, removed otherwise."""
     with in_words(path_of(path)):
-        target = Path(os.path.realpath(path))  # a link stays a link; what it points to is replaced
+        target = Path(os.path.realpath(path))  # a link stays a link; its target is replaced
         mode = _mode_of(target)
-        temporary, number = _part_beside(target)
-        _parts.add(temporary)
+        temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
         try:
+            temporary.touch(exist_ok=False)
             yield temporary
             if mode is not None:
                 temporary.chmod(mode)
@@ -51,32 +49,8 @@ def replacing(path: FilePath) -> Iterator[Path]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
-            _parts.discard(temporary)
-            if number is not None:
-                os.close(number)
-        with suppress(OSError):  # makes the new name itself last; not every system can do this to a folder
+        with suppress(OSError):  # makes the new name durable; not possible on every file system
             _to_disk(target.parent)
-
-
-def _part_beside(target: Path) -> tuple[Path, int | None]:
-    """A new file and its descriptor: locked until it is closed, so that no cleanup takes it for a leftover."""
-    while True:
-        temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
-        number = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        if sys.platform == "win32":  # where an open file cannot be renamed
-            os.close(number)
-            return temporary, None
-        if lock(number) and still_there(number, temporary):
-            return temporary, number
-        os.close(number)  # a cleanup looked at it at this moment
-        temporary.unlink(missing_ok=True)
-
-
-def drop_parts() -> None:
-    """Remove temporary files before a process ends without unwinding."""
-    for part in list(_parts):
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -88,35 +62,29 @@ def in_words(path: FilePath) -> Iterator[None]:
         folder = Path(path).parent
         reason = words(error) if folder.exists() else f"the folder {folder} does not exist"
         raise InputError(f"cannot write {os.fspath(path)}: {reason}") from error
-    except ValueError as error:
-        if "null byte" not in str(error):  # the only complaint about a path that is not an OSError
-            raise
-        raise InputError(f"cannot write {os.fspath(path)!r}: a path cannot hold a null byte") from None
 
 
 def words(error: Exception) -> str:
     """The message of the operating system or of a library, on one line."""
     number = error.errno if isinstance(error, OSError) else None
-    said = os.strerror(number) if number else getattr(error, "strerror", None) or str(error)
-    nothing = "not enough memory" if isinstance(error, MemoryError) else type(error).__name__
-    return " ".join(said.split())[:300] or nothing
+    message = os.strerror(number) if number else getattr(error, "strerror", None) or str(error)
+    return " ".join(message.split())[:300] or type(error).__name__
 
 
 def write_bytes(path: FilePath, data: bytes) -> None:
-    """`data` as the whole content of the file at `path`."""
+    """Write `data` to `path`, completely or not at all."""
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 
 
 def read_bytes(path: FilePath, limit: int) -> bytes:
     """The content of the file at `path`; FormatError for more than `limit` bytes."""
-    source = path_of(path)
-    data = bytearray()
+    source, data = path_of(path), bytearray()
     try:
         with open(path, "rb") as file:
-            while len(data) <= limit and (piece := file.read(PIECE)):  # never allocates the whole limit at once
+            while len(data) <= limit and (piece := file.read(PIECE)):
                 data += piece
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise FormatError(source, None, f"cannot be read: {words(error)}") from None
     if len(data) > limit:
         raise FormatError(source, None, f"expected at most {limit} bytes, got a larger file")
@@ -126,9 +94,7 @@ def read_bytes(path: FilePath, limit: int) -> bytes:
 def check_regular(source: str) -> None:
     """Raise FormatError for a pipe or a device: tables are read from regular files only."""
     if os.path.exists(source) and not (os.path.isfile(source) or os.path.isdir(source)):
-        raise FormatError(
-            source, None, "cannot be read: it is a pipe or a device, not a file; write it to a file first"
-        )
+        raise FormatError(source, None, "cannot be read: a pipe or a device, not a file; write it to a file first")
 
 
 class _Tagged(msgspec.Struct):
@@ -146,7 +112,7 @@ def from_json(data: bytes, kind: type[Document], source: str, known: str) -> Doc
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         tag = msgspec.json.decode(data, type=_Tagged).format
-        if tag != known:  # said first: other versions have other fields
+        if tag != known:  # before the other fields, which depend on the version
             got = "none" if tag is None else msgspec.json.encode(tag).decode()[:80]
             raise FormatError(source, None, f'format: expected "{known}", got {got}')
         return msgspec.json.decode(data, type=kind)
@@ -180,8 +146,7 @@ def _mode_of(target: Path) -> int | None:
 
 
 def _to_disk(path: Path) -> None:
-    # A file is opened for writing because Windows refuses to flush anything else.
-    number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)  # Windows flushes writable files only
     try:
         os.fsync(number)
     finally:

@@ -15,7 +15,7 @@ from decpomdp.io.validation import Checks
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Facts that the user gives beside the file; None: not given. An episodes file and Minari know their own."""
+    """Information that the user adds to a file; None: not given. Episodes files and Minari datasets have their own."""
 
     kind: str | None = None  # one of KINDS; None: detected
     discount: float | None = None
@@ -46,12 +46,12 @@ def _read(path: FilePath, given: Given, check: Checks) -> Any:
         raise InputError(f"kind of data: expected one of {', '.join(KINDS)}, got {kind!r}")
     if kind == "episodes":
         if given.discount is not None or given.agents is not None or given.columns:
-            raise InputError(f"{source} says its own discount, agents and columns; expected none beside it")
+            raise InputError(f"{source} has its own discount, agents and columns; expected none as options")
         return episodes_in(path, check)
     if given.discount is None:
-        raise InputError(f"{source} does not say the discount; expected it to be given")
+        raise InputError(f"{source} does not contain the discount; expected it as an option")
     if kind == "long":
         return table_in(path, given.discount, given.agents, given.name or "", given.columns, check)
     if given.agents is not None or given.columns:
-        raise InputError(f"{source} is a Minari dataset and says its own agents; expected none beside it")
+        raise InputError(f"{source} is a Minari dataset and has its own agents; expected none as options")
     return read_minari(path, given.discount, given.name)

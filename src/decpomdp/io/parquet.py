@@ -45,14 +45,17 @@ def open_parquet(source: str) -> Iterator[Any]:
 
 def read_columns(file: Any, columns: Sequence[str], source: str) -> Any:
     """An Arrow table of these columns; FormatError if they would take more than half of the memory."""
-    rows, most = file.metadata.num_rows, memory() // 2
     widths = [getattr(file.schema_arrow.field(name).type, "list_size", 1) for name in columns]
-    needed = rows * sum(widths) * CELL
-    if needed > most:
-        raise FormatError(source, None, f"{rows} rows need {needed} bytes, more than half of the memory ({most} bytes)")
+    check_memory(source, file.metadata.num_rows * sum(widths) * CELL)
     table = file.read(columns=list(columns))
     table.validate(full=True)
     return table
+
+
+def check_memory(source: str, needed: int) -> None:
+    """Raise FormatError if a table needs more than half of the memory."""
+    if needed > memory() // 2:
+        raise FormatError(source, None, f"needs {needed} bytes, more than half of the memory ({memory() // 2} bytes)")
 
 
 def memory() -> int:

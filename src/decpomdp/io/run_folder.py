@@ -1,11 +1,12 @@
-"""The life of a run folder: created, locked, resumed, finished.
+"""Creating, locking and resuming a run folder.
 
-While a run is unfinished its folder holds a checkpoint (`checkpoint.py`), and `run.json` says `finished: false`. A lock
+The folder of an unfinished run holds a checkpoint (`checkpoints.py`), and `run.json` says `finished: false`. A lock
 keeps other processes out; the operating system releases it when the process dies.
 """
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
@@ -15,27 +16,22 @@ from decpomdp.core import InputError
 from decpomdp.io.checkpoints import STATE
 from decpomdp.io.checkpoints import TRACE as ROWS
 from decpomdp.io.files import FilePath, in_words, write_bytes
-from decpomdp.io.locks import lock, still_there
 from decpomdp.io.runs import LOG, RUN, RunRecord, read_record, versions
 
 LOCK = ".lock"
 OLD = "begun.json"  # of an unfinished run of version 0.1
-PARTS = ".decpomdp-*.part"  # files that a process was writing when it was killed (see `files.replacing`)
+PARTS = ".decpomdp-*.part"  # temporary files of `files.replacing`, left by killed processes
 BUSY = "another process is writing to this run"
 
 
 @contextmanager
 def new_run(path: FilePath) -> Iterator[Path]:
-    """An empty folder for a run, locked; a folder with contents is refused.
+    """A new or empty folder for a run, locked.
 
-    A folder that was created for a run which then failed before it had a checkpoint or a team is removed again.
+    If the run fails before it has written a checkpoint or a team, a folder that was created for it is removed.
     """
     folder = Path(path)
     with in_words(folder):
-        if folder.exists():
-            if _busy(folder):
-                raise InputError(f"{folder}: {BUSY}")
-            _check_empty(folder)
         made = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -48,28 +44,60 @@ def new_run(path: FilePath) -> Iterator[Path]:
                 raise
     except BaseException:
         for place in made:
-            with suppress(OSError):  # it holds something
+            with suppress(OSError):  # not empty
                 place.rmdir()
         raise
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Only this process writes to the folder; refused if another one already does."""
+    """Hold the lock of the folder and remove temporary files of killed processes; InputError if it is locked."""
+    with _locked(folder):
+        with in_words(folder):
+            for part in folder.glob(PARTS):
+                part.unlink(missing_ok=True)
+        yield
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
     path = folder / LOCK
     with in_words(path):
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        if not (lock(number) and still_there(number, path)):
+        if not (_lock(number) and _same_file(number, path)):
             raise InputError(f"{folder}: {BUSY}")
-        with in_words(folder):
-            _remove_parts(folder)
         try:
             yield
         finally:
             path.unlink(missing_ok=True)
     finally:
         os.close(number)
+
+
+def _lock(number: int) -> bool:
+    """Lock an open file until it is closed; False if another process holds the lock."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _same_file(number: int, path: Path) -> bool:
+    """Whether an open file still has this name: the process that held the lock removes it."""
+    with suppress(FileNotFoundError):
+        return os.fstat(number).st_ino == path.stat().st_ino
+    return False
 
 
 def unfinished(folder: Path) -> RunRecord | None:
@@ -88,7 +116,7 @@ def can_resume(folder: Path) -> bool:
 
 
 def check_same(record: RunRecord, digest: str) -> None:
-    """Refuse to resume where the result would differ: other versions, a changed source."""
+    """Reject a resume that would give another result: other versions, a changed source."""
     for name, now in versions().items():
         if record.versions.get(name) != now:
             before = record.versions.get(name, "another version")
@@ -108,50 +136,18 @@ def empty(folder: Path) -> None:
 
 
 def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
-    """Write the file that says what the folder is for, unless it is there; refused if the folder has other contents."""
+    """Write the file that identifies the folder, unless it exists; rejects a folder with other contents."""
     with in_words(folder):
-        _check_bare(folder, name, expected)
         folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder), in_words(folder):
-        _check_bare(folder, name, expected)
-        if not (folder / name).exists():
-            write_bytes(folder / name, content)
-
-
-def _check_bare(folder: Path, name: str, expected: str) -> None:
-    bare = not folder.exists() or (folder.is_dir() and all(map(_left_behind, folder.iterdir())))
-    if not bare and not (folder / name).exists():
-        raise InputError(f"{folder}: expected {expected}, got another")
-
-
-def _remove_parts(folder: Path) -> None:
-    """Remove half-written files of killed processes, here and one level below."""
-    inside = (place for place in folder.iterdir() if place.is_dir() and not place.is_symlink())
-    for part in (part for place in (folder, *inside) for part in place.glob(PARTS)):
-        with suppress(OSError):
-            number = os.open(part, os.O_RDWR)
-            try:
-                if lock(number) and still_there(number, part):
-                    part.unlink()
-            finally:
-                os.close(number)
-
-
-def _busy(folder: Path) -> bool:
-    """Whether another process holds the lock."""
-    try:
-        number = os.open(folder / LOCK, os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        return not lock(number)
-    finally:
-        os.close(number)
+    with _locked(folder), in_words(folder):
+        if (folder / name).exists():
+            return
+        if not all(map(_left_behind, folder.iterdir())):
+            raise InputError(f"{folder}: expected {expected}, got another")
+        write_bytes(folder / name, content)
 
 
 def _check_empty(folder: Path) -> None:
-    if not folder.is_dir():
-        raise InputError(f"{folder}: expected a new or empty folder for the run, got a file")
     if (folder / RUN).is_file() and not read_record(folder / RUN).finished:
         raise InputError(f"{folder}: expected a new or empty folder, got an unfinished run (--resume {folder})")
     if any(not _left_behind(place) for place in folder.iterdir()):

@@ -4,7 +4,7 @@ run.json       source, settings, seed, budget, versions (from the start); why it
 team.json      the team
 trace.parquet  one row per iteration
 log.txt        the command, progress, warnings
-report.html    the page (made by the room `report`)
+report.html    the page (`decpomdp.report`)
 
 An unfinished run also has a checkpoint: see `run_folder.py`.
 """
@@ -29,7 +29,7 @@ from decpomdp.io.team import read_team, team_to_json, write_team
 RUN_FORMAT, OLD_FORMAT = "decpomdp-run/2", "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
 DECIDED = "team-decided.json"
-LIMIT = 64 * 2**20  # bytes of a run.json; a larger one is a mistake
+LIMIT = 64 * 2**20  # bytes of a run.json
 MOST_ROWS = 10_000_000  # of a trace
 
 
@@ -43,7 +43,7 @@ class ValueRecord(msgspec.Struct):
 
 
 class NodeBelief(msgspec.Struct, omit_defaults=True):
-    """What is believed about one node: intervals are those of teams drawn from the posterior."""
+    """The posterior of one node; intervals are those of teams drawn from the posterior."""
 
     node: int
     visits: float  # share of the data
@@ -52,7 +52,7 @@ class NodeBelief(msgspec.Struct, omit_defaults=True):
 
 
 class AgentBelief(msgspec.Struct):
-    """What is believed about one agent's controller."""
+    """The posterior of one agent's controller."""
 
     same_nodes: bool  # whether the nodes are those of the team, in the same order
     nodes: list[NodeBelief]
@@ -62,7 +62,7 @@ class Belief(msgspec.Struct):
     """A posterior in a few numbers."""
 
     draws: int
-    level: float  # what share of the draws an interval holds
+    level: float  # share of the draws in an interval
     agents: list[AgentBelief]
 
 
@@ -141,7 +141,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What people call it: the folder's own name."""
+        """The name of the folder."""
         return self.folder.resolve().name
 
 
@@ -195,36 +195,7 @@ def write_trace(trace: tuple[Row, ...], path: Path) -> None:
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
-    """The run that `decpomdp learn` or `decpomdp plan` left in a folder.
-
-    Parameters
-    ----------
-    path
-        The folder.
-
-    Returns
-    -------
-    Run
-        Its team, its trace by columns and what its run.json says.
-
-    Raises
-    ------
-    InputError
-        There is no run; FormatError says what is wrong with one of its files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import decpomdp as dp
-    >>> from decpomdp.io.runs import RunRecord, write_fit  # what the commands do
-    >>> fit = dp.learn("broadcast", steps=100_000, seed=1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     record = write_fit(Path(folder), fit, RunRecord(problem="broadcast", seed=1))
-    ...     run = dp.Run.load(folder)
-    >>> run.team == fit.team, run.record.stopped, run.trace["steps"][-1] <= 100_000
-    (True, 'steps', True)
-    """
+    """The run that `decpomdp learn` or `decpomdp plan` left in a folder."""
     folder = Path(path_of(path))
     if not (folder / RUN).is_file():
         raise InputError(f"{folder}: expected the folder of a run, with a {RUN}, got none")
@@ -259,30 +230,27 @@ def find_runs(path: str | os.PathLike[str]) -> list[Path]:
     folder = Path(path)
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a folder, got {'a file' if folder.exists() else 'none'}")
-    return sorted(found.parent for found in folder.rglob(RUN))
+    return sorted(path.parent for path in folder.rglob(RUN))
 
 
 def team_digest(team: Team) -> str:
-    """SHA-256 of a team that shaped a run, such as a behaviour to begin with."""
+    """SHA-256 of a team that a run starts from."""
     return hashlib.sha256(team_to_json(team)).hexdigest()
 
 
 def source_digest(source: DecPOMDP | Episodes | Simulator) -> str:
-    """SHA-256 of what a run was made from, without its discount: the contents of a model or of episodes.
-
-    What goes on inside a simulator cannot be seen: its name and the agents' alphabets have to do.
-    """
+    """SHA-256 of the source of a run, without its discount: of a simulator, only the name and the agents' labels."""
     if isinstance(source, DecPOMDP):
         return source.digest()
     agents = [(agent.name, agent.actions, agent.observations) for agent in source.agents]
-    told = json.dumps([source.name, agents]).encode()
+    labels = json.dumps([source.name, agents]).encode()
     if isinstance(source, Episodes):
-        return episodes_digest(source, told)
-    return hashlib.sha256(told).hexdigest()
+        return episodes_digest(source, labels)
+    return hashlib.sha256(labels).hexdigest()
 
 
 def versions() -> dict[str, str]:
-    """What this run was computed with."""
+    """Versions of Python and of the packages that results depend on."""
     from importlib.metadata import version
 
     names = ("decpomdp", "numpy", "scipy", "numba")

@@ -1,9 +1,9 @@
-"""Any state as bytes and back: nested NamedTuples, dataclasses, lists, dictionaries, numbers, texts, arrays and
-random generators.
+"""Serialisation of states: nested NamedTuples, dataclasses, lists, dictionaries, numbers, texts, arrays and random
+generators.
 
 MessagePack, with arrays as [type, shape, bytes], or [type, shape, bytes, order of the axes] if they are not
-C-contiguous: sums over an array follow its memory order, and their last digits depend on it. What is decoded is checked
-against the requested type; nothing in the bytes can name a type or run code.
+C-contiguous: the last digits of a sum over an array depend on its memory order. Decoded values are checked against the
+requested type; the bytes cannot name a type or run code.
 """
 
 import json
@@ -24,22 +24,22 @@ def encode(state: Any) -> bytes:
     >>> decode(encode({"rewards": np.arange(3.0)}), dict[str, np.ndarray])["rewards"].tolist()
     [0.0, 1.0, 2.0]
     """
-    return msgspec.msgpack.encode(state, enc_hook=_plain)
+    return msgspec.msgpack.encode(state, enc_hook=_encode)
 
 
 def decode(data: bytes, kind: type[State]) -> State:
-    """The state again; ValueError when the bytes are not one of this kind."""
+    """The state; ValueError if the bytes are not a state of this type."""
     try:
-        return msgspec.msgpack.decode(data, type=kind, dec_hook=_rich)
+        return msgspec.msgpack.decode(data, type=kind, dec_hook=_decode)
     except (msgspec.MsgspecError, TypeError) as error:
         raise ValueError(str(error)) from None
 
 
-def _plain(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         order = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
-        told = [value.dtype.str, list(value.shape), np.ascontiguousarray(value.transpose(order)).tobytes()]
-        return told if order == list(range(value.ndim)) else [*told, order]
+        packed = [value.dtype.str, list(value.shape), np.ascontiguousarray(value.transpose(order)).tobytes()]
+        return packed if order == list(range(value.ndim)) else [*packed, order]
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.random.Generator):
@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a state cannot hold a {type(value).__name__}")
 
 
-def _rich(kind: Any, value: Any) -> Any:
+def _decode(kind: Any, value: Any) -> Any:
     if kind is np.random.Generator:
         generator = np.random.default_rng(0)
         generator.bit_generator.state = json.loads(value)
@@ -60,10 +60,10 @@ def _rich(kind: Any, value: Any) -> Any:
     order = more[0] if more else list(range(len(shape)))
     if not isinstance(shape, list) or not isinstance(order, list):
         raise TypeError(f"expected shape and order of an array as lists, got {shape!r} and {order!r}")
-    if not isinstance(name, str) or not NUMBERS.fullmatch(name):  # numpy would take it for a program to parse
+    if not isinstance(name, str) or not NUMBERS.fullmatch(name):  # other names of dtypes would be parsed by numpy
         raise TypeError(f"expected an array of numbers, got {name!r}")
     dtype = np.dtype(name)
     if sorted(order) != list(range(len(shape))):
         raise TypeError(f"expected an order of {len(shape)} axes, got {order}")
-    lies = np.frombuffer(data, dtype).reshape([shape[axis] for axis in order])
-    return lies.transpose([order.index(axis) for axis in range(len(shape))]).copy(order="K")
+    memory = np.frombuffer(data, dtype).reshape([shape[axis] for axis in order])
+    return memory.transpose([order.index(axis) for axis in range(len(shape))]).copy(order="K")

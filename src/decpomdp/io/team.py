@@ -51,124 +51,20 @@ class _ControllerRecord(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def write_team(team: Team, path: FilePath) -> None:
-    """Write the whole team to `path`, completely or not at all.
-
-    Parameters
-    ----------
-    team
-        What to write.
-    path
-        The new file; an existing one is replaced.
-
-    Raises
-    ------
-    InputError
-        It is no team, or the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> team = dp.Team.uniform(dp.load("dectiger"))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     team.save(f"{folder}/team.json")
-    ...     dp.Team.load(f"{folder}/team.json") == team
-    True
-    """
+    """Write the team to `path`, completely or not at all."""
     write_bytes(path, team_to_json(team))
 
 
 def read_team(path: FilePath) -> Team:
-    """The team in the file at `path`; FormatError says what is wrong with it and where.
-
-    Parameters
-    ----------
-    path
-        A team.json.
-
-    Returns
-    -------
-    Team
-        Equal to the team that was written.
-
-    Raises
-    ------
-    FormatError
-        The file cannot be read, or is not what it should be; says where.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.Team.uniform(dp.load("recycling")).save(f"{folder}/team.json")
-    ...     dp.Team.load(f"{folder}/team.json").problem
-    'recycling'
-    """
+    """The team in a team file, or the team of one agent in the file of its controller."""
     data, source = read_bytes(path, LIMIT), path_of(path)
     alone = CONTROLLER_FORMAT.encode() in data[:200]  # the file of one agent
     return controller_from_json(data, source) if alone else team_from_json(data, source)
 
 
 def write_controller(team: Team, agent_name: str, path: FilePath) -> None:
-    """Write the controller of one agent of the team to `path`.
-
-    Parameters
-    ----------
-    team
-        Whose agent it is.
-    agent_name
-        Which one.
-    path
-        The new file; an existing one is replaced.
-
-    Raises
-    ------
-    InputError
-        The team has no such agent, or the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> team = dp.Team.uniform(dp.load("dectiger"))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     team.save(f"{folder}/agent2.json", agent="agent2")
-    ...     dp.Team.load(f"{folder}/agent2.json").agents[0].name
-    'agent2'
-    """
+    """Write the controller of one agent to `path`."""
     write_bytes(path, controller_to_json(team, agent_name))
-
-
-def read_controller(path: FilePath) -> Team:
-    """The controller in the file at `path`, as a team of one agent.
-
-    Parameters
-    ----------
-    path
-        What `write_controller` or `decpomdp export --format json` wrote.
-
-    Returns
-    -------
-    Team
-        With one agent.
-
-    Raises
-    ------
-    FormatError
-        The file cannot be read, or is not what it should be; says where.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> team = dp.Team.uniform(dp.load("dectiger"))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     team.save(f"{folder}/agent1.json", agent="agent1")
-    ...     dp.Team.load(f"{folder}/agent1.json").controllers[0] == team.controllers[0]
-    True
-    """
-    return controller_from_json(read_bytes(path, LIMIT), path_of(path))
 
 
 def team_to_json(team: Team) -> bytes:

@@ -1,12 +1,13 @@
-"""Who acted in the data, and how likely was it? The denominators of the importance ratios.
+"""Behaviour probabilities: the denominators of the importance ratios.
 
 The ratio at step t divides by the probability that the behaviour took *all* actions up to t. For one behaviour that
-is the product of the recorded marginals. For several batches collected by different teams, the mixture of all of them
-(each weighted by its share of the episodes) is the better denominator: a step is rarely unlikely under all.
+is the product of the recorded marginals. For several batches collected by different teams it is the mixture of the
+teams, weighted by their shares of the episodes: an action sequence is rarely unlikely under all of them.
 """
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -26,7 +27,7 @@ def with_denominators(
     batches = _listed("episodes", given if isinstance(given, Sequence) else [given], Episodes)
     if teams is not None:
         if estimate:
-            raise InputError("estimate_behaviour: expected none where behaviours are given, got both")
+            raise InputError("estimate_behaviour: expected False with behaviours, got True")
         return log_mixture(batches, _listed("behaviours", teams, Team))
     together = concatenate(batches)
     unknown = int(np.isnan(together.behaviour).sum())
@@ -34,7 +35,7 @@ def with_denominators(
         together = estimated(together)
         warnings.warn(
             f"{unknown} of {together.behaviour.size} action probabilities were unknown; they are estimated from "
-            "what was done after the same previous action and observation",
+            "the actions taken after the same previous action and observation",
             LearningWarning,
             stacklevel=4,
         )
@@ -48,7 +49,7 @@ def log_behaviour(episodes: Episodes) -> Floats:
         row, n = (int(i) for i in np.argwhere(unknown)[0])
         raise InputError(
             f"{episodes.place(row)}, agent {episodes.agents[n].name}: the behaviour's action probability is unknown; "
-            f"say that it may be estimated (estimate_behaviour), or record it"
+            f"record it, or allow an estimate (estimate_behaviour)"
         )
     return cumulated(np.log(episodes.behaviour, dtype=np.float64), episodes)
 
@@ -71,18 +72,8 @@ def estimated(episodes: Episodes) -> Episodes:
         guess = (table / table.sum(axis=1, keepdims=True))[situation, actions]
         unknown = np.isnan(behaviour[:, n])
         behaviour[unknown, n] = guess[unknown]
-    return Episodes(
-        episodes.agents,
-        episodes.offsets,
-        episodes.observations,
-        episodes.actions,
-        behaviour,
-        episodes.rewards,
-        episodes.discount,
-        episodes.terminated,
-        episodes.name,
-        {**episodes.facts, "behaviour": "estimated from (previous action, last observation)"},
-    )
+    facts = {**episodes.facts, "behaviour": "estimated from (previous action, last observation)"}
+    return replace(episodes, behaviour=behaviour, facts=facts)
 
 
 def log_mixture(batches: Sequence[Episodes], behaviours: Sequence[Team]) -> tuple[Episodes, Floats]:
@@ -99,13 +90,13 @@ def log_mixture(batches: Sequence[Episodes], behaviours: Sequence[Team]) -> tupl
     if np.isneginf(total).any():
         row = int(np.isneginf(total).argmax())
         raise InputError(
-            f"{together.place(row)}: expected actions that one of the behaviours can take, got some that none can"
+            f"{together.place(row)}: expected actions with a positive probability under one of the behaviours, got none"
         )
     return together, total
 
 
 def _listed(name: str, given: Sequence[Kind], kind: type[Kind]) -> list[Kind]:
-    """`given` as a list of things of one kind."""
+    """`given` as a checked list."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InputError(f"{name}: expected a list of {kind.__name__} objects, got {checks.kind_of(given)}")
     return [checks.of_kind(f"{name}[{place}]", each, kind) for place, each in enumerate(given)]

@@ -1,4 +1,4 @@
-"""Credit: by how much is a step better than what the behaviour usually earns? Signed step weights for counting.
+"""Credit assignment: signed step weights that say by how much a step is better than average.
 
 The count pass is linear in the step weights nu. With the rewards above R_min as weights it returns the paper's soft
 counts. Every reward r_t = (r_t - m_t) + (m_t - R_min) + R_min, with m_t the mean reward at step t, so those counts are
@@ -25,7 +25,7 @@ from decpomdp.learners.rows import Floats
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """Step weights for two count passes, and the size of what they are about."""
+    """Step weights for two count passes, and the spread of the utilities."""
 
     visit: Floats  # [r] counts visits, discounted
     gain: Floats  # [r] counts utility above the usual; signed
@@ -38,18 +38,25 @@ def mean_credit(episodes: Episodes, ratio: Floats) -> Credit:
     weight = normalised(ratio, times)
     discounts = episodes.discount ** times.astype(np.float64)
     last = episodes.offsets[1:] - 1
-    usual = np.bincount(times, weight * episodes.rewards) / episodes.count  # who has ended earns 0
+    usual = np.bincount(times, weight * episodes.rewards) / episodes.count  # an ended episode earns 0
     gain = discounts * (episodes.rewards - usual[times])
     ended = episodes.terminated if episodes.terminated is not None else np.zeros(episodes.count, bool)
     later = _later(usual, episodes.discount)
     gain[last[ended]] -= later[episodes.lengths[ended]]
-    visit = discounts * (1 - episodes.discount)
-    visit[last] = discounts[last]  # the sum from any step on is the discount of that step
-    return Credit(weight * visit, weight * gain, _spread(episodes.returns(), weight[last]))
+    return Credit(weight * visit_weights(episodes), weight * gain, _spread(episodes.returns(), weight[last]))
+
+
+def visit_weights(episodes: Episodes) -> Floats:
+    """[r]: weights whose sum from any step on is the discount of that step."""
+    discounts: Floats = episodes.discount ** episodes.times().astype(np.float64)
+    weights = discounts * (1 - episodes.discount)
+    last = episodes.offsets[1:] - 1
+    weights[last] = discounts[last]
+    return weights
 
 
 def optimistic_credit(episodes: Episodes, ratio: Floats, quantile: float) -> Credit:
-    """What an episode earned beyond the `quantile` of the returns, placed at its last step."""
+    """Return of an episode above the `quantile` of the returns, placed at its last step."""
     # DEPARTS: the paper's utility is the return itself
     times = episodes.times()
     last = episodes.offsets[1:] - 1

@@ -1,17 +1,17 @@
-"""Credit with a critic: what was earned, less what was to be expected from all that was seen.
+"""Credit with a critic: the return less its prediction from all observations.
 
-With many agents the team's reward is mostly the doing of others: one agent's decision drowns in it. Whatever can be
-foretold from what was known *before* the decision is not to its credit and may be subtracted without changing the
-expected gradient. The critic foretells the return from step t on linearly, from
+With many agents the team's reward is mostly due to the others. The part that can be predicted from information
+available *before* a decision may be subtracted without changing the expected gradient. The critic predicts the return
+from step t on linearly, from
 
   a sketch of all agents' observations at t (64 random sums: the cost stays linear in the number of agents),
   the team's last two rewards, and the step itself (everything is centred step by step),
 
-by ridge regression on the episodes at hand. With b_t its forecast, the gains
+by ridge regression on the episodes at hand. With b_t its prediction, the gains
 
   discount^t (r_t + discount b_{t+1} - b_t)      summed from t on: discount^t (return from t on - b_t)
 
-are the step weights of the count pass. Only learning is centralised; the controllers see what they always saw.
+are the step weights of the count pass. Only learning is centralised; the controllers use local observations.
 """
 
 from dataclasses import dataclass
@@ -30,29 +30,29 @@ KEY = np.uint64(20)  # of the random sums: the same ones in every batch
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The steps of some batches, judged."""
+    """The critic's gains."""
 
     gains: list[Floats]  # [batch][r]
-    spread: float  # standard deviation of what the critic could not foretell of a whole episode
-    foretold: float  # share of the variance of the returns from a step on that it could
+    spread: float  # standard deviation of the error of the predicted return of an episode
+    explained: float  # share of the variance of the returns from a step on
 
 
 def features(episodes: Episodes) -> Floats:
-    """[r, f]: what was known before every decision."""
-    found = np.empty((episodes.steps, SUMS + 2))
+    """[r, f]: the inputs of the critic at every step."""
+    table = np.empty((episodes.steps, SUMS + 2))
     sums = np.empty((episodes.steps, SUMS))
     sketch(np.ascontiguousarray(episodes.observations), KEY, sums)
-    found[:, :SUMS] = sums
+    table[:, :SUMS] = sums
     times = episodes.times()
     for back in (1, 2):
         earlier = np.roll(episodes.rewards, back)
-        found[:, SUMS + back - 1] = np.where(times >= back, earlier, 0.0)
-    return found
+        table[:, SUMS + back - 1] = np.where(times >= back, earlier, 0.0)
+    return table
 
 
 def judge(batches: list[Episodes], known: list[Floats]) -> Judged:
     """Gains of every step of every batch; known[batch] as `features` has it."""
-    # DEPARTS: the paper weighs a decision by the rewards themselves, without a forecast to hold against them
+    # DEPARTS: the paper weighs a decision by the rewards themselves, without a baseline
     discount = batches[0].discount
     times = np.concatenate([batch.times() for batch in batches])
     returns = np.concatenate([_onward(batch) for batch in batches])
@@ -65,25 +65,25 @@ def judge(batches: list[Episodes], known: list[Floats]) -> Judged:
     square = (centred * weight[:, None]).T @ centred
     square[np.diag_indices_from(square)] += RIDGE * (np.trace(square) / len(square) + 1e-300)
     slope = np.linalg.solve(square, centred.T @ (weight * target))
-    forecast = usual[times] + centred @ slope
-    left = returns - forecast
-    foretold = 1 - float(weight @ left**2) / max(float(weight @ target**2), 1e-300)
+    predicted = usual[times] + centred @ slope
+    left = returns - predicted
+    explained = 1 - float(weight @ left**2) / max(float(weight @ target**2), 1e-300)
     ends = np.cumsum([batch.steps for batch in batches])[:-1]
-    gains = [_gains(batch, part) for batch, part in zip(batches, np.split(forecast, ends), strict=True)]
-    return Judged(gains, float(np.sqrt(np.mean(left[times == 0] ** 2))), foretold)
+    gains = [_gains(batch, part) for batch, part in zip(batches, np.split(predicted, ends), strict=True)]
+    return Judged(gains, float(np.sqrt(np.mean(left[times == 0] ** 2))), explained)
 
 
-def _gains(episodes: Episodes, forecast: Floats) -> Floats:
-    """Discounted: reward and forecast of the next step, less the forecast of this one."""
-    after = np.append(forecast[1:], 0.0)
+def _gains(episodes: Episodes, predicted: Floats) -> Floats:
+    """Discounted: reward and prediction of the next step, less the prediction of this one."""
+    after = np.append(predicted[1:], 0.0)
     after[episodes.offsets[1:] - 1] = 0.0
     discounts = episodes.discount ** episodes.times().astype(np.float64)
-    gains: Floats = discounts * (episodes.rewards + episodes.discount * after - forecast)
+    gains: Floats = discounts * (episodes.rewards + episodes.discount * after - predicted)
     return gains
 
 
 def _onward(episodes: Episodes) -> Floats:
-    """[r]: discounted return from the step on, in the step's own money."""
+    """[r]: discounted return from the step on, discounted to that step."""
     lengths, discount = episodes.lengths, episodes.discount
     worth = np.zeros((episodes.count, int(lengths.max())))
     inside = np.arange(worth.shape[1]) < lengths[:, None]

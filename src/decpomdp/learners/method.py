@@ -2,11 +2,11 @@
 
     a sweep         count, update, evaluate (`sweep`): the next posterior
     every fifth     the best of it and of a queue of proposals (`proposals`), each swept on its own first
-    the end         the bound hardly rises, or has not come back for some sweeps after a fall
+    the end         the bound hardly rises, or has not recovered for some sweeps after a fall
 
-One step of the driver is one sweep: of the fit, of the proposal under way, or of the fit begun afresh. Only the fit's
-own sweeps are rows of the trace. Likelihoods, weights and counts of a posterior (`Evaluated`) are a cache of the method
-object: after a resume they are computed again, to the same numbers.
+One step of the driver is one sweep: of the fit, of the current proposal, or of a restarted fit. Only the fit's own
+sweeps are rows of the trace. Likelihoods, weights and counts of a posterior (`Evaluated`) are a cache of the method
+object: after a resume they are computed again, with equal results.
 """
 
 import math
@@ -35,8 +35,8 @@ from decpomdp.learners.weighing import steps_of
 
 RESIZE_EVERY = 5  # sweeps between proposals of another size
 TRIAL_SWEEPS = 10  # of a proposal of another size before it is compared
-PATIENCE = 10  # sweeps without a higher bound after which there is no hope, when it may fall
-ROUNDING = 1e-9  # a bound may fall by this share of itself without being suspected
+PATIENCE = 10  # sweeps without a higher bound until convergence, if it may fall
+ROUNDING = 1e-9  # share of the bound by which it may fall through rounding
 
 
 class Scored(NamedTuple):
@@ -48,25 +48,25 @@ class Scored(NamedTuple):
 
 
 class FitState(NamedTuple):
-    """A fit between two sweeps: of its own, of a proposal, or of a fit that it has begun afresh as a proposal."""
+    """A fit between two sweeps: of its own, of a proposal, or of a restarted fit."""
 
     now: Scored
     double: bool  # the precision from here on
-    outer: bool = True  # False: begun afresh within another fit
+    outer: bool = True  # False: a restart within another fit
     stopped: str = ""
     sweep: int = 0  # the next one; 0: `now` is not evaluated yet
     best: Scored | None = None  # None: `now`
     before: float = -math.inf  # the bound when the sweep under way began
     since: int = 0  # sweeps since the best one
     falls: tuple[trace.Fall, ...] = ()
-    tried: tuple[Key, ...] = ()  # proposals of a kind that is tried once
-    # the sweep under way, while it goes through its proposals
+    tried: tuple[Key, ...] = ()  # proposals of kinds that are tried once
+    # the current sweep, while it goes through its proposals
     ahead: Scored | None = None  # the best so far; None: the sweep has not begun
     ending: bool | None = None  # whether the fit is about to end; None: not known yet
-    queued: int = 0  # proposals that are done
-    trial: Scored | None = None  # the proposal under way
+    queued: int = 0  # finished proposals
+    trial: Scored | None = None  # the current proposal
     trial_sweeps: int = 0
-    afresh: "FitState | None" = None  # the fit under way as a proposal
+    afresh: "FitState | None" = None  # the current restart
 
     @property
     def steps(self) -> int:
@@ -81,7 +81,7 @@ class FitState(NamedTuple):
 
 @dataclass(slots=True)
 class Cached:
-    """What follows from a posterior and the data."""
+    """Cached results of a posterior."""
 
     evaluated: Evaluated
     counts: list[Counts] | None = None
@@ -99,7 +99,7 @@ class SbprMethod:
         self.settings, self.inputs, self.prior = settings, inputs, settings.chosen_prior
         self.data, self._log_behaviour = with_denominators(episodes, inputs.behaviours, settings.estimate_behaviour)
         self.evidence = float(self.data.count) if settings.evidence is None else settings.evidence
-        self.steady = settings.cap is None and not settings.normalise  # otherwise the objective moves with the team
+        self.steady = settings.cap is None and not settings.normalise  # else the objective depends on the team
         self._cache: dict[int, Cached] = {}  # by the id of a posterior of the state
 
     def toy(self) -> "SbprMethod":
@@ -123,25 +123,25 @@ class SbprMethod:
         return after, row
 
     def result(self, state: FitState) -> tuple[BayesFit, Row | None]:
-        """The posterior of the highest bound; a sweep that was cut off closes the trace if it was ahead."""
+        """The posterior of the highest bound; an unfinished sweep closes the trace if it was ahead."""
         best, row = state.best or state.now, None
         if state.sweep > 0:
             with self._blas.limit(limits=1, user_api="blas"):
                 afresh = state.afresh and (state.afresh.best or state.afresh.now)
-                ahead = max((found for found in (best, state.ahead, afresh) if found), key=lambda found: found.bound)
+                ahead = max((each for each in (best, state.ahead, afresh) if each), key=lambda each: each.bound)
                 if ahead.bound > best.bound:
                     state, best = self._kept(state, ahead), ahead
                     row = self._row(state)
                 trace.warn_of_falls(state.falls, self.steady, self.evidence)
                 trace.warn_of_collapse(self._task, self._cached(best).evaluated)
         posterior = TeamPosterior(best.posterior, self.data.discount, self.data.name, self.settings.threshold)
-        # DEPARTS: the paper's result is the mean alone; ours has the likeliest choices as well
+        # DEPARTS: the paper's result is the mean alone, without the likeliest choices
         mean = posterior.mean()
         facts = {"evidence": self.evidence, "truncation": self.settings.nodes}
         return BayesFit(simplified(mean), facts=facts, posterior=posterior, decided=simplified(mean.decided())), row
 
     def _advanced(self, fit: FitState) -> FitState:
-        """One sweep: of the fit, or of its proposal under way."""
+        """One sweep: of the fit, or of its current proposal."""
         try:
             if fit.sweep == 0:
                 return self._kept(fit, self._scored(fit, fit.now.posterior))
@@ -161,7 +161,7 @@ class SbprMethod:
             return fit._replace(ahead=ahead) if resize else self._kept(fit, ahead)
         except Imprecise:
             warnings.warn(
-                "single precision does not suffice for these data: double from here", LearningWarning, stacklevel=2
+                "single precision is not enough for these data: double from here", LearningWarning, stacklevel=2
             )
             again = _cleared(fit)._replace(double=True, best=fit.best or fit.now)
             return again._replace(now=self._scored(again, fit.now.posterior))
@@ -205,16 +205,16 @@ class SbprMethod:
         ahead = other if fit.ahead is None or other.bound > fit.ahead.bound else fit.ahead
         return fit._replace(ahead=ahead, queued=fit.queued + 1, trial=None, trial_sweeps=0, afresh=None)
 
-    def _kept(self, fit: FitState, found: Scored) -> FitState:
-        """A sweep is over: go on from `found`; it is also the best so far, unless the bound fell."""
-        after = _cleared(fit)._replace(now=found, sweep=fit.sweep + 1, best=None, before=found.bound, since=0)
+    def _kept(self, fit: FitState, new: Scored) -> FitState:
+        """End a sweep and continue from `new`; it is also the best so far, unless the bound fell."""
+        after = _cleared(fit)._replace(now=new, sweep=fit.sweep + 1, best=None, before=new.bound, since=0)
         if fit.sweep == 0:
             return after
         last, rounding = fit.best or fit.now, self._rounding(fit.double)
-        if not found.bound >= last.bound - rounding * max(1.0, abs(last.bound)):
-            falls = (*fit.falls, (fit.sweep, last.bound, found.bound))
+        if not new.bound >= last.bound - rounding * max(1.0, abs(last.bound)):
+            falls = (*fit.falls, (fit.sweep, last.bound, new.bound))
             after = after._replace(best=last, since=fit.since + 1, falls=falls)
-        settled = after.since >= PATIENCE or 0 <= found.bound - fit.before + rounding <= self._least
+        settled = after.since >= PATIENCE or 0 <= new.bound - fit.before + rounding <= self._least
         if fit.sweep % RESIZE_EVERY == 0 and settled:
             return after._replace(stopped="converged")
         return after._replace(stopped="iterations") if fit.sweep >= self.settings.sweeps else after
@@ -224,14 +224,14 @@ class SbprMethod:
 
     @property
     def _least(self) -> float:
-        """The rise of the bound below which nothing changes any more."""
+        """The rise of the bound below which the fit has converged."""
         return self.settings.tolerance * max(1.0, self.evidence)
 
     def _rounding(self, double: bool) -> float:
-        """Share of the bound by which it may fall: in single precision every step of an episode adds its rounding."""
+        """Share of the bound by which it may fall through rounding; in single precision it grows with the steps."""
         return ROUNDING if double else 4 * float(np.finfo(SINGLE).eps) * len(self._task.steps.largest_gain)
 
-    # ---- what follows from the data: computed once, and again after a resume ----
+    # ---- computed from the data once, and again after a resume ----
 
     @cached_property
     def _task(self) -> Task:
@@ -249,15 +249,14 @@ class SbprMethod:
 
     def _scored(self, fit: FitState, posterior: tuple[AgentPosterior, ...]) -> Scored:
         """Evaluate a new posterior."""
-        found = self._cache[id(posterior)] = Cached(evaluate(self._precise(fit.double), posterior))
-        return Scored(posterior, found.evaluated.bound, fit.double)
+        cached = self._cache[id(posterior)] = Cached(evaluate(self._precise(fit.double), posterior))
+        return Scored(posterior, cached.evaluated.bound, fit.double)
 
     def _cached(self, scored: Scored) -> Cached:
-        found = self._cache.get(id(scored.posterior))
-        if found is None:
-            found = Cached(evaluate(self._precise(scored.double), scored.posterior))
-            self._cache[id(scored.posterior)] = found
-        return found
+        key = id(scored.posterior)
+        if key not in self._cache:
+            self._cache[key] = Cached(evaluate(self._precise(scored.double), scored.posterior))
+        return self._cache[key]
 
     def _counted(self, fit: FitState, scored: Scored) -> list[Counts]:
         cached = self._cached(scored)
@@ -269,7 +268,7 @@ class SbprMethod:
         cached = self._cached(fit.now)
         if cached.queue is None:
             posterior, threshold, counts = fit.now.posterior, self.settings.threshold, self._counted(fit, fit.now)
-            others = self.steady and self.inputs.begin is None  # a given team is not replaced by other fits
+            others = self.steady and self.inputs.begin is None  # an initial team is not replaced by other fits
             sizes = other_sizes(posterior, counts, threshold, others) if fit.outer else []
             cached.queue = proposals(posterior, counts, threshold, self.steady, sizes)
         return cached.queue
@@ -284,7 +283,7 @@ def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
 
 
 def _cleared(fit: FitState) -> FitState:
-    """Without the sweep under way."""
+    """Without the current sweep."""
     return fit._replace(ahead=None, ending=None, queued=0, trial=None, trial_sweeps=0, afresh=None)
 
 

@@ -1,15 +1,16 @@
-"""The belief about a team: per agent, about what each node does and where it goes.
+"""The posterior of a team's controllers.
 
-An agent's factors are rows of distributions: action[i, :], move[(i, a, o), :] and, where the environment shows
-something before the first action, first[o, :]. Without that the start node is node 0, as in the paper.
+An agent's factors are rows of distributions: action[i, :], move[(i, a, o), :] and, if there is an observation before
+the first action, first[o, :]. Otherwise the start node is node 0, as in the paper.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Agent, Controller, Fit, Team
+from decpomdp.core import Agent, Controller, Fit, Row, Team
 from decpomdp.kernels.expectation import Tables
 from decpomdp.learners.rows import Dirichlet, DirichletPrior, Floats, Point, PointPrior
 from decpomdp.learners.sticks import Sticks, SticksPrior
@@ -36,24 +37,23 @@ class Counts:
         return Counts(self.firsts[:, nodes], self.visits[nodes], self.moves[nodes][..., nodes])
 
     def merged(self, gone: int) -> "Counts":
-        """One node less: `gone`, not the first, becomes one with the node whose actions are most like its own."""
+        """One node less: `gone`, not the first, is merged into the node with the most similar actions."""
         use = self.visits.sum(axis=1)
         shares = self.visits / np.maximum(use, 1e-300)[:, None]
         distance = np.abs(shares - shares[gone]).sum(axis=1)
         distance[gone] = np.inf
-        heir = int(distance.argmin())
+        target = int(distance.argmin())
         firsts, visits, moves = self.firsts.copy(), self.visits.copy(), self.moves.copy()
-        firsts[:, heir] += firsts[:, gone]
-        visits[heir] += visits[gone]
-        moves[heir] += moves[gone]
-        moves[..., heir] += moves[..., gone]
-        kept = np.delete(np.arange(self.nodes), gone)
-        return Counts(firsts, visits, moves).chosen(kept)
+        firsts[:, target] += firsts[:, gone]
+        visits[target] += visits[gone]
+        moves[target] += moves[gone]
+        moves[..., target] += moves[..., gone]
+        return Counts(firsts, visits, moves).chosen(np.delete(np.arange(self.nodes), gone))
 
     def split(self) -> "Counts":
         """One node more: the node that takes a second action most often leaves that action to a new node.
 
-        Whoever moved to it moves to the two in the proportion of their visits.
+        Moves to it are divided between the two in the proportion of their visits.
         """
         node = int(np.sort(self.visits, axis=1)[:, -2].argmax()) if self.visits.shape[1] > 1 else 0
         action = int(np.argsort(self.visits[node])[-min(2, self.visits.shape[1])])
@@ -76,7 +76,7 @@ class Priors:
 
 @dataclass(frozen=True, slots=True)
 class AgentPosterior:
-    """What is believed about one agent's controller."""
+    """The posterior of one agent's controller."""
 
     agent: Agent
     priors: Priors
@@ -135,7 +135,7 @@ class AgentPosterior:
 
 @dataclass(frozen=True, slots=True)
 class TeamPosterior:
-    """What is believed about all agents' controllers.
+    """The posterior of all agents' controllers.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class TeamPosterior:
         return self._team([a.mean(kept) for a, kept in zip(self.agents, self.occupied(), strict=True)])
 
     def sample(self, rng: np.random.Generator) -> Team:
-        """A team drawn from the posterior: how sure is the learner?"""
+        """A team drawn from the posterior."""
         return self._team([a.sample(rng, kept) for a, kept in zip(self.agents, self.occupied(), strict=True)])
 
     def _team(self, controllers: list[Controller]) -> Team:
@@ -191,11 +191,11 @@ class BayesFit(Fit):
     Attributes
     ----------
     team
-        The posterior mean: stochastic where the data leave doubts.
+        The posterior mean: stochastic where the data are not conclusive.
     decided
         The team that always takes the likeliest choice.
     posterior
-        What is believed about the controllers.
+        The posterior of the controllers.
     trace, stopped, seconds, settings, seed, facts
         As in `Fit`; the trace has, for every sweep, the bound, the empirical value of the team of posterior means, the
         sizes, and the effective sample size: at every step, and at the weakest of those that count.
@@ -215,7 +215,7 @@ class BayesFit(Fit):
 
 
 def updated(agent: Agent, priors: Priors, counts: Counts, before: AgentPosterior | None = None) -> AgentPosterior:
-    """Update: the posterior after `counts`. `before`, of the same size, carries what the priors themselves learn."""
+    """The posterior after `counts`. `before`, if of the same size, carries the posterior of the hyperparameters."""
     old = before if before is not None and before.nodes == counts.nodes else None
     shows_first = counts.firsts.sum() > 0  # DEPARTS: the paper's start node is always the first
     first = priors.move.updated(counts.firsts, old.first if old else None) if shows_first else None
@@ -227,6 +227,11 @@ def updated(agent: Agent, priors: Priors, counts: Counts, before: AgentPosterior
         move=priors.move.updated(counts.moves.reshape(-1, counts.nodes), old.move if old else None),
         first=first,
     )
+
+
+def size_facts(sizes: Sequence[int]) -> Row:
+    """Numbers of nodes as columns of a trace."""
+    return {"nodes": "+".join(map(str, sizes)), "mean_nodes": float(np.mean(sizes))}
 
 
 def occupied_nodes(occupancy: Floats, threshold: float) -> NDArray[np.int64]:
@@ -244,7 +249,7 @@ def _divided(table: Floats, node: int, share: float) -> Floats:
 
 
 def _renormalised(table: Floats) -> Floats:
-    """Rows that lost nodes sum to one again; a row that lost everything goes to the first node."""
+    """Rows that sum to one; a row of zeros leads to the first node."""
     totals = table.sum(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = table / totals

@@ -1,16 +1,15 @@
-"""The truncation follows the data: empty nodes are dropped, nodes in use split or merged, ordered by use.
+"""Proposals of other sizes: empty nodes are dropped, nodes in use are split, merged and ordered by use.
 
-Each change is only a proposal. It is taken when the bound of the changed posterior is higher than without it, so the
-bound never falls because of it. The start node stays first.
+A proposal is accepted if it raises the bound. The start node stays first.
 
 Every fifth sweep goes through a queue of proposals, in this order:
 
   DROP     fewer empty nodes, and nodes ordered by use: evaluated as they are
   RESIZE   one node split, one node merged in all agents: evaluated after some sweeps of their own
   MERGE    one node of one agent merged: before the fit ends; one agent may have too many nodes and another just enough
-  AFRESH   a fit of its own from few nodes, or from one more than there are: before the fit ends. A fit that began with
-           many nodes may have settled where each does a little of everything, and no merge leads out of that. Actions
-           that a controller never takes have no counts, so a split cannot bring them back.
+  AFRESH   a restart with few nodes, or with one more or one less: before the fit ends. A fit that began with many nodes
+           may end in a local optimum where each node does a little of everything, which no merge leaves. Actions that
+           a controller never takes have no counts, so a split cannot bring them back.
 
 All but the first kind are tried once per fit and sizes (`Proposal.key`).
 """
@@ -25,9 +24,9 @@ from decpomdp.learners.posterior import AgentPosterior, Counts, occupied_nodes
 from decpomdp.learners.priors import MOST_NODES
 
 # DEPARTS: the paper only says that the truncation is the occupancy and some nodes more; no bound decides there
-SPARE = 2  # empty nodes kept in the truncation for what the data may still ask for
-TRIES = 24  # nodes that may be merged one at a time before a fit ends
-FEW = (1, 2, 3, 4, 5, 6)  # nodes that a fit may begin with afresh before it ends
+SPARE = 2  # empty nodes in the truncation
+TRIES = 24  # nodes that are merged one at a time before a fit ends, at most
+FEW = (1, 2, 3, 4, 5, 6)  # nodes of restarts
 
 DROP, RESIZE, MERGE, AFRESH = "drop", "resize", "merge", "afresh"
 
@@ -39,17 +38,14 @@ class Proposal(NamedTuple):
     """Another posterior to try."""
 
     kind: str
-    key: Key  # what is tried, for proposals that are tried once
-    counts: list[Counts]  # of every agent; none for a fit of its own, which begins with key[1][0] nodes
+    key: Key  # identifies proposals that are tried once
+    counts: list[Counts]  # of every agent; empty for a restart, which begins with key[1][0] nodes
 
 
 def proposals(
     posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float, steady: bool, afresh: list[int]
 ) -> list[Proposal]:
-    """The queue of one sweep. `afresh`: sizes of fits of their own.
-
-    Not `steady`: the objective is no bound and cannot say whether less memory is worth its loss, so nothing is merged.
-    """
+    """The queue of one sweep. `afresh`: sizes of restarts. Unless `steady`, the objective is no bound: no merges."""
 
     def tried(kind: str, way: str, changed: list[Counts]) -> Proposal:
         return Proposal(kind, (way, tuple(_sizes(changed))), changed)
@@ -63,16 +59,16 @@ def proposals(
 
 
 def smaller(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[list[Counts]]:
-    """All agents with few empty nodes, with none, and ordered by use. Only what differs from `counts`."""
+    """All agents with few empty nodes, with none, and ordered by use; those that differ from `counts`."""
     fitting = _changed(posterior, counts, lambda c: c.chosen(_in_use(c, threshold)))
     bare = _changed(posterior, counts, lambda c: _bare(c, threshold))
     ordered = _changed(posterior, fitting, _ordered)
-    found = [fewer for fewer in (fitting, bare) if _sizes(fewer) != _sizes(counts)]
-    return [*found, ordered] if any(a is not b for a, b in zip(ordered, fitting, strict=True)) else found
+    changed = [fewer for fewer in (fitting, bare) if _sizes(fewer) != _sizes(counts)]
+    return [*changed, ordered] if any(a is not b for a, b in zip(ordered, fitting, strict=True)) else changed
 
 
 def larger(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float) -> list[list[Counts]]:
-    """Every agent's nodes in use with one of them split; nothing when there is no room for that."""
+    """Every agent's nodes in use with one of them split; nothing at the largest size."""
 
     def grown(c: Counts) -> Counts:
         used = _bare(c, threshold)
@@ -112,9 +108,9 @@ def merged_singly(
 
 
 def other_sizes(posterior: Sequence[AgentPosterior], counts: list[Counts], threshold: float, others: bool) -> list[int]:
-    """Sizes to begin with afresh: few nodes, one less and one more than there are; none where sizes are given.
+    """Sizes of restarts: few nodes, one less and one more than now; none for a prior of fixed size.
 
-    `others`: whether they may take the place of several nodes. Otherwise two of them, in the place of one.
+    Unless `others`: only two nodes instead of one.
     """
     if not all(agent.priors.move.sized for agent in posterior):
         return []

@@ -9,10 +9,8 @@ from decpomdp.core.settings import Settings
 from decpomdp.learners.priors import ExpectationMaximisation, Fixed, Nodes, Prior, StickBreaking, prior_named
 
 TRUNCATION = 50  # nodes to begin with where the size is to be inferred; the paper's
-LARGEST_REWARD = 1e250  # sums over all steps, and over all that would follow, stay finite
 
-Huge = Annotated[float, Meta(ge=1e-100, le=1e100)]  # far beyond use, but such that products stay finite
-Reward = Annotated[float, Meta(ge=-LARGEST_REWARD, le=LARGEST_REWARD)]
+Huge = Annotated[float, Meta(ge=1e-100, le=1e100)]  # such that products stay finite
 
 
 class Sbpr(Settings, frozen=True, tag="sbpr"):
@@ -53,9 +51,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
         Meta(ge=0.0, le=1e100, description="Converged when the bound rises by less than this per episode of evidence."),
     ] = 1e-6
     # DEPARTS: the paper's R_min is the model's; here no model is known
-    floor: Annotated[Reward | None, Meta(description="Reward mapped to zero; default: the smallest in the data.")] = (
-        None
-    )
+    floor: Annotated[float | None, Meta(description="Reward mapped to zero; default: the smallest in the data.")] = None
     # DEPARTS: cap, normalise and estimate_behaviour are not in the paper; off unless asked for
     cap: Annotated[Huge | None, Meta(description="Largest importance ratio; larger ones are cut to it.")] = None
     normalise: Annotated[bool, Meta(description="Divide the importance ratios of each step by their mean.")] = False

@@ -22,13 +22,13 @@ LOST = 1e-5  # share of the soft counts that single precision may lose
 KEPT_BYTES = 512_000_000  # filtered node distributions up to this size are kept for counting, else filtered again
 
 
-class Imprecise(Exception):  # noqa: N818 - the caller goes on in double
-    """Single precision does not suffice: node paths that count were too unlikely for it on the way."""
+class Imprecise(Exception):  # noqa: N818 - the caller continues in double
+    """Single precision is not enough: node paths with weight underflowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a fit works on."""
+    """Data and settings of a fit."""
 
     layout: Layout
     steps: Steps
@@ -41,21 +41,21 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A posterior, what the data say about it, and the bound."""
+    """A posterior with its likelihoods, weights and bound."""
 
     posterior: tuple[AgentPosterior, ...]
     tables: tuple[Tables, ...]
     weighed: Weighed
     bound: float
-    kept: FilteredChunks  # what was filtered; counting uses it up
+    kept: FilteredChunks  # filtered node distributions; counting consumes them
 
 
 def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     """Expect, filter, weigh."""
     tables = _tables(posterior, task.precision)
-    room = sum(task.steps.gain.size * agent.nodes * task.precision.itemsize for agent in posterior)
+    size = sum(task.steps.gain.size * agent.nodes * task.precision.itemsize for agent in posterior)
     most = KEPT_BYTES if task.layout.shards is None else task.layout.shards.filtered_bytes
-    logs, kept = likelihoods(task.layout, tables, room <= most, task.threads)
+    logs, kept = likelihoods(task.layout, tables, size <= most, task.threads)
     weighed = weigh(task.steps, logs, task.cap, task.normalise)
     if weighed.log_value == -np.inf:
         raise InputError("no episode in the data is possible under the team to be learned: start from another one")
@@ -66,16 +66,16 @@ def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
 def count(task: Task, evaluated: Evaluated) -> list[Counts]:
     """Soft counts of every agent; raises Imprecise when single precision lost some of them."""
     counts = _counted(task, evaluated)
-    if task.precision == SINGLE and not all(_complete(task, evaluated, found) for found in counts):
+    if task.precision == SINGLE and not all(_complete(task, evaluated, each) for each in counts):
         raise Imprecise
     return counts
 
 
-def _complete(task: Task, evaluated: Evaluated, found: Counts) -> bool:
+def _complete(task: Task, evaluated: Evaluated, counts: Counts) -> bool:
     """Whether no weight was lost: node paths of a step weigh as much together as the rewards from there on."""
-    wanted = task.evidence / task.steps.count * float(evaluated.weighed.nu @ task.steps.steps_so_far)
+    expected = task.evidence / task.steps.count * float(evaluated.weighed.nu @ task.steps.steps_so_far)
     rounding = 4 * float(np.finfo(SINGLE).eps) * len(task.steps.largest_gain)
-    return bool(abs(found.visits.sum() - wanted) <= (LOST + rounding) * wanted)
+    return bool(abs(counts.visits.sum() - expected) <= (LOST + rounding) * expected)
 
 
 def _tables(posterior: tuple[AgentPosterior, ...], precision: Precision) -> tuple[Tables, ...]:
@@ -92,17 +92,15 @@ def _counted(task: Task, evaluated: Evaluated) -> list[Counts]:
 
 
 def update(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior, ...]:
-    """The posterior that the counts make best."""
-    return tuple(
-        updated(before.agent, before.priors, found, before)
-        for before, found in zip(evaluated.posterior, counts, strict=True)
-    )
+    """The posterior after `counts`."""
+    agents = zip(evaluated.posterior, counts, strict=True)
+    return tuple(updated(before.agent, before.priors, new, before) for before, new in agents)
 
 
 def renewed(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior, ...]:
-    """The posterior of counts whose nodes are others than before, or in another order: nothing is carried over."""
+    """The posterior after counts of other nodes, or in another order: nothing is carried over."""
     agents = zip(evaluated.posterior, counts, strict=True)
-    return tuple(updated(before.agent, before.priors, found) for before, found in agents)
+    return tuple(updated(before.agent, before.priors, new) for before, new in agents)
 
 
 def _counts(task: Task, evaluated: Evaluated, n: int, tally: Tally) -> Counts:

@@ -2,8 +2,8 @@
 
 A row belongs to the posterior after its sweep. `bound` is that of the posterior. `value` is the empirical value of the
 team that would be returned then (posterior means on the occupied nodes): the importance-weighted mean return of the
-data, ratios cut and normalised as asked for, rewards as they are. `sample_sizes` are the effective numbers of episodes
-per step behind the weights that the sweep learns with, and `sample_size` is the one at the weakest step.
+data, ratios capped and normalised as in the settings, rewards unshifted. `sample_sizes` are the effective numbers of
+episodes per step, and `sample_size` is the one at the weakest step.
 """
 
 import warnings
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from decpomdp.core import Row
 from decpomdp.core.errors import LearningWarning
 from decpomdp.filtering.filter import likelihoods, tables_of
-from decpomdp.learners.posterior import TeamPosterior
+from decpomdp.learners.posterior import TeamPosterior, size_facts
 from decpomdp.learners.rows import Floats
 from decpomdp.learners.sweep import Evaluated, Task
 from decpomdp.learners.weighing import running, weigh
 
-NOTABLE = 1e-3  # fall of ln V that is told even where falls are to be expected
+NOTABLE = 1e-3  # fall of ln V that is reported even where falls are expected
 COUNTS = 0.05  # a step counts when its discount, times the share of episodes that have it, is above this
 FEW = 10.0  # episodes; fewer carry a step only where half of all that have it do
 
@@ -35,8 +35,7 @@ def row_of(task: Task, now: Evaluated, sweep: int, threshold: float) -> Row:
         "sweep": sweep,
         "bound": float(now.bound),
         "value": empirical_value(task, posterior),
-        "nodes": "+".join(str(size) for size in posterior.sizes),
-        "mean_nodes": float(np.mean(posterior.sizes)),
+        **size_facts(posterior.sizes),
         "truncation": max(agent.nodes for agent in now.posterior),
         "sample_size": float(sizes[weakest_step(sizes, running(task.steps), episodes.discount)]),
         "sample_sizes": tuple(float(size) for size in sizes),
@@ -60,7 +59,7 @@ def weakest_step(sizes: Floats, episodes: NDArray[np.int64], discount: float) ->
 
 
 def warn_of_collapse(task: Task, best: Evaluated) -> None:
-    """Say so when a few episodes carry all the weight where rewards still count."""
+    """Warn if a few episodes carry all the weight of a step that matters."""
     sizes, episodes = best.weighed.sample_sizes, running(task.steps)
     worst = weakest_step(sizes, episodes, task.layout.episodes.discount)
     if sizes[worst] < _needed(episodes)[worst]:
@@ -74,14 +73,14 @@ def warn_of_collapse(task: Task, best: Evaluated) -> None:
 
 
 def warn_of_falls(falls: Sequence[Fall], steady: bool, evidence: float) -> None:
-    """A bound may not fall, unless the ratios are cut or normalised: then the objective moves with the team."""
+    """Warn of falls of the bound; with capped or normalised ratios, whose objective changes, of large ones only."""
     sweep, before, after = max(falls, key=lambda fall: fall[1] - fall[2], default=(0, 0.0, 0.0))
     if before - after <= (0.0 if steady else NOTABLE * evidence):
         return
-    why = "" if steady else "; cut or normalised ratios change with the team"
+    why = "" if steady else "; capped or normalised ratios change with the team"
     warnings.warn(
         f"the bound fell at sweep {sweep}: from {before:.9g} to {after:.9g}, {len(falls)} times in all{why}; "
-        "the team of the highest bound is kept",
+        "the result is the team of the highest bound",
         LearningWarning,
         stacklevel=2,
     )

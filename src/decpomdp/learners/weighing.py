@@ -5,9 +5,8 @@
 with g the non-negative weight of the step (discounted, shifted reward) and ratio the log of
 p(actions so far | team) / p(actions so far | behaviour). Hence (1/K) sum nu = 1.
 
-Numbers keep their precision whatever their size. Ratios are divided by the largest of their step. Where what earned
-something is so much less likely than what earned nothing that this leaves it no digits, the step is weighed again in
-logs. Where all rewards are tiny, or come so late that their discounts are, they are counted in a unit of their own.
+Ratios are divided by the largest of their step. In long episodes, actions that earned something may be so much less
+likely than actions that earned nothing that this underflows; such a step is weighed again in logs.
 """
 
 import warnings
@@ -20,23 +19,21 @@ from decpomdp.core import Episodes, InputError
 from decpomdp.core.errors import LearningWarning
 from decpomdp.kernels.weighing import PerStep, scale_steps, weigh_steps
 from decpomdp.learners.rows import Floats
-from decpomdp.learners.settings import LARGEST_REWARD
 
-FAINT = 1e-200  # what is rounded to nothing, 1e-308 and below, is nothing beside sums above this
+FAINT = 1e-200  # sums of gains below this may have lost digits to underflow
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What the data say about every step, whatever the team."""
+    """The data of every step that do not depend on the team."""
 
-    gain: Floats  # [r] discounted reward above the floor, in units of exp(log_unit); at an own end: and for ever after
+    gain: Floats  # [r] discounted reward above the floor; at the last step of a terminated episode: and ever after
     largest_gain: Floats  # [t]
     discounted: Floats  # [r] discounted reward as it is
-    floor: float  # the reward that counts as nothing
+    floor: float  # the reward that is mapped to zero
     log_behaviour: Floats  # [r] log probability of the actions so far
     offsets: NDArray[np.int64]  # [k + 1]
     steps_so_far: Floats  # [r] this one included
-    log_unit: float = 0.0  # of the gains; another one where they are too small to be told apart
 
     @property
     def count(self) -> int:
@@ -57,10 +54,9 @@ class Weighed:
 def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = None) -> Steps:
     """Shift the rewards by `floor` (default: the smallest) and discount them.
 
-    An episode that ended by itself earns 0 for ever after; above the floor that is -floor a step, which is added to
-    its last step (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
+    A terminated episode earns 0 for ever after; above the floor that is -floor a step, which is added to its last step
+    (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
     """
-    _check_size(episodes)
     times = episodes.times()
     discounts = episodes.discount ** times.astype(np.float64)
     ended = np.zeros(episodes.count, bool) if episodes.terminated is None else episodes.terminated
@@ -70,12 +66,10 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
     base = lowest if floor is None else float(floor)
     if base > lowest:
         raise InputError(f"floor: expected at most the smallest reward {lowest}, got {base}")
-    late, unit = _unit(episodes, ended, base)
-    scale = discounts if late == 0 else episodes.discount ** np.maximum(times - late, 0).astype(np.float64)
-    gain = scale * ((episodes.rewards - base) / unit)
+    gain = discounts * (episodes.rewards - base)
     if ended.any():  # DEPARTS: the paper's episodes never end by themselves
         last = episodes.offsets[1:][ended] - 1
-        gain[last] += -base / unit * _steps_after(episodes, ended, late)
+        gain[last] += -base * _steps_after(episodes, ended)
         _warn_of_cuts(episodes, ended, base)
     if not gain.any():
         raise InputError(
@@ -84,10 +78,8 @@ def steps_of(episodes: Episodes, log_behaviour: Floats, floor: float | None = No
         )
     largest_gain = np.zeros(int(times.max()) + 1)
     np.maximum.at(largest_gain, times, gain)
-    discounted = discounts * episodes.rewards
     so_far = 1 + times.astype(np.float64)
-    log_unit = float(np.log(unit)) + (late * float(np.log(episodes.discount)) if late else 0.0)
-    return Steps(gain, largest_gain, discounted, base, log_behaviour, episodes.offsets, so_far, log_unit)
+    return Steps(gain, largest_gain, discounts * episodes.rewards, base, log_behaviour, episodes.offsets, so_far)
 
 
 def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: bool = False) -> Weighed:
@@ -121,7 +113,7 @@ def weigh(steps: Steps, log_team: Floats, cap: float | None = None, normalise: b
         factor = np.where(found.gains > 0, np.exp(logs - log_value) / np.maximum(found.gains, 1e-300), 0.0)
     scale_steps(nu, steps.offsets, factor)
     sizes = np.where(found.squares > 0, found.sums**2 / np.maximum(found.squares, 1e-300), 0.0)
-    return Weighed(nu, log_value + steps.log_unit, _value(steps, found, shift), sizes)
+    return Weighed(nu, log_value, _value(steps, found, shift), sizes)
 
 
 def _weigh_faint(
@@ -158,31 +150,16 @@ def running(steps: Steps) -> NDArray[np.int64]:
     return len(lengths) - np.cumsum(np.bincount(lengths))[: len(steps.largest_gain)]
 
 
-def _unit(episodes: Episodes, ended: NDArray[np.bool_], base: float) -> tuple[int, float]:
-    """A step and a reward: discount^step times the reward is what gains are counted in, (0, 1) where that will do."""
-    above = episodes.rewards - base
-    most = max(float(above.max()), -base if ended.any() else 0.0)
-    unit = most if 0 < most < 1e-100 else 1.0
-    earning = above > 0
-    if base < 0:
-        earning[episodes.offsets[1:][ended] - 1] = True
-    first = int(episodes.times()[earning].min()) if earning.any() else 0
-    return (first if episodes.discount > 0 and episodes.discount**first < 1e-100 else 0), unit
-
-
-def _steps_after(episodes: Episodes, ended: NDArray[np.bool_], late: int = 0) -> Floats:
-    """[ended]: sum of discount^t over the steps that would follow; at discount 1 up to the longest episode's length.
-
-    In units of discount^late.
-    """
+def _steps_after(episodes: Episodes, ended: NDArray[np.bool_]) -> Floats:
+    """[ended]: sum of discount^t over the steps that would follow; at discount 1 up to the longest episode's length."""
     lengths = episodes.lengths[ended].astype(np.float64)
     if episodes.discount < 1:
-        return np.asarray(episodes.discount ** np.maximum(lengths - late, 0.0) / (1 - episodes.discount))
+        return np.asarray(episodes.discount**lengths / (1 - episodes.discount))
     return int(episodes.lengths.max()) - lengths
 
 
 def _warn_of_cuts(episodes: Episodes, ended: NDArray[np.bool_], base: float) -> None:
-    """At discount 1 nothing can be said of what would have followed a cut."""
+    """At discount 1 the rewards after a cut are unknown."""
     longest = int(episodes.lengths.max())
     cut = episodes.lengths[~ended]
     if episodes.discount == 1 and base != 0 and (cut < longest).any():
@@ -192,15 +169,4 @@ def _warn_of_cuts(episodes: Episodes, ended: NDArray[np.bool_], base: float) -> 
             "cut all at one length, or use a discount below 1",
             LearningWarning,
             stacklevel=5,
-        )
-
-
-def _check_size(episodes: Episodes) -> None:
-    """Refuse rewards whose sums are no numbers."""
-    size = np.abs(episodes.rewards)
-    if size.max(initial=0.0) > LARGEST_REWARD:
-        row = int(size.argmax())
-        raise InputError(
-            f"{episodes.place(row)}: expected a reward from {-LARGEST_REWARD:g} to {LARGEST_REWARD:g}, "
-            f"got {episodes.rewards[row]:g}"
         )

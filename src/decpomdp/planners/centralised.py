@@ -1,6 +1,6 @@
 """The centralised problem: one agent that sees all joint observations and takes the joint actions.
 
-Its value bounds what any team can do, because a team's agents each see a part of what this agent sees.
+Its value is an upper bound for every team, because each agent of a team has only a part of these observations.
 """
 
 from collections.abc import Iterable
@@ -35,11 +35,11 @@ def centralised(model: DecPOMDP) -> DecPOMDP:
 
 
 def played_by(model: DecPOMDP, team: Team) -> DecPOMDP:
-    """What `team` plays: the model, or the centralised one for a team of one agent that acts for several."""
+    """The problem of `team`: the model, or the centralised one for a one-agent team on a model of several agents."""
     return centralised(model) if len(team.agents) == 1 < len(model.agents) else model
 
 
 def _joined(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """Labels of all combinations, the last part fastest; numbers where joining would make two of them the same."""
+    """Labels of all combinations, the last part fastest; numbers where joined labels would not be unique."""
     joint = tuple("+".join(labels) for labels in product(*parts))
     return joint if len(set(joint)) == len(joint) else numbered(len(joint))

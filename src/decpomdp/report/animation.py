@@ -1,28 +1,32 @@
-"""An episode as one animated SVG that stands alone and plays in any browser, also as an image of another page.
+"""An episode as one animated file: an SVG without scripts, which plays in any browser and as an image, or a GIF.
 
-What moves glides at the beginning of its step; lights and the like switch. Only changes are written down, so that the
-file stays small; one that would not is refused.
+SVG: moves take the beginning of their step, lights switch; only changes are written, so that the file stays small. GIF:
+painted by Pillow (`pip install decpomdp[data]`) at twice the size and reduced, which smooths the edges.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from decpomdp.core import InputError
-from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Change, Drawing, Film, Value, mark_up, part_up
-from decpomdp.report.export_svg import NO_XML
-from decpomdp.report.links import shortened
-from decpomdp.report.markup import Markup, number, tag, trusted
+from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Drawing, Film, Frame, Mark, Part, Value
+from decpomdp.report.markup import NO_XML, Markup, join, number, shortened, tag, trusted
 from decpomdp.report.replay import Replay
 
-WIDTH = 640  # pixels, as it opens
-SECONDS = 0.8  # of a step
-GLIDE = 0.3  # of a step, for what moves
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+WIDTH, TALLEST = 640, 900  # pixels
+SECONDS = 0.8  # per step
+MOVING = 0.3  # of a step, for moves
 LARGEST = 4_000_000  # bytes
 LONGEST = 104  # characters of a caption
-FEW = 3  # agents whose actions are told
+FEW = 3  # agents whose actions are in the caption
+FINER = 2  # a GIF is painted so many times as large
 
 INK, PAPER = "#1d2126", "#fbfaf7"
-COLOURS = {  # look -> fill, stroke
+COLOURS: dict[str, tuple[str | None, str | None]] = {  # look -> fill, stroke
     "cell": ("#fbfaf7", "#dcdad3"), "zone": ("#efede7", None), "box": ("#c99a57", "#8a6427"),
     "site": (None, "#5b626b"), "site done": ("#d7eef0", "#0b6e75"), "tick": ("#0b6e75", None),
     "robot a0": ("#0b6e75", None), "robot a1": ("#c2571a", None), "robot a2": ("#5b4fb0", None),
@@ -34,20 +38,29 @@ COLOURS = {  # look -> fill, stroke
 
 def animated_svg(replay: Replay, title: str) -> str:
     """The first episode of a replay that has a film."""
-    film, captions = film_in(replay, title), captions_of(replay)
-    drawing, frames = film.drawing, film.frames[0]
-    foot = drawing.width / 24
+    film = _film(replay, title)
+    drawing, captions = film.drawing, _captions(replay, film)
+    foot = _foot(drawing)
     box = (drawing.left, drawing.top, drawing.width, drawing.height + foot)
-    ground = tag("rect", x=box[0], y=box[1], width=box[2], height=box[3], fill=PAPER)
-    parts = [_part(drawing, p, frames) for p in range(len(drawing.parts))]
+    texts = [
+        _caption(drawing, words).markup(
+            _animation(DISPLAY, [float(t == now) for now in range(len(captions))]), display="none" if t else None
+        )
+        for t, words in enumerate(captions)
+    ]
+    looks = (
+        f".{look.replace(' ', '.')}{{fill:{fill or 'none'}{f';stroke:{stroke}' if stroke else ''}}}"
+        for look, (fill, stroke) in COLOURS.items()
+    )
+    style = "text{font-family:sans-serif;text-anchor:middle}.name{font-weight:700}" + "".join(looks)
     content = tag(
         "svg",
         tag("title", title),
-        tag("style", trusted(_style())),
-        ground,
-        *(mark_up(mark) for mark in drawing.still),
-        *parts,
-        *_words(drawing, captions, foot),
+        tag("style", trusted(style)),
+        tag("rect", x=box[0], y=box[1], width=box[2], height=box[3], fill=PAPER),
+        *(mark.markup() for mark in drawing.still),
+        *(_part(drawing, p, film.frames[0]) for p in range(len(drawing.parts))),
+        *texts,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=" ".join(number(value) for value in box),
         width=WIDTH,
@@ -58,107 +71,153 @@ def animated_svg(replay: Replay, title: str) -> str:
     return content + "\n"
 
 
-def film_in(replay: Replay, title: str) -> Film:
-    """The film of a replay; InputError if the problem has no drawing."""
+def _film(replay: Replay, title: str) -> Film:
     if replay.film is None:
         raise InputError(f"animation: {title} has no drawing; grids (gridsmall, boxpushing, marsrovers) and streets do")
     return replay.film
 
 
-def captions_of(replay: Replay) -> list[str]:
+def _captions(replay: Replay, film: Film) -> list[str]:
     """Words about every step of the first episode: what happens and, of few agents, what they do."""
-    first, said = replay.told["episodes"][0], replay.film.captions[0] if replay.film else ()
-    agents = replay.told["agents"] if len(replay.told["agents"]) <= FEW else []
-    told = []
-    for t, (reward, taken, words) in enumerate(zip(first["rewards"], first["actions"], said, strict=True)):
-        done = ", ".join(agent["actions"][a] for agent, a in zip(agents, taken, strict=False))
-        told.append(shortened(f"step {t}: {done + '; ' if done else ''}{words}; reward {reward:g}", LONGEST))
-    return told
+    first, agents = replay.told["episodes"][0], replay.told["agents"]
+    captions = []
+    for t, (reward, taken, words) in enumerate(zip(first["rewards"], first["actions"], film.captions[0], strict=True)):
+        acts = ", ".join(agent["actions"][a] for agent, a in zip(agents, taken, strict=True))
+        done = f"{acts}; " if len(agents) <= FEW else ""
+        captions.append(shortened(f"step {t}: {done}{words}; reward {reward:g}", LONGEST))
+    return captions
 
 
-def _style() -> str:
-    looks = []
-    for look, (fill, stroke) in COLOURS.items():
-        parts = f"fill:{fill or 'none'}" + (f";stroke:{stroke}" if stroke else "")
-        looks.append(f".{look.replace(' ', '.')}{{{parts}}}")
-    return "text{font-family:sans-serif;text-anchor:middle}.name{font-weight:700}" + "".join(looks)
+def _foot(drawing: Drawing) -> float:
+    return drawing.width / 24
 
 
-def _part(drawing: Drawing, p: int, frames: Sequence[Sequence[int]]) -> Markup:
-    part, moves, line = drawing.parts[p], [], []
-    turning: list[Markup] = []
-    fixed: dict[str, Any] = {}
-    for c, change in enumerate(drawing.changes):
-        if change.part != p:
-            continue
-        values = [change.choices[frame[c]] for frame in frames]
-        moving = _animation(change, values)
-        if change.what in ("x2", "y2"):
-            line.append(moving)
-            fixed[change.what] = values[0]
-        elif change.what == TURN:
-            turning.append(moving)
-        else:
-            moves.append(moving)
-    if line:
-        mark = part.marks[0]
-        start = {name: float(value) for name, value in fixed.items()}
-        still = type(mark)(mark.kind, mark.look, {**mark.at, **start}, mark.words, mark.points, mark.dashes)
-        return tag("g", tag("title", part.said) if part.said else None, mark_up(still, *line), *moves)
-    if turning:
-        marks = [mark_up(mark) for mark in part.marks]
-        shift = f"translate({number(part.at[0])} {number(part.at[1])})"
-        return tag("g", *moves, tag("g", *marks, *turning), transform=shift)
-    return part_up(part, False, *moves)
+def _caption(drawing: Drawing, words: str) -> Mark:
+    at = {"x": drawing.left + drawing.width / 2, "y": drawing.top + drawing.height + 0.62 * _foot(drawing)}
+    return Mark("text", "caption", {**at, "size": drawing.width / 58}, words)
 
 
-def _animation(change: Change, values: Sequence[Value]) -> Markup:
-    """What makes one change of one part happen; what stays as it is, is set once."""
-    glides = change.what not in (DISPLAY, TURN)
-    times, taken = _glided(values) if glides else _switched(values)
-    said = ";".join(_said(change.what, value) for value in taken)
-    name = {MOVE: "transform", TURN: "transform"}.get(change.what, change.what)
-    kind = {MOVE: "translate", TURN: "rotate"}.get(change.what)
+def _part(drawing: Drawing, p: int, frames: Sequence[Frame]) -> Markup:
+    """A part with all that moves it: a line's ends inside its mark, a turn inside a group of its own."""
+    part, own = drawing.parts[p], [(c, change) for c, change in enumerate(drawing.changes) if change.part == p]
+    values = {change.what: [change.choices[frame[c]] for frame in frames] for c, change in own}
+    moving = {what: _animation(what, taken) for what, taken in values.items()}
+    line = [moving.pop(what) for what in ("x2", "y2") if what in moving]
+    turn = moving.pop(TURN, None)
+    start = {what: taken[0] for what, taken in values.items()}
+    marks: Markup = join(mark.moved(start).markup(*line) for mark in part.marks)
+    return part.markup(marks if turn is None else tag("g", marks, turn), *moving.values())
+
+
+def _animation(what: str, values: Sequence[Value]) -> Markup:
+    """Makes one change happen, step by step."""
+    moves = what not in (DISPLAY, TURN)
+    times, taken = [0.0], [values[0]]
+    for t in range(1, len(values)):
+        if values[t] != values[t - 1]:
+            times += [t / len(values), (t + MOVING) / len(values)] if moves else [t / len(values)]
+            taken += [values[t - 1], values[t]] if moves else [values[t]]
+    if moves:
+        times, taken = [*times, 1.0], [*taken, values[-1]]
+    kind = {MOVE: "translate", TURN: "rotate"}.get(what)
     return tag(
-        "animate" if kind is None else "animateTransform",
-        attributeName=name,
+        "animateTransform" if kind else "animate",
+        attributeName="transform" if kind else what,
         type=kind,
-        values=said,
+        values=";".join(_value(what, value) for value in taken),
         keyTimes=";".join(f"{time:.4f}".rstrip("0").rstrip(".") for time in times),
-        calcMode="linear" if glides else "discrete",
+        calcMode="linear" if moves else "discrete",
         dur=f"{SECONDS * len(values):g}s",
         repeatCount="indefinite",
     )
 
 
-def _switched(values: Sequence[Value]) -> tuple[list[float], list[Value]]:
-    changed = [t for t in range(len(values)) if t == 0 or values[t] != values[t - 1]]
-    return [t / len(values) for t in changed], [values[t] for t in changed]
-
-
-def _glided(values: Sequence[Value]) -> tuple[list[float], list[Value]]:
-    """Where it is when a step begins in which it moves, and a little later."""
-    times, taken = [0.0], [values[0]]
-    for t in range(1, len(values)):
-        if values[t] != values[t - 1]:
-            times += [t / len(values), (t + GLIDE) / len(values)]
-            taken += [values[t - 1], values[t]]
-    return [*times, 1.0], [*taken, values[-1]]
-
-
-def _said(what: str, value: Value) -> str:
+def _value(what: str, value: Value) -> str:
     if isinstance(value, tuple):
         return f"{number(value[0])},{number(value[1])}"
     return ("inline" if value else "none") if what == DISPLAY else number(value)
 
 
-def _words(drawing: Drawing, captions: Sequence[str], foot: float) -> list[Markup]:
-    """One text per step, each seen in its own."""
-    at = {"x": drawing.left + drawing.width / 2, "y": drawing.top + drawing.height + 0.62 * foot}
-    size = number(drawing.width / 58)
-    shown = []
-    for t, words in enumerate(captions):
-        switch = _animation(Change(0, DISPLAY, ()), [float(t == now) for now in range(len(captions))])
-        first = None if t == 0 else "none"
-        shown.append(tag("text", words, switch, class_="caption", display=first, font_size=size, **at))
-    return shown
+def animated_gif(replay: Replay, title: str) -> bytes:
+    """The first episode of a replay that has a film."""
+    film = _film(replay, title)
+    try:
+        import PIL.Image  # noqa: F401
+    except ImportError:
+        raise InputError("a GIF needs Pillow: pip install decpomdp[data]; an animated SVG needs nothing") from None
+    painter = _Painter(film.drawing)
+    frames = zip(film.frames[0], _captions(replay, film), strict=True)
+    pictures = [painter.paint(frame, words) for frame, words in frames]
+    packed = io.BytesIO()
+    options: dict[str, Any] = {"duration": round(1000 * SECONDS), "loop": 0, "optimize": True}
+    pictures[0].save(packed, "GIF", save_all=True, append_images=pictures[1:], **options)
+    return packed.getvalue()
+
+
+class _Painter:
+    """Paints frames of one drawing."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self.drawing, self.height = drawing, drawing.height + _foot(drawing)
+        self.scale = FINER * min(WIDTH / drawing.width, TALLEST / self.height)
+        self.pen: Any = None
+
+    def paint(self, frame: Frame, words: str) -> "Image":
+        """One frame, with its caption."""
+        from PIL import Image, ImageDraw
+
+        image = Image.new("RGB", (round(self.drawing.width * self.scale), round(self.height * self.scale)), PAPER)
+        self.pen = ImageDraw.Draw(image)
+        values: list[dict[str, Any]] = [{} for _ in self.drawing.parts]
+        for change, place in zip(self.drawing.changes, frame, strict=True):
+            values[change.part][change.what] = change.choices[place]
+        for mark in self.drawing.still:
+            self._mark(mark, (0.0, 0.0), 0.0)
+        for part, taken in zip(self.drawing.parts, values, strict=True):
+            if taken.get(DISPLAY, 1.0):
+                self._part(part, taken)
+        self._mark(_caption(self.drawing, words), (0.0, 0.0), 0.0)
+        return image.reduce(FINER).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+
+    def _part(self, part: Part, taken: Mapping[str, Any]) -> None:
+        x, y = taken.get(MOVE, (0.0, 0.0))
+        for mark in part.marks:
+            self._mark(mark.moved(taken), (part.at[0] + x, part.at[1] + y), taken.get(TURN, 0.0))
+
+    def _on(self, x: float, y: float, shift: tuple[float, float], turn: float = 0.0) -> tuple[float, float]:
+        """Where a point of a mark lies in the picture."""
+        c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+        x, y = shift[0] + c * x - s * y, shift[1] + s * x + c * y
+        return (x - self.drawing.left) * self.scale, (y - self.drawing.top) * self.scale
+
+    def _mark(self, mark: Mark, shift: tuple[float, float], turn: float) -> None:
+        (fill, stroke), at, scale = COLOURS[mark.look], mark.at, self.scale
+        if mark.kind == "rect" and (fill or stroke):
+            x, y = self._on(at["x"], at["y"], shift)
+            box = (x, y, x + at["width"] * scale, y + at["height"] * scale)
+            self.pen.rounded_rectangle(box, at.get("rx", 0.0) * scale, fill, stroke, max(1, round(scale)))
+        elif mark.kind == "circle":
+            (x, y), r = self._on(at["cx"], at["cy"], shift), at["r"] * scale
+            self.pen.ellipse((x - r, y - r, x + r, y + r), fill)
+        elif mark.kind == "polygon":
+            self.pen.polygon([self._on(x, y, shift, turn) for x, y in mark.points], fill)
+        elif mark.kind == "text":
+            from PIL import ImageFont
+
+            font = ImageFont.load_default(at["size"] * scale)
+            self.pen.text(self._on(at["x"], at["y"], shift), mark.words, fill, font, anchor="ms")
+        elif mark.kind == "line":
+            for start, end in _dashes(mark):
+                ends = [self._on(*start, shift, turn), self._on(*end, shift, turn)]
+                self.pen.line(ends, stroke, max(1, round(at["wide"] * scale)))
+
+
+def _dashes(mark: Mark) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """The pieces of a line."""
+    x1, y1, x2, y2 = (mark.at[name] for name in ("x1", "y1", "x2", "y2"))
+    length = math.hypot(x2 - x1, y2 - y1)
+    if not mark.dashes or length == 0:
+        return [((x1, y1), (x2, y2))] if length else []
+    on, period = mark.dashes[0], sum(mark.dashes)
+    shares = [(k * period / length, min(k * period + on, length) / length) for k in range(math.ceil(length / period))]
+    return [((x1 + a * (x2 - x1), y1 + a * (y2 - y1)), (x1 + b * (x2 - x1), y1 + b * (y2 - y1))) for a, b in shares]

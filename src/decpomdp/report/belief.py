@@ -1,57 +1,71 @@
-"""How sure the learner is: what teams drawn from its posterior do.
+"""Uncertainty of the learner: intervals over teams drawn from its posterior.
 
-A drawn team stands for one controller per agent that the data allow. For every occupied node: how often it is used and
-with which probability it takes each action, as intervals that hold 90% of the draws. The summary is small enough for
-run.json, which is where a page that is made again finds it.
+A drawn team is one controller per agent that the data allow. For every occupied node: its share of the time and the
+probability of each action, as intervals that hold 90% of the draws. The summary is small enough for run.json, where a
+page that is made again finds it.
 """
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, Episodes, Team
+from decpomdp.core import Agent, Episodes, Team
 from decpomdp.io.runs import AgentBelief, Belief, NodeBelief
-from decpomdp.learners.posterior import TeamPosterior
+from decpomdp.report.markup import Markup, percent, tag
+from decpomdp.report.performance import Floats, Use, is_quick, play, played_steps, use_in, use_in_episodes
+from decpomdp.report.sources import Source
 from decpomdp.report.text import RARE
-from decpomdp.report.use import use_in_episodes, use_on_model
+from decpomdp.rollouts import simulate
+from decpomdp.rollouts.dense import as_simulator
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from decpomdp.learners.posterior import TeamPosterior
 
-DRAWS = 200  # of what nodes do
-PLAYED = 40  # of them are played to see which nodes they use
+DRAWS = 200  # for the actions of nodes
+PLAYED = 40  # of them are played for the shares of time
 EPISODES = 100  # of each
+RECORDED, STEPS = 100, 40  # episodes of a slow simulator, and their length
 LEVEL = 0.9
 
 
-def belief_summary(
-    posterior: TeamPosterior, team: Team, source: DecPOMDP | Episodes | None, seed: int
-) -> Belief | None:
+def belief_summary(posterior: "TeamPosterior", team: Team, source: Source | None, seed: int) -> Belief | None:
     """What run.json says about the posterior; None if it holds no uncertainty (EM)."""
     rng = np.random.default_rng(seed)
     draws = [posterior.sample(rng) for _ in range(DRAWS)]
     actions = [np.stack([draw.controllers[n].action for draw in draws]) for n in range(len(posterior.agents))]
     if all(np.ptp(table, axis=0).max() < 1e-12 for table in actions):
         return None
-    used = _used(draws[:PLAYED], source, seed)
+    times = None if source is None else _shares(draws[:PLAYED], team, source, seed)
     mean = posterior.mean()
     agents = []
-    for n, (agent, kept) in enumerate(zip(posterior.agents, posterior.occupied(), strict=True)):
+    for n, (agent, occupied) in enumerate(zip(posterior.agents, posterior.occupied(), strict=True)):
         one, other = mean.controllers[n].action, team.controllers[n].action
         same = one.shape == other.shape and np.allclose(one, other, atol=1e-9)
-        numbers = np.arange(len(kept)) if same else kept  # the team's own numbers, where they are the same nodes
-        nodes = _nodes(numbers, agent.occupancy()[kept], one, actions[n], None if used is None else used[n])
+        numbers = np.arange(len(occupied)) if same else occupied  # the team's own numbers, if these are its nodes
+        visits = agent.occupancy()[occupied]
+        nodes = _nodes(numbers, visits, one, actions[n], None if times is None else times[n])
         agents.append(AgentBelief(bool(same), nodes))
     return Belief(DRAWS, LEVEL, agents)
 
 
-def _used(draws: list[Team], source: DecPOMDP | Episodes | None, seed: int) -> list[Floats] | None:
-    """Per agent [draw, i]: the nodes' shares of time."""
-    if source is None:
-        return None
-    if isinstance(source, Episodes):
-        uses = [use_in_episodes(source, draw) for draw in draws]
-    else:
-        uses = [use_on_model(source, draw, seed, EPISODES) for draw in draws]
-    return [np.stack([np.asarray(use[n].nodes) for use in uses]) for n in range(len(draws[0].agents))]
+def _shares(draws: Sequence[Team], team: Team, source: Source, seed: int) -> list[Floats]:
+    """Per agent [draw, i]: the nodes' shares of time; on episodes of `team` where the simulator is slow."""
+    uses: list[Sequence[Use]]
+    if not isinstance(source, Episodes):
+        simulator = as_simulator(source)
+        if is_quick(simulator):
+            steps = played_steps(simulator.discount) + 1
+            played = [play(simulator, draw, EPISODES, steps, seed) for draw in draws]
+            uses = [use_in(one, draw, simulator.discount) for one, draw in zip(played, draws, strict=True)]
+            return _stacked(uses)
+        source = simulate(simulator, team, RECORDED, STEPS, seed ^ 1)
+    return _stacked([use_in_episodes(source, draw) for draw in draws])
+
+
+def _stacked(uses: Sequence[Sequence[Use]]) -> list[Floats]:
+    return [np.stack([np.asarray(use.nodes) for use in agent]) for agent in zip(*uses, strict=True)]
 
 
 def _nodes(
@@ -60,14 +74,51 @@ def _nodes(
     edges = (1 - LEVEL) / 2, (1 + LEVEL) / 2
     low, high = np.quantile(drawn, edges, axis=0)  # [i, a]
     times = None if used is None else np.quantile(used, (edges[0], 0.5, edges[1]), axis=0).T  # [i, 3]
-    told = []
+    nodes = []
     for i, node in enumerate(numbers):
-        shown = [a for a in range(mean.shape[1]) if mean[i, a] >= RARE or high[i, a] >= 2 * RARE]
-        actions = [(a, _short(mean[i, a]), _short(low[i, a]), _short(high[i, a])) for a in shown]
+        likely = [a for a in range(mean.shape[1]) if mean[i, a] >= RARE or high[i, a] >= 2 * RARE]
+        actions = [(a, _short(mean[i, a]), _short(low[i, a]), _short(high[i, a])) for a in likely]
         time = None if times is None else (_short(times[i, 0]), _short(times[i, 1]), _short(times[i, 2]))
-        told.append(NodeBelief(int(node), _short(visits[i]), actions, time))
-    return told
+        nodes.append(NodeBelief(int(node), _short(visits[i]), actions, time))
+    return nodes
 
 
 def _short(value: float) -> float:
     return float(f"{value:.4g}")
+
+
+def belief(team: Team, summary: Belief) -> Markup:
+    """The section of the page."""
+    note = (
+        f"Bars span {summary.level:.0%} of {summary.draws} teams drawn from the posterior; the mark is the posterior "
+        "mean. Share of time: how much the drawn teams use the node."
+    )
+    agents = [_agent(agent, told) for agent, told in zip(team.agents, summary.agents, strict=False)]
+    return tag("div", tag("p", note, class_="note"), tag("div", *agents, class_="beliefs"))
+
+
+def _agent(agent: Agent, told: AgentBelief) -> Markup:
+    names, rows = dict(enumerate(agent.actions)), []
+    for node in told.nodes:
+        actions = [
+            tag("div", tag("span", names.get(a, a)), _bar(mean, low, high), tag("span", percent(mean)))
+            for a, mean, low, high in node.actions
+        ]
+        share: list[object] = [tag("b", percent(node.visits)), " of the data"]
+        if node.time is not None:
+            low, middle, high = node.time
+            share = [tag("b", percent(middle)), tag("br"), tag("small", f"{percent(low)} to {percent(high)}")]
+        rows.append(tag("tr", tag("th", node.node, scope="row"), tag("td", *share), tag("td", *actions)))
+    head = tag("tr", *(tag("th", words, scope="col") for words in ("node", "share of time", "what it does")))
+    title = agent.name if told.same_nodes else f"{agent.name} (nodes of the posterior, with numbers of their own)"
+    table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", *rows), class_="belief")
+    return tag("div", table, class_="wide")
+
+
+def _bar(mean: float, low: float, high: float) -> Markup:
+    words = f"{percent(mean)}, between {percent(low)} and {percent(high)}"
+    span = tag("rect", class_="span", x=100.0 * low, y=4, width=max(100.0 * (high - low), 0.8), height=6, rx=3)
+    mark = tag("rect", class_="mark", x=min(max(100.0 * mean - 1, 0.0), 98.0), y=1, width=2, height=12, rx=1)
+    track = tag("rect", class_="track", x=0, y=6, width=100, height=2, rx=1)
+    shape = {"viewBox": "0 0 100 14", "preserveAspectRatio": "none"}
+    return tag("svg", tag("title", words), track, span, mark, class_="interval", role="img", aria_label=words, **shape)

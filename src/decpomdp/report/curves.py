@@ -1,19 +1,19 @@
-"""Learning curves: every number of a trace against what it took: steps, sweeps, iterations or seconds."""
+"""Learning curves: every numeric column of a trace against steps, sweeps, iterations or seconds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from decpomdp.report.chart import Floats, Line, chart, range_of
+from decpomdp.report.chart import COLOURS, Floats, Line, chart
 from decpomdp.report.listing import in_words, sizes_of
-from decpomdp.report.markup import Markup, tag
+from decpomdp.report.markup import Markup, table, tag
 
 Trace = Mapping[str, Sequence[object]]
 
 AXES = {"steps": "joint steps", "sweep": "sweeps", "iteration": "iterations", "seconds": "seconds"}
-NARROWEST, WIDEST = 1e-300, 1e300  # of an axis: beyond, its ticks are no numbers any more
-COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs: one of them may have compiled first
+NARROWEST, WIDEST = 1e-300, 1e300  # of an axis: ticks of others would overflow
+COMPARED = {**AXES, "seconds": "seconds since the first row"}  # of several runs: the first may have compiled
 COUNTED = {"steps", "sweep", "iteration"}  # axes of whole numbers
 TITLES = {
     "value": "Value",
@@ -26,8 +26,8 @@ TITLES = {
     "accepted": "Changes accepted",
 }
 TOGETHER = {"lower": ("lower", "upper")}  # drawn in one chart
-SPREAD = {"value": "error"}  # a column that says how uncertain another is
-BESIDE = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # shown in others, or of no help to people
+SPREAD = {"value": "error"}  # standard errors of another column
+BESIDE = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # part of other charts, or not drawn
 
 FEW = 4  # agents whose nodes are drawn apart
 
@@ -52,15 +52,9 @@ def curves(sources: Sequence[Source]) -> Markup | None:
         return _only_row(sources[0]) if len(sources) == 1 else None
     choice = None
     if len(axes) > 1:
+        pressed = {axis: "true" if axis == axes[0] else "false" for axis in axes}
         buttons = [
-            tag(
-                "button",
-                words[axis],
-                type="button",
-                data_axis=axis,
-                aria_pressed="true" if axis == axes[0] else "false",
-            )
-            for axis in axes
+            tag("button", words[axis], type="button", data_axis=axis, aria_pressed=pressed[axis]) for axis in axes
         ]
         choice = tag("p", tag("span", "against"), *buttons, class_="choice", role="group", aria_label="Horizontal axis")
     charts = tag("div", *drawn, class_="charts")
@@ -72,32 +66,30 @@ def _only_row(source: Source) -> Markup | None:
     told = [(key, cells[0]) for key, cells in source.trace.items() if len(cells) == 1 and cells[0] is not None]
     if not told:
         return None
-    shown = [(_title(key), _in_a_cell(key, cell)) for key, cell in told]
-    rows = [tag("tr", tag("th", name, scope="row"), tag("td", cell)) for name, cell in shown]
-    note = tag("p", "The trace has one row, too few for curves:", class_="note")
-    return tag("div", note, tag("div", tag("table", tag("tbody", *rows), class_="settings"), class_="wide"))
+    rows = [(tag("th", _title(key), scope="row"), tag("td", _in_a_cell(key, cell))) for key, cell in told]
+    return tag(
+        "div", tag("p", "The trace has one row, too few for curves:", class_="note"), table((), rows, "settings")
+    )
 
 
 def _in_a_cell(key: str, cell: object) -> str:
     if key == "nodes":
-        sizes = [str(n) for n in cell] if isinstance(cell, list | tuple) else str(cell).split("+")
+        sizes = _sizes(cell)
         return sizes_of([int(n) for n in sizes]) if all(n.isdigit() for n in sizes) else str(cell)
     return in_words(cell, ".6g") if isinstance(cell, float) else str(cell)
 
 
+def _sizes(cell: object) -> list[str]:
+    """Nodes per agent, written 3+4 or [3, 4]."""
+    return [str(n) for n in cell] if isinstance(cell, list | tuple) else str(cell).split("+")
+
+
 def _unknown(sources: Sequence[Source], keys: Sequence[str]) -> Markup | None:
-    """Words about columns that hold no number at all."""
-    empty = [
-        key for key in keys if not any(_known(line) for source in sources for line in _lines(source, key, "", True))
-    ]
+    """Names the columns without any number."""
+    empty = [key for key in keys if not any(len(line.known) for s in sources for line in _lines(s, key, "", True))]
     if not empty:
         return None
-    words = ", ".join(_title(key).lower() for key in empty)
-    return tag("p", f"Not drawn, for not one number of it is known: {words}.", class_="note unknown")
-
-
-def _known(line: Line) -> int:
-    return int(np.isfinite(line.y).sum())
+    return tag("p", f"No data for: {', '.join(_title(key).lower() for key in empty)}.", class_="note unknown")
 
 
 def _title(key: str) -> str:
@@ -105,7 +97,7 @@ def _title(key: str) -> str:
 
 
 def column(trace: Trace, key: str) -> Floats:
-    """A column as numbers; what is none becomes NaN."""
+    """A column as numbers; other cells become NaN."""
     return np.array([np.nan if not isinstance(v, int | float) else float(v) for v in trace.get(key, ())])
 
 
@@ -118,17 +110,14 @@ def _common(sources: Sequence[Source], axis: str) -> bool:
 
 def _rises(trace: Trace, axis: str) -> bool:
     values = column(trace, axis)
-    if len(values) < 2 or not np.isfinite(values).all():  # an infinite place is none
+    if len(values) < 2 or not np.isfinite(values).all():
         return False
     span = float(values[-1]) - float(values[0])
     return bool(np.all(values[1:] >= values[:-1])) and NARROWEST < span < WIDEST
 
 
 def _comparable(source: Source) -> Source:
-    """Times count from the first row, before which a run may have compiled what the next one finds compiled.
-
-    A planner's lower bound is the value of its team: to be drawn beside the learners' values.
-    """
+    """Seconds since the first row, because one run may have compiled first; a planner's lower bound as its value."""
     trace = dict(source.trace)
     seconds = column(trace, "seconds")
     if len(seconds):
@@ -139,7 +128,7 @@ def _comparable(source: Source) -> Source:
 
 
 def _keys(sources: Sequence[Source]) -> list[str]:
-    """What to draw: the well-known columns first, then all others that hold numbers."""
+    """Columns to draw: the well-known ones first, then all others that hold numbers."""
     shared = [key for key in sources[0].trace if all(key in source.trace for source in sources)]
     known = [key for key in TITLES if key in shared and _says_more(sources, key)]
     if len(sources) > 1:
@@ -157,19 +146,16 @@ def _says_more(sources: Sequence[Source], key: str) -> bool:
 def _figure(sources: Sequence[Source], key: str, axis: str) -> Markup | None:
     several = len(sources) > 1
     lines = [line for source in sources for line in _lines(source, key, axis, several)]
-    lines = [replace(line, place=place) for place, line in enumerate(lines) if _known(line)]
+    lines = [replace(line, place=place) for place, line in enumerate(lines) if len(line.known)]
     if not lines:
         return None
-    title = _title(key)
-    names = [tag("span", tag("i", class_=f"c{line.place % 8}"), line.name) for line in lines if len(lines) > 1]
-    y0, y1, cut = range_of(lines)
-    rows, known = sum(len(line.y) for line in lines), sum(_known(line) for line in lines)
-    gaps = f"{rows - known} of {rows} points are not known" if known < rows else ""
-    notes = [tag("span", words) for words in (cut, gaps) if words]
-    caption = tag("figcaption", tag("b", title), *names, *notes)
-    counted = axis in COUNTED
     words = COMPARED if several else AXES
-    return tag("figure", caption, chart(lines, title, words[axis], (y0, y1), counted), data_axis=axis)
+    drawn, cut = chart(lines, _title(key), words[axis], axis in COUNTED)
+    rows, known = sum(len(line.y) for line in lines), sum(len(line.known) for line in lines)
+    gaps = f"{rows - known} of {rows} points are not known" if known < rows else ""
+    names = [tag("span", tag("i", class_=f"c{line.place % COLOURS}"), line.name) for line in lines if len(lines) > 1]
+    notes = [tag("span", note) for note in (cut, gaps) if note]
+    return tag("figure", tag("figcaption", tag("b", _title(key)), *names, *notes), drawn, data_axis=axis)
 
 
 def _lines(source: Source, key: str, axis: str, several: bool) -> list[Line]:
@@ -185,9 +171,8 @@ def _lines(source: Source, key: str, axis: str, several: bool) -> list[Line]:
 
 
 def _node_lines(source: Source, x: Floats, several: bool) -> list[Line]:
-    """Sizes are written 3+4, or [3, 4]: one curve per agent, or the mean of many."""
-    cells = source.trace["nodes"]
-    rows = [[str(n) for n in cell] if isinstance(cell, list | tuple) else str(cell).split("+") for cell in cells]
+    """One curve per agent, or the mean of many."""
+    rows = [_sizes(cell) for cell in source.trace["nodes"]]
     if any(not part.isdigit() for row in rows for part in row) or len({len(row) for row in rows}) != 1:
         return []
     sizes = np.array(rows, dtype=float)  # [row, n]

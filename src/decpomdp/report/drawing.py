@@ -1,12 +1,12 @@
-"""A drawing that moves: marks that stay, parts that change from step to step. The page's script moves it, an animated
-file moves by itself, and a painter makes pictures of it: all from what is here.
+"""A drawing that moves: fixed marks, and parts that change from step to step.
 
+The page's script moves it, an animated SVG moves by itself, and the painter of GIFs draws its frames: all from here.
 A part changes in one or several ways, each with a few possible values: `display` (1 or 0), `move` (x, y), `turn`
-(degrees, clockwise), or a number of its only mark (`x2`, `y2`). A frame says which value each change takes.
+(degrees clockwise), or a number of its only mark (`x2`, `y2`). A frame says which value each change takes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from decpomdp.report.markup import Markup, number, tag
@@ -14,19 +14,33 @@ from decpomdp.report.markup import Markup, number, tag
 DISPLAY, MOVE, TURN = "display", "move", "turn"
 
 Value = float | tuple[float, float]
-Frame = tuple[int, ...]  # per change: which of its choices
+Frame = tuple[int, ...]  # per change: the place of its value
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A rect, circle, line, polygon or text; `look` says what it stands for, and with it its colour."""
+    """A rect, circle, line, polygon or text; `look` is its CSS class, and decides its colour."""
 
     kind: str
     look: str
-    at: Mapping[str, float]  # numbers of SVG: x, y, width, height, rx; cx, cy, r; x1, y1, x2, y2, wide; x, y, size
+    at: Mapping[str, float]  # SVG attributes, and `wide` (stroke) and `size` (font)
     words: str = ""
     points: tuple[tuple[float, float], ...] = ()  # of a polygon
-    dashes: tuple[float, ...] = ()  # of a line: how long, how far apart
+    dashes: tuple[float, ...] = ()  # of a line: length, gap
+
+    def moved(self, values: Mapping[str, Any]) -> "Mark":
+        """The mark with other numbers, where it has them."""
+        return replace(self, at={name: float(values.get(name, value)) for name, value in self.at.items()})
+
+    def markup(self, *inside: Markup, **attributes: Any) -> Markup:
+        """As SVG."""
+        names = {"wide": "stroke-width", "size": "font-size"}
+        at: dict[str, str] = {names.get(name, name): number(value) for name, value in self.at.items()}
+        if self.points:
+            at["points"] = " ".join(f"{number(x)},{number(y)}" for x, y in self.points)
+        if self.dashes:
+            at["stroke-dasharray"] = " ".join(number(length) for length in self.dashes)
+        return tag(self.kind, self.words or None, *inside, class_=self.look, **at, **attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +49,14 @@ class Part:
 
     marks: tuple[Mark, ...]
     at: tuple[float, float] = (0.0, 0.0)
-    said: str = ""  # what it is, for who points at it
+    said: str = ""  # tooltip
     agent: int | None = None  # whose it is
+
+    def markup(self, marks: Markup, *more: Markup, **attributes: Any) -> Markup:
+        """A group at its place."""
+        shift = None if self.at == (0.0, 0.0) else f"translate({number(self.at[0])} {number(self.at[1])})"
+        title = tag("title", self.said) if self.said else None
+        return tag("g", title, marks, *more, transform=shift, data_agent=self.agent, **attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +70,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Everything about a drawing but the frames: those belong to episodes."""
+    """All marks; the frames belong to episodes."""
 
     left: float
     top: float
@@ -60,52 +80,28 @@ class Drawing:
     parts: tuple[Part, ...]
     changes: tuple[Change, ...]
 
-    @property
-    def box(self) -> str:
-        """What an SVG says about its size."""
-        return " ".join(number(value) for value in (self.left, self.top, self.width, self.height))
-
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """A drawing with its frames, and words about each."""
+    """A drawing with its frames, and a caption for each."""
 
     drawing: Drawing
     frames: tuple[tuple[Frame, ...], ...]  # [k][t]
     captions: tuple[tuple[str, ...], ...]  # [k][t]
-    of_streets: bool = False  # wide, and full of small things
+    of_streets: bool = False  # wide, with many small marks
 
 
-def inside(drawing: Drawing) -> list[Markup]:
-    """The marks as SVG, every part in a group of its own, for the script to move."""
+def for_page(drawing: Drawing) -> Markup:
+    """The drawing as SVG, every part a group that the page's script moves."""
     turning = {change.part for change in drawing.changes if change.what == TURN}
-    still = [mark_up(mark) for mark in drawing.still]
-    return still + [part_up(part, p in turning, data_part=p) for p, part in enumerate(drawing.parts)]
-
-
-def part_up(part: Part, turns: bool, *more: Markup, **attributes: Any) -> Markup:
-    """A group at its place; what turns is in a group inside."""
-    marks: tuple[Markup, ...] = tuple(mark_up(mark) for mark in part.marks)
-    if turns:
-        marks = (tag("g", *marks, class_="turning"),)
-    said = tag("title", part.said) if part.said else None
-    shift = None if part.at == (0.0, 0.0) else f"translate({number(part.at[0])} {number(part.at[1])})"
-    return tag("g", said, *marks, *more, transform=shift, data_agent=part.agent, **attributes)
-
-
-def mark_up(mark: Mark, *more: Markup) -> Markup:
-    """One mark as SVG."""
-    at = {name: number(value) for name, value in mark.at.items() if name not in ("wide", "size")}
-    if mark.kind == "polygon":
-        at["points"] = " ".join(f"{number(x)},{number(y)}" for x, y in mark.points)
-    if "wide" in mark.at:
-        at["stroke-width"] = number(mark.at["wide"])
-    if "size" in mark.at:
-        at["font-size"] = number(mark.at["size"])
-    if mark.dashes:
-        at["stroke-dasharray"] = " ".join(number(length) for length in mark.dashes)
-    words = mark.words if mark.kind == "text" else None
-    return tag(mark.kind, words, *more, class_=mark.look, **at)
+    groups = []
+    for p, part in enumerate(drawing.parts):
+        marks = [mark.markup() for mark in part.marks]
+        inside = tag("g", *marks, class_="turning") if p in turning else Markup("".join(marks))
+        groups.append(part.markup(inside, data_part=p))
+    box = " ".join(number(value) for value in (drawing.left, drawing.top, drawing.width, drawing.height))
+    still = [mark.markup() for mark in drawing.still]
+    return tag("svg", *still, *groups, id="moving", class_="moving", viewBox=box, role="img")
 
 
 def for_script(film: Film) -> dict[str, Any]:

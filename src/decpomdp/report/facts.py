@@ -1,12 +1,13 @@
-"""The plain parts of the page: what a run says about itself."""
+"""The plain parts of the page: facts, settings and log of a run."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from decpomdp.io.runs import LOG, RunRecord
+from decpomdp.report.chart import tick_label
 from decpomdp.report.listing import LEGEND, MANY, MARK, NO_NUMBER, NONE, in_words, sizes_of, unsupported
-from decpomdp.report.markup import Markup, tag
-from decpomdp.report.ticks import said
+from decpomdp.report.markup import Markup, table, tag
 
 LOG_BYTES = 40_000  # of a log's end
 
@@ -22,7 +23,7 @@ def facts(record: RunRecord) -> Markup:
     told.append(("nodes", short, mean or "one controller per agent"))
     told.append(("time", in_words(record.seconds, ".3g") + " s", f"stopped: {record.stopped}"))
     if record.steps is not None:
-        short = f"{record.steps:,.0f}" if record.steps < 1e6 else said(record.steps, record.steps / 1000)
+        short = f"{record.steps:,.0f}" if record.steps < 1e6 else tick_label(record.steps, record.steps / 1000)
         told.append(("played", short, f"{record.steps:,.0f} joint steps"))
     if record.sample_size is not None:
         told.append(("support", f"{record.sample_size:.1f}", "smallest effective sample size"))
@@ -35,7 +36,7 @@ def facts(record: RunRecord) -> Markup:
 
 
 def _value(record: RunRecord) -> tuple[str, str, str]:
-    """The value and how it was computed; what cannot be relied on says so."""
+    """The value and how it was computed, marked where it is unreliable."""
     value = record.value
     if value is None:
         return "value", NONE, "not computed"
@@ -47,27 +48,34 @@ def _value(record: RunRecord) -> tuple[str, str, str]:
 
 
 def odd(words: str) -> str | None:
-    """The look of what is no number, or one not to be relied on."""
+    """The class of texts that are no number, or an unreliable one."""
     return "odd" if words in (NONE, NO_NUMBER) or words.endswith(MARK) or "infinite" in words else None
 
 
 def settings(record: RunRecord) -> Markup:
-    """How the run was asked for, and what computed it."""
-    rows = [(key.replace("_", " "), _said(value)) for key, value in record.settings.items()]
-    rows += list(record.versions.items()) + ([("problem digest", record.digest)] if record.digest else [])
-    lines = [tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in rows]
-    table = tag("div", tag("table", tag("tbody", *lines), class_="settings"), class_="wide")
-    return tag("details", tag("summary", "Settings and versions"), table)
+    """Settings of the method, budget, versions."""
+    rows = [*_flat(record.settings), *_flat(record.budget), *record.versions.items()]
+    rows += [("problem digest", record.digest)] if record.digest else []
+    lines = [(tag("th", name, scope="row"), tag("td", _cell(value))) for name, value in rows]
+    return tag("details", tag("summary", "Settings and versions"), table((), lines, "settings"))
 
 
-def _said(value: Any) -> str:
+def _flat(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Nested settings (`tuning`) as one list of names and values."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in values.items():
+        flat += _flat(value) if isinstance(value, Mapping) else [(key.replace("_", " "), value)]
+    return flat
+
+
+def _cell(value: Any) -> str:
     if value is None:
         return NONE
     return in_words(value, ".10g") if isinstance(value, float) else str(value)
 
 
 def log(folder: Path) -> Markup | None:
-    """What was said during the run; not every command keeps it."""
+    """The end of the run's log, if there is one."""
     try:
         with open(folder / LOG, "rb") as file:
             file.seek(max(file.seek(0, 2) - LOG_BYTES, 0))

@@ -1,22 +1,79 @@
-"""A controller as a picture: what every node does, on what it moves where, where it starts, how long it stays."""
+"""A controller as a picture: what every node does, on what it moves where, where it starts, how much it is used.
+
+All moves from one node to another are one link. Its label names the observations that lead there, with the probability
+where it is not certain. The share of time fills a node and thickens the wires. Rare links, and nodes that are hardly
+ever used, are set aside: such nodes stand below the graph, such links are drawn only on demand.
+"""
 
 import math
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
 
 from decpomdp.core import Agent, Controller
-from decpomdp.report import marks
-from decpomdp.report.layers import Wire, depths, laid_out
-from decpomdp.report.links import Box, Link, boxes_of, links_of
-from decpomdp.report.marks import NARROW, Point, half_of, label_size, tall_of
-from decpomdp.report.markup import Markup, number, tag
-from decpomdp.report.rows import Thing
-from decpomdp.report.use import Use
+from decpomdp.report.layout import Item, Wire, depths, laid_out
+from decpomdp.report.markup import Markup, join, number, percent, shortened, tag
+from decpomdp.report.performance import Use, moves_of
+from decpomdp.report.text import RARE
 
-MOST_NODES = 50  # more are told in words alone
-MOST_LABELLED = 24  # nodes; with more, the words of a link appear when it is pointed at
-START = marks.STEM + 10  # pixels above the first row
-MARGIN = 10.0
-STAGGER = 4  # links within a row that run at heights of their own
+MOST_NODES = 50  # larger controllers are described in words only
+MOST_LABELLED = 30  # nodes; with more, the label of a link appears when it is pointed at
+CERTAIN = 0.995  # a choice at least this likely is named without its probability
+FAINT = 0.02  # share of a node's moves below which a link is rare
+IDLE = 0.0005  # share of time below which a node is set aside
+LINES, LONGEST = 3, 24  # lines of a label or in a box, and their characters
+WIDE, NARROW = 8.2, 6.9  # pixels per character in a box and in a label
+LINE, SMALL = 16.0, 13.0  # pixels per line there
+SIDE, FOOT = 12.0, 18.0  # pixels beside the words of a box, and below them
+TINY = 22.0  # height of a box that is set aside
+LOOP, STEM, TIP, MARGIN = 24.0, 26.0, 4.0, 10.0  # of loops, start arrows, arrowheads, and around the graph
+UNKNOWN = 0.05  # of all moves, for a link that its node always takes, where use is not known
+FAINTEST, READABLE = 0.35, 0.7  # opacity of the least used wire and of its label
+STAGGER = 4  # heights of wires within a row
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """All moves from one node to another."""
+
+    source: int
+    goal: int
+    share: float  # of the moves that leave `source`
+    flow: float  # of all moves
+    words: tuple[str, ...]  # the label
+    told: str  # everything, as a tooltip
+    rare: bool
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the label."""
+        return (width_of(self.words, NARROW) + 8, SMALL * len(self.words) + 2) if self.words else (4.0, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A node."""
+
+    node: int
+    words: tuple[str, ...]  # what it does
+    told: str
+    share: float | None  # of the time
+    start: str | None  # label of the start arrow; None: the agent does not start here
+
+    @property
+    def half(self) -> float:
+        """Half its width."""
+        return max(width_of(self.words, WIDE) / 2 + SIDE, 34.0)
+
+    @property
+    def tall(self) -> float:
+        """Its height."""
+        return 8 + LINE * len(self.words) + FOOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,123 +82,308 @@ class Graph:
 
     drawn: Markup
     width: float  # pixels
-    rare: int  # links that are shown only when asked for
+    rare: int  # links that are drawn only on demand
 
 
 def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> Graph | None:
-    """The drawing; `key` is its name in the page. None: too large to be of help."""
+    """The drawing; `key` is its id in the page. None: too large to be of help."""
     if controller.nodes > MOST_NODES:
         return None
     boxes, links = boxes_of(agent, controller, use), links_of(agent, controller, use)
     if len(boxes) > MOST_LABELLED:
         links = [replace(link, words=()) for link in links]
-    drawing = _Drawing(boxes, links, key)
-    width, height = drawing.layout.width + 2 * MARGIN, drawing.layout.height + START + MARGIN
+    drawing = GraphDrawing(boxes, links, key)
+    (width, height), (inner, upper) = (
+        (wide + 2 * MARGIN, high + STEM + 2 * MARGIN) for wide, high in ((drawing.width, drawing.height), drawing.main)
+    )
+    shift = f"translate({number(MARGIN)} {number(STEM + MARGIN)})"
     drawn = tag(
         "svg",
-        marks.head_mark(key),
-        tag("g", *drawing.parts(), id=key, class_="drawing", transform=f"translate({number(MARGIN)} {number(START)})"),
+        _arrowhead(key),
+        tag("g", *drawing.parts(), id=key, class_="drawing", transform=shift),
         class_="graph",
+        data_main=f"0 0 {number(inner)} {number(upper)}",
         viewBox=f"0 0 {number(width)} {number(height)}",
         width=math.ceil(width),
         height=math.ceil(height),
         role="img",
         aria_label=f"Controller of {agent.name}: {controller.nodes} nodes",
     )
-    return Graph(drawn, width, sum(link.rare for link in links))
+    return Graph(drawn, width, len(drawing.rare))
 
 
-class _Drawing:
+def width_of(lines: Sequence[str], each: float) -> float:
+    """Pixels of the longest line: East Asian characters are twice as wide."""
+    return max((each * sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line) for line in lines), default=0.0)
+
+
+def boxes_of(agent: Agent, controller: Controller, use: Use) -> list[Box]:
+    """All nodes of a controller."""
+    starts, boxes = _starts(agent, controller), []
+    for i, row in enumerate(controller.action):
+        likely = [(agent.actions[a], float(row[a])) for a in np.argsort(-row, kind="stable") if row[a] >= RARE]
+        share = None if use.nodes is None else float(use.nodes[i])
+        told = f"node {i}: " + ", ".join(f"{name} {percent(p)}" for name, p in likely)
+        time = "" if share is None else f"; {percent(share)} of the time"
+        boxes.append(Box(i, _lines([_choice(name, p) for name, p in likely]), told + time, share, starts.get(i)))
+    return boxes
+
+
+def links_of(agent: Agent, controller: Controller, use: Use) -> list[Link]:
+    """All links of a controller, the most used first."""
+    moves = moves_of(controller)  # [i, o, j]
+    links = [_link(agent, moves[i, :, j], use, i, j) for i, j in np.argwhere(moves.max(axis=1) >= RARE).tolist()]
+    return sorted(links, key=lambda link: (link.rare, -link.flow))
+
+
+def _link(agent: Agent, chances: np.ndarray, use: Use, i: int, j: int) -> Link:
+    """The link from i to j, which observation o takes with probability chances[o]; words name what occurs."""
+    flow, leaving, met = float(use.moves[i, :, j].sum()), use.moves[i].sum(), use.moves[i].sum(axis=1) > 0  # [o]
+    if leaving <= 0:
+        met = np.ones(len(chances), bool)
+    share = flow / float(leaving) if leaving > 0 else float(chances.mean())
+    leading = [o for o in range(len(chances)) if chances[o] >= RARE]
+    named = [_choice(agent.observations[o], chances[o]) for o in leading if met[o]]
+    everything = met.sum() > 1 and bool(np.all(chances[met] >= CERTAIN))
+    told = f"{i} to {j}: " + ", ".join(_choice(agent.observations[o], chances[o]) for o in leading)
+    often = f" ({percent(share)} of the moves)" if leaving > 0 else ""
+    rare = share < FAINT or (use.nodes is not None and leaving <= 0)
+    flow = flow if use.nodes is not None else UNKNOWN * share
+    return Link(i, j, share, flow, ("any",) if everything else _lines(named), told + often, rare)
+
+
+def _choice(label: str, probability: float) -> str:
+    if probability >= CERTAIN:
+        return label
+    return f"{shortened(label, LONGEST - 5)} {percent(float(probability))}"
+
+
+def _lines(words: list[str]) -> tuple[str, ...]:
+    """At most `LINES` lines; the others are counted."""
+    few = words if len(words) <= LINES else [*words[: LINES - 1], f"+{len(words) - LINES + 1} more"]
+    return tuple(shortened(line, LONGEST) for line in few)
+
+
+def _starts(agent: Agent, controller: Controller) -> dict[int, str]:
+    """Labels of the arrows at the nodes where the agent may start."""
+    given = controller.initial_given
+    if given is None or np.allclose(given, given[0]):
+        row = controller.initial if given is None else given[0]
+        chances = {i: float(p) for i, p in enumerate(row) if p >= RARE}
+        return {i: "start" if p >= CERTAIN else f"start {percent(p)}" for i, p in chances.items()}
+    starts = {}
+    for i in np.flatnonzero(given.max(axis=0) >= RARE).tolist():
+        labels = [label for label, row in zip(agent.observations, given, strict=True) if row[i] >= RARE]
+        starts[i] = "start on " + shortened(", ".join(labels), LONGEST)
+    return starts
+
+
+class GraphDrawing:
     """Boxes and links with their places."""
 
     def __init__(self, boxes: list[Box], links: list[Link], key: str) -> None:
-        self.boxes, self.key = boxes, key
-        self.rare = [link for link in links if link.rare]
-        self.loops = {link.source: link for link in links if link.source == link.goal and not link.rare}
-        self.laid = [link for link in links if link.source != link.goal and not link.rare]
-        starts = [box.node for box in boxes if box.start]
-        depth = depths(len(boxes), starts, [(link.source, link.goal) for link in links])
-        wires = [Wire(link.source, link.goal, *label_size(link)) for link in self.laid]
-        self.layout = laid_out([self._extents(box) for box in boxes], depth, wires)
-        self.things, self.tops, self.heights = self.layout.things, self.layout.tops, self.layout.heights
+        self.key, self.boxes = key, boxes
+        idle = _idle(boxes, links)
+        self.rare = [link for link in links if link.rare or idle & {link.source, link.goal}]
+        shown = [link for link in links if link not in self.rare]
+        self.loops = {link.source: link for link in shown if link.source == link.goal}
+        self.laid = [link for link in shown if link.source != link.goal]
+        self.used = [box for box in boxes if box.node not in idle]
+        place = {box.node: p for p, box in enumerate(self.used)}
+        starts = [place[box.node] for box in self.used if box.start]
+        known = [link for link in links if link.source in place and link.goal in place]
+        depth = depths(len(place), starts, [(place[link.source], place[link.goal]) for link in known])
+        wires = [Wire(place[link.source], place[link.goal], *link.size) for link in self.laid]
+        self.layout = laid_out([self._extents(box) for box in self.used], depth, wires)
+        self.at: dict[int, Point] = {
+            box.node: (self.layout.items[p].x, self.layout.items[p].y)
+            for box, p in zip(self.used, place.values(), strict=True)
+        }
+        self.rows = {node: self.layout.items[p].row for node, p in place.items()}
+        self.width, self.height = self.layout.width, self.layout.height
+        self.main = self.width, self.height  # without what is set aside
+        self.aside = self._set_aside([box for box in boxes if box.node in idle])
         self.ports = self._ports()
 
     def parts(self) -> list[Markup]:
         """Everything, from the back to the front."""
-        rare = [marks.rare_mark(link, self._rare_path(link)) for link in self.rare]
+        rare = [tag("path", tag("title", link.told), d=self._rare_path(link)) for link in self.rare]
         laid = [self._laid(w, link) for w, link in enumerate(self.laid)]
         loops = [self._loop(link) for link in self.loops.values()]
         starts = [self._start(box) for box in self.boxes if box.start]
-        boxes = [marks.box_mark(box, *self._middle(box.node)) for box in self.boxes]
-        return [tag("g", *rare, class_="rare"), *laid, *loops, *starts, *boxes]
+        boxes = [_box(box, *self.at[box.node]) for box in self.used]
+        return [tag("g", *rare, class_="rare"), *laid, *loops, *starts, self.aside, *boxes]
 
     def _extents(self, box: Box) -> tuple[float, float, float]:
         """Room to the left and right of a box's middle, and its height."""
-        half, loop = half_of(box), self.loops.get(box.node)
-        beside = 0.0 if loop is None else marks.LOOP + label_size(loop)[0]
-        start = marks.width_of((box.start,), NARROW) + 10 if box.start else 0.0
-        return half, max(half + beside, start), tall_of(box)
+        loop = self.loops.get(box.node)
+        beside = 0.0 if loop is None else LOOP + loop.size[0]
+        start = width_of((box.start,), NARROW) + 10 if box.start else 0.0
+        return box.half, max(box.half + beside, start), box.tall
+
+    def _set_aside(self, idle: list[Box]) -> Markup:
+        """Small boxes below the graph, in lines as wide as it, for nodes that are hardly ever used."""
+        if not idle:
+            return join([])
+        room, x, y = max(self.width, 480.0), 0.0, self.height + 44
+        why = "not reachable from the start" if idle[0].share is None else "hardly ever used"
+        parts = [tag("text", why, class_="aside", x=0, y=y - 8)]
+        for box in idle:
+            words = f"{box.node}: {box.words[0] if box.words else ''}"
+            wide = width_of((words,), NARROW) + 14
+            if x and x + wide > room:
+                x, y = 0.0, y + TINY + 6
+            self.at[box.node] = (x + wide / 2, y + TINY / 2)
+            title, frame = (
+                tag("title", box.told),
+                tag("rect", class_="body frame", x=x, y=y, width=wide, height=TINY, rx=5),
+            )
+            label = tag("text", words, class_="aside", x=x + wide / 2, y=y + TINY / 2 + 4, text_anchor="middle")
+            parts.append(tag("g", title, frame, label, class_="node idle", data_node=box.node))
+            x += wide + 8
+            self.width = max(self.width, x - 8)
+        self.height = y + TINY
+        return tag("g", *parts, class_="unused")
 
     def _ports(self) -> dict[tuple[int, int], float]:
-        """(wire, node) -> x: where wires meet their nodes, spread along the side and in order."""
-        sides: dict[tuple[int, bool], list[tuple[float, int]]] = {}
-        for w, link in enumerate(self.laid):
-            chain = self.layout.chains[w]
-            for node, first in ((link.source, chain[0]), (link.goal, chain[-1])):
-                below = self.things[first].rank > self.things[node].rank
-                sides.setdefault((node, below), []).append((self.things[first].x, w))
+        """(item, node) -> x: where wires meet their nodes, spread along the side and in order."""
+        sides: dict[tuple[int, bool], set[int]] = {}
+        for chain, link in zip(self.layout.chains, self.laid, strict=True):
+            for node, i in ((link.source, chain[0]), (link.goal, chain[-1])):
+                sides.setdefault((node, self.layout.items[i].row > self.rows[node]), set()).add(i)
         ports = {}
         for (node, _), met in sides.items():
-            room = 1.5 * half_of(self.boxes[node])
-            for place, (_, w) in enumerate(sorted(met)):
-                ports[w, node] = self.things[node].x + room * ((place + 1) / (len(met) + 1) - 0.5)
+            for place, i in enumerate(sorted(met, key=lambda i: (self.layout.items[i].x, i))):
+                spread = 1.5 * self.boxes[node].half * ((place + 1) / (len(met) + 1) - 0.5)
+                ports[i, node] = self.at[node][0] + spread
         return ports
 
-    def _middle(self, node: int) -> Point:
-        thing = self.things[node]
-        return thing.x, self.tops[thing.rank] + self.heights[thing.rank] / 2
-
-    def _end(self, w: int, node: int, beside: Thing) -> Point:
-        """Where a wire meets a node: below it if that is where it goes on."""
-        side = 1 if beside.rank > self.things[node].rank else -1
-        return self.ports[w, node], self._middle(node)[1] + side * tall_of(self.boxes[node]) / 2
+    def _end(self, i: int, node: int, tip: float) -> Point:
+        """Where a wire meets a node: below it if its item there is below."""
+        side = 1 if self.layout.items[i].row > self.rows[node] else -1
+        return self.ports[i, node], self.at[node][1] + side * (self.boxes[node].tall / 2 + tip)
 
     def _laid(self, w: int, link: Link) -> Markup:
-        chain = [self.things[place] for place in self.layout.chains[w]]
-        words = self.things[self.layout.labels[w]]
-        top, height = self.tops[words.rank], self.heights[words.rank]
-        start, end = self._end(w, link.source, chain[0]), self._end(w, link.goal, chain[-1])
-        if self.things[link.source].rank == self.things[link.goal].rank:
-            path = marks.bowl([start, (words.x, top - 3 - 4 * (w % STAGGER)), end])
-            said = marks.words_mark(link, words.x, top + words.height / 2, "middle")
+        places = self.layout.chains[w]
+        chain = [self.layout.items[i] for i in places]
+        label, start, end = chain[0], self._end(places[0], link.source, 0.0), self._end(places[-1], link.goal, TIP)
+        if self.rows[link.source] == self.rows[link.goal]:
+            path = _bowl(start, (label.x, self.layout.tops[label.row] - 3 - 4 * (w % STAGGER)), end)
         else:
-            path = marks.smooth([start, *self._bends(chain, chain[0].rank > self.things[link.source].rank), end])
-            said = marks.words_mark(link, words.x, top + height / 2, "middle")
-        return marks.link_mark(link, path, said, self.key)
+            path = _smooth([start, *self._bends(chain, label.row > self.rows[link.source]), end])
+        return self._wire(link, path, _label(link, label.x, label.y, "middle"))
 
-    def _bends(self, chain: list[Thing], down: bool) -> list[Point]:
+    def _bends(self, chain: list[Item], down: bool) -> list[Point]:
         """Where a wire enters and leaves the rows that it crosses."""
         points = []
-        for thing in chain:
-            top = self.tops[thing.rank]
-            ends = [(thing.x, top), (thing.x, top + self.heights[thing.rank])]
+        for item in chain:
+            top = self.layout.tops[item.row]
+            ends = [(item.x, top), (item.x, top + self.layout.heights[item.row])]
             points += ends if down else ends[::-1]
         return points
 
-    def _side(self, node: int) -> Point:
-        x, y = self._middle(node)
-        return x + half_of(self.boxes[node]), y
-
     def _loop(self, link: Link) -> Markup:
-        x, y = self._side(link.source)
-        words = marks.words_mark(link, x + marks.LOOP - 2, y, "start")
-        return marks.link_mark(link, marks.loop(x, y), words, self.key)
+        x, y = self.at[link.source]
+        x += self.boxes[link.source].half
+        return self._wire(link, _loop_path(x, y), _label(link, x + LOOP - 2, y, "start"))
+
+    def _wire(self, link: Link, path: str, label: Markup | None) -> Markup:
+        """An arrow as thick as it is used, with a wide invisible one to point at; its label stays readable."""
+        seen = math.sqrt(min(max(link.share, 0.0), 1.0))
+        wire = {"d": path, "marker_end": f"url(#{self.key}-head)", "stroke_width": f"{1.1 + 2.6 * link.flow**0.6:.2f}"}
+        parts = (
+            tag("title", link.told),
+            tag("path", class_="reach", d=path),
+            tag("path", class_="wire", opacity=f"{FAINTEST + (1 - FAINTEST) * seen:.2f}", **wire),
+            None if label is None else tag("g", label, opacity=f"{READABLE + (1 - READABLE) * seen:.2f}"),
+        )
+        return tag("g", *parts, class_="link", data_from=link.source, data_to=link.goal)
 
     def _rare_path(self, link: Link) -> str:
+        (x0, y0), (x1, y1) = self.at[link.source], self.at[link.goal]
         if link.source == link.goal:
-            return marks.loop(*self._side(link.source))
-        return marks.arc(self._middle(link.source), self._middle(link.goal))
+            return _loop_path(x0 + self.boxes[link.source].half, y0)
+        length = math.hypot(x1 - x0, y1 - y0)
+        bend = min(60.0, 0.25 * length) / length  # to one side, so that the way back is another one
+        xm, ym = (x0 + x1) / 2 - bend * (y1 - y0), (y0 + y1) / 2 + bend * (x1 - x0)
+        return f"M{number(x0)} {number(y0)}Q{number(xm)} {number(ym)} {number(x1)} {number(y1)}"
 
     def _start(self, box: Box) -> Markup:
-        x, y = self._middle(box.node)
-        return marks.start_mark(box.start or "", x, y - tall_of(box) / 2, self.key)
+        x, y = self.at[box.node]
+        top = y - box.tall / 2
+        path = f"M{number(x)} {number(top - STEM)}V{number(top - TIP)}"
+        arrow = tag("path", class_="wire", d=path, marker_end=f"url(#{self.key}-head)", stroke_width="1.8")
+        return tag("g", arrow, tag("text", box.start, x=x + 7, y=top - 15), class_="start")
+
+
+def _idle(boxes: list[Box], links: list[Link]) -> set[int]:
+    """Nodes to set aside: hardly ever used or, where that is not known, not reachable from the start."""
+    if boxes[0].share is not None:
+        return {box.node for box in boxes if not box.start and (box.share or 0.0) < IDLE}
+    reached = [box.node for box in boxes if box.start]
+    for node in reached:  # grows while it is walked
+        reached += {link.goal for link in links if link.source == node} - set(reached)
+    return {box.node for box in boxes} - set(reached)
+
+
+def _arrowhead(key: str) -> Markup:
+    shape = {"viewBox": "0 0 10 10", "refX": 5, "refY": 5, "markerWidth": 10, "markerHeight": 10, "orient": "auto"}
+    head = tag("marker", tag("path", d="M0 1L9 5L0 9z"), id=f"{key}-head", markerUnits="userSpaceOnUse", **shape)
+    return tag("defs", head)
+
+
+def _box(box: Box, x: float, y: float) -> Markup:
+    """A node around (x, y), filled by its share of the time: what it does, its number, its share."""
+    left, top, width, share = x - box.half, y - box.tall / 2, 2 * box.half, box.share or 0.0
+    words = [tag("tspan", line, x=x, y=top + 18 + LINE * place) for place, line in enumerate(box.words)]
+    foot = str(box.node) if box.share is None else f"{box.node} \u00b7 {percent(box.share)}"
+    rect = {"x": left, "y": top, "height": box.tall, "rx": 9}
+    return tag(
+        "g",
+        tag("title", box.told),
+        tag("rect", class_="body", width=width, **rect),
+        tag("rect", class_="share", width=width * min(share, 1.0), **rect) if share >= IDLE else None,
+        tag("rect", class_="frame", width=width, stroke_width=f"{1.1 + 1.6 * math.sqrt(share):.2f}", **rect),
+        tag("text", *words, class_="does", text_anchor="middle"),
+        tag("text", foot, class_="foot", x=x, y=top + box.tall - 7, text_anchor="middle"),
+        tag("text", box.node, class_="number", x=x, y=y + 9, text_anchor="middle"),
+        class_="node",
+        data_node=box.node,
+    )
+
+
+def _label(link: Link, x: float, y: float, anchor: str) -> Markup | None:
+    """A link's label around (x, y), or from there on, on a ground that hides the wire below."""
+    if not link.words:
+        return None
+    width, height = link.size
+    left, at = (x - width / 2, x) if anchor == "middle" else (x, x + 4)
+    back = tag("rect", class_="back", x=left, y=y - height / 2, width=width, height=height, rx=3)
+    first = y - SMALL * (len(link.words) - 1) / 2 + 4
+    lines = [tag("tspan", line, x=at, y=first + SMALL * place) for place, line in enumerate(link.words)]
+    return join([back, tag("text", *lines, text_anchor=anchor)])
+
+
+def _smooth(points: list[Point]) -> str:
+    """A path through all points, vertical at each: curves between rows, straight lines across them."""
+    path = f"M{number(points[0][0])} {number(points[0][1])}"
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if abs(x1 - x0) < 0.05:
+            path += f"V{number(y1)}"
+        else:
+            half = (y0 + y1) / 2
+            path += f"C{number(x0)} {number(half)} {number(x1)} {number(half)} {number(x1)} {number(y1)}"
+    return path
+
+
+def _bowl(start: Point, middle: Point, end: Point) -> str:
+    """A path down to just above the label between two nodes of a row, and up again."""
+    (x0, y0), (xm, ym), (x1, y1) = start, middle, end
+    path = f"M{number(x0)} {number(y0)}C{number(x0)} {number(ym)} {number((x0 + xm) / 2)} {number(ym)} "
+    return path + f"{number(xm)} {number(ym)}S{number(x1)} {number(ym)} {number(x1)} {number(y1)}"
+
+
+def _loop_path(x: float, y: float) -> str:
+    """A path from the side of a box at (x, y) back to it."""
+    path = f"M{number(x)} {number(y - 8)}C{number(x + 1.05 * LOOP)} {number(y - 18)} "
+    return path + f"{number(x + 1.05 * LOOP)} {number(y + 14)} {number(x + TIP)} {number(y + 8)}"

@@ -1,4 +1,4 @@
-"""Runs beside each other: one line each. What is no number, or one that cannot be relied on, is marked as such."""
+"""Runs in a table: one line each. Values that are not finite, or unreliable, are marked."""
 
 import math
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from typing import Any
 from decpomdp.io.runs import RunRecord
 
 COLUMNS = ("run", "problem", "method", "value", "how", "nodes", "seconds", "seed", "stopped")
-TELLING = ("run", "value", "method", "problem", "nodes", "seed", "seconds", "stopped", "how")  # the most telling first
+BY_IMPORTANCE = ("run", "value", "method", "problem", "nodes", "seed", "seconds", "stopped", "how")
 GAP = 2  # characters between columns
-MANY = 8  # agents, whose nodes are no longer told one by one
+MANY = 8  # agents whose sizes are listed one by one, at most
 SUPPORT = 10.0  # an estimate from fewer episodes, effectively, is marked
 NONE, NO_NUMBER, MARK = "none", "not a number", "!"
-LEGEND = f"{MARK} estimated from fewer than {SUPPORT:.0f} episodes, effectively: not to be relied on"
+LEGEND = f"{MARK} estimated from fewer than {SUPPORT:.0f} episodes, effectively: unreliable"
 
 
-def told(record: RunRecord, folder: Path) -> dict[str, Any]:
+def facts_of(record: RunRecord, folder: Path) -> dict[str, Any]:
     """The facts of a run, for programs."""
     value = record.value
     return {
@@ -37,7 +37,7 @@ def told(record: RunRecord, folder: Path) -> dict[str, Any]:
 
 def cells(record: RunRecord, folder: Path) -> tuple[str, ...]:
     """The same for people: one text per column."""
-    facts = told(record, folder)
+    facts = facts_of(record, folder)
     seed = facts["seed"]
     return (
         facts["run"],
@@ -53,18 +53,18 @@ def cells(record: RunRecord, folder: Path) -> tuple[str, ...]:
 
 
 def complete(record: RunRecord, folder: Path) -> tuple[str, ...]:
-    """The same for other programs: nothing shortened, what is not known is empty, what is no number is nan."""
-    facts = told(record, folder)
+    """The same for other programs: nothing shortened; unknown values are empty, others that are not finite are nan."""
+    facts = facts_of(record, folder)
     value = "" if record.value is None else repr(facts["value"]) if facts["value"] is not None else "nan"
     whole = {**facts, "value": value, "nodes": "+".join(map(str, facts["nodes"]))}
     return tuple("" if cell is None else " ".join(str(cell).split()) for cell in whole.values())
 
 
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The columns of `cells` that fit beside each other, the most telling first; two are always there."""
+    """The columns of `cells` that fit beside each other, the most important first; two are always there."""
     wide = {name: max(len(name), *(len(row[place]) for row in rows)) for place, name in enumerate(COLUMNS)}
-    kept = list(TELLING[:2])
-    for name in TELLING[2:]:
+    kept = list(BY_IMPORTANCE[:2])
+    for name in BY_IMPORTANCE[2:]:
         if sum(wide[one] + GAP for one in (*kept, name)) - GAP <= width:
             kept.append(name)
     return [name for name in COLUMNS if name in kept]
@@ -84,7 +84,7 @@ def unsupported(record: RunRecord) -> bool:
 
 
 def in_words(value: float | None, form: str) -> str:
-    """A number; files hold none for what is not finite.
+    """A number; None stands for one that is not finite.
 
     >>> in_words(1.5, ".3g"), in_words(None, ".3g"), in_words(float("inf"), ".3g")
     ('1.5', 'not a number', 'infinite')

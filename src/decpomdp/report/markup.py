@@ -1,7 +1,7 @@
 """HTML and SVG from data: every text is escaped here, at the one place where text becomes markup.
 
 Labels come from users' files and may hold anything. A plain text that is put into an element or an attribute is
-escaped; only what `tag`, `join` or `trusted` made passes as it is.
+escaped; only what `tag`, `join` or `trusted` made passes unchanged.
 """
 
 import html
@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+NO_XML = {0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD}  # allowed in HTML, but not in XML
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # not allowed in HTML, whatever the escape
-_ALONE = frozenset(("br", "col", "input", "link", "meta"))  # HTML elements that have no end
+_VOID = frozenset(("br", "col", "input", "link", "meta"))  # HTML elements without an end tag
+_ROUNDING = 1e-9  # shares are sums of many numbers
 
 
 class Markup(str):
@@ -33,12 +35,12 @@ def tag(name: str, /, *content: object, **attributes: object) -> Markup:
     >>> print(tag("b", "a < b", class_="x", data_node=3))
     <b class="x" data-node="3">a &lt; b</b>
     """
-    said = "".join(
+    written = "".join(
         _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
-    if name in _ALONE:
-        return Markup(f"<{name}{said}>")
-    return Markup(f"<{name}{said}>{join(content)}</{name}>")
+    if name in _VOID:
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{join(content)}</{name}>")
 
 
 def join(parts: Iterable[object]) -> Markup:
@@ -59,9 +61,41 @@ def data(name: str, value: Any) -> Markup:
     return Markup(f'<script type="application/json" id="{text(name)}">{packed}</script>')
 
 
+def table(header: Iterable[object], rows: Iterable[Iterable[Markup]], look: str) -> Markup:
+    """A table in a frame that scrolls sideways; rows hold cells."""
+    head = [tag("thead", tag("tr", *(tag("th", words, scope="col") for words in header)))] if header else []
+    body = tag("tbody", *(tag("tr", *cells) for cells in rows))
+    return tag("div", tag("table", *head, body, class_=look), class_="wide")
+
+
 def number(value: float) -> str:
     """A coordinate: as short as a tenth of a pixel allows."""
     return f"{value + 0.0:.1f}".removesuffix(".0") if abs(value) >= 0.05 else "0"
+
+
+def percent(share: float) -> str:
+    """A share for people.
+
+    >>> [percent(share) for share in (0.25, 0.012, 0.0004, 0.0, 0.9999, 1 - 1e-12)]
+    ['25%', '1.2%', '<0.1%', '0%', '>99.9%', '100%']
+    """
+    if share <= _ROUNDING or share >= 1 - _ROUNDING:
+        return f"{share:.0%}"
+    if share < 0.001:
+        return "<0.1%"
+    if share > 0.999:
+        return ">99.9%"
+    return f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.1f}%"
+
+
+def shortened(words: str, longest: int) -> str:
+    """The words, or their beginning and their end: long names often differ only there.
+
+    >>> shortened("a-rather-long-name-of-an-observation-1", 20)
+    'a-rather-long\u2026tion-1'
+    """
+    end = longest // 3
+    return words if len(words) <= longest else words[: longest - 1 - end] + "\u2026" + words[len(words) - end :]
 
 
 def _attribute(key: str, value: object) -> str:

@@ -79,7 +79,7 @@
     };
     const fit = () => {
       const room = one(".view", figure).clientWidth - 12;
-      zoom = room > 0 ? Math.max(0.7, Math.min(1, room / wide)) : 1;
+      zoom = room > 0 ? Math.max(0.65, Math.min(1, room / wide, 860 / high)) : 1;
       draw();
       const start = one(".start", graph), view = one(".view", figure);
       if (start && wide * zoom > room) {
@@ -131,7 +131,7 @@
     if (!small) return;
     small.style.display = graph ? "" : "none";
     if (!graph) return;
-    const box = graph.ownerSVGElement.getAttribute("viewBox");
+    const box = graph.ownerSVGElement.dataset.main;
     small.setAttribute("viewBox", box);
     small.style.maxWidth = 1.2 * Number(box.split(" ")[2]) + "px"; // a graph of one node need not be a poster
     one("use", small).setAttribute("href", "#" + graph.id);
@@ -207,7 +207,7 @@
     one(".now", chart).setAttribute("x", (step * 1000) / rewards.length);
     if (moving) paint();
     else if (told.states) one("#state").textContent = told.states[played.states[step]];
-    for (const made of all(".node.here")) made.classList.remove("here");
+    for (const made of all(".node.here, .link.went")) made.classList.remove("here", "went");
     for (const card of cards) {
       const n = card.dataset.agent, agent = told.agents[n], seen = played.seen[step][n];
       one("[data-what=seen]", card).textContent = seen < 0 ? "nothing yet" : agent.observations[seen];
@@ -218,6 +218,8 @@
       const graph = document.getElementById("run-agent" + n);
       const here = graph && one(`.node[data-node="${node}"]`, graph);
       if (here) here.classList.add("here");
+      const went = step && graph && one(`.link[data-from="${played.nodes[step - 1][n]}"][data-to="${node}"]`, graph);
+      if (went) went.classList.add("went");
     });
   };
   const go = (wanted) => {

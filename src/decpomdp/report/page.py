@@ -1,8 +1,8 @@
-"""The page: one file with everything in it, which opens without a server or a network.
+"""The page: one self-contained file that opens without a server or a network.
 
-Of one run: facts, learning curves, controllers, how sure they are, a replay. Of several: a table and their curves
-laid over each other. A content security policy allows our own script alone, by its digest: should a label ever get
-past the escaping, it still cannot run.
+Of one run: facts, controllers, a replay, learning curves, the uncertainty of the learner, details. Of several: a table,
+their curves in common charts, their controllers. A content security policy allows only our own script, by its digest:
+should a label ever get past the escaping, it still cannot run.
 """
 
 import base64
@@ -15,18 +15,17 @@ from typing import Any
 from decpomdp import domains
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import REPORT
-from decpomdp.report.controllers import belief, controllers
+from decpomdp.report.controllers import controllers
 from decpomdp.report.curves import Source, curves
 from decpomdp.report.facts import facts, log, odd, settings
 from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
-from decpomdp.report.markup import Markup, data, tag, trusted
+from decpomdp.report.markup import Markup, table, tag, trusted
 from decpomdp.report.performance import Performance, performance_of
-from decpomdp.report.replay_panel import panel
+from decpomdp.report.replay import panel, replay_from
 from decpomdp.report.sources import Shown
 
 FEW = 4  # runs whose controllers are unfolded
-MOST_COMPARED = 8  # runs whose curves can be told apart
-READING = "Boxes are nodes: what they do, their number and their share of the time. Arrows: on what they move where. "
+MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
 
 
 def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
@@ -42,22 +41,33 @@ def page(runs: Sequence[Shown]) -> str:
         title, body = _title(runs[0]), _one(runs[0])
     else:
         title, body = f"{len(runs)} runs compared", _several(runs)
-    style, script = _own("page.css"), _own("page.js")
+    script = _own("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    theme = tag("button", "Light / dark", type="button", id="theme")
+    top = tag("header", tag("h1", title), tag("p", _subtitle(runs)), theme)
+    return html_file(
+        title, f"script-src 'sha256-{digest}'", "", tag("main", top, *body), tag("script", trusted(script))
+    )
+
+
+def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
+    """A self-contained HTML file that may load nothing but what `policy` allows."""
+    content = f"default-src 'none'; style-src 'unsafe-inline'; {policy}"
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", http_equiv="Content-Security-Policy", content=content),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"{title} \u2013 decpomdp"),
-        tag("style", trusted(style)),
+        tag("style", trusted(_own("page.css") + style)),
     )
-    theme = tag("button", "Light / dark", type="button", id="theme")
-    top = tag("header", tag("h1", title), tag("p", _under(runs)), theme)
-    end = tag("script", trusted(script))
-    return "<!doctype html>\n" + tag("html", head, tag("body", tag("main", top, *body), end), lang="en") + "\n"
+    return "<!doctype html>\n" + tag("html", head, tag("body", *body), lang="en") + "\n"
+
+
+def section(key: str, title: str, *content: object) -> Markup:
+    """A part of a page, with its title."""
+    return tag("section", tag("h2", title), *content, id=key)
 
 
 def _own(name: str) -> str:
@@ -68,87 +78,79 @@ def _title(shown: Shown) -> str:
     return shown.run.record.problem or shown.run.team.problem or shown.run.name
 
 
-def _under(runs: Sequence[Shown]) -> str:
+def _subtitle(runs: Sequence[Shown]) -> str:
     if len(runs) > 1:
         return ", ".join(dict.fromkeys(_title(shown) for shown in runs))
     record = runs[0].run.record
     agents = len(runs[0].run.team.agents)
     way = f"method {record.method}" if record.method else f"learned from {record.source}"
-    told = domains.note(record.source)  # of a built-in problem: what its labels do not say
-    return f"{agents} agent{'s' if agents > 1 else ''}, {way}; run {runs[0].run.name}" + (f"; {told}" if told else "")
-
-
-def _section(key: str, title: str, *content: object) -> Markup:
-    return tag("section", tag("h2", title), *content, id=key)
+    note = domains.note(record.source)  # what the labels of a built-in problem do not say
+    return f"{agents} agent{'s' if agents > 1 else ''}, {way}; run {runs[0].run.name}" + (f"; {note}" if note else "")
 
 
 def _one(shown: Shown) -> list[Markup]:
     run, record = shown.run, shown.run.record
-    drawn = curves([Source("", run.trace, tuple(agent.name for agent in run.team.agents))])
     performance = performance_of(shown)
-    sure = None if record.posterior is None else belief(run.team, record.posterior)
-    return [
-        facts(shown.run.record),
-        _section(
-            "controllers", "Controllers", controllers(run.team, performance.uses, READING + performance.source, "run")
-        ),
+    parts = [
+        facts(record),
+        section("controllers", "Controllers", controllers(run.team, performance.uses, performance.source, "run")),
         _replay(shown, performance),
-        _section("curves", "Learning curves", drawn or tag("p", "The trace has nothing to draw.", class_="note")),
-        *([] if sure is None else [_section("posterior", "How sure is the learner?", sure)]),
-        _section("details", "Details", settings(record), log(run.folder)),
+        section(
+            "curves", "Learning curves", curves([_curve_source("", shown)]) or _note("The trace has nothing to draw.")
+        ),
     ]
+    if record.posterior is not None:
+        from decpomdp.report.belief import belief
+
+        parts.append(section("posterior", "How sure is the learner?", belief(run.team, record.posterior)))
+    return [*parts, section("details", "Details", settings(record), log(run.folder))]
 
 
 def _several(runs: Sequence[Shown]) -> list[Markup]:
-    head = tag("tr", *(tag("th", words, scope="col") for words in COLUMNS))
-    rows = [
-        tag("tr", *(tag("td", cell, class_=odd(cell)) for cell in cells(shown.run.record, shown.run.folder)))
-        for shown in runs
-    ]
-    table = tag("div", tag("table", tag("thead", head), tag("tbody", *rows), class_="runs"), class_="wide")
-    legend = (
-        tag("p", f"{LEGEND}; not drawn below", class_="note")
-        if any(unsupported(shown.run.record) for shown in runs)
-        else None
-    )
+    rows = [[tag("td", cell, class_=odd(cell)) for cell in cells(one.run.record, one.run.folder)] for one in runs]
+    unreliable = any(unsupported(one.run.record) for one in runs)
     names = _names(runs)
-    sources = [
-        Source(name, _relied_on(shown), tuple(agent.name for agent in shown.run.team.agents))
-        for name, shown in zip(names, runs[:MOST_COMPARED], strict=False)
-    ]
-    drawn = curves(sources)
-    note = tag("p", f"Curves of the first {MOST_COMPARED} runs.", class_="note") if len(runs) > MOST_COMPARED else None
+    drawn = curves([_curve_source(name, one) for name, one in zip(names, runs[:MOST_COMPARED], strict=False)])
     each = []
-    for place, (name, shown) in enumerate(zip(names, runs, strict=True)):
-        performance = performance_of(shown, replayed=False)
-        inside = controllers(shown.run.team, performance.uses, READING + performance.source, f"run{place}")
-        each.append(
-            tag("details", tag("summary", f"{name}: {_title(shown)}"), inside, class_="run", open=len(runs) <= FEW)
-        )
-    missing = tag("p", "These traces have no common columns to draw.", class_="note")
+    for place, (name, one) in enumerate(zip(names, runs, strict=True)):
+        performance = performance_of(one, replay=False)
+        inside = controllers(one.run.team, performance.uses, performance.source, f"run{place}")
+        title = tag("summary", f"{name}: {_title(one)}")
+        each.append(tag("details", title, inside, class_="run", open=len(runs) <= FEW))
     return [
-        _section("runs", "Runs", table, legend),
-        _section("curves", "Learning curves", note, drawn or missing),
-        _section("controllers", "Controllers", *each),
+        section(
+            "runs", "Runs", table(COLUMNS, rows, "runs"), _note(f"{LEGEND}; not drawn below") if unreliable else None
+        ),
+        section(
+            "curves",
+            "Learning curves",
+            _note(f"Curves of the first {MOST_COMPARED} runs.") if len(runs) > MOST_COMPARED else None,
+            drawn or _note("These traces have no common columns to draw."),
+        ),
+        section("controllers", "Controllers", *each),
     ]
 
 
-def _relied_on(shown: Shown) -> Mapping[str, Sequence[Any]]:
-    """The trace, without values that would drown those of the other runs and mean nothing."""
-    trace = shown.run.trace
-    if not unsupported(shown.run.record) or "value" not in trace:
-        return trace
-    return {**trace, "value": [None] * len(trace["value"])}
+def _note(words: str) -> Markup:
+    return tag("p", words, class_="note")
+
+
+def _curve_source(name: str, shown: Shown) -> Source:
+    """The trace; in a comparison (named) without unreliable values, beside which the others could not be seen."""
+    trace: Mapping[str, Sequence[Any]] = shown.run.trace
+    if name and unsupported(shown.run.record) and "value" in trace:
+        trace = {**trace, "value": [None] * len(trace["value"])}
+    return Source(name, trace, tuple(agent.name for agent in shown.run.team.agents))
 
 
 def _names(runs: Sequence[Shown]) -> list[str]:
-    """The folders' names; with their parents where two are the same."""
+    """The folders' names; whole paths where two are the same."""
     short = [shown.run.name for shown in runs]
     return [name if short.count(name) == 1 else str(shown.run.folder) for name, shown in zip(short, runs, strict=True)]
 
 
 def _replay(shown: Shown, performance: Performance) -> Markup:
-    if performance.replay is None:
-        return _section("replay", "Replay", tag("p", f"Nothing to replay: {shown.missing}.", class_="note"))
-    note, replay = tag("p", performance.note, class_="note"), performance.replay
-    return _section("replay", "Replay", note, panel(shown.run.team, "run", replay), data("replay-data", replay.told))
+    if performance.replay is None or shown.source is None:
+        return section("replay", "Replay", _note(f"Nothing to replay: {shown.missing}."))
+    replay = replay_from(performance.replay, shown.run.team, shown.source, performance.numbers)
+    return section("replay", "Replay", _note(performance.note), panel(shown.run.team, "run", replay))

@@ -1,83 +1,238 @@
-"""What a team does with its controllers, for the page: how long it uses each node, and episodes to step through.
+"""How a team uses its controllers, and episodes to step through.
 
-Played on the model or the simulator if that can be had; else read from the episodes that the team was learned from,
-which are somebody else's, and the page says so.
+The team is played with `rollouts`, on the model or the simulator of its run. Where there is neither, recorded episodes
+are read, in which each agent's node is filtered: p(node | what the agent saw and did so far).
+
+Shares of time are discounted: step t counts discount^t. Without any episodes they are not known, and every observation
+counts as equally likely.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from decpomdp.core import InputError, Simulator, Team
-from decpomdp.report.playing import Played
-from decpomdp.report.replay import STEPS, Replay, replay_of_episodes, replay_on_model, replay_on_simulator, sizes
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, Simulator, Team
+from decpomdp.core.horizon import horizon_of
 from decpomdp.report.sources import Shown
-from decpomdp.report.use import EPISODES, Use, played_steps, use_in, use_in_episodes, use_on_model, use_unknown
+from decpomdp.rollouts import DenseSimulator, as_simulator, record
+from decpomdp.rollouts import play as rollouts
+from decpomdp.rollouts.play import players_of
 
-MOST_STEPS = 10_000_000  # agent-steps of a quick simulator
-SLOW = 2  # episodes of any other
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer]
+Moments = tuple[tuple[Any, ...], ...]  # [k][t]: states (numbers) or street scenes
+
+EPISODES = 1000  # played or read for the shares
+LONGEST, SHORTEST = 200, 40  # steps of them
+NEGLIGIBLE = 0.001  # steps with a smaller discount are not played
+MOST_STEPS = 10_000_000  # agent-steps played for the shares
+SLOW_EPISODES = 2  # of a simulator that is not quick
+REPLAYED, REPLAY_STEPS, FEWEST_STEPS = 5, 40, 8  # episodes on the page and their length
+MOST_NUMBERS = 100_000  # in the replay, over all agents and steps, so that the page of a large team stays small
+RECORDED_NOTE = (
+    "Recorded episodes, those with the highest returns: there is no model or simulator to play the learned team on, so "
+    "this is what others did. States are not known; nodes are the likeliest given what each agent saw and did."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectories:
+    """Episodes one after the other, with the nodes of all agents."""
+
+    observations: Ints  # [r, n] seen before acting; NO_OBSERVATION: nothing
+    nodes: Ints  # [r, n] in which the action was chosen
+    actions: Ints  # [r, n]
+    rewards: Floats  # [r]
+    lengths: NDArray[np.int64]  # [k]
+    moments: Moments = ()  # [k][t] what an observer sees, where there is something
+
+    def times(self) -> NDArray[np.int64]:
+        """[r]: the step of every row."""
+        return np.arange(len(self.rewards)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One agent's use of its controller."""
+
+    nodes: Floats | None  # [i] share of time; None: not known
+    moves: Floats  # [i, o, j] how often node i saw o next and moved to j, per step
 
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """Of one team."""
+    """What a team does."""
 
     uses: Sequence[Use]
-    source: str  # where they come from, in words
-    replay: Replay | None = None
+    source: str  # where the shares come from
+    replay: Trajectories | None = None
     note: str = ""  # what is replayed
+    numbers: tuple[int, ...] = ()  # of recorded episodes in their file
 
 
-def performance_of(shown: Shown, replayed: bool = True) -> Performance:
-    """What the team does, as far as it can be known; without episodes to step through if they are not wanted."""
-    team = shown.run.team
-    if shown.model is not None:
-        uses = use_on_model(shown.model, team, shown.seed)
-        said = f"Shares are discounted and come from {EPISODES} episodes played on the model."
-        replay = replay_on_model(shown.model, team, shown.seed) if replayed else None
-        return Performance(uses, said, replay, "The team, played on the model.")
-    if shown.simulator is not None:
-        return _on_simulator(shown.simulator, team, shown.seed, replayed)
-    if shown.episodes is not None:
-        uses, count = use_in_episodes(shown.episodes, team), min(EPISODES, shown.episodes.count)
-        said = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."
-        note = (
-            "Recorded episodes, those with the highest returns: there is no model or simulator to play the learned "
-            "team on, so this is what others did. States are not known; nodes are the likeliest given what each agent "
-            "saw and did."
-        )
-        return Performance(uses, said, replay_of_episodes(shown.episodes, team) if replayed else None, note)
-    return Performance(use_unknown(team), f"How long each is used is not known: {shown.missing}.")
+def performance_of(shown: Shown, replay: bool = True) -> Performance:
+    """Shares and, if wanted, episodes to replay."""
+    team, source, seed = shown.run.team, shown.source, shown.seed
+    if source is None:
+        return Performance(unknown_use(team), f"Shares of time are not known: {shown.missing}.")
+    if isinstance(source, Episodes):
+        count = min(EPISODES, source.count)
+        words = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."
+        chosen, numbers = best_recorded(source, team) if replay else (None, ())
+        return Performance(use_in_episodes(source, team), words, chosen, RECORDED_NOTE, numbers)
+    simulator = as_simulator(source)
+    episodes = replayed(simulator, team, seed) if replay or not is_quick(simulator) else None
+    sample = episodes
+    if sample is None or is_quick(simulator):
+        steps = played_steps(simulator.discount)
+        many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
+        sample = play(simulator, team, many, steps + 1, seed)
+    kind, note = "simulator", f"New episodes of the learned team on {simulator.name}."
+    if isinstance(source, DecPOMDP):
+        kind, note = "model", "The team, played on the model."
+    words = f"Shares are discounted and come from {len(sample.lengths)} episodes played on the {kind}."
+    return Performance(use_in(sample, team, simulator.discount), words, episodes if replay else None, note)
 
 
-def replay_of(shown: Shown) -> Replay:
-    """The first episode of the page's replay, alone; InputError if there is nothing to play on."""
-    team = shown.run.team
-    if shown.model is not None:
-        return replay_on_model(shown.model, team, shown.seed)
-    if shown.simulator is None:
-        why = shown.missing or "it was learned from recorded episodes; say what to play on with --problem"
-        raise InputError(f"{shown.run.folder}: nothing to draw, for {why}")
-    from decpomdp.report.watching import watch
+def replay_size(agents: int) -> tuple[int, int]:
+    """Episodes and steps that fit on a page.
 
-    watched = watch(shown.simulator, team, 1, sizes(len(team.agents))[1], shown.seed)
-    return replay_on_simulator(shown.simulator, watched, team)
+    >>> replay_size(2), replay_size(100), replay_size(2500)
+    ((5, 40), (5, 40), (1, 8))
+    """
+    steps = max(FEWEST_STEPS, min(REPLAY_STEPS, MOST_NUMBERS // (5 * agents)))
+    return max(1, min(REPLAYED, MOST_NUMBERS // (5 * agents * steps))), steps
 
 
-def _on_simulator(simulator: Simulator, team: Team, seed: int, replayed: bool) -> Performance:
-    from decpomdp.report.watching import is_quick, play_quickly, watch
-
-    episodes, steps = sizes(len(team.agents))
-    note = f"Fresh episodes of the learned team, played on {simulator.name} for this page."
-    if is_quick(simulator):
-        watched = watch(simulator, team, episodes, steps, seed) if replayed else None
-        many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * played_steps(simulator.discount))))
-        played = play_quickly(simulator, team, many, played_steps(simulator.discount) + 1, seed)
-    else:  # it may take its time: the same episodes serve for both
-        watched = watch(simulator, team, SLOW, STEPS, seed)
-        played = watched.played
-    replay = replay_on_simulator(simulator, watched.first(episodes, steps), team) if replayed and watched else None
-    return Performance(use_in(played, team, simulator.discount), _shares(played), replay, note)
+def replayed(simulator: Simulator, team: Team, seed: int) -> Trajectories:
+    """The episodes of a replay; of a slow simulator only a few, which also have to do for the shares."""
+    episodes, steps = replay_size(len(team.agents))
+    return watch(simulator, team, episodes if is_quick(simulator) else min(episodes, SLOW_EPISODES), steps, seed)
 
 
-def _shares(played: Played) -> str:
-    return f"Shares are discounted and come from {len(played.lengths)} episodes played on the simulator."
+def is_quick(simulator: Simulator) -> bool:
+    """Whether thousands of episodes take a moment: models, and simulators with a true member `quick`."""
+    return isinstance(simulator, DenseSimulator) or bool(getattr(simulator, "quick", False))
+
+
+def play(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
+    """Episodes for the shares."""
+    paths, lengths, _ = rollouts.play(simulator, players_of(team), episodes, steps, seed, behaviour=False)
+    return Trajectories(paths.observations, paths.nodes, paths.actions, paths.rewards, lengths)
+
+
+def watch(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
+    """Episodes with the states of a model or the scenes of streets."""
+    recording = record(simulator, team, episodes, steps, seed, scenes=True)
+    played = recording.episodes
+    moments: Moments = recording.scenes if recording.states is None else tuple(map(tuple, recording.states.tolist()))
+    nodes = recording.nodes[np.arange(recording.nodes.shape[1]) < played.lengths[:, None]]
+    return Trajectories(played.observations, nodes, played.actions, played.rewards, played.lengths, moments)
+
+
+def played_steps(discount: float) -> int:
+    """Steps of an episode that is played for the shares."""
+    return max(horizon_of(discount, NEGLIGIBLE, LONGEST), SHORTEST)
+
+
+def unknown_use(team: Team) -> tuple[Use, ...]:
+    """From the controllers alone."""
+    return tuple(Use(None, moves_of(controller) / controller.observations) for controller in team.controllers)
+
+
+def moves_of(controller: Controller) -> Floats:
+    """[i, o, j]: probability of moving from i to j on seeing o, over the actions that i takes."""
+    return np.einsum("ia,iaoj->ioj", controller.action, controller.transition)
+
+
+def use_in(played: Trajectories, team: Team, discount: float) -> tuple[Use, ...]:
+    """From episodes whose nodes are known; every step counts but the last of each, which ends its last move."""
+    times = played.times()
+    going_on = np.flatnonzero(times[1:] > times[:-1])
+    weights: Floats = float(discount) ** times[going_on].astype(float)
+    if not weights.sum() > 0:
+        return unknown_use(team)
+    weights = weights / weights.sum()
+    uses = []
+    for n, controller in enumerate(team.controllers):
+        shape = (controller.nodes, controller.observations, controller.nodes)
+        nodes, seen = played.nodes[:, n].astype(np.int64), played.observations[:, n].astype(np.int64)
+        places = np.ravel_multi_index((nodes[going_on], seen[going_on + 1], nodes[going_on + 1]), shape)
+        moves = np.bincount(places, weights, int(np.prod(shape))).astype(float).reshape(shape)
+        uses.append(Use(moves.sum(axis=(1, 2)), moves))
+    return tuple(uses)
+
+
+def use_in_episodes(episodes: Episodes, team: Team) -> tuple[Use, ...]:
+    """From recorded episodes, weighted by how likely each agent was in each of its nodes."""
+    team.check_fits(episodes)
+    observations, actions, _, lengths = padded(episodes, EPISODES, LONGEST)
+    inside = np.arange(actions.shape[1]) < lengths[:, None]  # [k, t]
+    weights = inside * float(episodes.discount) ** np.arange(actions.shape[1], dtype=float)
+    weights = weights / weights.sum()
+    uses = []
+    for n, controller in enumerate(team.controllers):
+        belief = filtered(controller, observations[..., n], actions[..., n])  # [k, t, i]
+        weighted = (belief * weights[..., None])[:, :-1]
+        seen, taken, going_on = observations[:, 1:, n], actions[:, :-1, n], inside[:, 1:]
+        moves = np.zeros((controller.observations, controller.nodes, controller.nodes))
+        for a, o in {(int(a), int(o)) for a, o in zip(taken[going_on], seen[going_on], strict=True)}:
+            here = going_on & (taken == a) & (seen == o)
+            moves[o] += weighted[here].sum(axis=0)[:, None] * controller.transition[:, a, o]
+        uses.append(Use(np.einsum("kti,kt->i", belief, weights), moves.transpose(1, 0, 2)))
+    return tuple(uses)
+
+
+def best_recorded(episodes: Episodes, team: Team) -> tuple[Trajectories, tuple[int, ...]]:
+    """The recorded episodes with the highest returns, with the likeliest nodes, and their numbers."""
+    observations, actions, rewards, lengths = padded(episodes, EPISODES, REPLAY_STEPS)
+    returns = rewards @ (float(episodes.discount) ** np.arange(rewards.shape[1]))
+    best = np.argsort(-returns, kind="stable")[: replay_size(len(team.agents))[0]]
+    likely = [
+        filtered(controller, observations[best][..., n], actions[best][..., n]).argmax(axis=2)  # [k, t]
+        for n, controller in enumerate(team.controllers)
+    ]
+    inside = np.arange(rewards.shape[1]) < lengths[best][:, None]
+    nodes = np.stack(likely, axis=2)[inside]
+    seen, taken, earned = observations[best][inside], actions[best][inside], rewards[best][inside]
+    return Trajectories(seen, nodes, taken, earned, lengths[best]), tuple(best.tolist())
+
+
+def filtered(controller: Controller, observations: Ints, actions: Ints) -> Floats:
+    """[k, t, i]: probability that an agent was in node i when it chose actions[k, t], given all until then.
+
+    observations[k, t] was seen before that. Where the controller cannot have acted as recorded, the distribution stays
+    as it was: the record is of someone else's actions.
+    """
+    belief = np.broadcast_to(controller.initial, (len(actions), controller.nodes))
+    if controller.initial_given is not None:
+        given = observations[:, 0] != NO_OBSERVATION
+        belief = np.where(given[:, None], controller.initial_given[observations[:, 0]], belief)
+    result = np.empty((*actions.shape, controller.nodes))
+    for t in range(actions.shape[1]):
+        joint = belief * controller.action[:, actions[:, t]].T
+        total = joint.sum(axis=1, keepdims=True)
+        result[:, t] = np.where(total > 0, joint / np.where(total > 0, total, 1.0), belief)
+        if t + 1 < actions.shape[1]:
+            rows = controller.transition[:, actions[:, t], observations[:, t + 1]]  # [i, k, j]
+            belief = np.einsum("ki,ikj->kj", result[:, t], rows)
+    return result
+
+
+def padded(episodes: Episodes, most: int, horizon: int) -> tuple[Ints, Ints, Floats, NDArray[np.int64]]:
+    """The first `most` episodes, cut at `horizon`: observations, actions [k, t, n], rewards [k, t] and lengths [k].
+
+    Steps after the end of an episode hold zeros.
+    """
+    count = min(most, episodes.count)
+    lengths = np.minimum(episodes.lengths[:count], horizon)
+    inside = np.arange(int(lengths.max())) < lengths[:, None]  # [k, t]
+    rows = np.where(inside, episodes.offsets[:count, None] + np.arange(inside.shape[1]), 0)
+    observations, actions = (
+        np.where(inside[..., None], field[rows], 0).astype(np.int64)
+        for field in (episodes.observations, episodes.actions)
+    )
+    return observations, actions, np.where(inside, episodes.rewards[rows], 0.0), lengths

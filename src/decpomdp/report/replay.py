@@ -1,7 +1,6 @@
-"""A few episodes to step through, as plain data for the page's script, with a film of them where there is a drawing.
+"""A few episodes to step through: plain data for the page's script, the drawing that it moves, and the controls.
 
-On a model or a simulator the team is played anew, so that nodes are known (and states, on a model). Recorded episodes
-hold neither: their likeliest nodes are filtered from what each agent saw and did.
+Problems without a drawing show the names of their states; recorded episodes have neither.
 """
 
 from dataclasses import dataclass
@@ -9,108 +8,124 @@ from typing import Any
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Episodes, Simulator, Team
-from decpomdp.report.drawing import Film, for_script
-from decpomdp.report.grids import grid_film
-from decpomdp.report.pictures import picture_of
-from decpomdp.report.playing import Played, filtered, play, recorded
-from decpomdp.report.streets import street_film
-from decpomdp.report.watching import Watched
+from decpomdp.core import DecPOMDP, Episodes, InputError, Team
+from decpomdp.core.scene import OnStreets
+from decpomdp.report.controllers import FEW
+from decpomdp.report.drawing import Film, for_page, for_script
+from decpomdp.report.graph import MOST_NODES
+from decpomdp.report.markup import Markup, data, tag
+from decpomdp.report.performance import Trajectories, replayed
+from decpomdp.report.scenes import grid_film, street_film
+from decpomdp.report.sources import Shown, Source
+from decpomdp.rollouts.dense import as_simulator
 
-EPISODES = 5
-STEPS = 40
-FEWEST_STEPS = 8
-MOST_NUMBERS = 100_000  # of all agents and all steps together, so that the page of a large team stays small
+LEGEND = (
+    "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: who may go. Click a light to "
+    "follow its agent."
+)
+BUTTONS = {
+    "first": ("First step (Home)", "M4 3h2v10H4zM13 3v10L6.5 8z"),
+    "back": ("One step back (left arrow)", "M11.5 3v10L5 8z"),
+    "play": ("Play or pause (space)", "M4 2.5v11L13 8z"),
+    "on": ("One step on (right arrow)", "M4.5 3v10L11 8z"),
+    "last": ("Last step (End)", "M10 3h2v10h-2zM3 3v10l6.5-5z"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What the script is told, and what it moves."""
+    """Episodes as plain data, and a film of them where there is a drawing."""
 
     told: dict[str, Any]
     film: Film | None = None
 
 
-def sizes(agents: int) -> tuple[int, int]:
-    """Episodes and steps that fit on a page.
-
-    >>> sizes(2), sizes(100), sizes(2500)
-    ((5, 40), (5, 40), (1, 8))
-    """
-    steps = max(FEWEST_STEPS, min(STEPS, MOST_NUMBERS // (5 * agents)))
-    return max(1, min(EPISODES, MOST_NUMBERS // (5 * agents * steps))), steps
-
-
-def replay_on_model(model: DecPOMDP, team: Team, seed: int = 0) -> Replay:
-    """Played episodes, with a film of the states where the problem has a drawing, else with their names."""
-    played = play(model, team, *sizes(len(team.agents)), seed)
-    film = film_on_model(model, played)
-    told = {**_told(team), "episodes": _episodes(played)}
-    if film is None and played.states is not None:
-        told["states"] = {str(s): model.states[s] for s in np.unique(played.states).tolist()}
-        for one, states in zip(told["episodes"], played.states.tolist(), strict=True):
-            one["states"] = states
-    return Replay(told if film is None else {**told, "moving": for_script(film)}, film)
+def animated_replay(shown: Shown) -> Replay:
+    """The replay for an animation; InputError if there is nothing to play on."""
+    if shown.source is None or isinstance(shown.source, Episodes):
+        why = shown.missing or "it was learned from recorded episodes; use --problem to say what to play on"
+        raise InputError(f"{shown.run.folder}: nothing to draw: {why}")
+    played = replayed(as_simulator(shown.source), shown.run.team, shown.seed)
+    return replay_from(played, shown.run.team, shown.source)
 
 
-def replay_on_simulator(simulator: Simulator, watched: Watched, team: Team) -> Replay:
-    """Watched episodes, with a film of the streets where there are any."""
-    film = film_of_streets(watched)
-    told = {**_told(team), "discount": simulator.discount, "episodes": _episodes(watched.played)}
-    return Replay(told if film is None else {**told, "moving": for_script(film)}, film)
-
-
-def replay_of_episodes(episodes: Episodes, team: Team) -> Replay:
-    """Recorded episodes, the best ones of the first thousand, with the likeliest nodes."""
-    observations, actions, rewards, lengths = recorded(episodes, 1000, STEPS)
-    discounts = episodes.discount ** np.arange(rewards.shape[1])
-    most, _ = sizes(len(team.agents))
-    best = np.argsort(-(rewards * discounts).sum(axis=1), kind="stable")[:most]
-    nodes = np.stack(
-        [
-            filtered(c, observations[best, :, n], actions[best, :, n]).argmax(axis=2)  # [k, t]
-            for n, c in enumerate(team.controllers)
-        ],
-        axis=2,
-    )
-    chosen = Played(None, observations[best], nodes, actions[best], rewards[best], lengths[best])
-    told = [{"number": int(k), **one} for k, one in zip(best, _episodes(chosen), strict=True)]
-    return Replay({**_told(team), "discount": episodes.discount, "episodes": told})
-
-
-def film_on_model(model: DecPOMDP, played: Played) -> Film | None:
-    """The states as a film; None for problems without a drawing."""
-    if played.states is None:
-        return None
-    shown = {int(s) for s in np.unique(played.states)}
-    picture = picture_of(model, shown)
-    return None if picture is None else grid_film(picture, played.states.tolist(), {s: model.states[s] for s in shown})
-
-
-def film_of_streets(watched: Watched) -> Film | None:
-    """The scenes as a film; None for simulators without streets."""
-    return None if watched.streets is None else street_film(watched.streets, watched.scenes)
-
-
-def _episodes(played: Played) -> list[dict[str, Any]]:
-    return [
+def replay_from(played: Trajectories, team: Team, source: Source, numbers: tuple[int, ...] = ()) -> Replay:
+    """Episodes as the page's script wants them."""
+    ends = np.cumsum(played.lengths)[:-1]
+    columns = (np.split(column, ends) for column in (played.observations, played.nodes, played.actions, played.rewards))
+    episodes: list[dict[str, Any]] = [
         {
-            "seen": played.observations[k, :end].tolist(),
-            "nodes": played.nodes[k, :end].tolist(),
-            "actions": played.actions[k, :end].tolist(),
-            "rewards": [_short(reward) for reward in played.rewards[k, :end]],
+            "seen": seen.tolist(),
+            "nodes": nodes.tolist(),
+            "actions": actions.tolist(),
+            "rewards": [float(f"{reward:.6g}") for reward in rewards],
         }
-        for k, end in enumerate(played.lengths.tolist())
+        for seen, nodes, actions, rewards in zip(*columns, strict=True)
     ]
+    for episode, name in zip(episodes, numbers, strict=False):
+        episode["number"] = name
+    agents = [{"name": a.name, "actions": a.actions, "observations": a.observations} for a in team.agents]
+    told: dict[str, Any] = {"agents": agents, "discount": source.discount, "episodes": episodes}
+    film = None
+    if isinstance(source, DecPOMDP):
+        film = grid_film(source, played.moments)
+        if film is None:
+            used = sorted({state for episode in played.moments for state in episode})
+            told["states"] = {str(state): source.states[state] for state in used}
+            for episode, states in zip(episodes, played.moments, strict=True):
+                episode["states"] = states
+    elif isinstance(source, OnStreets):
+        film = street_film(source.street_map(), played.moments)
+    return Replay(told if film is None else {**told, "moving": for_script(film)}, film)
 
 
-def _told(team: Team) -> dict[str, Any]:
-    agents = [
-        {"name": agent.name, "actions": list(agent.actions), "observations": list(agent.observations)}
-        for agent in team.agents
+def panel(team: Team, key: str, replay: Replay) -> Markup:
+    """Controls, the scene, a card per agent and the rewards; the script fills them in."""
+    buttons = [
+        tag("button", _icon(shape), type="button", data_go=name, aria_label=words, title=words)
+        for name, (words, shape) in BUTTONS.items()
     ]
-    return {"agents": agents, "discount": team.discount}
+    slider = tag("input", type="range", id="step", min="0", max="0", value="0", aria_label="Step")
+    choice = tag("label", "Episode ", tag("select", id="episode"))
+    bar = tag("div", choice, tag("span", *buttons, class_="buttons"), slider, tag("output", id="now"), class_="bar")
+    bars = tag("svg", id="rewards", role="img", aria_label="Rewards of the episode")
+    earned = tag("div", tag("p", id="range", class_="note"), bars, class_="earned")
+    look, scene = _scene(replay)
+    stage = tag("div", scene, tag("div", *_cards(team, key), class_="cards"), class_=look)
+    player = {"id": "player", "class_": "player", "tabindex": "0", "aria_label": "Replay", "role": "group"}
+    return tag("div", tag("div", bar, stage, earned, **player), data("replay-data", replay.told))
 
 
-def _short(reward: float) -> float:
-    return float(f"{reward:.6g}")
+def _scene(replay: Replay) -> tuple[str, Markup | None]:
+    """The drawing, or a place for the state's name; recorded episodes have neither."""
+    if replay.film is not None:
+        streets = replay.film.of_streets
+        legend = tag("p", LEGEND, class_="note") if streets else None
+        inside = (for_page(replay.film.drawing), tag("p", id="caption", class_="label"), legend)
+        return "stage streets" if streets else "stage", tag("div", *inside, id="scene", class_="scene")
+    if "states" in replay.told:
+        plain = tag("div", "state", tag("b", id="state"), class_="plain")
+        return "stage plainly", tag("div", plain, id="scene", class_="scene")
+    return "stage alone", None
+
+
+def _cards(team: Team, key: str) -> list[Markup]:
+    """One per agent or, of many agents, one for the chosen agent."""
+    if len(team.agents) <= FEW:
+        return [_card(team, n, f"{key}-agent{n}", tag("h3", agent.name)) for n, agent in enumerate(team.agents)]
+    options = [tag("option", agent.name, value=n) for n, agent in enumerate(team.agents)]
+    return [_card(team, 0, f"{key}-agent0", tag("label", "Agent ", tag("select", *options, id="agent"), class_="bar"))]
+
+
+def _card(team: Team, n: int, key: str, title: Markup) -> Markup:
+    facts = [
+        tag("div", tag("dt", words), tag("dd", data_what=name))
+        for name, words in (("seen", "saw"), ("node", "is in node"), ("action", "does"))
+    ]
+    drawn = team.controllers[n].nodes <= MOST_NODES
+    small = tag("svg", tag("use", href=f"#{key}"), class_="small", aria_hidden="true") if drawn else None
+    return tag("article", title, tag("dl", *facts), small, class_="card", data_agent=n)
+
+
+def _icon(shape: str) -> Markup:
+    return tag("svg", tag("path", d=shape), viewBox="0 0 16 16", width=16, height=16, aria_hidden="true")

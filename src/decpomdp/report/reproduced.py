@@ -1,23 +1,29 @@
-"""The page of `decpomdp reproduce`: the paper's numbers beside ours, in one file that needs nothing else.
+"""The page of `decpomdp reproduce`: the paper's numbers beside ours, as one HTML file, and the same as Markdown.
 
-Beside it the same in Markdown (`reproduced_text`).
+The Markdown names figures by their place below the folder: figures/NAME.png.
 """
 
 import base64
+import re
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
-from decpomdp.experiments.experiment import Claim, Picture, Table
-from decpomdp.experiments.judging import RULE
-from decpomdp.experiments.reproduction import Shown
+from decpomdp.experiments.experiment import Picture, Table
+from decpomdp.experiments.judge import RULE, Verdict
+from decpomdp.experiments.reproduction import Shown, made_with
 from decpomdp.io.files import read_bytes, write_bytes
-from decpomdp.report.markup import Markup, tag, text, trusted
-from decpomdp.report.reproduced_text import TITLE, ordered_claims, run_words, seeds_words, write_text
+from decpomdp.io.runs import versions
+from decpomdp.report.markup import Markup, table, tag, text, trusted
+from decpomdp.report.page import html_file, section
 
-PAGE = "index.html"
-LIMIT = 50_000_000  # bytes of a figure that we drew ourselves
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+PAGE, TEXT = "index.html", "index.md"
+TITLE = "Stick-breaking policy learning in Dec-POMDPs, reproduced"
+CLAIMS = "What the paper claims, and what we see"
+ORDER = "Claims that we do not see come first. "
+COLUMNS = ("the paper", "seen", "evidence", "where")
+SEEN = {"no": 0, "not judged": 1, "partly": 2, "yes": 3}  # order of claims
+SPECIAL = re.compile(r"([\\|*<>`\[\]])")  # in Markdown
+LIMIT = 50_000_000  # bytes of a figure
 STYLE = """
 figure img { width: 100%; height: auto; background: white; border-radius: 8px; }
 td.yes, td.agrees { color: #1b7f79; font-weight: 600; } td.no { color: #c2410c; font-weight: 600; }
@@ -27,60 +33,28 @@ td.partly { font-weight: 600; } h3 { margin: 22px 0 4px; }
 
 
 def write_reproduced(shown: Sequence[Shown], folder: Path) -> Path:
-    """Write the page beside the data and the figures it shows, and its words as Markdown."""
-    write_text(shown, folder)
-    target = folder / PAGE
-    write_bytes(target, page(shown, folder).encode())
-    return target
+    """Write the page and its Markdown beside the data and the figures they show."""
+    write_bytes(folder / TEXT, markdown(shown).encode())
+    write_bytes(folder / PAGE, page(shown, folder).encode())
+    return folder / PAGE
 
 
 def page(shown: Sequence[Shown], folder: Path) -> str:
-    """The whole file."""
-    style = files("decpomdp.report").joinpath("page.css").read_text(encoding="utf-8") + STYLE
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{TITLE} \u2013 decpomdp"),
-        tag("style", trusted(style)),
-    )
-    top = tag("header", tag("h1", TITLE), tag("p", run_words(shown)))
-    body = [_section("claims", "What the paper claims, and what we see", _claims(shown))]
-    body += [_shown(each, folder) for each in shown]
-    return "<!doctype html>\n" + tag("html", head, tag("body", tag("main", top, *body)), lang="en") + "\n"
+    """The HTML file."""
+    top = tag("header", tag("h1", TITLE), tag("p", _run_words(shown)))
+    claims = table(COLUMNS, [_claim(claim, name) for name, claim in _ordered_claims(shown)], "claims")
+    body = [section("claims", CLAIMS, tag("p", ORDER + RULE, class_="note"), claims)]
+    for each in shown:
+        notes = [tag("p", words, class_="note") for words in (each.experiment.about, _seeds_words(each))]
+        pictures = [_picture(picture, folder) for picture in each.pictures]
+        tables = [_table(one) for one in each.tables]
+        body.append(section(each.experiment.name, each.experiment.title, *notes, *pictures, *tables))
+    return html_file(TITLE, "img-src data:", STYLE, tag("main", top, *body))
 
 
-def _section(key: str, title: str, *content: object) -> Markup:
-    return tag("section", tag("h2", title), *content, id=key)
-
-
-def _claims(shown: Sequence[Shown]) -> Markup:
-    """All claims; those that we do not see first."""
-    head = tag("tr", *(tag("th", words, scope="col") for words in ("the paper", "seen", "evidence", "where")))
-    rows = [_claim(claim, name) for name, claim in ordered_claims(shown)]
-    note = tag("p", "Claims that we do not see come first. " + RULE, class_="note")
-    return tag("div", note, tag("table", tag("thead", head), tag("tbody", *rows)), class_="wide")
-
-
-def _claim(claim: Claim, where: str) -> Markup:
+def _claim(claim: Verdict, where: str) -> list[Markup]:
     seen = tag("td", claim.seen, class_=claim.seen.replace(" ", "-"))
-    return tag("tr", tag("td", claim.says), seen, tag("td", claim.evidence), tag("td", where))
-
-
-def _shown(each: Shown, folder: Path) -> Markup:
-    pictures = [_picture(picture, folder) for picture in each.pictures]
-    tables = [_table(table) for table in each.tables]
-    about = tag("p", each.experiment.about, class_="note")
-    return _section(
-        each.experiment.name,
-        each.experiment.title,
-        about,
-        tag("p", seeds_words(each), class_="note"),
-        *pictures,
-        *tables,
-    )
+    return [tag("td", claim.says), seen, tag("td", claim.evidence), tag("td", where)]
 
 
 def _picture(picture: Picture, folder: Path) -> Markup:
@@ -89,13 +63,59 @@ def _picture(picture: Picture, folder: Path) -> Markup:
     return tag("figure", drawn, tag("figcaption", picture.caption))
 
 
-def _table(table: Table) -> Markup:
-    head = tag("tr", *(tag("th", words, scope="col") for words in table.header))
-    rows = [tag("tr", *(_cell(cell) for cell in row)) for row in table.rows]
-    note = tag("p", table.note, class_="note") if table.note else None
-    body = tag("table", tag("thead", head), tag("tbody", *rows), class_="numbers")
-    return tag("div", tag("h3", table.title), note, body, class_="wide")
+def _table(one: Table) -> Markup:
+    rows = [[tag("td", cell, class_="agrees" if cell == "agrees" else None) for cell in row] for row in one.rows]
+    note = tag("p", one.note, class_="note") if one.note else None
+    return tag("div", tag("h3", one.title), note, table(one.header, rows, "numbers"))
 
 
-def _cell(words: str) -> Markup:
-    return tag("td", words, class_="agrees" if words == "agrees" else None)
+def markdown(shown: Sequence[Shown]) -> str:
+    """The Markdown file."""
+    claims = [
+        (_plain(claim.says), f"**{claim.seen}**", _plain(claim.evidence), name)
+        for name, claim in _ordered_claims(shown)
+    ]
+    parts = [f"# {TITLE}", _run_words(shown), f"## {CLAIMS}", ORDER + _plain(RULE), _lines(COLUMNS, claims)]
+    for each in shown:
+        parts += [f"## {_plain(each.experiment.title)}", _plain(each.experiment.about), _seeds_words(each)]
+        for picture in each.pictures:
+            caption = _plain(picture.caption)
+            parts += [f"![{caption}](figures/{picture.name}.png)", caption]
+        for one in each.tables:
+            rows = [[_plain(cell) for cell in row] for row in one.rows]
+            note = [_plain(one.note)] if one.note else []
+            parts += [f"### {_plain(one.title)}", *note, _lines([_plain(word) for word in one.header], rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _run_words(shown: Sequence[Shown]) -> str:
+    """Which run this is: quick or full (of what, if both), how many cells, versions, made by which code."""
+    kinds: dict[str, list[str]] = {}
+    for each in shown:
+        kinds.setdefault(each.kind, []).append(each.experiment.name)
+    mixed = ", ".join(f"{kind} run of {' and '.join(names)}" for kind, names in kinds.items())
+    run = mixed if len(kinds) > 1 else f"{''.join(kinds)} run"
+    used = ", ".join(f"{name} {number}" for name, number in versions().items())
+    return f"{run}, {sum(each.cells for each in shown)} cells; {used}; {made_with(shown)}"
+
+
+def _seeds_words(each: Shown) -> str:
+    """How much was run of one experiment, and where its rows are."""
+    seeds = "seed 0" if each.seeds == 1 else f"seeds 0 to {each.seeds - 1}"
+    return f"{each.kind} run, {each.cells} cells, {seeds}; data/{each.experiment.name}.parquet"
+
+
+def _ordered_claims(shown: Sequence[Shown]) -> list[tuple[str, Verdict]]:
+    """All claims with the names of their experiments; those that we do not see first."""
+    claims = [(each.experiment.name, claim) for each in shown for claim in each.claims]
+    return sorted(claims, key=lambda pair: SEEN[pair[1].seen])
+
+
+def _lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(word.strip() for word in line) + " |" for line in lines)
+
+
+def _plain(words: str) -> str:
+    """Text in which nothing is read as Markdown."""
+    return SPECIAL.sub(r"\\\1", words)

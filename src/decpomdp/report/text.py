@@ -9,43 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Team
-from decpomdp.core.checks import of_kind
 from decpomdp.core.text import plain
 
 RARE = 0.005  # choices less likely than this are left out
-FEW = 5  # that are named where all of them are as rare
+FEW = 5  # choices that are named where all are rarer
 
 
 def team_in_words(team: Team) -> list[str]:
-    """Lines that say what every agent does.
-
-    Parameters
-    ----------
-    team
-        Who.
-
-    Returns
-    -------
-    list of str
-        For every agent its name, where it starts, and a line for every node.
-
-    Raises
-    ------
-    InputError
-        It is no team.
-
-    Examples
-    --------
-    >>> import decpomdp as dp
-    >>> waiting = dp.Controller.deterministic([0, 1], [[0, 1], [0, 0]], 3)
-    >>> for line in dp.Team.of(dp.load("dectiger"), [waiting, waiting]).in_words()[:4]:
-    ...     print(line)
-    agent1 (2 nodes)
-      start in 0
-      node 0: listen; on hear-left go to 0, on hear-right go to 1
-      node 1: open-left; then go to 0
-    """
-    of_kind("team", team, Team)
+    """Lines that say what every agent does: its name, where it starts, and a line for every node."""
     lines = []
     for agent, controller in zip(team.agents, team.controllers, strict=True):
         lines += [f"{plain(agent.name)} ({controller.nodes} node{'s' if controller.nodes > 1 else ''})"]
@@ -77,7 +48,7 @@ def _node(agent: Agent, controller: Controller, i: int) -> Iterator[str]:
 
 
 def _moves(agent: Agent, rows: NDArray[np.float64]) -> str:
-    """Where the observations lead; those that lead to the same place are said together."""
+    """Where the observations lead; those that lead to the same place together."""
     goals: dict[str, list[str]] = {}
     for label, row in zip(agent.observations, rows, strict=True):
         goals.setdefault(_nodes(row), []).append(label)
@@ -91,14 +62,14 @@ def _nodes(row: NDArray[np.float64]) -> str:
 
 
 def _likely(row: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The choices to be named, in their order; a few of the likeliest where all of them are rare."""
+    """The choices to name, in order; a few of the likeliest where all are rare."""
     if row.max() >= RARE:
         return np.flatnonzero(row >= RARE)
     return np.sort(np.argsort(-row, kind="stable")[:FEW])
 
 
 def _chosen(names: Sequence[object], row: NDArray[np.float64]) -> str:
-    """A sure choice by its name, others with their probabilities, likeliest first."""
+    """A certain choice by its name, others with their probabilities, likeliest first."""
     ordered = sorted(_likely(row).tolist(), key=lambda k: -row[k])
     if row.max() < RARE:
         few = [f"{names[k]} ({row[k]:.2g})" for k in ordered]

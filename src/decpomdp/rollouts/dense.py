@@ -100,7 +100,7 @@ class DenseSimulator:
     ) -> Paths:
         """Episodes first, first + 1, ... of the sequence that `seed` fixes, with the sampled node paths.
 
-        The same whatever the number of threads, and whatever `first` and `episodes` cut the sequence into.
+        Independent of the number of threads, and of how `first` and `episodes` divide the sequence.
         """
         paths = empty_paths(episodes * horizon, len(self.agents), behaviour)
         size = max(1, PIECE // horizon)

@@ -73,7 +73,7 @@ class TeamRunner:
     ) -> list[int] | dict[str, int]:
         """The next actions: a list for a list in the team's order, a dictionary for a dictionary by name.
 
-        Before the first action there may be nothing to see: None for everybody, None or -1 for one agent, as in
+        Before the first action there may be no observation: None for all agents, None or -1 for one agent, as in
         episodes and in exported controllers. An agent that a dictionary leaves out does not act in this step and keeps
         its node.
         """

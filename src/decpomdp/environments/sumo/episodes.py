@@ -4,8 +4,8 @@
 For learning only, a light is credited with minus the number of vehicles on their way to it, standing or rolling, and
 (with weight `neighbours`) to the lights next to it. The time that vehicles spend there is what a free street takes,
 which no light can change, plus what the light costs them. Standing vehicles alone would not do: a light that switches
-makes a queue roll at once, and the vehicles that it stops still roll for a while. Whatever is reported or compared is
-the team's reward.
+makes a queue roll at once, and the vehicles that it stops still roll for a while. Reports and comparisons use the
+team's reward.
 """
 
 from typing import NamedTuple
@@ -47,14 +47,14 @@ def play_episode(
     players: Players | None,
     seed: int,
     control: str,
-    room: Played,
+    out: Played,
 ) -> Measures:
-    """Play the episode of that seed into `room`; without players, SUMO's own `control` sets the lights."""
-    shown, paths = player.reset(seed, control), room.paths
+    """Play the episode of that seed into `out`; without players, SUMO's own `control` sets the lights."""
+    shown, paths = player.reset(seed, control), out.paths
     nodes, actions = np.zeros((2, 1, len(lights)), np.int16)
     beliefs = np.zeros((1, len(lights), 1 if players is None else players.initial.shape[2]))
     chance = np.ones((1, len(lights)), np.float32)
-    for t in range(len(room.waits)):
+    for t in range(len(out.waits)):
         seen = reading.all(lights, shown.views)[None]
         if players is not None:
             rollout.choose(players, key_of(seed), t, seen, nodes, actions, beliefs, chance)
@@ -62,7 +62,7 @@ def play_episode(
         if paths.behaviour.size:
             paths.behaviour[t] = chance[0]
         shown = player.step(None if players is None else actions[0])
-        paths.rewards[t], room.waits[t], room.present[t] = -shown.waits.sum(), shown.waits, shown.present
+        paths.rewards[t], out.waits[t], out.present[t] = -shown.waits.sum(), shown.waits, shown.present
     return player.measures()
 
 

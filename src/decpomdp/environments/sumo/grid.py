@@ -160,7 +160,7 @@ class SumoGrid:
         """One episode for every seed; without players, SUMO's own `control` sets the lights."""
         rows = len(seeds) * horizon
         waits, present = np.zeros((2, rows, len(self.agents)))
-        room = Played(empty_paths(rows, len(self.agents), behaviour), waits, present, [])
+        buffers = Played(empty_paths(rows, len(self.agents), behaviour), waits, present, [])
         count = max(1, min(self.workers, self.workers if threads is None else threads, len(seeds)))
         self._release()
         taken, free = [self._taken() for _ in range(count)], SimpleQueue[Player]()
@@ -171,13 +171,13 @@ class SumoGrid:
             player = free.get()
             try:
                 return play_episode(
-                    player, self.reading, self.lights, players, seeds[k], control, room.part(k, horizon)
+                    player, self.reading, self.lights, players, seeds[k], control, buffers.part(k, horizon)
                 )
             finally:
                 free.put(player)
 
         try:
-            return room._replace(measures=_run(episode, len(seeds), count, taken))
+            return buffers._replace(measures=_run(episode, len(seeds), count, taken))
         finally:
             self._idle.extend(taken)
 

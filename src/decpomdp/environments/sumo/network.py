@@ -49,12 +49,12 @@ Place = tuple[int, int]  # column, row
 def checked_side(side: object) -> int:
     """Lights a side, if there is a network of that size."""
     try:
-        found = whole("sumo: lights a side", side, min(SIDES), max(SIDES))
+        count = whole("sumo: lights a side", side, min(SIDES), max(SIDES))
     except InputError:
-        found = 0
-    if found not in SIDES:
+        count = 0
+    if count not in SIDES:
         raise InputError(f"sumo: expected a grid of {' or '.join(map(str, SIDES))} lights a side, got {kind_of(side)}")
-    return found
+    return count
 
 
 def network_file(side: int) -> Path:

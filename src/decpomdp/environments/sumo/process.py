@@ -110,18 +110,18 @@ class SimulationProcess:
 
     def _start(self) -> Connection:
         ours, theirs = Pipe()
-        found = [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]  # the same package there as here
+        search = [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]  # imports the same package
         process = subprocess.Popen(  # noqa: S603 - our own program
             [*COMMAND, str(theirs.fileno()), *self._arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,  # what SUMO prints
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, search))},
             pass_fds=[theirs.fileno()],
         )
         theirs.close()
         self._running, self.starts = (process, ours), self.starts + 1
         self._finalizer = weakref.finalize(self, _join, process, ours)
-        if self._cancelled:  # meanwhile
+        if self._cancelled:  # while it was started
             process.kill()
         return ours
 

@@ -12,8 +12,8 @@ of the whole episode, r_t the reward and d the discount:
   per-decision     mean over episodes of  sum_t d^t w_t r_t                    unbiased: later actions cannot matter
   self-normalised  sum_t d^t (sum over episodes of w_t r_t) / (sum of w_t)     a small bias, the smallest variance
 
-(Precup, Sutton, Singh 2000.) An episode that is over earns 0 from then on and keeps its last ratio. Sums over episodes
-also serve the bootstrap and the jackknife: an episode counts as often as `counts` says.
+(Precup, Sutton, Singh 2000.) After its end an episode has rewards of 0 and its last ratio. The bootstrap and the
+jackknife use the same sums, with `counts` of every episode.
 """
 
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ from decpomdp.filtering.layout import lay_out
 
 Floats = NDArray[np.float64]
 
-LARGEST = 600.0  # in logs: where a step has larger ratios, all are scaled down until sums are finite; no data can
-# support them anyway, and the self-normalised estimate does not notice
+LARGEST = 600.0  # in logs: a step with larger ratios has all of them scaled down, so that sums are finite; no data
+# support such ratios, and the self-normalised estimate does not change
 
 
 def log_chances(episodes: Episodes, team: Team, threads: int | None = None) -> Floats:
@@ -40,7 +40,7 @@ def log_chances(episodes: Episodes, team: Team, threads: int | None = None) -> F
         row, n = (int(i) for i in np.argwhere(unknown)[0])
         raise InputError(
             f"{episodes.place(row)}, agent {episodes.agents[n].name}: expected the probability with which the "
-            f"behaviour took the action, got unknown; without it logged episodes say nothing certain about another team"
+            f"behaviour took the action, got unknown; off-policy evaluation needs it"
         )
     tables = [tables_of(team, n) for n in range(len(team.agents))]
     with engine.serial_products():
@@ -55,13 +55,13 @@ def log_ratios(episodes: Episodes, chances: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """Every episode's share in the estimates, for the first `horizon` steps."""
+    """Ratios, rewards and parts in the estimates of every episode, for the first `horizon` steps."""
 
     rewards: Floats  # [k, t] discounted; 0 after the end
     scaled: Floats  # [k, t] ratio divided by the largest of the step
     top: Floats  # [t] the largest ratio of the step, in logs, LARGEST at most; 0 when none is possible
     gains: Floats  # [k, t] scaled ratio times reward
-    shares: Floats  # [k, 2] what every episode adds to the ordinary and to the per-decision estimate
+    shares: Floats  # [k, 2] parts of every episode in the ordinary and in the per-decision estimate
 
     @property
     def ratios(self) -> Floats:
@@ -88,7 +88,7 @@ class Weighted:
 
 
 def weighted(episodes: Episodes, log_ratios: Floats, horizon: int, discount: float) -> Weighted:
-    """Lay ratios and rewards out by episode and step."""
+    """Ratios and rewards by episode and step."""
     times, steps = episodes.times(), np.arange(horizon)
     inside = times < horizon
     k, t = np.repeat(np.arange(episodes.count), episodes.lengths)[inside], times[inside]

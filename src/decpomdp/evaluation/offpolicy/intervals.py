@@ -1,17 +1,17 @@
 """Intervals: a bootstrap that allows for skewed importance ratios, and one that is guaranteed.
 
-**Bootstrap.** Episodes are drawn again with replacement, and everything is computed again from each draw.
+**Bootstrap.** Episodes are resampled with replacement, and the estimates are computed for every resample.
 
   corrected     quantiles of the new estimates, corrected for bias and skewness (BCa; Efron 1987)
   studentised   quantiles of (new estimate - estimate) / (standard error in the new draw), times the standard error:
-                where an estimate and its own error rise together, as with skewed ratios, this sees it (Hall 1988)
-  spread        Student's t with df = 2 n / (kurtosis - 1) degrees of freedom: the variance of n values is itself known
-                like one of df + 1 normal values, and when a few episodes carry it, df is next to nothing
+                accounts for estimates that rise with their own errors, as with skewed ratios (Hall 1988)
+  spread        Student's t with df = 2 n / (kurtosis - 1) degrees of freedom: the variance of n values is as uncertain
+                as that of df + 1 normal values, and df is small when a few episodes dominate
 
-(df: Satterthwaite 1946, with the variance of a sample variance.) The interval is the smallest that holds all three.
-Where many episodes agree they are nearly the same; each of them falls short somewhere else when few do. Each is made
-for half of the risk, because draws from the data know too little of the tails that the data come from: the other half
-is left to episodes that are missing from the data, and so from every new draw (see `support`).
+(df: Satterthwaite 1946, with the variance of a sample variance.) The interval is the smallest that contains all three.
+Where many episodes agree they are nearly the same; each of them is too narrow in other cases when few do. Each is made
+for half of the risk, because resamples underestimate the tails: the other half is left to episodes that are missing
+from the data, and so from every resample (see `support`).
 
 The standard error of the self-normalised estimate is that of its linear part (the delta method), of which episode k has
 sum_t w_kt (r_kt - R_t) / (sum of w_t), with R_t the estimate's part of step t.
@@ -48,11 +48,11 @@ Floats = NDArray[np.float64]
 
 DRAWS_AT_A_TIME = 64
 MARGIN = 0.5  # share of the risk that the intervals are made for; coverage is measured in docs/offpolicy.md
-NOTHING = 1e-9  # a new draw with a smaller share of the standard error has none: it drew one episode, or equal ones
-# shares of a bet: small ones notice a mean a little above m in noisy values, large ones use that values hardly vary
+NOTHING = 1e-9  # of the standard error: a resample with a smaller one has none: one episode, or equal ones
+# shares of a bet: small ones detect a mean slightly above m in noisy values, large ones suit values of low variance
 SHARES = np.array([2.0**-j for j in range(16, 0, -1)] + [1 - 2.0**-j for j in range(2, 8)])
-HALVINGS = 40  # of the interval between nothing and the values' mean: the bound is exact to 1e-12 of that mean
-BLOCK = 4096  # values looked at together
+HALVINGS = 40  # of the interval from 0 to the values' mean: the bound is exact to 1e-12 of that mean
+BLOCK = 4096  # values per batch
 HUGE = 1e280  # values are cut here, so that even their sum is finite
 
 
@@ -66,7 +66,7 @@ def bootstrap(weighted: Weighted, resamples: int, confidence: float, seed: int) 
 
 
 def spanned(new: Floats, errors: Floats, estimate: float, without: Floats, confidence: float) -> tuple[float, float]:
-    """The smallest interval that holds all three, from new draws [b] and from what is left without episode k, [k]."""
+    """The smallest interval that contains all three, from resamples [b] and from the jackknife [k]."""
     gap = without.mean() - without  # [k] in proportion to the episode's linear part
     size = max(float(np.abs(gap).max()), 1e-300)
     error = size * float(np.sqrt(((gap / size) ** 2).sum() * (len(gap) - 1) / len(gap)))  # of the jackknife
@@ -81,7 +81,7 @@ def spanned(new: Floats, errors: Floats, estimate: float, without: Floats, confi
 
 
 def corrected(new: Floats, estimate: float, gap: Floats, confidence: float) -> tuple[float, float]:
-    """The bias-corrected and accelerated interval; `gap` is every episode's part, in any unit."""
+    """The bias-corrected and accelerated interval; `gap`: every episode's linear part, in any unit."""
     from scipy.special import ndtr, ndtri
 
     share = np.mean(new < estimate) + 0.5 * np.mean(new == estimate)
@@ -95,7 +95,7 @@ def corrected(new: Floats, estimate: float, gap: Floats, confidence: float) -> t
 
 
 def studentised(new: Floats, errors: Floats, estimate: float, error: float, confidence: float) -> tuple[float, float]:
-    """The interval from how many of their own standard errors new estimates are away; infinite where they have none."""
+    """The interval from studentised resamples; infinite where they have no standard error."""
     if error == 0:
         return estimate, estimate
     away = new - estimate
@@ -107,7 +107,7 @@ def studentised(new: Floats, errors: Floats, estimate: float, error: float, conf
 
 
 def spread(estimate: float, error: float, gap: Floats, confidence: float) -> tuple[float, float]:
-    """Student's interval with as many degrees of freedom as the kurtosis of the episodes' parts leaves."""
+    """Student's interval with degrees of freedom from the kurtosis of the episodes' parts."""
     from scipy.special import stdtrit
 
     count, squares = len(gap), float((gap**2).sum())
@@ -118,7 +118,7 @@ def spread(estimate: float, error: float, gap: Floats, confidence: float) -> tup
 
 
 def _again(weighted: Weighted, resamples: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """Estimates [b, 3] of new draws and their standard errors [b, 3], some draws at a time."""
+    """Estimates [b, 3] of new draws and their standard errors [b, 3], in batches."""
     rng = np.random.default_rng(seed)
     count = len(weighted.shares)
     size = np.maximum(np.abs(weighted.shares).max(axis=0), 1e-300)  # [2] so that squares stay finite
@@ -145,7 +145,7 @@ def _draws(rng: np.random.Generator, count: int, draws: int) -> Floats:
 
 
 def guaranteed(weighted: Weighted, low: Floats, high: Floats, risk: float) -> tuple[float, float]:
-    """The interval that fails with probability `risk` at most; low[t], high[t]: what a step may earn, discounted."""
+    """The interval that fails with probability `risk` at most; low[t], high[t]: range of a step's discounted reward."""
     ratios = weighted.ratios
     with np.errstate(over="ignore"):  # cutting a value keeps a lower bound of its mean valid
         over = np.minimum((ratios * np.maximum(weighted.rewards - low, 0.0)).sum(axis=1), HUGE)
@@ -156,7 +156,7 @@ def guaranteed(weighted: Weighted, low: Floats, high: Floats, risk: float) -> tu
 
 
 def mean_at_least(values: Floats, risk: float) -> float:
-    """What the mean of independent non-negative `values` exceeds, except with probability `risk` at most."""
+    """A lower bound of the mean of independent non-negative `values` that fails with probability `risk` at most."""
     exponent = int(np.frexp(values.max())[1])
     values = np.ldexp(values, -exponent)  # near 1, so that halving stays exact; a power of two rounds nothing
     low, high = 0.0, float(values.mean())  # at the values' own mean no share wins, by concavity

@@ -1,4 +1,6 @@
-"""What the team does and the data lack: a share of each step that may have earned anything.
+"""Behaviour of the team that is missing from the data, and the warnings about it.
+
+A missing share of a step may have earned any possible reward. It is estimated in two ways.
 
 **By the ratios.** They are 1 on average, at every step, if the behaviour may take all that the team may. Data whose
 ratios average less lack episodes that the team would often play: by chance, because such episodes are rare under the
@@ -35,8 +37,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Episodes
-from decpomdp.evaluation.offpolicy.estimates import Weighted, inverse
+from decpomdp.core import Episodes, Team
+from decpomdp.core.minimal import minimised
+from decpomdp.evaluation.offpolicy.estimates import LARGEST, Weighted, inverse
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -48,12 +51,16 @@ MARGIN = 1.64  # standard errors, of one side of 90 %: the mean ratio may be thi
 BEYOND = 2.0  # times the largest ratio of an agent's action in the data: more cannot be drawn from them
 NOTHING = 1e-9  # a sum of probabilities may be this far from 1
 SINGLE = 1e-6  # recorded probabilities are of single precision, and so are their sums
+# Effective episodes below which an estimate is not to be relied on. A higher limit would not help: data that lack the
+# episodes of the largest ratios have the larger sample sizes. Their mean ratio shows it.
+ENOUGH = 10.0
+WORTH = 1e-3  # a share of what the team does that may be missing is worth a word
 
 
 def missing_share(ratios: Floats, surely: bool) -> Floats:
-    """[t]: how much of the team's doings is missing at each step, at most; 0 where it may be chance.
+    """[t]: an upper bound on the share that is missing at each step; 0 where it may be chance.
 
-    `surely`: the team does something that the data never show.
+    `surely`: the team takes an action that the data never show.
     """
     means, errors = ratios.mean(axis=0), ratios.std(axis=0) / np.sqrt(len(ratios))
     lacking = (means < FEW) | ((means < FEWEST) & (means + ERRORS * errors < 1))
@@ -69,37 +76,35 @@ def joined(ends: Floats, weighted: Weighted, share: Floats, low: Floats, high: F
 
 
 class Unseen(NamedTuple):
-    """What the team does that the data cannot show, at every step."""
+    """Behaviour of the team that the data cannot show, at every step."""
 
-    share: Floats  # [t] how much of it, at most, with what is missing from earlier steps
-    always: NDArray[np.bool_]  # [t] whether some agent does nothing else there
-    behaviour: Floats  # [t] with which probability the behaviour does it there, at most
+    share: Floats  # [t] an upper bound, with the shares of earlier steps
+    always: NDArray[np.bool_]  # [t] whether it is all that some agent does
+    behaviour: Floats  # [t] an upper bound on its probability under the behaviour
 
 
 def unsupported(episodes: Episodes, chances: Floats, ratios: Floats) -> Unseen:
-    """What the data cannot show.
+    """The behaviour of the team that the data cannot show.
 
     chances[r, n]: probability of the action under the team given the agent's own history; ratios[k, t] of all so far.
     """
     horizon = ratios.shape[1]
     before = np.concatenate([np.ones((len(ratios), 1)), ratios[:, :-1]], axis=1)  # [k, t]
-    found, most = np.zeros(horizon), np.zeros(horizon)
-    always = np.zeros(horizon, bool)
+    share, most, always = np.zeros(horizon), np.zeros(horizon), np.zeros(horizon, bool)
     for n in range(len(episodes.agents)):
         steps = episodes.times() < horizon
         largest = float((chances[steps, n] / episodes.behaviour[steps, n]).max())
         own = _of_agent(episodes, n, chances[:, n], before, BEYOND * largest)
-        found, always, most = found + own.share, always | own.always, np.maximum(most, own.behaviour)
-    return Unseen(np.minimum(np.cumsum(found), 1.0), always, most)
+        share, always, most = share + own.share, always | own.always, np.maximum(most, own.behaviour)
+    return Unseen(np.minimum(np.cumsum(share), 1.0), always, most)
 
 
 def _of_agent(episodes: Episodes, n: int, chances: Floats, before: Floats, limit: float) -> Unseen:
-    """What one agent adds at each step."""
+    """The part of one agent."""
     actions, symbols = len(episodes.agents[n].actions), len(episodes.agents[n].observations)
-    history = np.zeros(episodes.count, np.int64)  # [k] a number for what the agent has seen and done so far
-    found, most = np.zeros(before.shape[1]), np.zeros(before.shape[1])
-    always = np.zeros(len(found), bool)
-    for t in range(len(found)):
+    history = np.zeros(episodes.count, np.int64)  # [k] a number for the agent's history of actions and observations
+    share, most, always = np.zeros(before.shape[1]), np.zeros(before.shape[1]), np.zeros(before.shape[1], bool)
+    for t in range(len(share)):
         k = np.flatnonzero(episodes.lengths > t)
         rows = episodes.offsets[k] + t
         _, place = np.unique(history[k] * (symbols + 1) + episodes.observations[rows, n] + 1, return_inverse=True)
@@ -110,20 +115,20 @@ def _of_agent(episodes: Episodes, n: int, chances: Floats, before: Floats, limit
         kept = np.maximum(1 - np.bincount(place[one], _least(episodes.behaviour[rows, n], history[k])), 0.0)  # [h] B
         beyond = (left > NOTHING) & (left > limit * kept)
         if beyond.any():
-            found[t] = _share(left[place], kept[place], before[k, t], beyond[place], len(before))
+            share[t] = _share(left[place], kept[place], before[k, t], beyond[place], len(before))
             always[t], most[t] = left.min() >= 1 - SINGLE, kept[beyond].max()
-    return Unseen(found, always, most)
+    return Unseen(share, always, most)
 
 
 def _least(recorded: NDArray[np.floating], group: Whole) -> Floats:
-    """The least of every group; a behaviour that knows more than the agent has several for one history and action."""
+    """The minimum of every group: one history and action of an agent may have several recorded probabilities."""
     least = np.full(int(group.max()) + 1, np.inf)
     np.minimum.at(least, group, recorded)
     return least
 
 
 def _share(left: Floats, kept: Floats, weights: Floats, beyond: NDArray[np.bool_], count: int) -> float:
-    """The least over all splits of mass and standard errors, of rows [k] whose situation is `beyond`."""
+    """The minimum over all splits into mass and standard errors, of the rows [k] that are `beyond`."""
     left, kept, mass = left[beyond], np.maximum(kept[beyond], NOTHING), (weights * left)[beyond]
     largest = float(mass.max())
     order = np.argsort(-left / kept)
@@ -133,3 +138,81 @@ def _share(left: Floats, kept: Floats, weights: Floats, beyond: NDArray[np.bool_
     rest = np.concatenate([np.cumsum(chance[::-1])[::-1], [0.0]])  # of the others
     spread = np.maximum(squares - whole**2 / count, 0.0)  # of the mass over all episodes
     return largest * float((whole + MARGIN * (np.sqrt(spread) + np.sqrt(rest))).min()) / count
+
+
+def warnings_of(
+    episodes: Episodes,
+    never: list[str],
+    shares: Weighted,
+    lacking: np.ndarray,
+    unseen: Unseen,
+    sizes: np.ndarray,
+    span: tuple[float, float] | None,
+) -> tuple[str, ...]:
+    """Reasons not to rely on the estimates.
+
+    `never`: the result of `never_taken`; lacking[t], unseen: bounds on what is missing, by the ratios and by the
+    recorded probabilities; sizes[t]: effective sample sizes; `span`: the rewards' range if it was taken from the data.
+    """
+    messages = []
+    if not sizes.min():
+        messages.append("no episode of the data is possible under the team: the estimates mean nothing")
+    allowed = "intervals allow for it"
+    if span is not None:
+        allowed += (
+            f" only within {span[0]:g} to {span[1]:g}, the rewards of the file; give --reward-range (reward_range=)"
+        )
+    messages += [f"{words}: the estimates leave it out; {allowed}" for words in never]
+    messages += _same_reward(episodes, len(sizes)) if span is not None else []
+    if 0 < sizes.min() < ENOUGH:
+        t = int(sizes.argmin())
+        messages.append(
+            f"the effective sample size falls to {sizes[t]:.3g} of {episodes.count} episodes at step {t}: "
+            f"do not rely on the estimates; collect more episodes, or closer to the team"
+        )
+    means = shares.ratios.mean(axis=0)
+    short = (lacking > 0) & (means < FEWEST)
+    if short.any():
+        t = int(short.argmax())
+        messages.append(
+            f"from step {t} the ratios average {means[t]:.3g} where 1 is expected: some of what the team does "
+            f"there is missing from the data or rare in them, and may have earned anything; {allowed}"
+        )
+    if (unseen.share > WORTH).any():
+        messages.append(f"{_situation(unseen)}: it may have earned anything; {allowed}")
+    if (shares.top >= LARGEST).any():
+        messages.append(f"some ratios are beyond exp({LARGEST:g}) and were cut: the horizon is too long for these data")
+    return tuple(messages)
+
+
+def _same_reward(episodes: Episodes, horizon: int) -> list[str]:
+    seen = episodes.rewards[episodes.times() < horizon]
+    if seen.min() < seen.max():
+        return []
+    return [
+        f"every reward of the data is {seen[0]:g}, and the guarantee takes it that no other is possible: say which "
+        f"rewards are (--reward-range, reward_range=)"
+    ]
+
+
+def _situation(unseen: Unseen) -> str:
+    """The first step at which the team does what the data cannot show."""
+    t = int((unseen.share > WORTH).argmax())
+    often = f"does with probability {unseen.share[t]:.2g} or less"
+    if unseen.share[t] > 0.99:
+        often = "always does" if unseen.always[t] else "does, perhaps always,"
+    seldom = f"does it with probability {unseen.behaviour[t]:.2g} or less"
+    if unseen.behaviour[t] < SINGLE:
+        seldom = "never does it"
+    return f"at step {t} the team {often} what the data never show in the same situation, where the behaviour {seldom}"
+
+
+def never_taken(episodes: Episodes, team: Team) -> list[str]:
+    """Actions that a reachable node of the team may take and that the data never show."""
+    messages = []
+    for n, (agent, controller) in enumerate(zip(episodes.agents, minimised(team).controllers, strict=True)):
+        counts = np.bincount(episodes.actions[:, n], minlength=len(agent.actions))
+        unseen = [agent.actions[a] for a in np.flatnonzero((counts == 0) & (controller.action.max(axis=0) > 0))]
+        if unseen:
+            messages.append(f"{agent.name} may take {', '.join(unseen)}, which the data never show")
+    return messages

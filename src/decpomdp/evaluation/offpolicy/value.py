@@ -1,14 +1,13 @@
-"""What is a team worth, judged from episodes that another behaviour left? Off-policy evaluation.
+"""Off-policy evaluation: the value of a team from episodes of another behaviour.
 
-    told = offpolicy_value(episodes, team)
-    told.self_normalised.value, told.guaranteed, told.warnings
+    result = offpolicy_value(episodes, team)
+    result.self_normalised.value, result.guaranteed, result.warnings
 
-Estimated is the expected discounted reward over the episodes' own horizon: the first `horizon` steps, by default as
-many as the longest episode has. What would come after it is not in the data and counts as nothing. An episode that is
-shorter is over: it earns 0 from then on.
+The value is the expected discounted reward over the first `horizon` steps, by default the length of the longest
+episode; rewards after it count as 0. A shorter episode has ended: its later rewards are 0.
 
-`estimates` has the ratios and the three estimates, `intervals` their intervals and the guarantee, `support` what the
-data lack, `warnings` the words about it.
+`estimates` has the ratios and the three estimates, `intervals` their intervals and the guarantee, `support` the share
+that is missing from the data, and the warnings.
 """
 
 import os
@@ -24,8 +23,7 @@ from decpomdp.core.model import checked_discount
 from decpomdp.engines import threads as engine
 from decpomdp.evaluation.offpolicy.estimates import log_chances, log_ratios, weighted
 from decpomdp.evaluation.offpolicy.intervals import bootstrap, guaranteed
-from decpomdp.evaluation.offpolicy.support import joined, missing_share, unsupported
-from decpomdp.evaluation.offpolicy.warnings import never_taken, warnings_of
+from decpomdp.evaluation.offpolicy.support import joined, missing_share, never_taken, unsupported, warnings_of
 from decpomdp.io.episodes import read_episodes
 
 
@@ -40,7 +38,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class OffPolicyValue:
-    """What logged episodes say about a team.
+    """Off-policy estimates of the value of a team.
 
     Attributes
     ----------
@@ -57,19 +55,19 @@ class OffPolicyValue:
     mean_ratios
         [t]: 1 in expectation if the behaviour may take all that the team may.
     reward_range, range_from_data
-        What the guarantee assumes, and whether that is merely what was seen.
+        The range that the guarantee assumes, and whether it was taken from the data.
     episodes, horizon, discount
-        How many, of how many steps, and the discount of their rewards.
+        Number of episodes, steps, and the discount of the rewards.
     warnings
-        Why the answer is not to be relied on; empty: nothing speaks against it.
+        Reasons not to rely on the estimates; may be empty.
 
     Examples
     --------
     >>> import decpomdp as dp
     >>> model = dp.load("recycling")
     >>> team = dp.Team.uniform(model)
-    >>> told = dp.offpolicy_value(dp.simulate(model, team, 200, 3), team)  # its own episodes: all ratios are 1
-    >>> round(told.sample_size), told.warnings
+    >>> result = dp.offpolicy_value(dp.simulate(model, team, 200, 3), team)  # its own episodes: all ratios are 1
+    >>> round(result.sample_size), result.warnings
     (200, ())
     """
 
@@ -89,7 +87,7 @@ class OffPolicyValue:
 
     @property
     def value(self) -> float:
-        """The self-normalised estimate, which is the one to look at first."""
+        """The self-normalised estimate."""
         return self.self_normalised.value
 
     @property
@@ -114,22 +112,21 @@ def offpolicy_value(
     Parameters
     ----------
     episodes
-        What another behaviour left behind, or the path of an episodes file. The probabilities of its actions must be
-        known.
+        Episodes of another behaviour, or the path of an episodes file. The probabilities of its actions must be known.
     team
-        Whose value is wanted.
+        The team to evaluate.
     horizon
-        The first steps that count; by default as many as the longest episode has.
+        The first steps that count; by default the length of the longest episode.
     reward_range
-        What rewards are possible, for the guaranteed interval. None: the smallest and largest of the data.
+        Smallest and largest possible reward, for the guaranteed interval. None: those of the data.
     confidence
         Of all intervals.
     resamples, seed
-        How many draws the bootstrap takes, and what fixes them.
+        Number of bootstrap draws, and their seed.
     discount
-        Instead of the episodes' own.
+        Default: that of the episodes.
     threads
-        How many; all cores by default.
+        Default: all cores.
 
     Returns
     -------
@@ -152,8 +149,8 @@ def offpolicy_value(
     >>> model = dp.load("recycling")
     >>> logged = dp.simulate(model, episodes=500, horizon=3, seed=1)
     >>> careful = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2).exploring(0.5)
-    >>> told = dp.offpolicy_value(logged, careful, reward_range=(-10.0, 5.0))
-    >>> told.guaranteed[0] <= dp.exact_value(model, careful, horizon=3).value <= told.guaranteed[1]
+    >>> result = dp.offpolicy_value(logged, careful, reward_range=(-10.0, 5.0))
+    >>> result.guaranteed[0] <= dp.exact_value(model, careful, horizon=3).value <= result.guaranteed[1]
     True
     """
     if isinstance(episodes, str | os.PathLike):
@@ -165,7 +162,9 @@ def offpolicy_value(
     factor = episodes.discount if discount is None else checked_discount(discount)
     draws = whole("resamples", resamples, 100, 10**7)
     key = whole("seed", seed, 0, 2**64 - 1)
-    confidence = _checked_confidence(confidence)
+    confidence = number("confidence", confidence, -np.inf, np.inf)
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence: expected a number between 0 and 1, got {confidence:g}")
     if episodes.count < 2:
         raise InputError("episodes: expected at least 2 to estimate a value with an interval, got 1")
     span = _range(episodes, steps, reward_range)
@@ -204,13 +203,6 @@ def offpolicy_value(
     )
 
 
-def _checked_confidence(given: float) -> float:
-    confidence = number("confidence", given, -np.inf, np.inf)
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence: expected a number between 0 and 1, got {confidence:g}")
-    return confidence
-
-
 def _range(episodes: Episodes, horizon: int, given: tuple[float, float] | None) -> tuple[float, float]:
     """The rewards' range; 0 belongs to it when an episode is shorter than the horizon."""
     seen = episodes.rewards[episodes.times() < horizon]
@@ -226,6 +218,6 @@ def _range(episodes: Episodes, horizon: int, given: tuple[float, float] | None) 
 
 
 def _possible(ends: np.ndarray, values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Intervals [i, 2] cut at what the rewards' range allows, unless the estimate itself is beyond it."""
+    """Intervals [i, 2] cut at the possible values, unless the estimate itself is beyond them."""
     least = np.maximum(ends[:, 0], np.minimum(low, values))
     return np.stack([least, np.minimum(ends[:, 1], np.maximum(high, values))], axis=1)

@@ -32,15 +32,13 @@ from decpomdp.core.fit import Fit, Row
 from decpomdp.core.minimal import simplified
 from decpomdp.core.run import Cut, Inputs, Now
 from decpomdp.interaction.afford import McemSizes, mcem_sizes
-from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodePlayer, Tested, warm_up_problem
+from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodeMethod, Tested, warm_up_problem
 from decpomdp.interaction.mcem.counts import Recorded, Tables, mean_worths, normalised, play_recorded, reward_range
 from decpomdp.interaction.mcem.settings import Mcem
-from decpomdp.interaction.players import OutOfSteps
 from decpomdp.interaction.sbpr.starts import best_actions, chain
 
 Floats = NDArray[np.float64]
 
-LAST = 2.0  # times the last step: with less time than that the learned team is tested
 REPLAYING = 1 / 3  # of the time, after which no more replays are tested
 JUDGED = 3  # teams in the test of a learned team: the best so far, its likeliest choices, the team itself
 BEST = 4  # replays that are tested again
@@ -88,42 +86,35 @@ class McemState(NamedTuple):
     stopped: str = ""
 
 
-class McemMethod:
+class McemMethod(EpisodeMethod):
     """One run: a step is an iteration, a test, a piece of random episodes or the test of a replay."""
 
     state: type = McemState
 
     def __init__(self, problem: DecPOMDP | Simulator, settings: Mcem, inputs: Inputs) -> None:
-        self.settings, self.inputs = settings, inputs
-        self.player = EpisodePlayer(problem, inputs)
+        super().__init__(problem, inputs)
+        self.settings = settings
         self.learning = self.player.horizon(settings.horizon, settings.tuning.learning_tail, settings.tuning.longest)
 
     def toy(self) -> "McemMethod":
         """The same with the smallest sizes, to compile everything."""
         tuning = replace(self.settings.tuning, random_episodes=2, elites=1)
         tiny = Mcem(nodes=2, episodes=2, updates=1, horizon=2, tests=2, patience=1, tuning=tuning)
-        return _Toy(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+        toy = McemMethod(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+        toy.at_once = 5
+        return toy
 
     def init(self, now: Now) -> McemState:
         """Begin with the uniform team."""
         return McemState(np.random.default_rng(self.inputs.seed), Tested(Team.uniform(self.player.simulator)))
-
-    def step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
-        """The next step; it ends when the steps do not suffice for it."""
-        self.player.begin(state.random, state.steps, now)
-        row = None
-        try:
-            state, row = self._step(state, now)
-        except OutOfSteps:
-            state = state._replace(stopped="steps")
-        return state._replace(random=self.player.random, steps=self.player.steps), row
 
     def result(self, state: McemState) -> tuple[Fit, None]:
         """The best team so far."""
         facts: Row = {} if state.sizes is None else state.sizes._asdict()
         return Fit(simplified(state.best.team), facts=facts), None
 
-    def _step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
+    def advance(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
+        """The next iteration, test or search for starts."""
         sizes = state.sizes
         if sizes is None:
             sizes = mcem_sizes(self.settings, self.player)
@@ -133,14 +124,15 @@ class McemMethod:
             return self._find_starts(state, sizes, state.replays or Replays([], [], 0, []), now), None
         climb = state.climb or self._begin(state, state.starts)
         state = state._replace(climb=climb)
-        if climb.number == sizes.updates or (climb.number > 0 and not self._affords_update(sizes, now)):
+        more = sizes.episodes * self.learning + JUDGED * sizes.tests * sizes.testing  # an iteration and its test
+        if climb.number == sizes.updates or (climb.number > 0 and not self.player.affords(more)):
             return self._judge(state, sizes, climb), None
         try:
             return self._update(state, sizes, climb)
         except Cut:
             if climb.number == 0 or now.stop[0] not in OUT_OF_TIME:
                 raise
-            return self._judge(state, sizes, climb), None  # late, or it was learned for nothing
+            return self._judge(state, sizes, climb), None  # late: otherwise the start is lost
 
     def _find_starts(self, state: McemState, sizes: McemSizes, replays: Replays, now: Now) -> McemState:
         """Random episodes; the best of up to as many steps as there are nodes, replayed; the best mean returns."""
@@ -198,11 +190,6 @@ class McemMethod:
         return Tables(
             first, rng.dirichlet(np.ones(actions), size=z), rng.dirichlet(np.ones(z), size=(z, actions, symbols))
         )
-
-    def _affords_update(self, sizes: McemSizes, now: Now) -> bool:
-        """Whether time and steps are enough for an iteration and for the test that must follow."""
-        more = sizes.episodes * self.learning + JUDGED * sizes.tests * sizes.testing
-        return self.player.steps + more <= self.player.limit and now.seconds >= LAST * now.pace
 
     def _update(self, state: McemState, sizes: McemSizes, climb: Climb) -> tuple[McemState, Row]:
         """One iteration: simulate, count, maximise. The last one of a start is counted when it has been tested."""
@@ -264,19 +251,6 @@ class McemMethod:
 
     def _compared(self, state: McemState, sizes: McemSizes, teams: list[Team]) -> tuple[McemState, bool]:
         """Test `teams` against the best so far: the better one, and whether it is new."""
-        known, seed = state.best.team, self.player.seed()
-        best, *others = self.player.compared([known, *teams], sizes.tests, sizes.testing, seed)
-        winner = max(others, key=lambda one: one.value)
+        best, winner = self.player.compared(state.best.team, teams, sizes.tests, sizes.testing)
         better = winner.value > best.value
         return state._replace(best=winner if better else best), better
-
-
-class _Toy(McemMethod):
-    """A tiny run whose first two steps are all of it."""
-
-    def step(self, state: McemState, now: Now) -> tuple[McemState, Row | None]:
-        row = None
-        for _ in range(5):
-            if not state.stopped:
-                state, row = super().step(state, now)
-        return state, row

@@ -18,7 +18,7 @@ class McemTuning(Tuning, frozen=True, kw_only=True):
     least: Below = 1e-3  # least probability of every choice
     learning_tail: Tail = 0.05  # discount^T of simulated episodes
     testing_tail: Tail = 1e-3  # of test episodes
-    longest: Count = 1000  # steps of an episode, whatever the discount
+    longest: Count = 1000  # steps of an episode, at most
     random_episodes: Count = 20_000  # the best of them become starts
     random_share: Share = 0.1  # of the limits, for random episodes
     elites: Count = 20  # best episodes that are replayed as controllers
@@ -26,7 +26,14 @@ class McemTuning(Tuning, frozen=True, kw_only=True):
 
 
 class Mcem(Settings, frozen=True, kw_only=True, tag="mcem"):
-    """Monte-Carlo EM on controllers of a fixed size."""
+    """Monte-Carlo EM on controllers of a fixed size.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.learn("broadcast", dp.Mcem(nodes=2), iterations=2, seed=1).settings.nodes
+    2
+    """
 
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")
 

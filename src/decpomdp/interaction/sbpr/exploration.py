@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import InputError, Team
+from decpomdp.core import Team
 
 Floats = NDArray[np.float64]
 
@@ -28,8 +28,6 @@ class Exploration:
     @classmethod
     def begin(cls, strength: float, nodes: Sequence[int], rate: float = 1.0) -> "Exploration":
         """Every node explores at `rate`."""
-        if not (strength > 0 and 0 < rate <= 1):
-            raise InputError(f"exploration: expected a strength above 0 and a rate in (0, 1], got {strength}, {rate}")
         return cls(strength, tuple(np.full(size, strength * (1 / rate - 1)) for size in nodes))
 
     def rates(self) -> list[Floats]:
@@ -37,7 +35,7 @@ class Exploration:
         return [self.strength / (self.strength + seen) for seen in self.visits]
 
     def behaviour(self, team: Team) -> Team:
-        """What acts: the primary controllers with exploration in every node."""
+        """The primary controllers with exploration in every node."""
         return team.exploring(self.rates())
 
     def after(self, visits: Sequence[Floats]) -> "Exploration":
@@ -45,7 +43,7 @@ class Exploration:
         return Exploration(self.strength, tuple(a + b for a, b in zip(self.visits, visits, strict=True)))
 
     def chosen(self, nodes: Sequence[NDArray[np.int64]]) -> "Exploration":
-        """Of these nodes of every agent alone."""
+        """Restricted to these nodes of every agent."""
         return Exploration(self.strength, tuple(seen[own] for seen, own in zip(self.visits, nodes, strict=True)))
 
     def mean_rate(self, visits: Sequence[Floats]) -> float:

@@ -18,13 +18,13 @@ from decpomdp.interaction.sbpr.step import StepSize, improved
 from decpomdp.interaction.sbpr.window import Seen, Window
 from decpomdp.learners import Prior, TeamPosterior
 from decpomdp.learners.credit import Credit, mean_credit, optimistic_credit
-from decpomdp.learners.posterior import Counts, occupied_nodes, updated
+from decpomdp.learners.posterior import Counts, occupied_nodes, size_facts, updated
 from decpomdp.learners.sweep import Evaluated, Task, count, evaluate
 from decpomdp.learners.weighing import Weighed, steps_of
 
 
 class Start(NamedTuple):
-    """Where a round begins."""
+    """The start of a round."""
 
     team: Team
     softness: float  # share of uniform choices mixed into it
@@ -33,7 +33,7 @@ class Start(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What one iteration leaves to the next."""
+    """The state of a round between two iterations."""
 
     counts: list[Counts]
     exploration: Exploration
@@ -51,7 +51,7 @@ class Learner:
         self.priors = [prior.priors(agent) for agent in self.agents]
 
     def begin(self, start: Start) -> Round:
-        """The counts of a start, and exploration as if nothing else had been seen."""
+        """The counts of a start, with initial exploration and an empty window."""
         counts = self.counts_of(start.team, start.softness)
         exploration = Exploration.begin(self.settings.exploration_visits, [c.nodes for c in counts], start.rate)
         return Round(counts, exploration, Window())
@@ -73,7 +73,10 @@ class Learner:
         episodes = self.player.play(behaviour, batch, self.horizon)
         size = self.settings.window or WINDOW
         seen = state.window.add(episodes, behaviour, size, self.tuning.cap, self.player.threads)
-        credit = self._credit(seen, optimism)
+        if optimism > 0:
+            credit = optimistic_credit(seen.episodes, seen.ratio, optimism)
+        else:
+            credit = mean_credit(seen.episodes, seen.ratio)
         visits, gains = self._counted(seen, posterior, behaviour, credit)
         step = StepSize(self.tuning.step, self.tuning.shrink, self.tuning.floor, self.tuning.carry)
         pairs = zip(state.counts, visits, gains, strict=True)
@@ -90,17 +93,12 @@ class Learner:
         """Posterior means on all nodes of the truncation."""
         return Team.of(self.player.simulator, [agent.mean(np.arange(agent.nodes)) for agent in posterior.agents])
 
-    def _credit(self, seen: Seen, optimism: float) -> Credit:
-        if optimism > 0:
-            return optimistic_credit(seen.episodes, seen.ratio, optimism)
-        return mean_credit(seen.episodes, seen.ratio)
-
     def _counted(
         self, seen: Seen, posterior: TeamPosterior, behaviour: Team, credit: Credit
     ) -> tuple[list[Counts], list[Counts]]:
         """Soft counts of visits and of gains, all episodes of the window together."""
-        # DEPARTS: node paths are inferred with the behaviour (posterior means and exploration), not with exp(E ln ...):
-        # there, what was hardly tried is nearly impossible, and exploring it would teach nothing
+        # DEPARTS: node paths are inferred with the behaviour (posterior means and exploration), not with exp(E ln ...),
+        # under which rarely tried actions are nearly impossible and their exploration would have no effect
         tables = tuple(tables_of(behaviour, n) for n in range(len(self.agents)))
         task = self._task(seen)
 
@@ -111,24 +109,22 @@ class Learner:
         return counted(credit.visit), counted(credit.gain)
 
     def _task(self, seen: Seen) -> Task:
-        """The window as the sweep wants it; rewards count from a hair below the smallest, so that some always do."""
+        """The task of a sweep; the floor is slightly below the smallest reward, so that some gain is positive."""
         rewards, ended = seen.episodes.rewards, seen.episodes.terminated
         lowest = min(float(rewards.min()), 0.0 if ended is not None and ended.any() else np.inf)
         steps = steps_of(seen.episodes, seen.log_mixture, lowest - 1e-9 * max(1.0, abs(lowest)))
         return Task(seen.layout, steps, float(seen.episodes.count), None, False, self.player.threads)
 
     def dropped(self, counts: list[Counts], exploration: Exploration) -> tuple[list[Counts], Exploration]:
-        """Without nodes that are hardly visited."""
+        """Without rarely visited nodes."""
         shares = [c.visits.sum(axis=1) / max(float(c.visits.sum()), 1e-300) for c in counts]
         nodes = [occupied_nodes(share, self.tuning.threshold) for share in shares]
         return [c.chosen(own) for c, own in zip(counts, nodes, strict=True)], exploration.chosen(nodes)
 
     def _facts(self, posterior: TeamPosterior, seen: Seen, rate: float) -> Row:
-        sizes = posterior.sizes
         return {
             "exploration": rate,
-            "nodes": "+".join(str(size) for size in sizes),
-            "mean_nodes": float(np.mean(sizes)),
+            **size_facts(posterior.sizes),
             "bound": float(evaluate(self._task(seen), posterior.agents).bound),
             "sample_size": float(seen.sample_sizes().min()),
         }

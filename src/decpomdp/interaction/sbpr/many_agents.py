@@ -1,21 +1,21 @@
-"""Learning from the episodes of many agents: each by its own importance ratios.
+"""Learning with many agents: each agent uses its own importance ratios.
 
-The ratio of the whole team, prod_n p(a_n | new controllers) / p(a_n | behaviour), is a product over all agents: with a
-hundred of them it is 0 for nearly all episodes and huge for one, as soon as every agent has changed a little. Here
-agent n's soft counts weigh a step by n's *own* ratio only, as if the others had always acted as they act now:
+The joint ratio, prod_n p(a_n | new controllers) / p(a_n | behaviour), is a product over all agents: with a hundred of
+them it is 0 for nearly all episodes and huge for one, as soon as every agent has changed a little. Here agent n's soft
+counts weigh a step by n's *own* ratio only, as if the others had always acted as they act now:
 
   nu_{n,t} = gain_t  prod_{tau <= t} p(a_{n,tau} | h, new controller n) / p_b(a_{n,tau} | h)
 
-That is exact for the newest batch (all ratios are 1) and off by what the others have changed since for older ones. The
-window is short and every step small, so the others hardly have. What an agent learns cannot kill another's data.
+This is exact for the newest batch (all ratios are 1). For older batches it ignores the changes of the other agents,
+which are small, because the window is short and every step small.
 
 Gains are those of a critic (learners.critic). `reach` is how far they reach back: a gain d steps after a decision
 counts reach^d, because later gains are mostly due to the others (generalised advantage estimation).
 
 *Interchangeable agents* share one controller, and learn it from the episodes of all. A simulator declares them by
 offering `play_own`: every agent's part of every episode as an episode of one agent, rewarded with its own reward. N
-agents then give N times the data, and none has to find its part in a reward that is mostly due to the others. The
-result is a team like any other, with equal controllers, and is tested by the team's own reward.
+agents then give N times the data, and no agent's share is hidden in the team's reward. The result is a team with equal
+controllers, tested by the team's reward.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, Simulator, Team, concatenate
 from decpomdp.engines import threads as engine
@@ -33,18 +32,19 @@ from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk, filter_chunk, log_chunk
 from decpomdp.kernels.rollout import Players
 from decpomdp.kernels.weighing import own_ratios
+from decpomdp.learners.credit import visit_weights
 from decpomdp.learners.critic import features, judge
 from decpomdp.learners.posterior import Counts
 from decpomdp.learners.rows import Floats
 from decpomdp.rollouts.play import players_of
 
 LARGEST_WINDOW = 40_000_000  # agent-steps of a window, at most: with more agents it holds fewer batches
-BLOCK = 64  # agents that are learned from between two looks at the stop flag
+BLOCK = 64  # agents between two checks of the stop flag
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a window of episodes teaches every agent."""
+    """Soft counts of every agent from a window of episodes."""
 
     visits: list[Counts]
     gains: list[Counts]
@@ -61,7 +61,7 @@ def added(batches: Sequence[Episodes], new: Episodes, size: int) -> list[Episode
 
 
 class OwnRatios:
-    """Learns from batches; `check` is called now and then, and may raise."""
+    """Learns from batches; `check` is called between blocks of agents and may raise."""
 
     def __init__(self, cap: float, reach: float, threads: int | None) -> None:
         self.cap, self.reach, self.threads = cap, reach, threads
@@ -72,7 +72,7 @@ class OwnRatios:
         cache = {id(batch): table for batch, table in self._features}
         self._features = [(b, cache[id(b)] if id(b) in cache else features(b)) for b in batches]
         judged = judge(list(batches), [table for _, table in self._features])
-        weights = [_visits(batch) for batch in batches]
+        weights = [visit_weights(batch) for batch in batches]
 
         def agent(n: int) -> tuple[Counts, Counts, Floats]:
             return counted(batches, weights, judged.gains, tables_of(behaviour, n), n, self.cap, self.reach)
@@ -85,12 +85,12 @@ class OwnRatios:
         visits, gains, sizes = (list(part) for part in zip(*parts, strict=True))
         smallest = float(np.min(np.array(sizes)))
         count = sum(batch.count for batch in batches)
-        return Learned(visits, gains, judged.spread, judged.foretold, smallest, count)
+        return Learned(visits, gains, judged.spread, judged.explained, smallest, count)
 
     def learn_shared(
         self, batches: Sequence[Episodes], behaviour: Team, check: Callable[[], None] = lambda: None
     ) -> Learned:
-        """The same for interchangeable agents: what the batches teach the one controller, for every agent."""
+        """The same for interchangeable agents with one shared controller."""
         one = Team(behaviour.agents[:1], behaviour.controllers[:1], batches[-1].discount)
         learned, many = self.learn(batches, one, check), len(behaviour.agents)
         return replace(learned, visits=learned.visits * many, gains=learned.gains * many)
@@ -171,12 +171,8 @@ def _empty(tables: Tables) -> Tally:
 
 
 def _filtered(slots: Slots, tables: Tables) -> tuple[Floats, Floats, Floats]:
-    z = tables.act.shape[1]
-    alpha, inverse, scratch = (
-        np.empty((len(slots.rows), z)),
-        np.empty(len(slots.rows)),
-        np.empty((group_size(slots), z)),
-    )
+    rows, z = len(slots.rows), tables.act.shape[1]
+    alpha, inverse, scratch = np.empty((rows, z)), np.empty(rows), np.empty((group_size(slots), z))
     filter_chunk(slots, tables, alpha, inverse, scratch)
     return alpha, inverse, scratch
 
@@ -185,12 +181,3 @@ def _counts(tally: Tally, tables: Tables, symbols: int) -> Counts:
     z = tables.act.shape[1]
     moves = (tally.moves * tables.move).transpose(1, 0, 2).reshape(z, -1, symbols, z)
     return Counts(tally.firsts[1:], np.ascontiguousarray(tally.visits.T), moves)
-
-
-def _visits(episodes: Episodes) -> Floats:
-    """[r]: weights whose sum from any step on is the discount of that step."""
-    discounts: NDArray[np.float64] = episodes.discount ** episodes.times().astype(np.float64)
-    visit = discounts * (1 - episodes.discount)
-    last = episodes.offsets[1:] - 1
-    visit[last] = discounts[last]
-    return visit

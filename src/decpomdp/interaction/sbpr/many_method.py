@@ -1,9 +1,8 @@
 """The paper's loop with many agents: each learns from its own ratios and a critic's gains (see `many_agents`).
 
-Starts differ too. The best of many random episodes, replayed, is what helps a few agents to do the right thing
-together; for a hundred agents it is luck. Many agents begin with one node per action, or with the given team, mixed
-with uniform choices. Agents that must change together do so by many small steps on the same batches. Batches and tests
-are as large as can be afforded; if time is the only limit, every iteration decides how large the next batch may be.
+Replays of the best random episodes help a few agents to coordinate; for a hundred agents the best episodes are luck.
+Many agents start with one node per action, or with the initial team, mixed with uniform choices. Batches and tests are
+as large as can be afforded; if time is the only limit, every iteration sets the size of the next batch.
 """
 
 import math
@@ -16,7 +15,6 @@ from msgspec.structs import replace
 from decpomdp.core import DecPOMDP, Episodes, Simulator, Team
 from decpomdp.core.fit import Row
 from decpomdp.core.run import Cut, Inputs, Now
-from decpomdp.engines.threads import serial_products
 from decpomdp.interaction.afford import (
     BATCH,
     MANY_BATCH,
@@ -28,23 +26,22 @@ from decpomdp.interaction.afford import (
     many_sizes,
     next_batch,
 )
-from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodePlayer, Tested, warm_up_problem
-from decpomdp.interaction.players import OutOfSteps
+from decpomdp.interaction.episode_player import LAST, OUT_OF_TIME, EpisodePlayer, Tested, warm_up_problem
 from decpomdp.interaction.sbpr.exploration import Exploration
 from decpomdp.interaction.sbpr.iteration import Learner, Start
 from decpomdp.interaction.sbpr.many_agents import Learned, OwnRatios, added, play_own, shares
-from decpomdp.interaction.sbpr.method import LAST, fit_of
+from decpomdp.interaction.sbpr.method import LoopMethod
 from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.sbpr.starts import by_action
 from decpomdp.interaction.sbpr.step import StepSize, improved
-from decpomdp.learners import BayesFit, Prior, TeamPosterior, prior_named
-from decpomdp.learners.posterior import Counts
+from decpomdp.learners import Prior, TeamPosterior
+from decpomdp.learners.posterior import Counts, size_facts
 
 SURE = 0.8  # probability of a node's own action at first
 
 
 class ManyRound(NamedTuple):
-    """What one iteration leaves to the next."""
+    """The state of a round between two iterations."""
 
     counts: list[Counts]
     exploration: Exploration
@@ -91,7 +88,7 @@ class ManyLearner(Learner):
         return Start(team, self.tuning.many.openness, self.tuning.reopened, False)
 
     def begin_many(self, start: Start, batch: int) -> ManyRound:
-        """The counts of a start. Larger batches show a node more often: exploration is to last as many of them."""
+        """The counts of a start. Exploration lasts for a number of batches, whatever their size."""
         counts, shared = self.counts_of(start.team, start.softness), shares(self.player.simulator, start.team)
         lasting = self.settings.exploration_visits * batch * (len(counts) if shared else 1) / BATCH
         exploration = Exploration.begin(lasting, [c.nodes for c in counts], start.rate)
@@ -126,17 +123,16 @@ class ManyLearner(Learner):
         return [improved(old, visited, gained, learned.spread, size) for old, visited, gained in each]
 
 
-class ManyAgentsMethod:
+class ManyAgentsMethod(LoopMethod):
     """Rounds from a start, then from the best team, until several were no better; a step is an iteration or a test."""
 
     state: type = ManyState
+    learner_type = ManyLearner
+    learner: ManyLearner
 
     def __init__(self, problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> None:
-        self.settings, self.inputs, self.many = settings, inputs, settings.tuning.many
-        self.player = EpisodePlayer(problem, inputs)
-        if inputs.begin is not None:
-            inputs.begin.check_fits(self.player.simulator)
-        self.learner = ManyLearner(self.player, prior_named(settings.prior), settings)
+        super().__init__(problem, settings, inputs)
+        self.many = settings.tuning.many
 
     def toy(self) -> "ManyAgentsMethod":
         """The same with the smallest sizes, to compile everything."""
@@ -144,28 +140,8 @@ class ManyAgentsMethod:
         tiny = SbprLoop(horizon=2, prior=self.settings.prior, batch=2, tests=2, tuning=tuning)
         return ManyAgentsMethod(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
 
-    def init(self, now: Now) -> ManyState:
-        """Begin with the given team or, without one, with the uniform one."""
-        team = self.inputs.begin or Team.uniform(self.player.simulator)
-        return ManyState(np.random.default_rng(self.inputs.seed), Tested(team), [])
-
-    def step(self, state: ManyState, now: Now) -> tuple[ManyState, Row | None]:
-        """The next step; it ends when the steps do not suffice for it."""
-        self.player.begin(state.random, state.steps, now)
-        row = None
-        try:
-            with serial_products():
-                state, row = self._step(state, now)
-        except OutOfSteps:
-            state = state._replace(stopped="steps")
-        return state._replace(random=self.player.random, steps=self.player.steps), row
-
-    def result(self, state: ManyState) -> tuple[BayesFit, None]:
-        """The best team so far, with the posterior that it comes from."""
-        facts: Row = {} if state.sizes is None else state.sizes._asdict()
-        return fit_of(self.learner, state.best.team, state.belief, facts), None
-
-    def _step(self, state: ManyState, now: Now) -> tuple[ManyState, Row | None]:
+    def advance(self, state: ManyState, now: Now) -> tuple[ManyState, Row | None]:
+        """The next iteration or test."""
         sizes = state.sizes or self._sizes()
         if state.sizes is None:
             state = state._replace(sizes=sizes, batch=sizes.batch, seconds=now.seconds)
@@ -183,12 +159,11 @@ class ManyAgentsMethod:
         except Cut:
             if not untested or now.stop[0] not in OUT_OF_TIME:
                 raise
-            return self._test(state, sizes, going)  # late, or it was learned for nothing
+            return self._test(state, sizes, going)  # late: otherwise the last iterations are lost
 
     def _sizes(self) -> ManySizes:
-        learning, testing = self.learner.horizon, self.learner.testing
-        steps = affordable(self.player, self.settings.batch or MANY_BATCH, learning)
-        return many_sizes(self.settings, steps, learning, testing)
+        steps = affordable(self.player, self.settings.batch or MANY_BATCH, self.learner.horizon)
+        return many_sizes(self.settings, steps, self.learner.horizon, self.testing)
 
     def _start(self, state: ManyState) -> Start:
         if state.turn > 0:
@@ -199,8 +174,7 @@ class ManyAgentsMethod:
         """One iteration. Before a test, and if it is the last one, it counts when it has been tested."""
         going, facts, duration = self.learner.iterate_many(going, state.batch)
         due = going.number % self.many.pause == 0 or now.iterations <= 1
-        values: Row = {"value": state.best.value, "error": state.best.error}
-        row: Row = {"iteration": state.iterations + 1, "steps": self.player.steps, **facts, **values}
+        row = self.row(state, state.iterations + 1, facts)
         state = state._replace(round=going, row=dict(row), due=due, iterations=state.iterations + (not due))  # type: ignore[arg-type]
         if math.isfinite(now.seconds) and math.isinf(now.steps) and math.isinf(now.iterations):
             state = state._replace(batch=next_batch(sizes.batch, self.many.pause, duration, state.seconds))
@@ -208,11 +182,8 @@ class ManyAgentsMethod:
 
     def _test(self, state: ManyState, sizes: ManySizes, going: ManyRound) -> tuple[ManyState, Row]:
         """Test the present posterior against the best so far; the row of the last iteration gets the result."""
-        posterior = self.learner.posterior(going.counts)
-        mean = posterior.mean()
-        teams = [state.best.team, mean.decided(), mean]
-        best, *new = self.player.compared(teams, sizes.tests, self.learner.testing, self.player.seed())
-        winner = max(new, key=lambda one: one.value)
+        mean = self.learner.posterior(going.counts).mean()
+        best, winner = self.player.compared(state.best.team, [mean.decided(), mean], sizes.tests, self.testing)
         better = winner.value > best.value
         if better:
             state = state._replace(best=winner, belief=going.counts, wins=state.wins + 1)
@@ -233,13 +204,11 @@ class ManyAgentsMethod:
 
 
 def _facts(posterior: TeamPosterior, learned: Learned, rate: float, episodes: int) -> Row:
-    sizes = posterior.sizes
     return {
         "episodes": episodes,
         "exploration": rate,
-        "nodes": "+".join(str(size) for size in sizes),
-        "mean_nodes": float(np.mean(sizes)),
-        "bound": None,  # it contains the ratio of the whole team, which says nothing about so many agents
+        **size_facts(posterior.sizes),
+        "bound": None,  # it contains the joint ratio of all agents, which is useless with so many
         "sample_size": learned.sample_size,
         "foretold": learned.predicted,
     }

@@ -14,7 +14,7 @@ With many agents, `many_method` takes over.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -25,15 +25,12 @@ from decpomdp.core.minimal import simplified
 from decpomdp.core.run import Cut, Inputs, Method, Now
 from decpomdp.engines.threads import serial_products
 from decpomdp.interaction.afford import PATIENCE, TEAMS, LoopSizes, loop_sizes
-from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodePlayer, Tested, warm_up_problem
-from decpomdp.interaction.players import OutOfSteps
+from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodeMethod, Tested, warm_up_problem
 from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
 from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.sbpr.starts import memories, replays
 from decpomdp.learners import BayesFit, prior_named
-from decpomdp.learners.posterior import Counts
-
-LAST = 2.0  # times the last step: with less time than that the round ends with its test
+from decpomdp.learners.posterior import Counts, size_facts
 
 
 def sbpr_method(problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> Method:
@@ -76,48 +73,56 @@ class SbprState(NamedTuple):
     stopped: str = ""
 
 
-class SbprMethod:
+class LoopMethod(EpisodeMethod):
+    """Base of the loop for few and for many agents."""
+
+    learner_type: type[Learner]
+
+    def __init__(self, problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> None:
+        super().__init__(problem, inputs)
+        self.settings = settings
+        self.learner = self.learner_type(self.player, prior_named(settings.prior), settings)
+        self.testing = self.learner.testing
+
+    def init(self, now: Now) -> Any:
+        """Begin with the initial team or, without one, with the uniform team."""
+        team = self.inputs.begin or Team.uniform(self.player.simulator)
+        return self.state(np.random.default_rng(self.inputs.seed), Tested(team), [])
+
+    def step(self, state: Any, now: Now) -> tuple[Any, Row | None]:
+        with serial_products():
+            return super().step(state, now)
+
+    def result(self, state: Any) -> tuple[BayesFit, None]:
+        """The best team so far, with its posterior; without counts, the posterior of the team alone."""
+        facts: Row = {} if state.sizes is None else state.sizes._asdict()
+        posterior = self.learner.posterior(state.belief or self.learner.counts_of(state.best.team))
+        small = simplified(state.best.team)
+        return BayesFit(small, facts=facts, posterior=posterior, decided=simplified(small.decided())), None
+
+    def row(self, state: Any, iteration: int, facts: Row) -> Row:
+        """A row of the trace."""
+        best: Row = {"value": state.best.value, "error": state.best.error}
+        return {"iteration": iteration, "steps": self.player.steps, **facts, **best}
+
+
+class SbprMethod(LoopMethod):
     """One run: a step is an iteration, a test, a piece of random episodes or a generation of replays."""
 
     state: type = SbprState
-
-    def __init__(self, problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> None:
-        self.settings, self.inputs = settings, inputs
-        self.player = EpisodePlayer(problem, inputs)
-        if inputs.begin is not None:
-            inputs.begin.check_fits(self.player.simulator)
-        self.learner = Learner(self.player, prior_named(settings.prior), settings)
-        self.testing = self.learner.testing
+    learner_type = Learner
 
     def toy(self) -> "SbprMethod":
         """The same with the smallest sizes, to compile everything."""
         few = {"random_episodes": 2, "lengths": (2,), "elites": 1, "generations": 0, "replays": 1, "race": 2}
         tuning = replace(self.settings.tuning, **few, settling=0)
         tiny = SbprLoop(horizon=2, prior=self.settings.prior, batch=2, tests=4, tuning=tuning)
-        return _Toy(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+        toy = SbprMethod(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+        toy.at_once = 4
+        return toy
 
-    def init(self, now: Now) -> SbprState:
-        """Begin with the given team or, without one, with the uniform one."""
-        team = self.inputs.begin or Team.uniform(self.player.simulator)
-        return SbprState(np.random.default_rng(self.inputs.seed), Tested(team), [])
-
-    def step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
-        """The next step; it ends when the steps do not suffice for it."""
-        self.player.begin(state.random, state.steps, now)
-        row = None
-        try:
-            with serial_products():
-                state, row = self._step(state, now)
-        except OutOfSteps:
-            state = state._replace(stopped="steps")
-        return state._replace(random=self.player.random, steps=self.player.steps), row
-
-    def result(self, state: SbprState) -> tuple[BayesFit, None]:
-        """The best team so far, with the posterior that it comes from."""
-        facts: Row = {} if state.sizes is None else state.sizes._asdict()
-        return fit_of(self.learner, state.best.team, state.belief, facts), None
-
-    def _step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
+    def advance(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
+        """The next iteration, test or search for starts."""
         sizes = state.sizes or loop_sizes(self.settings, self.player, self.learner.horizon, self.testing)
         if state.sizes is None:
             state = state._replace(sizes=sizes, seconds=now.seconds)
@@ -126,21 +131,22 @@ class SbprMethod:
         going = state.round or self._next_round(state, sizes)
         if state.round is None:
             state = state._replace(round=going, before=state.wins)
-        if going.number == going.length or (going.number > 0 and not self._affords_iteration(sizes, now)):
+        more = sizes.batch * self.learner.horizon + TEAMS * sizes.tests * self.testing  # an iteration and its test
+        if going.number == going.length or (going.number > 0 and not self.player.affords(more)):
             return self._end_round(state, sizes, going), None
         try:
             return self._iterate(state, sizes, going)
         except Cut:
             if going.number == 0 or now.stop[0] not in OUT_OF_TIME:
                 raise
-            return self._end_round(state, sizes, going), None  # late, or it was learned for nothing
+            return self._end_round(state, sizes, going), None  # late: otherwise the round is lost
 
     def _find_starts(self, state: SbprState, sizes: LoopSizes, now: Now) -> tuple[SbprState, Row | None]:
-        """The best replays: of random (or the given team's) episodes first, then of variations of the best replays."""
-        tuning, given, pool = self.settings.tuning, self.inputs.begin, state.pool or []
+        """The best replays: of episodes of random actions (or of the initial team), then of variations of replays."""
+        tuning, begin, pool = self.settings.tuning, self.inputs.begin, state.pool or []
         longest = max(tuning.lengths)
         if state.generation == 0:
-            team = Team.uniform(self.player.simulator) if given is None else given.exploring(tuning.softness)
+            team = Team.uniform(self.player.simulator) if begin is None else begin.exploring(tuning.softness)
             used = 1 - now.seconds / state.seconds  # of the time; NaN without a limit
             so_far = state.episodes or []
             share = tuning.random_share
@@ -150,10 +156,9 @@ class SbprMethod:
             return self._best_replays(state, sizes, [concatenate(so_far)], [])
         if state.generation <= sizes.generations:
             varied = [team.exploring(tuning.openness) for team in pool[: sizes.replays]]
-            return self._best_replays(
-                state, sizes, [self.player.play(team, sizes.tests, longest) for team in varied], pool
-            )
-        first = given or Team.uniform(self.player.simulator)
+            batches = [self.player.play(team, sizes.tests, longest) for team in varied]
+            return self._best_replays(state, sizes, batches, pool)
+        first = begin or Team.uniform(self.player.simulator)
         state, _ = self._compared(state, sizes, pool[:1], self.learner.counts_of(pool[0]), first)
         return state._replace(generation=state.generation + 1), None
 
@@ -172,7 +177,6 @@ class SbprMethod:
             tested.sort(key=lambda one: -one.value)
             teams = [one.team for one in tested[: max(sizes.pool, len(tested) // 4)]]
         best = tested[0]
-        nodes = best.team.nodes
         state = state._replace(
             best=best,
             belief=self.learner.counts_of(best.team),
@@ -180,8 +184,8 @@ class SbprMethod:
             episodes=None,
             generation=state.generation + 1,
         )
-        facts: Row = {"exploration": None, "nodes": "+".join(map(str, nodes)), "mean_nodes": float(np.mean(nodes))}
-        return state, self._row(state, 0, {**facts, "bound": None, "sample_size": None})
+        facts: Row = {"exploration": None, **size_facts(best.team.nodes), "bound": None, "sample_size": None}
+        return state, self.row(state, 0, facts)
 
     def _starts(self, state: SbprState, sizes: LoopSizes) -> tuple[list[Start], list[Start]]:
         """The starts that get a round each, and the replays beyond them."""
@@ -189,7 +193,7 @@ class SbprMethod:
         remembering = list(memories(self.player.simulator, tuning.largest))
         chains = [Start(team, tuning.openness, tuning.replaying, True) for team in pool]
         tried = chains[: sizes.replays]
-        # the more promising half first: chains exist because something paid, memory needs no luck
+        # the more promising half first
         starts = tried + [Start(team, 0.0, 1.0, False) for team in remembering[::-1]]
         starts += [Start(team, 0.0, 1.0, True) for team in remembering]
         starts += [start._replace(optimistic=False) for start in tried]
@@ -210,11 +214,6 @@ class SbprMethod:
             length = sizes.round
         return RoundState(length, start.optimistic, self.learner.begin(start))
 
-    def _affords_iteration(self, sizes: LoopSizes, now: Now) -> bool:
-        """Whether time and steps are enough for an iteration and for the test that must follow."""
-        more = sizes.batch * self.learner.horizon + TEAMS * sizes.tests * self.testing
-        return self.player.steps + more <= self.player.limit and now.seconds >= LAST * now.pace
-
     def _iterate(self, state: SbprState, sizes: LoopSizes, going: RoundState) -> tuple[SbprState, Row]:
         """One iteration; optimism falls to nothing in a round. Its last iteration counts when it has been tested."""
         tuning = self.settings.tuning
@@ -222,11 +221,11 @@ class SbprMethod:
         optimism = tuning.quantile * left if going.optimistic else 0.0
         after, facts = self.learner.iterate(going.round, sizes.batch, optimism, going.number >= tuning.settling)
         going = going._replace(round=after, number=going.number + 1)
-        row = self._row(state, state.iterations + 1, facts)
+        row = self.row(state, state.iterations + 1, facts)
         return state._replace(round=going, iterations=state.iterations + (going.number < going.length)), row
 
     def _end_round(self, state: SbprState, sizes: LoopSizes, going: RoundState) -> SbprState:
-        """Test what a round led to."""
+        """Test the teams of a round's posterior."""
         posterior = self.learner.posterior(going.round.counts)
         mean = posterior.mean()
         # DEPARTS: the paper's result is the posterior mean; here whichever of the two tests better
@@ -242,40 +241,12 @@ class SbprMethod:
     def _compared(
         self, state: SbprState, sizes: LoopSizes, teams: Sequence[Team], belief: list[Counts], other: Team | None = None
     ) -> tuple[SbprState, float]:
-        """Test `teams` and `other` (or the best so far) with the same seed: the better one, and the teams' value."""
-        seed, known = self.player.seed(), other or state.best.team
-        best, *new = (self.player.tested(team, sizes.tests, self.testing, seed) for team in (known, *teams))
-        winner = max(new, key=lambda one: one.value)
+        """Test `teams` and `other` (or the best so far) on the same episodes: the better one, and the teams' value."""
+        best, winner = self.player.compared(other or state.best.team, teams, sizes.tests, self.testing)
         if winner.value > best.value:
             return state._replace(best=winner, belief=belief, wins=state.wins + 1), winner.value
         belief = state.belief if other is None else self.learner.counts_of(other)
         return state._replace(best=best, belief=belief), winner.value
-
-    def _row(self, state: SbprState, iteration: int, facts: Row) -> Row:
-        return {
-            "iteration": iteration,
-            "steps": self.player.steps,
-            **facts,
-            "value": state.best.value,
-            "error": state.best.error,
-        }
-
-
-class _Toy(SbprMethod):
-    """A tiny run whose first two steps are several."""
-
-    def step(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
-        row = None
-        for _ in range(4):
-            state, row = super().step(state, now)
-        return state, row
-
-
-def fit_of(learner: Learner, team: Team, belief: list[Counts], facts: Row) -> BayesFit:
-    """A team with its posterior; without counts, the posterior of the team alone."""
-    posterior = learner.posterior(belief or learner.counts_of(team))
-    small = simplified(team)
-    return BayesFit(small, facts=facts, posterior=posterior, decided=simplified(small.decided()))
 
 
 def _in_turn(one: list[Start], other: list[Start]) -> list[Start]:

@@ -1,4 +1,4 @@
-"""The settings of the loop: choices that the paper leaves open, each with its reason; docs/sbpr.md has measurements."""
+"""The settings of the Dec-SBPR loop; docs/sbpr.md has measurements."""
 
 from typing import Annotated, ClassVar
 
@@ -15,10 +15,10 @@ NonNegative = Annotated[float, Meta(ge=0, le=1e12)]
 class ManyAgents(Tuning, frozen=True, kw_only=True):
     """With many agents, each learns by its own importance ratios (`many_agents`)."""
 
-    above: Whole = 8  # agents: the largest number for which the ratios of the whole team are used
+    above: Whole = 8  # agents: the largest number for which joint ratios of all agents are used
     step: Positive = 0.2  # as `step` of few agents
     reach: Positive = 0.9  # share of a gain that a decision one step earlier is credited with
-    openness: Below = 0.4  # share of uniform choices that is mixed into a given or the best team
+    openness: Below = 0.4  # share of uniform choices that is mixed into the initial or the best team
     pause: Count = 5  # iterations between tests
     patience: Count = 6  # tests without a better team that end a round
 
@@ -29,7 +29,7 @@ class SbprTuning(Tuning, frozen=True, kw_only=True):
     cap: Positive = 20.0  # upper limit of importance ratios
     learning_tail: Tail = 0.05  # discount^T of the episodes learned from
     testing_tail: Tail = 1e-3  # of test episodes
-    longest: Count = 1000  # steps of an episode, whatever the discount
+    longest: Count = 1000  # steps of an episode, at most
 
     step: Positive = 0.1  # change of a typical log probability in one iteration
     shrink: NonNegative = 100.0  # visits' worth of doubt about every advantage
@@ -45,16 +45,16 @@ class SbprTuning(Tuning, frozen=True, kw_only=True):
     lengths: Annotated[tuple[Count, ...], Meta(min_length=1)] = (3, 4, 5, 6, 7, 8)  # of the replayed episodes
     elites: Count = 12  # best episodes of each length that are replayed
     generations: Whole = 2  # times that the best replays are varied and the best variations replayed
-    pool: Count = 12  # replays that are kept
+    pool: Count = 12  # best replays
     replays: Count = 3  # of them that are starts from the beginning
     largest: Count = 15  # nodes of a memory to begin with
     race: Count = 75  # iterations of every start
     round: Count = 50  # iterations of every later round, from the best team so far
     softness: Below = 0.1  # share of uniform choices at the beginning of a round
     openness: Share = 0.3  # the same of a replayed episode, which knows nothing about its observations
-    replaying: Share = 0.3  # exploration rate at which a replayed episode begins: more, and it is lost
+    replaying: Tail = 0.3  # exploration rate at which a replayed episode begins: more, and it is lost
     strength: Positive = 100.0  # soft counts per row of a start
-    reopened: Share = 0.2  # exploration rate at which a later round begins
+    reopened: Tail = 0.2  # exploration rate at which a later round begins
     fresh: Count = 3  # best starts that get further rounds, with other random numbers
     many: ManyAgents = ManyAgents()
 
@@ -65,6 +65,12 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
     A team to begin with (`begin`) plays the first episodes in place of random actions, and its value is what a learned
     team must exceed. With more than 8 agents it is also the first team to be improved. With a Dask cluster (`engine`)
     its workers play; the result is the same.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.learn("broadcast", dp.SbprLoop(batch=20), iterations=2, seed=1).settings.batch
+    20
     """
 
     limits: ClassVar[tuple[str, ...]] = ("seconds", "steps", "iterations")

@@ -1,46 +1,38 @@
-"""Where the loop begins: best episodes replayed, and small memories with everything still to be decided.
+"""Starts of the loop.
 
 *Replays.* The paper starts from controllers "converted from the episodes with the highest rewards". An episode becomes
-a chain: node t takes the episode's action at t and moves on whatever is seen; the last node goes back to the first
-(loop) or stays where it is (stay). The highest returns are partly luck, so every elite is played again as a chain, and
-the best *mean* return is kept.
+a chain: node t takes the episode's action at t and moves on, regardless of the observation; the last node goes back to
+the first (loop) or stays (stay). High returns are partly luck, so the chains of the best episodes are played again and
+compared by their *mean* return.
 
-*Memories.* With chains alone no move depends on what is seen. Two memories do: the last observation, and all
-observations since a period began (trees); their actions are uniform at first.
+*Memories.* No move of a chain depends on observations. Two memories do: the last observation, and all observations
+since a period began (trees); their actions are uniform at first.
 
-*By action.* With many agents the best episodes are luck. One node per action is as small as a controller can be that
-still reacts to what it sees; its moves are open.
+*By action.* One node per action is the smallest controller that reacts to observations; its moves are uniform. For many
+agents, whose best episodes are luck.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Episodes, Simulator, Team
 from decpomdp.learners.posterior import Counts
+from decpomdp.learners.start import soft_counts
 
 SURE = 0.95  # probability of a memory's moves at first: the rest lets them change
 
 
 def counts_of(team: Team, softness: float, strength: float, shown: bool) -> list[Counts]:
-    """Soft counts that say `team`, with a share `softness` of every choice left to the alternatives."""
-    return [_counts(controller, softness, strength, shown) for controller in team.controllers]
-
-
-def _counts(controller: Controller, softness: float, strength: float, shown: bool) -> Counts:
-    start = int(controller.initial.argmax())  # the learner starts in node 0
-    order = np.array([start, *(i for i in range(controller.nodes) if i != start)])
-    given = controller.initial_given
-    if given is None:
-        given = np.tile(controller.initial, (controller.observations, 1))
-    tables = (given[:, order], controller.action[order], controller.transition[order][..., order])
-    firsts, visits, moves = (strength * ((1 - softness) * t + softness / t.shape[-1]) for t in tables)
-    return Counts(firsts if shown else 0.0 * firsts, visits, moves)
+    """Soft counts of a team, with a share `softness` of every choice spread over all alternatives."""
+    counts = [soft_counts(controller, None, softness, strength) for controller in team.controllers]
+    return counts if shown else [replace(each, firsts=0.0 * each.firsts) for each in counts]
 
 
 def memories(simulator: Simulator, largest: int) -> Iterator[Team]:
-    """Last observation, then trees of two and three steps, where every agent has room for them."""
+    """Last observation, then trees of two and three steps, if no agent needs more than `largest` nodes."""
     shapes: list[Callable[[int], NDArray[np.int64]]] = [last_observation, lambda o: tree(2, o), lambda o: tree(3, o)]
     for shape in shapes:
         tables = [shape(len(agent.observations)) for agent in simulator.agents]
@@ -50,7 +42,7 @@ def memories(simulator: Simulator, largest: int) -> Iterator[Team]:
 
 
 def by_action(simulator: Simulator, sure: float) -> Team:
-    """One node per action, which takes it with probability `sure`, else any; where it goes is open."""
+    """One node per action, taken with probability `sure` or at random; moves are uniform."""
     return Team.of(simulator, [_by_action(len(a.actions), len(a.observations), sure) for a in simulator.agents])
 
 
@@ -68,7 +60,7 @@ def last_observation(observations: int) -> NDArray[np.int64]:
 
 
 def tree(depth: int, observations: int) -> NDArray[np.int64]:
-    """[i, o]: what was seen since the period of `depth` actions began."""
+    """[i, o]: moves of a tree of the observations since the period of `depth` actions began."""
     before = sum(observations**level for level in range(depth - 1))  # nodes that have children
     nodes = before + observations ** (depth - 1)
     children = 1 + np.arange(nodes * observations).reshape(nodes, observations)
@@ -76,7 +68,7 @@ def tree(depth: int, observations: int) -> NDArray[np.int64]:
 
 
 def _undecided(agent: Agent, moves: NDArray[np.int64]) -> Controller:
-    """Moves as given, actions uniform; a first observation leads where the first node would."""
+    """A controller with these moves and uniform actions; a first observation moves as from node 0."""
     nodes, actions = len(moves), len(agent.actions)
     sure = SURE * np.eye(nodes)[moves] + (1 - SURE) / nodes
     transition = np.repeat(sure[:, None], actions, axis=1)
@@ -107,7 +99,7 @@ def best_actions(episodes: Episodes, length: int, elites: int) -> Iterator[NDArr
 
 
 def chain(problem: Episodes | Simulator, actions: NDArray[np.int64], loop: bool) -> Team:
-    """actions[t, n] one after the other, whatever is seen."""
+    """actions[t, n] one after the other, regardless of observations."""
     length = len(actions)
     following = np.minimum(np.arange(1, length + 1), length - 1)
     if loop:

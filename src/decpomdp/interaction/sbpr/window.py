@@ -20,7 +20,7 @@ class Batch:
 
     episodes: Episodes
     own: Floats  # [r]
-    relative: list[Floats] = field(default_factory=list)  # per behaviour of the window: exp(log probability - own)
+    relative: list[Floats]  # per behaviour of the window: exp(log probability - own)
 
     def log_mixture(self) -> Floats:
         """[r]."""
@@ -61,28 +61,19 @@ class Window:
             del self.batches[0], self.behaviours[0]
             for batch in self.batches:
                 del batch.relative[0]
-        self._newest(episodes, behaviour)
-        together = concatenate([batch.episodes for batch in self.batches])
-        layout = lay_out(together, max(behaviour.nodes))
-        log_team, nodes = likelihood(layout, behaviour, threads)
-        self._note(log_team)
-        mixture = np.concatenate([batch.log_mixture() for batch in self.batches])
-        ratio = np.exp(np.minimum(log_team - mixture, np.log(cap)))
-        return Seen(layout, mixture, ratio, nodes)
-
-    def _newest(self, episodes: Episodes, behaviour: Team) -> None:
         layout = lay_out(episodes, max(behaviour.nodes))
-        batch = Batch(episodes, likelihood(layout, behaviour, 1)[0])
-        for team in self.behaviours:
-            batch.relative.append(_relative(likelihood(layout, team, 1)[0], batch.own))
-        self.batches.append(batch)
+        own = likelihood(layout, behaviour, 1)[0]
+        relative = [_relative(likelihood(layout, team, 1)[0], own) for team in self.behaviours]
+        self.batches.append(Batch(episodes, own, relative))
         self.behaviours.append(behaviour)
-
-    def _note(self, log_team: Floats) -> None:
-        """Note how likely every batch is under the newest behaviour."""
+        layout = lay_out(concatenate([batch.episodes for batch in self.batches]), max(behaviour.nodes))
+        log_team, nodes = likelihood(layout, behaviour, threads)
         ends = np.cumsum([batch.episodes.steps for batch in self.batches])
         for batch, part in zip(self.batches, np.split(log_team, ends[:-1]), strict=True):
             batch.relative.append(_relative(part, batch.own))
+        mixture = np.concatenate([batch.log_mixture() for batch in self.batches])
+        ratio = np.exp(np.minimum(log_team - mixture, np.log(cap)))
+        return Seen(layout, mixture, ratio, nodes)
 
 
 def likelihood(layout: Layout, team: Team, threads: int | None) -> tuple[Floats, list[Filtered | None]]:

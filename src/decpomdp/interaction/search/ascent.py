@@ -1,11 +1,11 @@
-"""The core step: climb from a softened team by natural gradients, then take the best choice everywhere.
+"""Ascent: natural gradients from a softened team, then the likeliest choice everywhere.
 
-FIXED: the memory is given (moves of a skeleton) and only actions are learned. A node then means the same thing from
-the first update on, and what an agent should do in it has a clean gradient. FREE: the next node is learned as well,
-which only works from a start that already makes use of its memory: when all nodes act alike, no move matters.
+With fixed memory the moves of the start are not changed and only actions are learned: a node means the same throughout.
+With free memory (`free`) the moves are learned too, which only works from a start that already uses its memory: as long
+as all nodes act alike, moves have no gradient.
 
-On-policy episodes with the sampled node paths kept need no importance weights and no forward-backward pass, so that
-learning costs little more than playing.
+Episodes are on-policy and recorded with their node paths, so learning needs neither importance weights nor a
+forward-backward pass and costs little more than playing.
 """
 
 from typing import NamedTuple
@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.players import Player
 from decpomdp.interaction.search.machines import Machine, Plan
+from decpomdp.interaction.search.players import Player
 from decpomdp.kernels import advantage
 from decpomdp.kernels.machines import ROOT, Soft
 
@@ -23,7 +23,7 @@ EXPLORING = 0.7  # share of the updates during which actions are explored
 
 
 class Slope(NamedTuple):
-    """Logits of every agent and the room for their gradients, padded to the largest agent."""
+    """Logits of every agent and buffers for their gradients, padded to the largest agent."""
 
     act: NDArray[np.float64]  # [n, i, a]
     hop: NDArray[np.float64]  # [n, i, o, j]; empty unless free
@@ -35,13 +35,13 @@ class Slope(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How much to play in one core step, and how."""
+    """The size of one ascent."""
 
     updates: int
     episodes: int
     horizon: int
     exploration: float  # uniform share of actions at first
-    confidence: float  # probability of what the start does; 0: as likely as anything else
+    confidence: float  # initial probability of the choices of the start; 0: uniform
 
 
 def ascend(player: Player, start: Plan, effort: Effort, seed: int, *, free: bool) -> Plan:
@@ -58,7 +58,7 @@ def ascend(player: Player, start: Plan, effort: Effort, seed: int, *, free: bool
 
 
 def slope_from(start: Plan, player: Player, free: bool, confidence: float) -> Slope:
-    """Logits: 0 but for what the plan does, which has the probability `confidence` (0: no more than the others)."""
+    """Logits that give the choices of the plan the probability `confidence` (0: uniform)."""
     agents, nodes = len(start), max(len(machine.action) for machine in start)
     actions = max(len(agent.actions) for agent in player.agents)
     symbols = max(machine.observations for machine in start) + 1
@@ -99,7 +99,7 @@ def soften(slope: Slope, exploration: float) -> None:
 
 
 def climb(slope: Slope, rate: float) -> None:
-    """One update of all logits from what `gather` found."""
+    """One update of all logits from the gathered gradients."""
     for n, (nodes, actions) in enumerate(zip(slope.soft.nodes, slope.soft.actions, strict=True)):
         advantage.nudge(slope.act_sum[n], slope.act_weight[n], slope.act[n], 0, actions, rate)
         if slope.soft.free:

@@ -1,11 +1,10 @@
-"""The plans that are improved side by side, and whose turn it is.
+"""Islands: plans that are improved in parallel, and the schedule of the hops.
 
-The best one is not always the one to improve: a plan that has settled in the optimum which everyone meets first may
-need hundreds of hops to get out, while a fresh start that is still on its way passes it by in a few dozen. So there are
-always challengers. While the search is young all islands take turns. Later there is one challenger, with one hop in
-four, and every other one once the best one seems stuck; in the last third only the best one counts. A challenger that
-is behind and has stopped gaining makes way for a fresh start. One that seems better, by its score, must beat the best
-one in a trial before it takes its place.
+A plan in a common local optimum may need hundreds of hops to leave it, while a fresh start overtakes it in a few dozen,
+so the best plan always has challengers. At first all islands take turns. Later there is one challenger, with one hop in
+four (one in two once the best plan seems stuck); in the last third only the best plan is improved. A challenger that is
+behind and has stopped improving is replaced by a fresh start. A challenger with a higher score replaces the best plan
+if it wins a trial.
 """
 
 from collections.abc import Iterable
@@ -15,30 +14,30 @@ from decpomdp.interaction.search.machines import Plan, sizes
 from decpomdp.interaction.search.trial import Tally, Verdict
 
 REAL = 0.01  # standard deviations of a return: what counts as a gain here
-PATIENCE = 16  # hops without one after which a challenger that is behind makes way
-STUCK = 40  # hops without one after which the best plan gets only half of the turns
-TURNS = 4  # in which the best one and the challenger share
-POLISH = 60  # the same, after which the neighbours of the best plan are all looked at ...
-AGAIN = 12  # ... and after which once more, every time that led nowhere
-LAST = 0.65  # of the search, from when on only the best one counts: polish takes time
+PATIENCE = 16  # hops without a gain after which a challenger that is behind is replaced
+STUCK = 40  # hops without a gain after which the best plan gets only half of the turns
+TURNS = 4  # length of the schedule of the best plan and its challenger
+POLISH = 60  # hops without a gain after which all neighbours of the best plan are evaluated ...
+AGAIN = 12  # ... and hops until the next time, after every failure
+LAST = 0.65  # of the search, after which only the best plan is improved
 
 
 class Island(NamedTuple):
-    """A plan that is being improved, and what is known of its value."""
+    """A plan that is being improved, and the estimates of its value."""
 
     plan: Plan
     score: float  # on the episodes that all plans are scored on: for choosing
     tally: Tally  # on all its episodes: for reporting
     idle: int = 0  # hops since its last real gain
-    looked: int = 0  # times that its neighbours were looked at
+    looked: int = 0  # times that its neighbours were evaluated
 
     def tried(self, verdict: Verdict) -> "Island":
-        """After a hop from here that led nowhere."""
+        """After a hop without success."""
         return self._replace(tally=self.tally.plus(verdict.old), idle=self.idle + 1)
 
     @property
     def stuck(self) -> bool:
-        """Whether it is time for its neighbours."""
+        """Whether its neighbours should be evaluated."""
         return self.idle >= POLISH + AGAIN * self.looked
 
 
@@ -62,23 +61,23 @@ class Islands:
         """The one to return."""
         return self.all[0]
 
-    def choose(self, candidates: list[Island]) -> None:
+    def choose(self, candidates: Iterable[Island]) -> None:
         """Begin with some of the candidates."""
         self.all = chosen(candidates, self.count) or self.all
 
     def add(self, fresh: Island) -> None:
-        """A challenger; one that plays like another is none."""
+        """Add a challenger, unless it plays like another island."""
         if all(fresh.score != island.score for island in self.all):
             self.all.append(fresh)
 
     @property
     def rival(self) -> Island | None:
-        """The one that seems better than the best one, by its score."""
+        """The island with a higher score than the best one, if any."""
         self.all[1:] = sorted(self.all[1:], key=lambda island: -island.score)
         return self.all[1] if len(self.all) > 1 and self.all[1].score > self.best.score else None
 
-    def met(self, verdict: Verdict) -> None:
-        """The rival took the place of the best one, or has to do without its luck."""
+    def resolve(self, verdict: Verdict) -> None:
+        """After a trial against the best one: the rival replaces it, or its score is corrected."""
         best, rival = self.best._replace(tally=self.best.tally.plus(verdict.old)), self.all[1]
         if verdict.accepted:
             self.all[:2] = [rival._replace(tally=rival.tally.plus(verdict.new)), best]
@@ -86,7 +85,7 @@ class Islands:
             self.all[:2] = [best, rival._replace(score=best.score + min(0.0, verdict.gain))]
 
     def turns(self, hops: int, progress: float) -> list[int | None]:
-        """Whose turn it is, for the hops of a round; those that have to make way do so before."""
+        """The island of every hop of a round, after dropping islands that are behind."""
         del self.all[self.count if progress <= self.young else 2 :]
         self.all[1:] = [island for island in self.all[1:] if island.idle < PATIENCE]
         numbers = [self._next(progress) for _ in range(hops)]
@@ -103,17 +102,17 @@ class Islands:
 
 
 def chosen(islands: Iterable[Island], count: int) -> list[Island]:
-    """The best one, the best of at most half its size, the best of at most half of that, ...; then whatever is good.
+    """The best one, the best of at most half its size, the best of at most half of that, ...; then the others by score.
 
-    Large machines score well early and are hard to improve; small ones catch up. Those of the same score to the last
-    digit are left out: on the same episodes that means the same play.
+    Large machines score well early and are hard to improve; small ones catch up. Of islands with equal scores, which
+    play alike, one is chosen.
     """
     ranked = list(
         {island.score: island for island in sorted(islands, key=lambda i: (-i.score, -sum(sizes(i.plan))))}.values()
     )
-    kept: list[Island] = []
+    halving: list[Island] = []
     rest: list[Island] = []
     for island in ranked:
-        small = not kept or 2 * sum(sizes(island.plan)) <= sum(sizes(kept[-1].plan))
-        (kept if small else rest).append(island)
-    return (kept + rest)[:count]
+        small = not halving or 2 * sum(sizes(island.plan)) <= sum(sizes(halving[-1].plan))
+        (halving if small else rest).append(island)
+    return (halving + rest)[:count]

@@ -2,37 +2,35 @@
 
     islands = the best of the portfolio, large and small
     repeat: hop from an island; accept a candidate that a paired test on fresh episodes finds better;
-            replace islands that fall behind; when the best one is stuck, look at all its neighbours
+            replace islands that fall behind; when the best one is stuck, evaluate all its neighbours
 
-It only ever plays episodes. The result at any moment is the best team so far, already folded and within the size cap.
-A step is one round: a fixed number of pieces of work, each with its own random numbers, and then decisions in a fixed
-order. The result is a function of the seed and the number of steps, not of the threads. A time limit may cut a round
-anywhere; only then can two runs differ.
+The result at any moment is the best team so far, already folded and within the size cap. A step is one round: a fixed
+number of pieces of work, each with its own random numbers, and then decisions in a fixed order. The result is a
+function of the seed and the number of steps, not of the threads; only a time limit cuts a round anywhere.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from decpomdp.core import DecPOMDP, InputError, Simulator
+from decpomdp.core import DecPOMDP, Simulator
 from decpomdp.core.fit import Fit, Row
 from decpomdp.core.run import Cut, Inputs, Now
-from decpomdp.core.simulator import Step
-from decpomdp.interaction.players import OutOfSteps, Player, Pool, Work, draw_seed, player_of
+from decpomdp.interaction.episode_player import EmptySimulator, OutOfSteps, draw_seed, own_horizon
 from decpomdp.interaction.search.islands import Island, Islands, real
 from decpomdp.interaction.search.machines import Plan, constant, sizes, team_of
 from decpomdp.interaction.search.moves import hop
 from decpomdp.interaction.search.neighbours import polish, refine
+from decpomdp.interaction.search.players import Player, Pool, Work, player_of
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, sizes_for, tiny
 from decpomdp.interaction.search.starts import Start, portfolio
 from decpomdp.interaction.search.trial import PATIENT, Tally, Verdict, eager, trial
 from decpomdp.rollouts import as_simulator
 
-POLISHING = 0.5  # of all steps, at most, for looking at the neighbours of the best plan
-REFINING = 3  # every so many times it is those of a plan with more memory
+POLISHING = 0.5  # of all steps, at most, for the neighbours of the best plan
+REFINING = 3  # every third time, the neighbours of a plan with more memory
 BEGIN, PORTFOLIO, SEARCH = "begin", "portfolio", "search"  # phases
 
 
@@ -47,7 +45,7 @@ class SearchState(NamedTuple):
     candidates: tuple[Island, ...] = ()  # the plans of those starts
     turn: int = 0
     searched: float = 0.0  # progress at the end of the portfolio
-    polished: int = 0  # joint steps that looking at neighbours took
+    polished: int = 0  # joint steps spent on neighbours
     hops: int = 0
     accepted: int = 0
     steps: int = 0
@@ -56,9 +54,9 @@ class SearchState(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """The outcome of a hop, or of a fresh start, which has no plan that it began from."""
+    """The outcome of a hop or of a fresh start."""
 
-    plan: Plan | None
+    plan: Plan | None  # before the hop; None: a fresh start
     kind: str
     candidate: Plan
     verdict: Verdict | None
@@ -72,16 +70,13 @@ class SearchMethod:
     def __init__(self, problem: DecPOMDP | Simulator, settings: Search, inputs: Inputs) -> None:
         self.simulator = as_simulator(problem)
         if settings.horizon is None and self.simulator.discount >= 1:
-            own = getattr(self.simulator, "horizon", None)
-            if own is None:
-                raise InputError("horizon: expected a number of steps, because the discount is 1; got none")
-            settings = msgspec.structs.replace(settings, horizon=own)
+            settings = msgspec.structs.replace(settings, horizon=own_horizon(self.simulator))
         self.settings, self.inputs = settings, inputs
         self.player = player_of(self.simulator)
         self._starts: list[tuple[str, Start]] = []
 
     def sizes(self, steps: float) -> Sizes:
-        """How large everything is if so many joint steps are affordable."""
+        """Sizes for so many affordable joint steps."""
         return sizes_for(self.settings, self.player.discount, steps)
 
     def starts(self, sizes: Sizes) -> list[tuple[str, Start]]:
@@ -90,12 +85,12 @@ class SearchMethod:
         return self._starts
 
     def toy(self) -> "SearchMethod":
-        """A model is played itself, with tiny sizes; any other simulator may be slow, and a toy takes its place."""
-        toy = self.simulator if self.player.concurrent else ToySimulator(self.simulator)
+        """The same with the smallest sizes; a simulator that is not a model may be slow and is replaced."""
+        toy = self.simulator if self.player.concurrent else EmptySimulator(self.simulator)
         return _ToySearch(toy, self.settings, self.inputs)
 
     def init(self, now: Now) -> SearchState:
-        """Every agent always does the same."""
+        """A team of constant actions."""
         return SearchState([Island(constant(self.simulator), -np.inf, Tally())])
 
     def step(self, state: SearchState, now: Now) -> tuple[SearchState, list[Row]]:
@@ -150,10 +145,10 @@ def row_of(state: SearchState, event: str) -> Row:
 
 
 class _Round:
-    """The work of one step. A round that ends early leaves everything that was decided until then."""
+    """The work of one step. A round that ends early keeps the decisions made until then."""
 
     def __init__(self, method: SearchMethod, state: SearchState, now: Now) -> None:
-        self.method, self.before, self.now, self.rows = method, state, now, list[Row]()
+        self.method, self.state, self.now, self.rows = method, state, now, list[Row]()
         self.seed = method.inputs.seed
         self.pool = Pool(method.player, now, method.inputs.threads)
         self.sizes = method.sizes(state.affordable)
@@ -161,40 +156,31 @@ class _Round:
         self.islands = Islands(state.islands, state.turn, tuning.islands, tuning.island_share)
         self.pieces = tuning.round if method.player.concurrent and not self.sizes.poor else 1
         self.number = state.iterations + 1
-        self.phase, self.tried, self.candidates = state.phase, state.tried, list(state.candidates)
-        self.searched, self.polished = state.searched, state.polished
-        self.hops, self.accepted = state.hops, state.accepted
         self.progress = 0.0  # of the search after the portfolio, when the round began
         self.turns: list[int | None] = []  # of the round: which island every hop starts from
 
     def packed(self, stopped: str = "") -> SearchState:
         """The state now."""
-        return SearchState(
-            islands=self.islands.all,
-            phase=self.phase,
-            shown=self.before.shown,
-            affordable=self.before.affordable,
-            tried=self.tried,
-            candidates=tuple(self.candidates),
-            turn=self.islands.turn,
-            searched=self.searched,
-            polished=self.polished,
-            hops=self.hops,
-            accepted=self.accepted,
-            steps=self.before.steps + self.pool.steps,
-            iterations=self.number,
-            stopped=stopped,
+        steps, islands = self.state.steps + self.pool.steps, self.islands
+        return self.state._replace(
+            islands=islands.all, turn=islands.turn, steps=steps, iterations=self.number, stopped=stopped
         )
+
+    def update(self, **fields: Any) -> None:
+        """Change fields of the state other than those of `packed`."""
+        self.state = self.state._replace(**fields)
 
     def play(self) -> None:
         """A round of the portfolio, or of the search that follows."""
-        if self.phase == PORTFOLIO:
+        if self.state.phase == PORTFOLIO:
             share, starts = self.method.settings.tuning.portfolio_share, self.method.starts(self.sizes)
-            if self.tried < len(starts) and (self.tried == 0 or self.now.progress <= share):
-                self._portfolio(starts[self.tried : self.tried + self.pieces])
+            tried = self.state.tried
+            if tried < len(starts) and (tried == 0 or self.now.progress <= share):
+                self._portfolio(starts[tried : tried + self.pieces])
                 return
-            self.phase, self.searched, self.candidates = SEARCH, self.now.progress, []
-        self.progress = min(1.0, (self.now.progress - self.searched) / max(1e-9, 1 - self.searched))
+            self.update(phase=SEARCH, searched=self.now.progress, candidates=())
+        searched = self.state.searched
+        self.progress = min(1.0, (self.now.progress - searched) / max(1e-9, 1 - searched))
         if self._stuck():
             self._look_around()
         else:
@@ -204,12 +190,13 @@ class _Round:
     def _portfolio(self, starts: list[tuple[str, Start]]) -> None:
         """Phase 1: the best few of the portfolio."""
         plans = self.pool.round(len(starts), lambda k, player, rng: starts[k][1](player, rng), self.seed, self.number)
-        self.candidates += [self._scored(plan) for plan in plans if plan is not None]
-        self.islands.choose(self.candidates)
+        candidates = (*self.state.candidates, *(self._scored(plan) for plan in plans if plan is not None))
+        self.update(candidates=candidates)
+        self.islands.choose(candidates)
         self._record(f"{starts[0][0]} .. {starts[-1][0]}")
         if None in plans:
             self.pool.end()
-        self.tried += len(starts)
+        self.update(tried=self.state.tried + len(starts))
 
     def _all(self, work: Work[Attempt]) -> None:
         """Phase 2: hops from the islands, and fresh starts; then their consequences."""
@@ -222,27 +209,27 @@ class _Round:
         self._crown()
 
     def _crown(self) -> None:
-        """A plan that seems better than the best one must beat it: scores are of few episodes, and partly luck."""
+        """A trial of an island with a higher score against the best one: scores are noisy."""
         rival = self.islands.rival
         if rival is not None:
             stages = eager(self.sizes.stages, self.progress)
             seed = draw_seed(np.random.default_rng([self.seed, self.number, self.pieces]))
             best = self.islands.best
             verdict = self.pool.alone(lambda player: trial(player, best.plan, rival.plan, stages, seed))
-            self.islands.met(verdict)
+            self.islands.resolve(verdict)
 
     def _look_around(self) -> None:
         """A round for the neighbours of the best plan."""
         self.turns, before, steps = [0] * self.pieces, self.islands.best, self.pool.steps
         self._all(self._polish)
-        self.polished += self.pool.steps - steps
+        self.update(polished=self.state.polished + self.pool.steps - steps)
         if self.islands.best.plan is before.plan:
             self.islands.all[0] = self.islands.best._replace(looked=before.looked + 1)
 
     def _stuck(self) -> bool:
-        """Whether it is time for the neighbours of the best plan; chance that cannot be repeated hides their gains."""
+        """Whether to evaluate the neighbours of the best plan; their small gains need repeatable episodes."""
         enough = self.sizes.contest >= self.sizes.stages.first * self.sizes.testing
-        spared = self.polished <= POLISHING * self.before.steps
+        spared = self.state.polished <= POLISHING * self.state.steps
         return enough and spared and self.method.player.repeatable and self.islands.best.stuck
 
     def _polish(self, k: int, player: Player, rng: np.random.Generator) -> Attempt:
@@ -266,24 +253,24 @@ class _Round:
         return Attempt(plan, kind, candidate, trial(player, plan, candidate, stages, draw_seed(rng)))
 
     def _consider(self, number: int | None, attempt: Attempt) -> None:
-        self.hops += 1
+        self.update(hops=self.state.hops + 1)
         if number is None or attempt.verdict is None:
             self.islands.add(self._scored(attempt.candidate))
             return
         island, verdict = self.islands.all[number], attempt.verdict
-        if island.plan is not attempt.plan:  # the second gain of a round was measured without the first
+        if island.plan is not attempt.plan:  # another hop of this round has already replaced it
             return
         self.islands.all[number] = island.tried(verdict)
         if verdict.accepted:
-            self.accepted += 1
+            self.update(accepted=self.state.accepted + 1)
             idle = 0 if real(verdict) else island.idle + 1
             self.islands.all[number] = Island(attempt.candidate, island.score + verdict.gain, verdict.new, idle)
-            # scored as all islands are; the line before stands if the round ends here
+            # scored as all islands are; the line above remains if the round ends here
             self.islands.all[number] = self._scored(attempt.candidate)._replace(idle=idle)
             self._record(attempt.kind)
 
     def _scored(self, plan: Plan) -> Island:
-        """Always on the same episodes, so that islands compare."""
+        """Score a plan, always on the same episodes."""
         episodes, horizon = SCORING * self.sizes.stages.first, self.sizes.testing
         returns = self.pool.alone(lambda player: player.returns(plan, episodes, horizon, self.seed))
         return Island(plan, float(returns.mean()), Tally.of(returns))
@@ -292,26 +279,8 @@ class _Round:
         self.rows.append(row_of(self.packed(), event))
 
 
-class ToySimulator:
-    """A simulator of the same agents: everyone always sees their first observation, and rewards count the steps."""
-
-    def __init__(self, simulator: Simulator) -> None:
-        self.agents, self.discount, self.name = simulator.agents, simulator.discount, "toy"
-        self.repeatable, self.hour = simulator.repeatable, 0
-
-    def reset(self, episodes: int, seed: int) -> NDArray[np.int64] | None:
-        """Start at the first step again."""
-        self.hour = 0
-        return np.zeros((episodes, len(self.agents)), np.int64)
-
-    def step(self, actions: NDArray[np.integer]) -> Step:
-        """Actions do not matter."""
-        self.hour += 1
-        return Step(np.zeros_like(actions), np.arange(len(actions)) + float(self.hour), np.zeros(len(actions), bool))
-
-
 class _ToySearch(SearchMethod):
-    """A search in which hardly anything is played: its first two rounds compile everything."""
+    """A search with the smallest sizes: its first two rounds compile everything."""
 
     def sizes(self, steps: float) -> Sizes:
         return tiny(sizes_for(self.settings, self.player.discount, 0.0))

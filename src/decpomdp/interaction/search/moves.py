@@ -1,21 +1,22 @@
-"""Moves: attempts to make a better plan out of a given one. Learning climbs; hops leave the local optimum it ends in.
+"""Hops: moves of the local search that leave a local optimum of the ascent.
 
-Each kind of hop proposes what the others cannot. A graft changes all agents together over several steps. An expansion
-gives more memory, at no loss, and learns how to use it. A mutation changes a few entries and lets learning repair the
-rest. Scattering tries many small changes without any learning: the finest tool near an optimum, and the one for what
-two agents must do differently at a single moment. A moment changes what all agents do at one hour of a clock. Dropping
-removes a node: a smaller plan that is not worse is easier to read and to improve. Coarse hops are for the beginning of
-the search, fine ones for its end.
+    graft     change all agents together over several steps
+    expand    more memory at no loss, then an ascent on it
+    mutate    change a few entries, then an ascent
+    scatter   the best of many small changes, without an ascent: for changes of two agents at a single step
+    moment    change the actions of all agents at one time of a clock
+    drop      remove a node: a smaller plan that is not worse is easier to read and to improve
 
-Grafts: single changes cannot improve a team when each alone makes things worse. The team explores together in a short
-stretch of time; from one of the best such episodes every agent gets a side path that does what was done there while its
-own observations agree, and then returns to its machine. Elites are drawn at random: the one that looks best on average
-is usually the one that changes nothing.
+Coarse hops are more frequent early in the search, fine ones late.
 
-Small machines: `fold` drops nodes that are never entered and merges nodes that the visited edges cannot tell apart, so
-that the team does the same in every episode that was seen. `shrink` goes on to a given size: the least visited node is
-removed, and its incoming edges are led to the one of the most similar nodes that loses least on common random numbers.
-Small machines are read by people, are improved faster (fewer choices), and generalise.
+Grafts: single changes cannot improve a team if each alone makes it worse. The team explores together in a short stretch
+of steps; every agent gets a side path that repeats its actions in one of the best such episodes while its observations
+agree, and then returns to its machine. Elites are drawn at random: the best one is often one that changes nothing.
+
+Small machines: `fold` drops nodes that are never entered and merges nodes that the visited edges do not distinguish;
+the team acts as before in every recorded episode. `shrink` reduces a machine to a size cap: the least visited node is
+removed, and its incoming edges are redirected to the one of the most similar nodes that loses least on common random
+numbers.
 """
 
 from collections.abc import Callable
@@ -24,17 +25,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.players import Player, draw_seed
+from decpomdp.interaction.episode_player import draw_seed
 from decpomdp.interaction.search.ascent import ascend
-from decpomdp.interaction.search.machines import Machine, Plan
-from decpomdp.interaction.search.memories import clock, hours, opening, product, split, tree, window
+from decpomdp.interaction.search.machines import Machine, Plan, clock, hours, opening, product, split, tree, window
+from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels import fold as kernels
 from decpomdp.kernels.machines import ROOT, Played, Window
 
 Hop = Callable[[Player, Plan, Sizes, np.random.Generator], Plan]
 
-# What an expansion may remember besides.
+# Memories of expansions.
 MEMORIES = (
     *(window(1), window(2), tree(2), tree(3)),
     *(clock(2, 0), clock(3, 0), clock(4, 0)),
@@ -44,7 +45,7 @@ SPLIT_SHARES = (1.0, 0.5, 0.25)  # of the nodes; fewer when all of them would be
 ONCE = 0.25  # of the grafts are for the beginning of an episode only
 SCHEDULE_NODES = 200  # of a machine times a clock, before it is folded
 GRAFTS = 6  # elites of one exploration that are tried
-FEWER = 4  # one plan in so many goes on to the next heat of a race, which has as many times more episodes
+FEWER = 4  # factor of fewer plans and more episodes from one heat of a race to the next
 ALIKE = 6  # nodes that are tried in the place of a removed one
 
 
@@ -57,7 +58,7 @@ def hop(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator, prog
 
 
 def settle(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """The plan folded, and cut down to the size cap if need be."""
+    """The plan folded, and reduced to the size cap."""
     folded = fold(plan, player.visits(plan, sizes.fold_episodes, sizes.testing, draw_seed(rng)))
     return shrink(player, folded, sizes.max_nodes, sizes.race_episodes, sizes.learning, draw_seed(rng))
 
@@ -103,7 +104,7 @@ def mutate(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -
 
 
 def scatter(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """The best of many mutants, without learning; half of the time after giving everybody the same new memory."""
+    """The best of many mutants, without an ascent; half of the time after giving all agents the same new memory."""
     memory = MEMORIES[int(rng.integers(len(MEMORIES)))]
     larger = [product(machine, memory, sizes.tuning.skeleton_nodes) for machine in plan]
     shared = tuple(machine for machine in larger if machine is not None)
@@ -112,7 +113,7 @@ def scatter(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) 
 
 
 def moment(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """Everybody keeps the same clock, and does something else at one hour of it."""
+    """All agents get the same clock and change their actions at one time of it."""
     period = int(rng.integers(2, sizes.max_nodes + 1))
     larger = [product(machine, clock(period, 0), SCHEDULE_NODES) for machine in plan]
     shared = tuple(machine for machine in larger if machine is not None)
@@ -120,7 +121,7 @@ def moment(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -
 
 
 def rescheduled(player: Player, plan: Plan, period: int, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """The best of many plans that differ from `plan`, which keeps a clock, in what all agents do at one hour."""
+    """The best of many plans that differ from `plan`, which has a clock, in the actions of all agents at one time."""
     when = [hours(machine, period) for machine in plan]
     shape = (period, *(len(agent.actions) for agent in player.agents))
     if np.prod(shape, dtype=np.float64) <= 2 * sizes.mutants:
@@ -206,7 +207,7 @@ def mutate_entry(machine: Machine, actions: int, rng: np.random.Generator) -> Ma
 
 
 def exploration_window(rng: np.random.Generator, agents: int, longest: int, discount: float, horizon: int) -> Window:
-    """Where to explore: sooner matters more (as the discount says); mostly everybody, sometimes only some."""
+    """A random window: early steps are likelier (by the discount); mostly for all agents, sometimes for some."""
     latest = max(1, horizon // 2)
     begin = min(int(rng.geometric(max(1 - discount, 1 / latest))) - 1, latest - 1)
     length = int(rng.integers(1, longest + 1))
@@ -252,12 +253,12 @@ def _side_path(machine: Machine, seen: np.ndarray, actions: np.ndarray, nodes: n
 
 
 def fold(plan: Plan, visits: list[NDArray[np.int64]]) -> Plan:
-    """Every agent's machine without what its visits[i, o] do not need."""
+    """Every agent's machine folded by its visits[i, o]."""
     return tuple(fold_machine(machine, seen) for machine, seen in zip(plan, visits, strict=True))
 
 
 def fold_machine(machine: Machine, visits: NDArray[np.int64]) -> Machine:
-    """Merge nodes that cannot be told apart, drop those that are never entered, busiest nodes first."""
+    """Merge nodes that visited edges do not distinguish and drop nodes that are never entered, busiest nodes first."""
     entered = np.zeros(len(machine.action), np.int64)
     np.add.at(entered, machine.move, visits)
     order = np.argsort(-entered, kind="stable")
@@ -265,20 +266,17 @@ def fold_machine(machine: Machine, visits: NDArray[np.int64]) -> Machine:
     known = np.where(visits > 0, machine.move, -1)
     parent = np.empty(len(machine.action), np.int64)
     kernels.fold(machine.action, known, order, parent)
-    kept = [ROOT, *(int(i) for i in order if parent[i] == i)]
+    remaining = [ROOT, *(int(i) for i in order if parent[i] == i)]
     place = np.full(len(machine.action), -1)
-    place[kept] = np.arange(len(kept))
+    place[remaining] = np.arange(len(remaining))
     place[order] = place[parent[order]]
     usual = place[_usual(machine, visits)]
-    where = place[np.where(known[kept] >= 0, known[kept], machine.move[kept])]
-    return Machine(machine.action[kept], np.where(where > ROOT, where, usual))
+    where = place[np.where(known[remaining] >= 0, known[remaining], machine.move[remaining])]
+    return Machine(machine.action[remaining], np.where(where > ROOT, where, usual))
 
 
 def _usual(machine: Machine, visits: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[o]: where o leads most often, for edges that were never visited and whose node is gone.
-
-    Observations mostly mean the same wherever they are made; one that was never made leads to the busiest node.
-    """
+    """[o]: the most frequent target of o, for unvisited edges to dropped nodes; of an unseen o, the busiest node."""
     entered = np.zeros((len(machine.action), machine.move.shape[1]), np.int64)
     np.add.at(entered, (machine.move, np.arange(machine.move.shape[1])), visits)
     entered[:, entered.sum(axis=0) == 0] = entered.sum(axis=1, keepdims=True)
@@ -287,18 +285,18 @@ def _usual(machine: Machine, visits: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def without(machine: Machine, node: int, instead: int) -> Machine:
     """The machine without `node`, whose incoming edges lead to `instead`."""
-    kept = np.delete(np.arange(len(machine.action)), node)
+    remaining = np.delete(np.arange(len(machine.action)), node)
     place = np.zeros(len(machine.action), np.int64)
-    place[kept] = np.arange(len(kept))
+    place[remaining] = np.arange(len(remaining))
     place[node] = place[instead]
-    return Machine(machine.action[kept], place[machine.move[kept]])
+    return Machine(machine.action[remaining], place[machine.move[remaining]])
 
 
 def shrink(player: Player, plan: Plan, largest: int, episodes: int, horizon: int, seed: int) -> Plan:
-    """At most `largest` nodes per agent, one node after the other at the least loss found."""
+    """At most `largest` nodes per agent, removing one node after the other."""
     for n in range(len(plan)):
         while plan[n].nodes > largest:
-            options = ALIKE if plan[n].nodes <= 2 * largest else 1  # far above the cap: what is most alike will do
+            options = ALIKE if plan[n].nodes <= 2 * largest else 1  # far above the cap, the most similar one suffices
             plan = without_least(player, plan, n, 0, options, episodes, horizon, seed)
     return plan
 

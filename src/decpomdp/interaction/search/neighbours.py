@@ -1,14 +1,13 @@
-"""Every plan that differs from a given one in a single entry, and a contest between them.
+"""Neighbours: all plans that differ from a plan in a single entry, and a contest between them.
 
-Random hops find the large gains. What is left near an optimum are gains of a thousandth that a single entry would
-bring: one of a thousand, which random changes meet late and short races cannot tell from its neighbours. So when a
-plan is stuck its neighbours are all looked at. Most are clearly worse after a few hundred episodes; the others are
-played on, four times as long every time, and the one whose gain is the most certain is proposed.
+Random hops find the large gains. Near an optimum, gains of a thousandth from changing one of a thousand entries remain,
+which random changes meet late and short races cannot detect. So when a plan is stuck, all its neighbours are evaluated.
+Most are clearly worse after a few hundred episodes; the others are played on, four times as long every time, and the
+one whose gain is most certain is proposed.
 
-A neighbour has another action in one node, or one edge that leads elsewhere: to another node, or to a new one that is
-like another node and acts differently. Nodes and edges that are not met have no neighbours. Where that led nowhere, one
-agent is given more memory, at no loss, and the neighbours are those that act differently in one of its nodes: in one
-node, when it was reached in a certain way.
+A neighbour has another action in one node, or one edge that leads to another node or to a modified copy of a node.
+Nodes and edges that are never visited have no neighbours. If polishing fails, one agent gets more memory, at no loss,
+and its neighbours are those with another action in one node (`refine`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,17 +16,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.players import Player, draw_seed
+from decpomdp.interaction.episode_player import draw_seed
 from decpomdp.interaction.search.machines import Machine, Plan
 from decpomdp.interaction.search.moves import expanded, settle
+from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels.machines import ROOT
 
-MORE = 4  # times the episodes of one heat are played in the next
+MORE = 4  # factor of episodes from one heat to the next
 WORSE = 1.0  # standard errors below zero at which a neighbour drops out
-DEAREST = 2  # times the steps of a heat may be spent on the last one that is left
-PROMISING = 1.0  # standard errors above zero from which on the best one is worth a test
-NONE = -1  # of an entry that is not changed
+DEAREST = 2  # times the steps of a heat, at most, for the last remaining neighbour
+PROMISING = 1.0  # standard errors above zero at which the best one is worth a test
+NONE = -1  # entry that is not changed
 
 
 class Change(NamedTuple):
@@ -41,10 +41,10 @@ class Change(NamedTuple):
 
 
 def polish(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator, share: tuple[int, int]) -> Plan:
-    """The best neighbour, of the `share` (number, how many) that is one's own."""
+    """The best neighbour of a share (number, number of shares) of all neighbours."""
     visits = _visits(player, plan, sizes, rng)
     parts = [(n, machine, visits[n], len(player.agents[n].actions)) for n, machine in enumerate(plan)]
-    changes = [change for part in parts for change in (*deeds(*part), *turns(*part))]
+    changes = [change for part in parts for change in (*action_changes(*part), *move_changes(*part))]
     return settle(player, contest(player, plan, changes[share[0] :: share[1]], sizes, rng), sizes, rng)
 
 
@@ -52,7 +52,8 @@ def refine(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -
     """More memory for one agent, and the best plan in which it acts differently somewhere."""
     n = int(rng.integers(len(plan)))
     larger = (*plan[:n], expanded(plan[n], sizes.tuning.skeleton_nodes, rng), *plan[n + 1 :])
-    changes = list(deeds(n, larger[n], _visits(player, larger, sizes, rng)[n], len(player.agents[n].actions)))
+    visits = _visits(player, larger, sizes, rng)[n]
+    changes = list(action_changes(n, larger[n], visits, len(player.agents[n].actions)))
     return settle(player, contest(player, larger, changes, sizes, rng), sizes, rng)
 
 
@@ -60,14 +61,14 @@ def _visits(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) 
     return player.visits(plan, sizes.fold_episodes, sizes.testing, draw_seed(rng))
 
 
-def deeds(agent: int, machine: Machine, visits: NDArray[np.int64], actions: int) -> Iterator[Change]:
-    """Other actions, where [i, o] says how often node i was left on o."""
+def action_changes(agent: int, machine: Machine, visits: NDArray[np.int64], actions: int) -> Iterator[Change]:
+    """Other actions of visited nodes; visits[i, o]: how often node i was left on o."""
     for i in np.flatnonzero(visits[ROOT + 1 :].any(axis=1)) + ROOT + 1:
         yield from (Change(agent, int(i), NONE, NONE, a) for a in range(actions) if a != machine.action[i])
 
 
-def turns(agent: int, machine: Machine, visits: NDArray[np.int64], actions: int) -> Iterator[Change]:
-    """Other ways to go on."""
+def move_changes(agent: int, machine: Machine, visits: NDArray[np.int64], actions: int) -> Iterator[Change]:
+    """Other targets of visited edges."""
     nodes = range(ROOT + 1, len(machine.action))
     for i, o in np.argwhere(visits > 0):
         node, symbol = int(i), int(o)
@@ -98,7 +99,7 @@ class Runner(NamedTuple):
     squares: float = 0.0
 
     def certainty(self, episodes: int) -> float:
-        """The mean gain in standard errors; without bound where it never varies, and below all where there is none."""
+        """The mean gain in standard errors; infinite if it never varies."""
         mean = self.total / episodes
         deviation = np.sqrt(max(0.0, self.squares / episodes - mean**2))
         if deviation > 0:

@@ -1,10 +1,10 @@
-"""How large everything is, given how many joint steps can be afforded.
+"""Sizes of a search for an affordable number of joint steps.
 
 A compiled model plays ten million steps a second, a simulator written in Python perhaps a hundred thousand, and the
-user may wait ten seconds or ten minutes. The portfolio should take about a fifth of whatever there is: one full core
-step costs at most 1/120 of the steps that are expected, and everything else shrinks in the same proportion, down to
-what is still worth playing. Where not even eight of those can be afforded (a simulator of a few hundred steps a second
-for a minute) the least sizes shrink too: little learned is better than nothing.
+user may wait ten seconds or ten minutes. The portfolio should take about a fifth of the budget: one full ascent costs
+at most 1/120 of the expected steps, and everything else is scaled in proportion, down to a useful minimum. If not even
+eight of the smallest ascents can be afforded (a simulator of a few hundred steps a second for a minute), the minimum
+sizes are reduced too.
 """
 
 from dataclasses import dataclass, replace
@@ -14,29 +14,27 @@ import numpy as np
 
 from decpomdp.core.horizon import horizon_of
 from decpomdp.core.run import Now
-from decpomdp.interaction.players import Player, workers
 from decpomdp.interaction.search.ascent import Effort, ascend
 from decpomdp.interaction.search.machines import constant
+from decpomdp.interaction.search.players import Player, workers
 from decpomdp.interaction.search.settings import Search, SearchTuning
 from decpomdp.interaction.search.trial import Stages
 
-PROBE = 0.02  # share of the time after which the speed is not measured any further
-UPDATES, EPISODES = 25, 20  # of the smallest core step that is worth its while ...
-EIGHT = 8  # ... when so many can be afforded: with less, everything else is smaller ...
-THREE = 3  # ... and it itself when not even so many can: half of a step teaches more than many tenths
-SCORING = 4  # times the first stage of a test: episodes that say how good a plan is
+PROBE = 0.02  # share of the time limit for measuring the speed
+UPDATES, EPISODES = 25, 20  # of the smallest useful ascent
+EIGHT = 8  # such ascents: if fewer can be afforded, everything else is smaller
+THREE = 3  # such ascents: if fewer can be afforded, the ascent itself is smaller
+SCORING = 4  # times the first stage of a test: episodes of a score
 LAST = 1 / 50  # of all steps, for the last look of a test
-SHARE = 1 / 120  # of all steps, for one full core step
+SHARE = 1 / 120  # of all steps, for one full ascent
 CONTEST = 1 / 2000  # of all steps, for one heat of a contest between neighbours
-FEW_NODES = 12  # per agent: controllers are to be read by people
+FEW_NODES = 12  # per agent: readable controllers
 MANY_NODES = 24  # in a long search, where the last thousandth of the value matters
-LONG = 6e9  # steps from which on a search is long: some minutes of a compiled model, whatever the machine
-YOUNG = 1 / 3  # of a long search, in which hops keep to few nodes: large machines are hard to improve
+LONG = 6e9  # steps of a long search: some minutes of a compiled model
+YOUNG = 1 / 3  # of a long search, with few nodes: large machines are hard to improve
 LOOKS = 2  # more looks of a test in a long search ...
-FINER = 4.0  # ... which can then see gains so many times smaller
-BOLDER = (
-    4.0  # times more play for learning on more memory, at most: what it proposes is tested long enough to be worth it
-)
+FINER = 4.0  # ... which detect gains so many times smaller
+BOLDER = 4.0  # times more play for ascents on more memory in a long search, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,14 @@ class Sizes:
     """Numbers of episodes, updates and steps for one search."""
 
     tuning: SearchTuning
-    poor: bool  # whether hardly anything can be afforded: one piece of work at a time, then
+    poor: bool  # so few steps that a round is one piece of work
     max_nodes: int  # per agent in the result
     chosen: bool  # whether `max_nodes` is the user's choice
     learning: int  # horizon of learning episodes
     testing: int  # horizon of test episodes
-    full: Effort  # of a core step in the portfolio
-    short: Effort  # of a core step after a hop
-    bold: Effort  # of a core step on more memory
+    full: Effort  # of an ascent in the portfolio
+    short: Effort  # of an ascent after a hop
+    bold: Effort  # of an ascent on more memory
     chain_episodes: int
     window_episodes: int
     fold_episodes: int
@@ -61,7 +59,7 @@ class Sizes:
     stages: Stages
 
     def at(self, progress: float) -> "Sizes":
-        """While the search is young, its hops keep to few nodes."""
+        """The sizes at this progress: few nodes early in a long search."""
         small = progress < YOUNG and self.max_nodes > FEW_NODES and not self.chosen
         return replace(self, max_nodes=FEW_NODES) if small else self
 
@@ -109,7 +107,7 @@ def sizes_for(settings: Search, discount: float, steps: float) -> Sizes:
     fewer = poor**0.5
     first = max(round(50 * fewer), round(tuning.first_test * ratio**0.5))
     fold = max(round(200 * poor), 10, round(4000 * ratio))
-    scoring = (2 * SCORING * first + fold) * testing  # steps that a core step needs besides: two plans are scored
+    scoring = (2 * SCORING * first + fold) * testing  # steps besides an ascent: two plans are scored
     smaller = float(np.clip(min(steps / THREE, steps - scoring) / least, poor, 1.0)) ** 0.5
     updates = max(round(UPDATES * smaller), round(tuning.updates * ratio ** (1 / 3)))
     hop_updates = max(round(10 * fewer), round(tuning.hop_updates * ratio ** (1 / 3)))
@@ -147,7 +145,7 @@ def sizes_for(settings: Search, discount: float, steps: float) -> Sizes:
 
 
 def tiny(sizes: Sizes) -> Sizes:
-    """Sizes for a warm-up, with which everything is compiled and hardly anything is played."""
+    """The smallest sizes, for a warm-up."""
     brief = {"updates": 1, "episodes": 2, "horizon": 2}
     return replace(
         sizes,

@@ -1,15 +1,15 @@
-"""Starts: where the search begins. Several memories and several chains are tried, each with one full ascent.
+"""The portfolio of starts: memories and chains, each with one full ascent.
 
-A skeleton is a memory that is given (see `memories.py`): every node means something from the start and only actions are
-learned. With free memory all nodes begin alike, no move matters, and learning settles for what needs no memory.
+A skeleton is a fixed memory (see `machines.py`) of which only the actions are learned. With free memory all nodes begin
+alike, moves have no gradient, and learning ends in a policy without memory.
 
-A chain makes a machine of one good episode: node t does what was done at step t and goes on to node t + 1, the last one
-back to the first. It needs no gradient to find a long coordinated sequence of actions, which random play meets once in
-thousands of episodes and gradients never.
+A chain is the machine of one good episode: node t takes the action of step t and moves to node t + 1, the last one to
+the first. It finds long coordinated sequences of actions, which random play meets once in thousands of episodes and
+gradients never.
 
-No start is good everywhere: Dec-Tiger needs a given memory (with free memory no agent ever opens a door), box pushing
-needs the chain of a good episode (skeletons end in the nearest local optimum). All are cheap compared with the search
-that follows, so all are tried, small ones first, and scored on common random numbers.
+No start is good everywhere: Dec-Tiger needs a skeleton (with free memory no agent ever opens a door), box pushing a
+chain (skeletons end in the nearest local optimum). All are cheap compared with the search that follows, so all are
+tried, small ones first, and scored on common random numbers.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,11 +17,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.interaction.players import Player, draw_seed
+from decpomdp.interaction.episode_player import draw_seed
 from decpomdp.interaction.search.ascent import ascend
-from decpomdp.interaction.search.machines import Machine, Plan, constant
-from decpomdp.interaction.search.memories import BEGIN, Follow, clock, opening, tree, unfold, window
+from decpomdp.interaction.search.machines import (
+    BEGIN,
+    Follow,
+    Machine,
+    Plan,
+    clock,
+    constant,
+    opening,
+    tree,
+    unfold,
+    window,
+)
 from decpomdp.interaction.search.moves import rescheduled, settle
+from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels.machines import ROOT, Window
 
@@ -33,11 +44,11 @@ class Skeleton(NamedTuple):
 
     name: str
     plan: Plan
-    period: int | None  # of a clock that keeps nothing else
+    period: int | None  # of a clock without other memory
 
 
 def portfolio(player: Player, sizes: Sizes) -> list[tuple[str, Start]]:
-    """Name and work of every start: memories and chains by turns, small ones first."""
+    """Name and work of every start: memories and chains alternate, small ones first."""
     alphabets = [len(agent.observations) for agent in player.agents]
     memories = skeletons(alphabets, sizes.tuning.skeleton_nodes, sizes.max_nodes)
     fixed = [(memory.name, _fixed(memory, sizes)) for memory in memories]
@@ -47,9 +58,9 @@ def portfolio(player: Player, sizes: Sizes) -> list[tuple[str, Start]]:
 
 
 def _fixed(memory: Skeleton, sizes: Sizes) -> Start:
-    """Learn the actions of a given memory.
+    """Learn the actions of a fixed memory.
 
-    With nothing but a clock, gradients do not find what pays only when all agents change at the same hour: a race does.
+    With a clock alone, gradients do not find actions that only pay if all agents change together: a race does.
     """
 
     def work(player: Player, rng: np.random.Generator) -> Plan:
@@ -87,10 +98,7 @@ def _cycle(actions: np.ndarray, observations: int) -> Machine:
 
 
 def families(longest: int) -> Iterator[tuple[str, list[Follow], int | None]]:
-    """Name, members (the wanted one first, then smaller ones in its place), period of a clock alone; cheap ones first.
-
-    Clocks of up to `longest` steps: what is seen cannot say when something that fills slowly is full, the time can.
-    """
+    """Name, members (the named one first, then smaller substitutes), period of a clock alone; cheap ones first."""
     for size in range(1, 13):
         if size <= 5:
             yield f"window {size}", [window(width) for width in range(size, 0, -1)], None

@@ -1,12 +1,11 @@
-"""Is the candidate better? A sequential test on fresh random numbers.
+"""A sequential test of a candidate against the incumbent, on fresh random numbers.
 
-The two teams play the same episodes: same start, same chance wherever they do the same. The difference of two returns
-then has a much smaller spread than the returns themselves, and is exactly zero where the candidate's novelty was not
-met. The test looks after 1000, 4000, 16,000, ... episodes and stops as soon as the answer is clear, so that the many
-bad candidates cost next to nothing and the few nearly equal ones get the numbers they need.
+Both teams play the same episodes with common random numbers. The difference of two returns then has a much smaller
+spread than the returns, and is exactly zero where the candidate acts like the incumbent. The test looks after 1000,
+4000, 16,000, ... episodes and stops as soon as the answer is clear: bad candidates are cheap.
 
-A smaller team need not be better: it is accepted when the last look does not find it worse. A simulator whose chance
-cannot be repeated is compared by Welch's unpaired error.
+A smaller team need not be better: it is accepted if it is not worse at the last look. For a simulator whose random
+numbers cannot be repeated, the unpaired (Welch) error is used.
 """
 
 from typing import NamedTuple
@@ -14,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.interaction.players import Player
 from decpomdp.interaction.search.machines import Plan, sizes
+from decpomdp.interaction.search.players import Player
 
 HOPE = (1.0, 0.0, -0.5, -1.0)  # standard errors granted to (or asked of) the gain at the first, second, ... look
-EARLY = 3  # looks that a trial at the very beginning goes without; none in the last third of the search
-PATIENT = (2.0, 2.0, 1.5, 1.0, 0.5)  # the same for a candidate that is probably good: it won a long contest
-ENOUGH = 2 / 3  # of the certainty that convinces at once, after the last look: only what kept its promise gets there
+EARLY = 3  # looks less at the beginning of the search; none less in its last third
+PATIENT = (2.0, 2.0, 1.5, 1.0, 0.5)  # the same for a candidate that has won a contest
+ENOUGH = 2 / 3  # of `certain`, at the last look
 
 
 class Tally(NamedTuple):
-    """Returns, added up: every trial of a plan tells more about its value."""
+    """Sums of returns."""
 
     episodes: int = 0
     total: float = 0.0
@@ -56,7 +55,7 @@ class Tally(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a trial found."""
+    """The result of a trial."""
 
     accepted: bool
     gain: float  # mean of candidate minus incumbent
@@ -77,7 +76,7 @@ class Stages(NamedTuple):
 
 
 def eager(stages: Stages, progress: float) -> Stages:
-    """The trials of an early search: small gains are not worth the many episodes it takes to see them, not yet."""
+    """Fewer looks early in a search, when small gains are not worth many episodes."""
     return stages._replace(looks=max(1, stages.looks - int(EARLY * (1 - progress))))
 
 
@@ -105,12 +104,12 @@ def judge(old: NDArray[np.float64], new: NDArray[np.float64], stages: Stages, pa
 
 
 def needed(old: NDArray[np.float64], stages: Stages) -> float:
-    """The smallest gain worth having; rounding when returns do not vary at all."""
+    """The smallest gain worth having, at least rounding."""
     return stages.smallest * float(old.std()) + 1e-9 * float(np.abs(old).max(initial=0.0))
 
 
 def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int, smaller: bool) -> bool:
-    """Whether to give up: every look costs four times as much as the one before, so it must promise more."""
+    """Whether to give up: every look costs four times as much as the last, so it requires a higher gain."""
     hope = stages.hope[min(look, len(stages.hope) - 1)]
     if smaller:
         return verdict.gain + max(0.0, hope) * verdict.error < 0.0

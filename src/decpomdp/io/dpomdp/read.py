@@ -18,33 +18,9 @@ from decpomdp.io.files import FilePath, path_of
 
 
 def read_dpomdp(path: FilePath, discount: float | None = None) -> DecPOMDP:
-    """Read a model from a `.dpomdp` file, compressed with gzip or not.
+    """The model in a `.dpomdp` file, compressed with gzip or not; its name is that of the file without suffixes.
 
-    Parameters
-    ----------
-    path
-        The file.
-    discount
-        Replaces the discount of the file.
-
-    Returns
-    -------
-    DecPOMDP
-        Its name is that of the file without suffixes.
-
-    Raises
-    ------
-    FormatError
-        The file cannot be read; gives the line, what was expected and what was there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.load("dectiger").save(f"{folder}/mine.dpomdp")
-    ...     dp.load(f"{folder}/mine.dpomdp", discount=0.5).name
-    'mine'
+    `discount` replaces that of the file.
     """
     name = Path(path_of(path)).name.removesuffix(".gz").removesuffix(".dpomdp")
     return _model(read_data(path), path_of(path), discount, _on_one_line(name))

@@ -22,30 +22,7 @@ from decpomdp.io.files import FilePath, path_of, replacing
 
 
 def write_dpomdp(model: DecPOMDP, path: FilePath) -> None:
-    """Write `model` to `path`, completely or not at all; compressed if the name ends in `.gz`.
-
-    Parameters
-    ----------
-    model
-        What to write.
-    path
-        The new file; an existing one is replaced.
-
-    Raises
-    ------
-    InputError
-        A label cannot be written in this format, or the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> model = dp.load("broadcast")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/broadcast.dpomdp.gz")
-    ...     dp.load(f"{folder}/broadcast.dpomdp.gz").digest() == model.digest()
-    True
-    """
+    """Write `model` to `path`, completely or not at all; compressed if the name ends in `.gz`."""
     checks.of_kind("model", model, DecPOMDP, "load it first: dp.load(name)")
     compresses = path_of(path).endswith(".gz")
     pieces = _pieces(model)

@@ -1,10 +1,10 @@
 """Reading episodes files, column by column; nothing loops over rows in Python.
 
-Errors name the place: `row 17 (episode 3, step 2), column action, agent b: expected ..., got 5`. Rows are counted from
+Errors give the place: `row 17 (episode 3, step 2), column action, agent b: expected ..., got 5`. Rows are counted from
 0 in the order of the file; the episode is its episode_id, the step its t.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,17 +21,8 @@ from decpomdp.io.parquet import open_parquet, read_columns
 from decpomdp.io.validation import Checks
 
 EPISODES_FORMAT = "decpomdp-episodes/1"
-TYPES = {  # column -> what it has to hold
-    "episode_id": "whole numbers",
-    "t": "whole numbers",
-    "observation": "lists of whole numbers",
-    "action": "lists of whole numbers",
-    "action_prob": "lists of numbers",
-    "reward": "numbers",
-    "terminated": "truth values",
-    "truncated": "truth values",
-}
-MOST_LABELS = 2**15  # symbols are kept in 16 bits
+COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
+MOST_LABELS = 2**15  # symbols are stored in 16 bits
 
 
 class AgentLabels(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,47 +45,20 @@ class About(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_episodes(path: FilePath) -> Episodes:
-    """The episodes in the file at `path`; FormatError says what is wrong with it, in which row and column.
-
-    Long tables and Minari datasets have readers of their own: docs/data.md.
-
-    Parameters
-    ----------
-    path
-        An episodes file (Parquet).
-
-    Returns
-    -------
-    Episodes
-        Equal to those that were written.
-
-    Raises
-    ------
-    FormatError
-        The file cannot be read or is inconsistent; names row and column.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.simulate("dectiger", episodes=10, horizon=5).save(f"{folder}/episodes.parquet")
-    ...     dp.Episodes.load(f"{folder}/episodes.parquet").count
-    10
-    """
+    """The episodes in an episodes file; equal to those that were written."""
     episodes: Episodes = episodes_in(path, Checks())
     return episodes
 
 
 def episodes_in(path: FilePath, check: Checks) -> Any:
     """The episodes in the file at `path`; None if a check failed and its error was collected."""
-    rows = check.run(_Rows.load, path_of(path))
+    rows = check.run(_load, path_of(path))
     about = check.run(_metadata, rows)
     offsets = check.run(_offsets, rows)
     parts = {
         "offsets": offsets,
-        "observations": check.run(_observations, rows, about, offsets),
-        "actions": check.run(_actions, rows, about),
+        "observations": check.run(_symbols, rows, about, offsets, "observation"),
+        "actions": check.run(_symbols, rows, about, offsets, "action"),
         "behaviour": check.run(_behaviour, rows, about),
         "rewards": check.run(_rewards, rows),
         "terminated": check.run(_terminated, rows, offsets),
@@ -103,108 +67,72 @@ def episodes_in(path: FilePath, check: Checks) -> Any:
 
 
 class _Rows(NamedTuple):
-    """The columns of an episodes file as they were read."""
+    """The rows of an episodes file."""
 
     source: str
     table: Any  # of Arrow
 
-    @classmethod
-    def load(cls, source: str) -> "_Rows":
-        """The columns that are needed; each must be there once."""
-        other = conversion(source)
-        if other is not None:
-            raise FormatError(source, None, f"expected an episodes file, {other}")
-        with open_parquet(source) as file:
-            names = file.schema_arrow.names
-            for name in TYPES:
-                if names.count(name) != 1:
-                    only = f"only {', '.join(map(repr, names))}"
-                    got = f"{names.count(name)} of that name" if name in names else only[:300]
-                    raise FormatError(source, None, f"column {name}: expected one, got {got}")
-            table = read_columns(file, tuple(TYPES), source)
-        if not len(table):
-            raise FormatError(source, None, "expected at least one row, got none")
-        return cls(source, table)
-
-    def numbers(self, name: str, real: bool = False) -> NDArray:
-        """[r]: a column of numbers without nulls, as int64, or as float64 if `real`."""
-        column = self._column(name)
-        self.refuse(_nulls(column), name, "a number")
-        return self._numpy(column, name, real)
-
-    def flags(self, name: str) -> NDArray[np.bool_]:
-        """[r]: a column of truth values without nulls."""
-        column = self._column(name)
-        self.refuse(_nulls(column), name, "true or false")
+    def values(self, name: str, kind: str) -> NDArray:
+        """[r]: a column without nulls."""
+        column = self._column(name, kind)
+        self.reject(_nulls(column), name, "a value")
         return column.to_numpy(zero_copy_only=False)
 
-    def lists(self, name: str, width: int, real: bool = False) -> tuple[NDArray, NDArray[np.bool_]]:
-        """[r, n] numbers and [r, n] which of them are null; null for a whole list is null for each of its numbers."""
+    def lists(self, name: str, kind: str, width: int) -> tuple[NDArray, NDArray[np.bool_]]:
+        """[r, n] numbers and [r, n] which of them are null; a null list counts as a list of nulls."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        column = self._column(name)
-        lengths = pc.fill_null(pc.list_value_length(column), width).to_numpy(zero_copy_only=False)
-        self.refuse(lengths != width, name, f"{width} numbers (one per agent)", lengths)
-        flat, present = column.flatten(), ~_nulls(column)  # flatten leaves out lists that are null
-        values = np.zeros((len(column), width), np.float64 if real else np.int64)
-        values[present] = self._numpy(flat, name, real).reshape(-1, width)
-        missing = np.ones((len(column), width), bool)
-        missing[present] = _nulls(flat).reshape(-1, width)
+        column = self._column(name, pa.list_(pa.type_for_alias(kind)))
+        lengths = np.asarray(pc.list_value_length(column).fill_null(width))
+        self.reject(lengths != width, name, f"a list of {width} numbers, one per agent")
+        numbers, present = column.flatten(), ~_nulls(column)  # flatten omits null lists
+        values, missing = np.zeros((len(column), width), kind), np.ones((len(column), width), bool)
+        values[present] = numbers.fill_null(0).to_numpy(zero_copy_only=False).reshape(-1, width)
+        missing[present] = _nulls(numbers).reshape(-1, width)
         return values, missing
 
-    def refuse(
-        self,
-        wrong: NDArray[np.bool_],
-        name: str,
-        expected: str,
-        values: NDArray | None = None,
-        missing: NDArray[np.bool_] | None = None,
-    ) -> None:
-        """Raise FormatError for the first row that is `wrong`; `values` are the cells, null where `missing`."""
-        if not np.any(wrong):
+    def reject(self, wrong: NDArray[np.bool_], name: str, expected: str, n: int | None = None, agent: str = "") -> None:
+        """Raise FormatError for the first row that is `wrong`, about the n-th number of its list if `n` is given."""
+        if not wrong.any():
             return
         row = int(np.argmax(wrong))
-        got = "null" if values is None or (missing is not None and missing[row]) else values[row]
-        at, ids = f"row {row}", ("episode_id", "t")
-        if name not in ids and all(_fits(self.table.schema.field(each).type, TYPES[each]) for each in ids):
-            at += f" (episode {self.table['episode_id'][row]}, step {self.table['t'][row]})"
-        raise FormatError(self.source, None, f"{at}, column {name}: expected {expected}, got {got}")
+        episode, t, cell = (self.table[column][row].as_py() for column in ("episode_id", "t", name))
+        cell = cell[n] if isinstance(cell, list) and n is not None else cell
+        where = f"row {row} (episode {episode}, step {t}), column {name}" + (f", agent {agent}" if agent else "")
+        raise FormatError(self.source, None, f"{where}: expected {expected}, got {'null' if cell is None else cell}")
 
-    def _column(self, name: str) -> Any:
-        """An Arrow array; FormatError unless it has the right type."""
-        kind = self.table.schema.field(name).type
-        if not _fits(kind, TYPES[name]):
-            got = "an empty column" if str(kind) == "null" else kind
-            raise FormatError(self.source, None, f"column {name}: expected {TYPES[name]}, got {got}")
-        return self.table[name].combine_chunks()
-
-    def _numpy(self, numbers: Any, name: str, real: bool) -> NDArray:
-        """An Arrow array as float64 (null: NaN) or int64 (null: 0)."""
+    def _column(self, name: str, kind: Any) -> Any:
+        """An Arrow array of that type."""
         import pyarrow as pa
 
-        if real:
-            return numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         try:
-            return numbers.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid as error:  # an unsigned number beyond int64
-            raise FormatError(self.source, None, f"column {name}: {words(error)}") from None
-
-
-def _fits(kind: Any, expected: str) -> bool:
-    """Whether an Arrow type is the expected one, by the words of TYPES."""
-    from pyarrow import types
-
-    if expected == "truth values":
-        return bool(types.is_boolean(kind))
-    if expected.startswith("lists of "):
-        lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-        return lists and _fits(kind.value_type, expected.removeprefix("lists of "))
-    real = expected == "numbers" and (types.is_floating(kind) or types.is_decimal(kind))
-    return bool(types.is_integer(kind) or real)
+            return self.table[name].cast(kind).combine_chunks()
+        except pa.ArrowException as error:
+            got = f"{self.table[name].type} ({words(error)})"
+            raise FormatError(self.source, None, f"column {name}: expected {kind}, got {got}") from None
 
 
 def _nulls(column: Any) -> NDArray[np.bool_]:
     return column.is_null().to_numpy(zero_copy_only=False)
+
+
+def _load(source: str) -> _Rows:
+    """The columns that are needed; each must occur once."""
+    other = conversion(source)
+    if other is not None:
+        raise FormatError(source, None, f"expected an episodes file, {other}")
+    with open_parquet(source) as file:
+        names = file.schema_arrow.names
+        for name in COLUMNS:
+            if names.count(name) != 1:
+                only = f"only {', '.join(map(repr, names))}"
+                got = f"{names.count(name)} of that name" if name in names else only[:300]
+                raise FormatError(source, None, f"column {name}: expected one, got {got}")
+        table = read_columns(file, COLUMNS, source)
+    if not len(table):
+        raise FormatError(source, None, "expected at least one row, got none")
+    return _Rows(source, table)
 
 
 def _metadata(rows: _Rows) -> dict[str, Any]:
@@ -228,62 +156,47 @@ def _metadata(rows: _Rows) -> dict[str, Any]:
 
 def _offsets(rows: _Rows) -> NDArray[np.int64]:
     """[k + 1]: the first row of every episode, and the number of rows."""
-    ids, times = rows.numbers("episode_id"), rows.numbers("t")
+    ids, times = rows.values("episode_id", "int64"), rows.values("t", "int64")
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-    again = np.ones(len(starts), bool)
-    again[np.unique(ids[starts], return_index=True)[1]] = False  # the first start of every id
     repeated = np.zeros(len(ids), bool)
-    repeated[starts[again]] = True
-    rows.refuse(repeated, "episode_id", "an id not used before (the rows of an episode stand together)", ids)
+    repeated[starts] = True
+    repeated[starts[np.unique(ids[starts], return_index=True)[1]]] = False  # the first start of every id
+    rows.reject(repeated, "episode_id", "an id not used before (the rows of an episode stand together)")
     offsets = np.append(starts, len(ids))
-    expected = np.arange(len(ids)) - np.repeat(starts, np.diff(offsets))
-    rows.refuse(times != expected, "t", "0, 1, 2, ... within an episode", times)
+    rows.reject(times != np.arange(len(ids)) - np.repeat(starts, np.diff(offsets)), "t", "0, 1, 2, ... in an episode")
     return offsets
 
 
-def _observations(rows: _Rows, about: Mapping[str, Any], offsets: NDArray[np.int64]) -> NDArray[np.int16]:
-    """[r, n]: NO_OBSERVATION where nothing was seen, which is allowed in the first row of an episode only."""
-    agents: Sequence[Agent] = about["agents"]
-    values, missing = rows.lists("observation", len(agents))
+def _symbols(rows: _Rows, about: Mapping[str, Any], offsets: NDArray[np.int64], name: str) -> NDArray[np.int16]:
+    """[r, n]: actions or observations; the first observation of an episode may be NO_OBSERVATION."""
+    values, missing = rows.lists(name, "int64", len(about["agents"]))
     values = np.where(missing, NO_OBSERVATION, values)
-    first = np.zeros(len(values), bool)
-    first[offsets[:-1]] = True
-    for n, agent in enumerate(agents):
-        unseen, most = values[:, n] == NO_OBSERVATION, min(len(agent.observations), MOST_LABELS) - 1
-        wrong = (unseen & ~first) | (values[:, n] < NO_OBSERVATION) | (values[:, n] > most)
-        expected = f"a number from 0 to {most} (null only at t = 0)"
-        rows.refuse(wrong, f"observation, agent {agent.name}", expected, values[:, n], missing[:, n])
-    return values.astype(np.int16)
-
-
-def _actions(rows: _Rows, about: Mapping[str, Any]) -> NDArray[np.int16]:
-    """[r, n]"""
-    agents: Sequence[Agent] = about["agents"]
-    values, missing = rows.lists("action", len(agents))
-    for n, agent in enumerate(agents):
-        most = min(len(agent.actions), MOST_LABELS) - 1
-        wrong = missing[:, n] | (values[:, n] < 0) | (values[:, n] > most)
-        rows.refuse(wrong, f"action, agent {agent.name}", f"a number from 0 to {most}", values[:, n], missing[:, n])
+    optional = np.zeros(len(values), bool)
+    if name == "observation":
+        optional[offsets[:-1]] = True
+    for n, agent in enumerate(about["agents"]):
+        most = min(len(agent.observations if name == "observation" else agent.actions), MOST_LABELS) - 1
+        wrong = ((values[:, n] < 0) | (values[:, n] > most)) & ~(optional & (values[:, n] == NO_OBSERVATION))
+        hint = " (null only at t = 0)" if name == "observation" else ""
+        rows.reject(wrong, name, f"a number from 0 to {most}{hint}", n, agent.name)
     return values.astype(np.int16)
 
 
 def _behaviour(rows: _Rows, about: Mapping[str, Any]) -> NDArray[np.float32]:
-    """[r, n]: NaN where it is not known."""
-    agents: Sequence[Agent] = about["agents"]
-    values, missing = rows.lists("action_prob", len(agents), real=True)
-    with np.errstate(over="ignore"):  # becomes infinite and is refused
+    """[r, n]: NaN if unknown."""
+    values, missing = rows.lists("action_prob", "float64", len(about["agents"]))
+    with np.errstate(over="ignore"):  # becomes infinite and is rejected
         values = np.where(missing, np.nan, values).astype(np.float32)
-    for n, agent in enumerate(agents):
+    for n, agent in enumerate(about["agents"]):
         wrong = ~(np.isnan(values[:, n]) | ((values[:, n] > 0) & (values[:, n] <= 1)))
-        expected = "a probability above 0 and up to 1 (null: unknown)"
-        rows.refuse(wrong, f"action_prob, agent {agent.name}", expected, values[:, n])
+        rows.reject(wrong, "action_prob", "a probability above 0 and up to 1 (null: unknown)", n, agent.name)
     return values
 
 
 def _rewards(rows: _Rows) -> NDArray[np.float64]:
     """[r]"""
-    values = rows.numbers("reward", real=True)
-    rows.refuse(~np.isfinite(values), "reward", "a finite number", values)
+    values = rows.values("reward", "float64")
+    rows.reject(~np.isfinite(values), "reward", "a finite number")
     return values
 
 
@@ -291,9 +204,8 @@ def _terminated(rows: _Rows, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """[k]: whether every episode ended by itself. If its last row is both terminated and truncated, it did."""
     last = np.zeros(len(rows.table), bool)
     last[offsets[1:] - 1] = True
-    ended, cut = rows.flags("terminated"), rows.flags("truncated")
+    ended, cut = rows.values("terminated", "bool"), rows.values("truncated", "bool")
     for name, values in (("terminated", ended), ("truncated", cut)):
-        rows.refuse(values & ~last, name, "false before the last row of an episode", values)
-    neither = last & ~(ended | cut)
-    rows.refuse(neither, "terminated", "this or truncated to be true on the last row of an episode", ended)
+        rows.reject(values & ~last, name, "false before the last row of an episode")
+    rows.reject(last & ~(ended | cut), "terminated", "this or truncated to be true on the last row of an episode")
     return ended[last]

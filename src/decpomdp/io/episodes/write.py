@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,39 +15,16 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, InputError, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
-from decpomdp.io.episodes.read import EPISODES_FORMAT, TYPES, About, AgentLabels
+from decpomdp.io.episodes.read import COLUMNS, EPISODES_FORMAT, About, AgentLabels
 from decpomdp.io.files import FilePath, in_words, path_of, replacing
 from decpomdp.io.kinds import KEY
 
-GROUP = 2**17  # rows that are compressed and written together: what a writer holds in memory
-PARTS = 256  # tables that wait for a full group before they are joined
+GROUP = 2**17  # rows of a row group, which a writer holds in memory
+PARTS = 256  # small tables held before they are joined
 
 
 def write_episodes(episodes: Episodes, path: FilePath) -> None:
-    """Write all episodes to `path`, a Parquet file, completely or not at all.
-
-    Parameters
-    ----------
-    episodes
-        What to write.
-    path
-        The new file; one that is there is replaced.
-
-    Raises
-    ------
-    InputError
-        They are no episodes, or the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import decpomdp as dp
-    >>> episodes = dp.simulate("dectiger", episodes=10, horizon=5)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     episodes.save(f"{folder}/episodes.parquet")
-    ...     dp.Episodes.load(f"{folder}/episodes.parquet") == episodes
-    True
-    """
+    """Write all episodes to `path`, a Parquet file, completely or not at all."""
     checks.of_kind("episodes", episodes, Episodes)
     with EpisodeWriter(path, episodes.agents, episodes.discount, episodes.name, episodes.facts) as writer:
         writer.add(episodes)
@@ -92,8 +69,8 @@ class EpisodeWriter:
         self.discount = checked_discount(discount)
         self.count = 0  # episodes so far
         labels = [AgentLabels(agent.name, agent.actions, agent.observations) for agent in self.agents]
-        known = dict(checked_facts({} if facts is None else facts))
-        self._about = About(EPISODES_FORMAT, labels, self.discount, checks.line("name", name), known, _software())
+        known, software = dict(checked_facts(facts or {})), f"decpomdp {version('decpomdp')}"
+        self._about = About(EPISODES_FORMAT, labels, self.discount, checks.line("name", name), known, software)
         self._stack = ExitStack()
         self._writer: Any = None
         self._waiting: list[Any] = []  # tables not yet written
@@ -112,7 +89,7 @@ class EpisodeWriter:
         return self
 
     def add(self, episodes: Episodes) -> None:
-        """Append `episodes`; agents and discount must be those of the file. Name and facts of a part are not kept."""
+        """Append `episodes`; agents and discount must be those of the file. Their name and facts are ignored."""
         if self._writer is None:
             raise InputError("episodes: expected an EpisodeWriter inside its with block, got one outside")
         checks.of_kind("episodes", episodes, Episodes)
@@ -141,21 +118,18 @@ class EpisodeWriter:
         try:
             if error is None:
                 with self._stack:
-                    self._finish()
+                    if not self.count:
+                        raise InputError(f"cannot write {self.path}: expected at least one episode, got none")
+                    self._write(self._rows)
             else:
-                with suppress(InputError):  # the caller's error is the one to hear about
+                with suppress(InputError):  # the error of the block is raised
                     self._stack.__exit__(kind, error, trace)
         finally:
             self._writer = None
 
-    def _finish(self) -> None:
-        if not self.count:
-            raise InputError(f"cannot write {self.path}: expected at least one episode, got none")
-        self._write(self._rows)
-
 
 def episodes_digest(episodes: Episodes, about: bytes) -> str:
-    """SHA-256 of the content of episodes and of `about`, for records of runs; independent of how a file holds them."""
+    """SHA-256 of the content of episodes and of `about`, for run records; independent of the file format."""
     known = np.where(np.isnan(episodes.behaviour), np.float32(np.nan), episodes.behaviour)
     columns = {
         "length": episodes.lengths.astype("<i8"),
@@ -165,17 +139,10 @@ def episodes_digest(episodes: Episodes, about: bytes) -> str:
         "reward": (episodes.rewards + 0.0).astype("<f8"),  # one sign of zero
         "terminated": np.asarray(episodes.terminated, np.uint8),
     }
-    whole = hashlib.sha256(len(about).to_bytes(8, "little") + about)
+    digest = hashlib.sha256(len(about).to_bytes(8, "little") + about)
     for name, column in columns.items():
-        whole.update(name.encode() + hashlib.sha256(column.tobytes()).digest())
-    return whole.hexdigest()
-
-
-def _software() -> str:
-    try:
-        return f"decpomdp {version('decpomdp')}"
-    except PackageNotFoundError:  # run from a folder, not installed
-        return "decpomdp"
+        digest.update(name.encode() + hashlib.sha256(column.tobytes()).digest())
+    return digest.hexdigest()
 
 
 def _schema(agents: int, about: About) -> Any:
@@ -186,12 +153,12 @@ def _schema(agents: int, about: About) -> Any:
         *(pa.list_(number, agents) for number in (pa.int16(), pa.int16(), pa.float32())),
         *(pa.float64(), pa.bool_(), pa.bool_()),
     )
-    fields = [pa.field(name, kind, nullable=False) for name, kind in zip(TYPES, types, strict=True)]
+    fields = [pa.field(name, kind, nullable=False) for name, kind in zip(COLUMNS, types, strict=True)]
     return pa.schema(fields, metadata={KEY: msgspec.json.encode(about)})
 
 
 def _table(episodes: Episodes, first_id: int, schema: Any) -> Any:
-    """`episodes` as an Arrow table; nothing seen and unknown probabilities become null."""
+    """`episodes` as an Arrow table; missing observations and unknown probabilities become null."""
     import pyarrow as pa
 
     def lists(name: str, values: NDArray, missing: NDArray[np.bool_] | None = None) -> Any:

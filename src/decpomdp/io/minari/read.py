@@ -58,37 +58,9 @@ class _Part(NamedTuple):
 
 
 def read_minari(path: FilePath, discount: float, name: str | None = None) -> Episodes:
-    """Read the episodes of a Minari dataset with discrete actions and observations (docs/data.md).
+    """The episodes of a Minari dataset in a folder; behaviour probabilities are unknown.
 
-    Parameters
-    ----------
-    path
-        The folder of the dataset.
-    discount
-        Of the rewards: Minari does not record it.
-    name
-        Of the problem; None: that of the dataset.
-
-    Returns
-    -------
-    Episodes
-        The behaviour probabilities are unknown: Minari does not record them.
-
-    Raises
-    ------
-    InputError
-        The package `minari` is not installed.
-    FormatError
-        The dataset cannot be read, or its spaces are not discrete.
-
-    Examples
-    --------
-    >>> import decpomdp as dp
-    >>> try:
-    ...     dp.Episodes.load("no/such/folder", discount=0.99)
-    ... except dp.FormatError as error:
-    ...     print(error.message)
-    expected the folder of a Minari dataset (with metadata.json), got another
+    `discount` is not recorded by Minari; `name` is that of the dataset by default.
     """
     source = path_of(path)
     folder = _data_folder(source)
@@ -141,16 +113,16 @@ def _players(seen: Any, taken: Any) -> list[_Player]:
     team = isinstance(taken, dict) and isinstance(seen, dict) and seen.keys() == taken.keys()
     if isinstance(taken, dict) and not team and any(isinstance(key, str) for key in taken):
         raise InputError(f"expected observations of {', '.join(taken)[:100]}, got others")
-    found, labels = [], 0
+    players, labels = [], 0
     for key in taken if team else [None]:
         name = key if isinstance(key, str) else f"agent{(key or 0) + 1}"
         own_seen, own_taken = (seen[key], taken[key]) if team else (seen, taken)
         agent = Agent(name, labels_of(f"actions of {name}", own_taken), labels_of(f"observations of {name}", own_seen))
-        found.append(_Player(agent, own_seen, own_taken, key))
+        players.append(_Player(agent, own_seen, own_taken, key))
         labels += len(agent.actions) + len(agent.observations)
         if labels > MOST_LABELS:
             raise InputError(f"expected at most {MOST_LABELS} labels of all agents, got more")
-    return found
+    return players
 
 
 def _read(folder: Path, about: _Metadata, players: list[_Player], source: str) -> list[_Part]:
@@ -189,12 +161,12 @@ def _check_hdf5(folder: Path) -> None:
         def fault(name: str, link: Any) -> str | None:  # a result ends the visit; an exception would be lost
             if isinstance(link, h5py.ExternalLink):
                 return f"/{name}: expected data in the file itself, got a link to another file"
-            found = file[name] if isinstance(link, h5py.HardLink) else None
-            if isinstance(found, h5py.Dataset):
-                if found.external or found.is_virtual:
+            data = file[name] if isinstance(link, h5py.HardLink) else None
+            if isinstance(data, h5py.Dataset):
+                if data.external or data.is_virtual:
                     return f"/{name}: expected data in the file itself, got a reference to another file"
                 episode = name.partition("/")[0]
-                sizes[episode] += found.nbytes
+                sizes[episode] += data.nbytes
                 if sizes[episode] > MOST_BYTES:
                     return f"/{episode}: expected at most {MOST_BYTES} bytes, got more"
             return None

@@ -1,77 +1,56 @@
-"""The files of long tables: which columns a CSV or Parquet file has, and their cells, not yet checked.
-
-A CSV file is read once. Its bytes and lines are counted on the way: too many bytes are refused, and only if there are
-more lines than rows are the quotation marks checked in a second pass.
-"""
+"""The files of long tables: CSV or Parquet -> an Arrow table, its cells not yet checked."""
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.files import check_regular, words
 from decpomdp.io.kinds import is_csv
-from decpomdp.io.parquet import open_parquet, read_columns
+from decpomdp.io.parquet import check_memory, open_parquet, read_columns
+from decpomdp.io.tables.columns import Columns
 
 NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
 OPTIONAL = ("action_prob", "terminated", "truncated")
-LONGEST = 1 << 24  # bytes of a row of a CSV file
-UNPACKED = 1 << 33  # bytes of a CSV file
+BLOCK = 1 << 24  # bytes of a CSV file that are parsed at a time; no row is longer
 
 
-def load_table(source: str, renamed: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
-    """The Arrow table in a file, and our name -> the file's for each of its columns.
-
-    `renamed` holds those names that differ. The cells of a CSV file are texts.
-    """
-    table, names = (_read_csv if is_csv(source) else _read_parquet)(source, _wanted(renamed))
-    if not len(table):
-        raise FormatError(source, None, "expected at least one row, got none")
-    return table, names
-
-
-def _wanted(renamed: Mapping[str, str]) -> dict[str, str]:
-    """Our name -> that of the file, for every column."""
+def load_table(source: str, renamed: Mapping[str, str]) -> Columns:
+    """The columns of a file; `renamed` gives the file's name of a column where it differs from ours."""
     known = (*NEEDED, *OPTIONAL)
     for name in renamed:
         if name not in known:
             raise InputError(f"columns: expected names among {', '.join(known)}, got {name!r}")
     wanted = {name: renamed.get(name, name) for name in known}
-    owners: dict[str, str] = {}
-    for name, called in wanted.items():
-        other = owners.setdefault(called, name)
-        if other != name:
-            raise InputError(f"columns: expected a column of its own for each, got {called!r} for {other} and {name}")
-    return wanted
+    if len(set(wanted.values())) < len(wanted):
+        raise InputError(f"columns: expected a different column for each name, got {dict(renamed)}")
+    table, names = (_read_csv if is_csv(source) else _read_parquet)(source, wanted)
+    if not len(table):
+        raise FormatError(source, None, "expected at least one row, got none")
+    return Columns(source, table, names)
 
 
-def _present(source: str, wanted: dict[str, str], found: list[str]) -> dict[str, str]:
-    """The wanted columns that are there; the needed ones have to be, each once."""
+def _present(source: str, wanted: dict[str, str], header: list[str]) -> dict[str, str]:
+    """The wanted columns that the file has; FormatError if one is missing or repeated."""
     for name, called in wanted.items():
-        if found.count(called) > 1:
-            said = f"column {called}: expected one, got {found.count(called)} of that name"
-            raise FormatError(source, None, said)
-        if name in NEEDED and called not in found:
+        if header.count(called) > 1:
+            raise FormatError(source, None, f"column {called}: expected one, got {header.count(called)} of that name")
+        if name in NEEDED and called not in header:
             hint = f"under another name? --column {name}=THEIRS, columns={{{name!r}: ...}}"
-            if len(found) == 1 and any(sign in found[0] for sign in ";\t|"):
+            if len(header) == 1 and any(sign in header[0] for sign in ";\t|"):
                 hint = "expected commas between columns"
-            got = f"only {', '.join(map(repr, found))}"[:300]
+            got = f"only {', '.join(map(repr, header))}"[:300]
             raise FormatError(source, None, f"column {called}: expected one, got {got} ({hint})")
-    return {name: called for name, called in wanted.items() if called in found}
+    return {name: called for name, called in wanted.items() if called in header}
 
 
 def _read_parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
-    import pyarrow as pa
-
     with open_parquet(source) as file:
         names = _present(source, wanted, file.schema_arrow.names)
-        table = read_columns(file, tuple(names.values()), source).select(list(names.values()))
-        for place, column in enumerate(table.columns):
-            if pa.types.is_dictionary(column.type):
-                table = table.set_column(place, table.column_names[place], column.cast(column.type.value_type))
-    return table, names
+        return read_columns(file, tuple(names.values()), source), names
 
 
 def _read_csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
@@ -80,119 +59,57 @@ def _read_csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]
     from pyarrow import csv as arrow
 
     check_regular(source)
-    bad: list[Any] = []
+    invalid: list[Any] = []
 
-    def refuse(row: Any) -> str:  # Arrow cannot carry an exception from here
-        bad.append(row)
+    def note(row: Any) -> str:  # Arrow cannot pass on an exception from here
+        invalid.append(row)
         return "error"
 
     try:
-        names = _present(source, wanted, _header(source))
+        with pa.input_stream(source, compression="detect") as stream, io.BufferedReader(stream) as file:
+            header = next(csv.reader(file.readline(BLOCK).decode("utf-8-sig").splitlines()), [])
+        if not any(header):
+            raise FormatError(source, 1, "expected the names of columns in the first line, got none")
+        names = _present(source, wanted, header)
         with pa.input_stream(source, compression="detect") as stream:
-            text = _CountedText(stream, source)
-            table = arrow.read_csv(
-                text,
-                arrow.ReadOptions(use_threads=False, block_size=LONGEST),  # threads would not number rows
-                arrow.ParseOptions(newlines_in_values=True, invalid_row_handler=refuse),
+            reader = arrow.open_csv(
+                stream,
+                arrow.ReadOptions(use_threads=False, block_size=BLOCK),  # threads would not number rows
+                arrow.ParseOptions(newlines_in_values=True, invalid_row_handler=note),
                 arrow.ConvertOptions(
-                    column_types=dict.fromkeys(names.values(), pa.string()),
-                    include_columns=list(names.values()),
-                    strings_can_be_null=True,
-                    null_values=[""],
+                    column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=[""]
                 ),
             )
-        if text.lines != len(table) + 1:
-            _check_quotes(source)
+            places = [header.index(called) for called in names.values()]
+            return _joined(source, reader, header, places), names
     except InputError:
         raise
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-        if bad:
-            got = f"expected {bad[0].expected_columns} cells, one per column, got {bad[0].actual_columns}"
-            raise FormatError(source, None, f"row {bad[0].number - 2}: {got}") from None  # the header is Arrow's row 1
-        if "Empty CSV" in str(error):  # a header without a line end
-            raise FormatError(source, None, "expected at least one row, got none") from None
-        _check_encoding(source)
+    except UnicodeDecodeError as error:
+        raise FormatError(source, 1, f"expected UTF-8 text: {error}") from None
+    except (pa.ArrowException, OSError, ValueError, csv.Error, MemoryError) as error:
+        if invalid:
+            expected = f"expected {invalid[0].expected_columns} cells, one per column"
+            row = invalid[0].number - 2  # the header is Arrow's row 1
+            raise FormatError(source, None, f"row {row}: {expected}, got {invalid[0].actual_columns}") from None
         raise FormatError(source, None, f"cannot be read as a table: {words(error)}") from None
-    return table, names
 
 
-class _CountedText(io.RawIOBase):
-    """The text of a CSV file, unpacked; counts bytes and lines on the way."""
+def _joined(source: str, reader: Any, header: list[str], places: list[int]) -> Any:
+    """The columns at `places` of all batches.
 
-    def __init__(self, stream: Any, source: str) -> None:
-        self.stream, self.source = stream, source
-        self.bytes, self.line_ends, self.last = 0, 0, b""
-
-    def readable(self) -> bool:
-        """Arrow asks."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes; FormatError beyond the bound."""
-        data: bytes = self.stream.read(size)
-        self.bytes += len(data)
-        self.line_ends += data.count(b"\n")
-        self.last = data[-1:] or self.last
-        if self.bytes > UNPACKED:
-            raise FormatError(self.source, None, f"expected at most {UNPACKED} bytes of text, got more; use Parquet")
-        return data
-
-    @property
-    def lines(self) -> int:
-        """Lines so far, the last one with or without its end."""
-        return self.line_ends + (self.last != b"\n")
-
-
-@contextmanager
-def _text(source: str, encoding: str) -> Iterator[io.TextIOWrapper]:
-    """The file at `source`, unpacked and decoded, for Python's csv module."""
-    import pyarrow as pa
-
-    with pa.input_stream(source, compression="detect") as stream, io.BufferedReader(stream) as file:
-        yield io.TextIOWrapper(file, encoding=encoding, newline="")
-
-
-def _header(source: str) -> list[str]:
-    """The names of the columns."""
-    with _text(source, "utf-8-sig") as text:
-        try:
-            header = next(csv.reader([text.readline(LONGEST)]), [])
-        except csv.Error as error:
-            raise FormatError(source, 1, f"expected the names of columns, got {error}") from None
-    if not any(header):
-        raise FormatError(source, 1, "expected the names of columns in the first line, got none")
-    return header
-
-
-def _check_quotes(source: str) -> None:
-    """Raise FormatError for a quotation mark that is not closed, or closed in the middle of a cell.
-
-    Arrow accepts both and takes the rows up to the next mark for a part of one cell. Called only if a file has more
-    lines than rows.
+    Arrow takes the rows after an unclosed quotation mark for one cell. So a line break in a cell is an error.
     """
-    rows, before = 0, csv.field_size_limit(LONGEST)
-    try:
-        with _text(source, "utf-8-sig") as text:
-            for row in csv.reader(text, strict=True):
-                rows += bool(row)  # empty lines are no rows
-    except csv.Error as error:
-        expected = "expected quotation marks around whole cells, the last one closed"
-        raise FormatError(source, None, f"row {rows - 1}: {expected}, got another ({error})") from None
-    finally:
-        csv.field_size_limit(before)
-
-
-def _check_encoding(source: str) -> None:
-    """Raise FormatError for the first line that is not UTF-8."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    try:
-        with pa.input_stream(source, compression="detect") as stream, io.BufferedReader(stream) as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    line.decode()
-                except UnicodeDecodeError as error:
-                    got = f"another encoding (byte {line[error.start]:#04x})"
-                    raise FormatError(source, number, f"expected UTF-8 text, got {got}") from None
-    except (pa.ArrowException, OSError):  # the caller has a better message
-        return
+    batches, rows, size = [], 0, 0
+    for batch in reader:
+        for name, column in zip(header, batch.columns, strict=True):
+            broken = np.asarray(pc.match_substring_regex(column, "[\r\n]").fill_null(False))
+            if broken.any():
+                expected = "expected no line break in a cell (is a quotation mark not closed?), got one"
+                raise FormatError(source, None, f"row {rows + int(np.argmax(broken))}, column {name}: {expected}")
+        batches.append(batch.select(places))
+        rows, size = rows + len(batch), size + batches[-1].nbytes
+        check_memory(source, size)
+    return pa.Table.from_batches(batches, pa.schema([reader.schema.field(place) for place in places]))

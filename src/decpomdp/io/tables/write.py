@@ -16,31 +16,7 @@ PACKED = {".gz": "gzip", ".zst": "zstd"}  # ending of a name -> compression
 
 
 def write_table(episodes: Episodes, path: FilePath) -> None:
-    """Write all episodes as a long table, with labels: one row per agent and step (docs/data.md).
-
-    Parameters
-    ----------
-    episodes
-        What to write.
-    path
-        The new file: CSV if the name ends in `.csv`, `.csv.gz` or `.csv.zst`, else Parquet. It is written completely
-        or not at all.
-
-    Raises
-    ------
-    InputError
-        They are no episodes, or the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import decpomdp as dp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     dp.simulate("dectiger", episodes=1, horizon=1).save(f"{folder}/log.csv", long=True)
-    ...     print(Path(folder, "log.csv").read_text().splitlines()[0])
-    "episode","t","agent","observation","action","reward","action_prob","terminated","truncated"
-    """
+    """Write all episodes as a long table: CSV if the name ends in `.csv`, `.csv.gz` or `.csv.zst`, else Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyarrow import csv

@@ -1,13 +1,13 @@
 """The chain that a team with layered nodes makes of a model, and its two Bellman equations.
 
 A layered controller has M layers of w nodes. Layer m moves only to layer m + 1, the last to the first; with one layer
-it is any controller. A team is in the same layer all over, so the chain is over (layer, state, joint node of a layer):
+it is any controller. All agents are in the same layer, so the chain is over (layer, state, joint node of a layer):
 for 100 states and two agents of 4 nodes in 10 layers 16,000 places, not 160,000. With r~ the shifted rewards,
 
   V_m = r~_m + discount P_m V_{m+1},    F_{m+1} = discount P_m^T F_m  (+ the start, in layer 0).
 
-Once round the layers is a contraction by discount^M; its fixed point in layer 0 is that of `evaluation.fixed_point`,
-which starts from the last solution.
+One pass over all layers is a contraction by discount^M; `evaluation.fixed_point` solves it in layer 0, starting from
+the last solution.
 """
 
 import math
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.sparse import factored_model
+from decpomdp.evaluation.exact import joint_moves, joint_rows
 from decpomdp.evaluation.fixed_point import Scheme, fixed_point
-from decpomdp.kernels.backup import JointMoves, backup
+from decpomdp.kernels.backup import backup
 from decpomdp.kernels.em_flow import forward
 from decpomdp.kernels.model import FactoredModel
 
@@ -40,8 +41,7 @@ class Tables(NamedTuple):
     @property
     def shape(self) -> tuple[int, int]:
         """Layers, and nodes of a layer."""
-        layers, width, _ = self.action.shape
-        return layers, width
+        return self.action.shape[:2]
 
 
 class ShiftedModel(NamedTuple):
@@ -50,12 +50,11 @@ class ShiftedModel(NamedTuple):
     model: DecPOMDP
     factored: FactoredModel
     reward: Floats  # [u, s] shifted
-    base: float  # value of the shift: what is added to a shifted value
+    base: float  # value of the shift: added to a shifted value
     check: Callable[[], None] = lambda: None  # called between two backups; raises when the run is ending
 
     @classmethod
     def of(cls, model: DecPOMDP) -> "ShiftedModel":
-        """Prepare `model`."""
         least = float(model.reward.min())
         return cls(model, factored_model(model), model.reward - least, least / (1 - model.discount))
 
@@ -67,7 +66,10 @@ class Chain:
         self.shifted, self.team = shifted, team
         self.layers = team[0].shape[0]
         self.shape = (len(shifted.model.states), math.prod(tables.shape[1] for tables in team))
-        self.moves = [joint_moves(shifted.model, team, m) for m in range(self.layers)]
+        self.moves = [
+            joint_moves(shifted.model, [(tables.action[m], tables.move[m]) for tables in team])
+            for m in range(self.layers)
+        ]
         self.acts = [joint_rows([tables.action[m] for tables in team]) for m in range(self.layers)]  # [m][q, u]
         self.expected = [np.ascontiguousarray((acts @ shifted.reward).T) for acts in self.acts]  # [m][s, q]
         self.first = np.outer(shifted.model.start, joint_rows([tables.initial[None] for tables in team])[0])
@@ -89,15 +91,14 @@ class Chain:
         return f
 
     def value(self, v: Floats) -> float:
-        """The unshifted value from the start."""
         return float(np.sum(self.first * v[0])) + self.shifted.base
 
     def _begin(self, guess: Floats | None) -> Floats:
-        """The guess, if it is one for this chain; else zeros."""
+        """The guess if its shape is right, else zeros."""
         return np.zeros(self.shape) if guess is None or guess.shape != self.shape else guess
 
     def _back(self, x: Floats, rewards: bool, v: Floats) -> Floats:
-        """Once round from the last layer to the first; fills v[m]."""
+        """One pass from the last layer to the first; fills v[m]."""
         shifted, following = self.shifted, x
         actions = shifted.model.joint_actions
         for m in reversed(range(self.layers)):
@@ -108,7 +109,7 @@ class Chain:
         return following
 
     def _forth(self, x: Floats, start: bool, f: Floats) -> Floats:
-        """Once round from the first layer to the last and back to the first; fills f[m]."""
+        """One pass from the first layer to the last and back to the first; fills f[m]."""
         shifted, now = self.shifted, x
         for m in range(self.layers):
             shifted.check()
@@ -117,29 +118,6 @@ class Chain:
             forward(shifted.factored, self.moves[m], now, out)
             now = out
         return now
-
-
-def joint_rows(tables: Sequence[Floats]) -> Floats:
-    """[row of all, column of all]: the Kronecker product, row-major over agents."""
-    joint: Floats = np.ones((1, 1))
-    for table in tables:
-        joint = np.kron(joint, table).astype(np.float64)
-    return joint
-
-
-def joint_moves(model: DecPOMDP, team: Sequence[Tables], m: int) -> JointMoves:
-    """All agents' moves from layer m, in the form of `kernels.backup`."""
-    tables = [
-        np.ascontiguousarray((t.move[m] * t.action[m][:, :, None, None]).transpose(1, 2, 3, 0)).ravel() for t in team
-    ]
-    return JointMoves(
-        nodes=np.array([t.shape[1] for t in team], np.int64),
-        observations=np.array([t.move.shape[3] for t in team], np.int64),
-        table=np.concatenate(tables),
-        place=np.concatenate([[0], np.cumsum([len(table) for table in tables])[:-1]]).astype(np.int64),
-        action_parts=model.action_table(),
-        observation_parts=model.observation_table(),
-    )
 
 
 def one_layer(team: Team) -> list[Tables]:

@@ -1,7 +1,7 @@
-"""What EM and periodic EM share: one climb of EM, and the best team of all climbs.
+"""One climb of EM, and the best team of all climbs: shared by EM and periodic EM.
 
-A climb knows the value of its team from its own exact solve. The trace reports what the evaluator says of the best
-team so far; it is asked when a climb claims a better one.
+A climb has the value of its team from its own exact solve. When that claims an improvement, the evaluator computes the
+value that the trace reports.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,41 +14,33 @@ from decpomdp.core import DecPOMDP, Row, Team
 from decpomdp.core.minimal import simplified
 from decpomdp.core.run import Cut
 from decpomdp.engines import threads as engine
+from decpomdp.planners.common import ValuedTeam, first_team, valued
 from decpomdp.planners.em.chain import ShiftedModel, Tables, flattened
 from decpomdp.planners.em.step import Iterate, first_iterate, next_iterate
-from decpomdp.planners.incumbent import Valued, constant, valued
 
-ABREAST = 4  # climbs under way at a time
-STRETCH = 5  # iterations between two looks at all climbs
+ABREAST = 4  # concurrent climbs
+STRETCH = 5  # iterations of a climb in one step of the method
 GAIN = 1e-9  # relative: a smaller gain is not worth an evaluation
 PATIENCE = 10  # iterations over which a gain is measured
 
 
 class Climb(NamedTuple):
-    """EM from one start, as far as it has come."""
+    """EM from one start."""
 
     number: int
-    iterate: Iterate | None = None  # None: not begun
+    iterate: Iterate | None = None  # None before the first solve
     values: tuple[float, ...] = ()  # before the first iteration, after it, ...
 
     @property
     def value(self) -> float:
-        """The value of the team so far, by the climb's own solve."""
         return self.values[-1] if self.values else -np.inf
 
     def after(self, iterate: Iterate) -> "Climb":
-        """One iteration further."""
         return self._replace(iterate=iterate, values=(*self.values, iterate.value))
-
-    def team(self, model: DecPOMDP) -> Team:
-        """The team so far."""
-        if self.iterate is None:
-            raise RuntimeError("the climb has not begun")
-        return flattened(model, self.iterate.team)
 
 
 class Climber(NamedTuple):
-    """How climbs are made: the model and when one is over."""
+    """Advances climbs on a model."""
 
     shifted: ShiftedModel
     iterations: int  # most of one climb
@@ -56,7 +48,7 @@ class Climber(NamedTuple):
     stride: float  # the longest
 
     def advanced(self, climb: Climb, start: Callable[[int], Sequence[Tables]]) -> Climb:
-        """The climb after up to STRETCH iterations; one that is cut short is dropped."""
+        """The climb after up to STRETCH iterations; an interrupted iteration is dropped."""
         with suppress(Cut), engine.serial_products():
             if climb.iterate is None:
                 climb = climb.after(first_iterate(self.shifted, start(climb.number)))
@@ -78,69 +70,41 @@ class Climber(NamedTuple):
         return self.converged(climb) or len(climb.values) > self.iterations
 
 
-class Report(NamedTuple):
-    """A row of the trace."""
-
-    iteration: int
-    phase: str
-    value: float
-    nodes: tuple[int, ...]
-
-    def row(self) -> Row:
-        """The row, without its seconds."""
-        return {
-            "iteration": self.iteration,
-            "phase": self.phase,
-            "value": self.value,
-            "lower": self.value,
-            "upper": None,
-            "nodes": self.nodes,
-        }
-
-
 class Record(NamedTuple):
-    """The best team so far, and the rows of the step under way."""
+    """The best team so far."""
 
-    best: Valued
-    claimed: float = -np.inf  # the value of the best team by its climb's own solve
-    rows: tuple[Report, ...] = ()  # of the step under way
+    best: ValuedTeam
+    claimed: float = -np.inf  # value of the best team by its climb's own solve; -inf: no climb has a team
     reported: int = 0  # rows in the trace
 
     @classmethod
     def first(cls, model: DecPOMDP) -> "Record":
-        """With the team that always takes the first action."""
-        return cls(valued(model, constant(model)))
-
-    @property
-    def found(self) -> bool:
-        """Whether there is a team of a climb."""
-        return self.claimed > -np.inf
+        return cls(valued(model, first_team(model)))
 
     def offered(self, model: DecPOMDP, team: Team, claimed: float) -> "Record":
-        """With a team that its climb claims to be better."""
+        """With a team whose climb claims an improvement."""
         new = valued(model, team)
         return self._replace(best=new if new.value > self.best.value else self.best, claimed=claimed)
 
-    def with_climb(self, model: DecPOMDP, climb: Climb, phase: str = "em", gain: float = GAIN) -> "Record":
+    def with_climb(self, model: DecPOMDP, climb: Climb, gain: float = GAIN) -> "Record":
         """With a climb of EM, whose team is evaluated if it claims more than `gain` (relative)."""
-        if not climb.values:
-            return self  # cut short before it had a team
-        better = climb.value - self.claimed > gain * abs(climb.value)
-        record = self.offered(model, climb.team(model), climb.value) if better else self
-        return record.with_report(len(climb.values) - 1, phase)
+        if climb.iterate is None or climb.value - self.claimed <= gain * abs(climb.value):
+            return self
+        return self.offered(model, flattened(model, climb.iterate.team), climb.value)
 
-    def with_report(self, iteration: int, phase: str) -> "Record":
-        """With one more row."""
-        report = Report(iteration, phase, self.best.value, self.best.team.nodes)
-        return self._replace(rows=(*self.rows, report))
+    def row(self, iteration: int, phase: str) -> Row:
+        value, nodes = self.best.value, self.best.team.nodes
+        return {
+            "iteration": iteration,
+            "phase": phase,
+            "value": value,
+            "lower": value,
+            "upper": None,
+            "nodes": nodes,
+        }
 
-    def flushed(self) -> tuple["Record", list[Row]]:
-        """The rows of the step, and the record without them."""
-        return self._replace(rows=(), reported=self.reported + len(self.rows)), [report.row() for report in self.rows]
-
-    def closing(self, model: DecPOMDP) -> tuple[Team, Row]:
-        """The best team made minimal, and its value by the evaluator as the last row."""
-        best, smaller = self.best, simplified(self.best.team)
-        if smaller.nodes != best.team.nodes:
-            best = valued(model, smaller)
-        return best.team, Report(self.reported, "result", best.value, best.team.nodes).row()
+    def result(self, model: DecPOMDP) -> tuple[Team, Row]:
+        """The best team, minimised, and the last row of the trace."""
+        team = simplified(self.best.team)
+        best = self.best if team.nodes == self.best.team.nodes else valued(model, team)
+        return best.team, self._replace(best=best).row(self.reported, "result")

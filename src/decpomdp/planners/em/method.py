@@ -4,9 +4,9 @@ Stochastic controllers of a fixed size are improved by expectation maximisation 
 or from a given team. F and V are solved exactly, each from its last answer; the exact value never falls. The step is
 in `step.py`, the equations in `chain.py`, one climb and the best team in `climbs.py`.
 
-ABREAST climbs are under way at a time. One step advances each by a stretch, on threads; then they report, the most
-valuable first, and new ones take the places of those that are over. Neither the number of threads nor the time that a
-stretch takes changes the result.
+ABREAST climbs run concurrently. One step advances each by STRETCH iterations, on threads; rows of the trace are in the
+order of the climbs' values, and new climbs replace those that are over. Neither the number of threads nor their speed
+changes the result.
 """
 
 import math
@@ -17,24 +17,23 @@ import numpy as np
 from decpomdp.core import DecPOMDP, Fit, Row, Team, checks
 from decpomdp.core.run import Inputs, Now
 from decpomdp.engines import threads as engine
-from decpomdp.planners.checks import check_infinite_horizon, per_agent
+from decpomdp.planners.common import check_model, per_agent, toy_model
 from decpomdp.planners.em.chain import ShiftedModel, Tables, one_layer
 from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
 from decpomdp.planners.em.settings import Em
-from decpomdp.planners.toy_model import toy_model
 
 RESTARTS = 10  # climbs if neither their number nor the time is limited
 
 
 class EmState(NamedTuple):
-    """Between two stretches of all climbs."""
+    """The state between two steps."""
 
     record: Record
-    climbs: list[Climb]  # under way
-    made: int = 0  # climbs
+    climbs: list[Climb]  # not over
+    made: int = 0  # climbs begun
     cut: bool = False  # whether a climb ended without converging
     steps: int = 0
-    iterations: int = 0  # stretches of all climbs
+    iterations: int = 0
     stopped: str = ""
 
 
@@ -44,7 +43,7 @@ class EmMethod:
     state = EmState
 
     def __init__(self, model: DecPOMDP, settings: Em, inputs: Inputs) -> None:
-        check_infinite_horizon(model)
+        check_model(model)
         if inputs.begin is not None:
             checks.of_kind("begin", inputs.begin, Team).check_fits(model)
         self.model, self.settings, self.inputs = model, settings, inputs
@@ -52,50 +51,47 @@ class EmMethod:
         self.shifted: ShiftedModel | None = None  # prepared in the first step
 
     def toy(self) -> "EmMethod":
-        """One iteration from one start on a toy model."""
         return EmMethod(toy_model(len(self.model.agents)), Em(nodes=1, iterations_per_start=1, restarts=1), Inputs())
 
     def init(self, now: Now) -> EmState:
-        """Before the first climb."""
         return EmState(Record.first(self.model), [])
 
     def step(self, state: EmState, now: Now) -> tuple[EmState, list[Row]]:
-        """Advance all climbs by a stretch; a row for each."""
+        """Advance all climbs; a row for each."""
         starts = self._starts(now)
-        state = self._advanced(state, starts, now)
-        record, rows = state.record.flushed()
+        state, rows = self._advanced(state, starts, now)
         done = not state.climbs and state.made == starts
-        stopped = ("iterations" if state.cut else "converged") if done else ""
-        return state._replace(record=record, stopped=stopped), rows
+        return state._replace(stopped=("iterations" if state.cut else "converged") if done else ""), rows
 
     def result(self, state: EmState) -> tuple[Fit, Row]:
-        """The best team."""
-        team, row = state.record.closing(self.model)
+        team, row = state.record.result(self.model)
         return Fit(team, facts={"starts": state.made}), row
 
     def _starts(self, now: Now) -> int | None:
-        """How many; None: as many as the time allows."""
+        """The number of climbs; None: as many as the time limit allows."""
         if self.inputs.begin is not None:
             return 1
         return RESTARTS if self.settings.restarts is None and math.isinf(now.seconds) else self.settings.restarts
 
-    def _advanced(self, state: EmState, starts: int | None, now: Now) -> EmState:
-        """All climbs after one more stretch."""
+    def _advanced(self, state: EmState, starts: int | None, now: Now) -> tuple[EmState, list[Row]]:
         climber = self._climber(now)
         new = ABREAST - len(state.climbs) if starts is None else min(ABREAST - len(state.climbs), starts - state.made)
         made = state.made + new
         begun = [*state.climbs, *(Climb(number) for number in range(state.made, made))]
         climbs = engine.run(lambda k: climber.advanced(begun[k], self._start), len(begun), self.inputs.threads)
-        record = state.record
+        record, rows = state.record, list[Row]()
         for climb in sorted(climbs, key=lambda climb: -climb.value):
-            record = record.with_climb(self.model, climb)
-        return state._replace(
-            record=record,
+            if climb.values:  # else cut before its first solve
+                record = record.with_climb(self.model, climb)
+                rows.append(record.row(len(climb.values) - 1, "em"))
+        state = state._replace(
+            record=record._replace(reported=record.reported + len(rows)),
             climbs=[climb for climb in climbs if not climber.over(climb)],
             made=made,
             cut=state.cut or any(climber.over(climb) and not climber.converged(climb) for climb in climbs),
             iterations=state.iterations + 1,
         )
+        return state, rows
 
     def _climber(self, now: Now) -> Climber:
         if self.shifted is None:
@@ -104,7 +100,6 @@ class EmMethod:
         return Climber(self.shifted._replace(check=now.check), chosen.iterations_per_start, chosen.least, chosen.stride)
 
     def _start(self, number: int) -> list[Tables]:
-        """Where a climb begins."""
         if self.inputs.begin is not None:
             return one_layer(self.inputs.begin)
         return random_team(self.model, self.nodes, np.random.default_rng([self.inputs.seed, number]))

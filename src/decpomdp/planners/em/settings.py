@@ -10,7 +10,14 @@ Nodes = Annotated[int, Meta(ge=1, le=1000)]
 
 
 class Em(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="em"):
-    """Expectation maximisation on the model, from random controllers of a fixed size or from a given team."""
+    """Expectation maximisation on the model, from random controllers of a fixed size or from a given team.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.plan("broadcast", dp.Em(nodes=2, restarts=1), seed=1).facts["starts"]
+    1
+    """
 
     inputs: ClassVar[tuple[str, ...]] = ("begin",)
 

@@ -25,14 +25,6 @@ from decpomdp.planners.em.chain import Chain, Floats, ShiftedModel, Tables
 SLACK = 1e-12  # relative: a fall by less is rounding
 
 
-class Counts(NamedTuple):
-    """Expected counts of one agent, shaped like its tables."""
-
-    initial: Floats
-    action: Floats
-    move: Floats
-
-
 class Iterate(NamedTuple):
     """What the next iteration needs."""
 
@@ -66,19 +58,19 @@ def next_iterate(shifted: ShiftedModel, state: Iterate, longest: float) -> Itera
         stride = max(1.0, stride / 4)
 
 
-def expected_counts(chain: Chain, f: Floats, v: Floats) -> list[Counts]:
-    """The expected counts of every agent."""
+def expected_counts(chain: Chain, f: Floats, v: Floats) -> list[Tables]:
+    """The expected counts of every agent, shaped like its tables."""
     agents = range(len(chain.team))
-    out = [Counts(*(np.zeros_like(table) for table in tables)) for tables in chain.team]
+    out = [Tables(*(np.zeros_like(table) for table in tables)) for tables in chain.team]
     for m in range(chain.layers):
         chain.shifted.check()
-        after = v[(m + 1) % chain.layers]
-        flat, place = _moves(chain, m, f[m], after)
+        flat = np.zeros_like(chain.moves[m].table)
+        count_moves(chain.shifted.factored, chain.moves[m], f[m], v[(m + 1) % chain.layers], flat)
         earned = (f[m].T @ chain.shifted.reward.T) * chain.acts[m]  # [q, u]
         for n in agents:
             width, actions, observations, _ = chain.team[n].move[m].shape
-            size = actions * observations * width * width
-            table = flat[place[n] : place[n] + size].reshape(actions, observations, width, width)
+            first, size = int(chain.moves[m].place[n]), actions * observations * width * width
+            table = flat[first : first + size].reshape(actions, observations, width, width)
             out[n].move[m] = table.transpose(3, 0, 1, 2)
             out[n].action[m] = out[n].move[m].sum(axis=(2, 3)) + _marginal(earned, chain.team, n)
     for n in agents:
@@ -87,16 +79,9 @@ def expected_counts(chain: Chain, f: Floats, v: Floats) -> list[Counts]:
     return out
 
 
-def updated(old: Tables, counts: Counts, stride: float) -> Tables:
+def updated(old: Tables, counts: Tables, stride: float) -> Tables:
     """The new tables."""
     return Tables._make(_normalised(table, count, stride) for table, count in zip(old, counts, strict=True))
-
-
-def _moves(chain: Chain, m: int, f: Floats, v: Floats) -> tuple[Floats, list[int]]:
-    shifted, moves = chain.shifted, chain.moves[m]
-    flat = np.zeros_like(moves.table)
-    count_moves(shifted.factored, moves, f, v, flat)
-    return flat, [int(first) for first in moves.place]
 
 
 def _own(table: Floats, team: Sequence[Tables], n: int) -> Floats:

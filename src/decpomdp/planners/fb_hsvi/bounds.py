@@ -1,9 +1,9 @@
-"""What one mind that sees every observation could earn at most: vectors whose best bounds the value of a belief.
+"""The centralised bound: vectors whose maximum bounds the value of a belief when all observations are shared.
 
 The fast informed bound (Hauskrecht, 2000): alpha_u(s) = reward(u, s) + discount * sum_y max_v sum_s1 P(s1, y | s, u)
 alpha_v(s1). Iterated from 0 it bounds the value of the steps that are left; iterated from the Markov decision
-process's value it decreases towards its fixed point, and every iterate is a bound for ever.
-The least value to go, min over anything that could happen, comes from the same recursion with the worst choice.
+process's value it decreases towards its fixed point, and every iterate is a bound for an infinite horizon.
+The least value to go comes from the value recursion with the worst actions.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from decpomdp.kernels.model import OutcomeModel
 PRECISION = 1e-10  # of the largest reward: when the iterations for an infinite horizon stop
 ITERATIONS = 100_000
 
-Check = Callable[[], None]  # called between steps; raises when the time is up
+Check = Callable[[], None]  # called between steps; raises when the run is ending
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,15 +27,15 @@ class CentralBound:
     """For every number of steps left (one entry only, when the horizon is infinite) the vectors and the range."""
 
     vectors: tuple[NDArray[np.float64], ...]  # [left] of [u, s]
-    least: tuple[float, ...]  # [left] no policy earns less from any state
-    most: tuple[float, ...]  # [left] and none more
+    least: tuple[float, ...]  # [left] smallest value of any policy from any state
+    most: tuple[float, ...]  # [left] largest
 
     def at(self, left: int | None) -> NDArray[np.float64]:
         """The vectors when `left` steps are left."""
         return self.vectors[0 if left is None else left]
 
     def spread(self, left: int | None) -> float:
-        """Half the range of values to go: the price of a unit of moved mass."""
+        """Half the range of values to go: the largest error of a unit of moved mass."""
         place = 0 if left is None else left
         return (self.most[place] - self.least[place]) / 2
 
@@ -47,17 +47,11 @@ def central_bound(
     after: NDArray[np.float64] | None = None,
     check: Check = lambda: None,
 ) -> CentralBound:
-    """The fast informed bound for every number of steps left, with after[s] (or 0) beyond them, or for ever."""
+    """The bound for every number of steps left, with values after[s] (or 0) at the end, or for an infinite horizon."""
     if horizon is None:
-        return _for_ever(model, dynamics, check)
-    return _stepwise(model, dynamics, horizon, np.zeros(len(model.states)) if after is None else after, check)
-
-
-def _stepwise(
-    model: DecPOMDP, dynamics: OutcomeModel, horizon: int, after: NDArray[np.float64], check: Check
-) -> CentralBound:
-    vectors, worst, best = [after[None, :]], after, after
-    least, most = [float(after.min())], [float(after.max())]
+        return _infinite(model, dynamics, check)
+    worst = best = np.zeros(len(model.states)) if after is None else after
+    vectors, least, most = [best[None, :]], [float(worst.min())], [float(best.max())]
     for _ in range(horizon):
         check()
         vectors.append(informed_backup(dynamics, vectors[-1], model.discount))
@@ -67,7 +61,7 @@ def _stepwise(
     return CentralBound(tuple(vectors), tuple(least), tuple(most))
 
 
-def _for_ever(model: DecPOMDP, dynamics: OutcomeModel, check: Check) -> CentralBound:
+def _infinite(model: DecPOMDP, dynamics: OutcomeModel, check: Check) -> CentralBound:
     scale = max(float(np.abs(model.reward).max()), 1e-300)
     worst = np.full(len(model.states), model.reward.min() / (1 - model.discount))
     best = np.full(len(model.states), model.reward.max() / (1 - model.discount))
@@ -93,7 +87,7 @@ def informed_backup(dynamics: OutcomeModel, vectors: NDArray[np.float64], discou
     """[u, s]: one step of the fast informed bound."""
     joint, states = dynamics.reward.shape
     table = np.empty((states, joint))
-    every = np.arange(states + 1)  # every state known for sure: a group of its own
+    every = np.arange(states + 1)  # one group per state
     kernels.payoffs(dynamics, every, every[:-1].copy(), np.ones(states), vectors, discount, table)
     return np.ascontiguousarray(table.T)
 

@@ -1,20 +1,20 @@
-"""Fewer labels: local histories that mean the same, or nearly, get the same label.
+"""Compression of occupancy states: equivalent, or nearly equivalent, local histories get the same label.
 
 Lossless. Two histories l, m of an agent are equivalent when the conditional distributions over everything else,
-c_l(s, others' labels) and c_m, are equal. The agent may as well act the same after both (Oliehoek, Whiteson, Spaan,
+c_l(s, others' labels) and c_m, are equal. The agent can act the same after both (Oliehoek, Whiteson, Spaan,
 "Lossless clustering of histories in decentralized POMDPs", 2009), so merging leaves the value unchanged. Merging one
 agent's labels can make another's equal, so the agents take turns until nothing changes.
 
 Common knowledge. Link two labels of different agents when they can occur together: the connected components are
 common knowledge among the agents, and the value is the sum of the components' values. So components that are equal up
 to weight and numbering are merged, label by label. And within a component where the state does not depend on the
-labels, xi(s, l) = b(s) p(l), the labels are no more than dice thrown in common: the best of the joint decisions they
-would lead to can as well be taken always, and all labels of an agent there become one.
+labels, xi(s, l) = b(s) p(l), the labels are common random numbers: the best of their joint decisions can be taken for
+all of them, and all labels of an agent there become one.
 
 Lossy. Merging labels of weights v and w moves the mass 2 v w / (v + w) |c_l - c_m|_1 of the occupancy state to other
-rows, and is done when that is at most a tolerance. What a policy is worth is linear in the occupancy state with
-coefficients between the least and the greatest value to go, so the optimal value of the compressed state is off by
-at most
+rows, and is done when that is at most a tolerance. The value of a policy is linear in the occupancy state with
+coefficients between the least and the greatest value to go, so the error of the optimal value of the compressed state
+is at most
 
     moved mass * (greatest - least value to go) / 2.
 
@@ -30,8 +30,8 @@ from decpomdp.planners.fb_hsvi.occupancy import ABSENT, Labelling, Occupancy, ga
 
 SAME = 1e-10  # distributions closer than this (L1) are equal up to rounding
 LARGEST = 20_000_000  # numbers in a table of conditional distributions; beyond it labels are left as they are
-RAISE, LEAST = 2.0, 1e-7  # how a tolerance grows until the labels are few enough
-DIGITS = 9  # for a numbering of labels that does not depend on how they came about
+RAISE, LEAST = 2.0, 1e-7  # factor and smallest value of a tolerance that is raised to reach the cap
+DIGITS = 9  # to which weights are compared
 
 
 def compress(
@@ -58,7 +58,6 @@ def compress(
 
 
 def _merged_in_turns(occupancy: Occupancy, tolerance: float) -> tuple[Occupancy, Labelling, float]:
-    """The agents take turns at merging until nothing changes."""
     labelling = [np.arange(count) for count in occupancy.counts]
     moved, still, n = 0.0, 0, 0
     while still < len(labelling):
@@ -80,12 +79,12 @@ def relabelled(occupancy: Occupancy, labelling: Labelling) -> Occupancy:
 
 
 def composed(first: Labelling, second: Labelling) -> Labelling:
-    """First one relabelling, then another; what is absent stays absent."""
+    """One relabelling after another; absent labels stay absent."""
     return tuple(np.where(a == ABSENT, ABSENT, b[np.maximum(a, 0)]) for a, b in zip(first, second, strict=True))
 
 
 def conditionals(occupancy: Occupancy, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[label, what else]: for every label of agent n the distribution over (state, others' labels); and its weight."""
+    """[label, column]: for every label of agent n the distribution over (state, others' labels); and its weight."""
     labels = occupancy.row_labels()
     others = [labels[:, m] for m in range(labels.shape[1]) if m != n]
     sizes = [count for m, count in enumerate(occupancy.counts) if m != n]
@@ -110,7 +109,7 @@ def _merged(occupancy: Occupancy, n: int, tolerance: float) -> tuple[NDArray[np.
 
 
 def _numbered(occupancy: Occupancy) -> tuple[Occupancy, Labelling]:
-    """Labels in the order of their weight and what they say of the state, so that equal occupancy states look equal."""
+    """Labels ordered by weight and conditional state distribution, so that equal occupancy states have equal arrays."""
     labels = occupancy.row_labels()
     order = []
     for n, count in enumerate(occupancy.counts):
@@ -131,12 +130,12 @@ def components(occupancy: Occupancy) -> NDArray[np.int64]:
 
 
 def joined_components(occupancy: Occupancy) -> Labelling | None:
-    """The labelling that merges what components show to be the same; None when nothing is."""
+    """The labelling that merges equal components, and labels of product components; None when there are none."""
     which = components(occupancy)
     rows = np.repeat(which, np.diff(occupancy.groups))
     labels = occupancy.row_labels()
     labelling = tuple(np.full(count, ABSENT, np.int64) for count in occupancy.counts)
-    known: dict[bytes, tuple[int, ...]] = {}  # where the labels of a kind of component begin
+    known: dict[bytes, tuple[int, ...]] = {}  # first labels of every distinct component
     used = [0] * len(labelling)
     for component in range(int(which.max()) + 1):
         inside = rows == component
@@ -155,7 +154,7 @@ def joined_components(occupancy: Occupancy) -> Labelling | None:
 def _component(
     occupancy: Occupancy, labels: NDArray[np.int64], inside: NDArray[np.bool_], own: list[NDArray[np.int64]]
 ) -> tuple[Occupancy, Labelling]:
-    """One component by itself, its labels numbered from 0 by what they say, or all made one if they say nothing."""
+    """One component with labels numbered from 0, or one label per agent if the state does not depend on the labels."""
     weight = occupancy.weight[inside] / occupancy.weight[inside].sum()
     local = np.stack([np.searchsorted(own[n], labels[:, n]) for n in range(len(own))], axis=-1)
     part = gathered(local, occupancy.state[inside], weight)

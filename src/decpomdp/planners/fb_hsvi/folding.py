@@ -1,11 +1,9 @@
-"""From a policy graph to small controllers: what can never happen says nothing, what does the same becomes one node.
+"""From a policy graph to small controllers: unreachable parts are dropped, equivalent nodes are merged.
 
 A node and observation that cannot occur while the team plays may lead anywhere. Nodes that take the same action and
 lead, on every observation that can occur at both, to nodes that can be one, are merged (greedily, `kernels.fold`):
 the team acts the same in everything that can happen, so its value from the start is unchanged.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,50 +11,31 @@ from numpy.typing import NDArray
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.kernels import fold as fold_kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.fb_hsvi.graph_values import Pairs, chain_of, met_pairs
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy
-from decpomdp.planners.fb_hsvi.policy_graph import Graph
+from decpomdp.planners.fb_hsvi.policy_graph import Chain, Graph, Pairs, met_pairs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Machine:
-    """One agent's deterministic controller."""
-
-    actions: NDArray[np.int64]  # [i]
-    moves: NDArray[np.int64]  # [i, o]
-    start: int
-
-    def __len__(self) -> int:
-        return len(self.actions)
+def folded_team(model: DecPOMDP, dynamics: OutcomeModel, start: Occupancy, graph: Graph) -> Team:
+    """Small controllers that together act as the graph does."""
+    met, used = met_pairs(Chain(dynamics, graph), start)
+    return Team.of(
+        model,
+        [_controller(dynamics, graph, n, met, used, len(agent.actions)) for n, agent in enumerate(model.agents)],
+    )
 
 
-def folded(dynamics: OutcomeModel, start: Occupancy, graph: Graph) -> tuple[Machine, ...]:
-    """One small machine per agent; together they play as the graph does."""
-    met, used = met_pairs(chain_of(dynamics, graph), start)
-    return tuple(_machine(dynamics, graph, n, met, used) for n in range(len(graph.layers[0].actions)))
-
-
-def team_of(model: DecPOMDP, machines: tuple[Machine, ...]) -> Team:
-    """The machines as a team for `model`."""
-    controllers = [
-        Controller.deterministic(own.actions.tolist(), own.moves.tolist(), len(agent.actions), own.start)
-        for own, agent in zip(machines, model.agents, strict=True)
-    ]
-    return Team.of(model, controllers)
-
-
-def _machine(dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pairs) -> Machine:
-    actions, moves = _laid_out(dynamics, graph, n, met, used)
-    action, move = _merged_alike(np.concatenate([[-1], actions]), np.concatenate([moves[:1] * 0 - 1, moves]))
+def _controller(dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pairs, actions: int) -> Controller:
+    action, moves = _laid_out(dynamics, graph, n, met, used)
+    action, moves = _merged_equal(np.concatenate([[-1], action]), np.concatenate([moves[:1] * 0 - 1, moves]))
     order = np.flatnonzero(action >= 0)
     parent = np.empty(len(action), np.int64)
-    fold_kernels.fold(action, move, order, parent)
+    fold_kernels.fold(action, moves, order, parent)
     leaders = [int(i) for i in order if parent[i] == i]
     place = np.full(len(action), 0)
     place[leaders] = np.arange(len(leaders))
     place = place[parent]
-    onward = np.where(move[leaders] < 0, np.arange(len(leaders))[:, None], place[np.maximum(move[leaders], 0)])
-    return Machine(action[leaders], onward, int(place[1]))
+    onward = np.where(moves[leaders] < 0, np.arange(len(leaders))[:, None], place[np.maximum(moves[leaders], 0)])
+    return Controller.deterministic(action[leaders].tolist(), onward.tolist(), actions, int(place[1]))
 
 
 def _laid_out(
@@ -78,7 +57,7 @@ def _laid_out(
         own = np.flatnonzero(numbers[t] >= 0)
         rows = numbers[t][own] - 1
         actions[rows] = layer.actions[n][own]
-        following = t + 1 if t + 1 < len(graph.layers) else graph.back
+        following = graph.after(t)
         if following is not None:
             local = np.indices(layer.counts).reshape(len(layer.counts), -1)[n]
             meets = np.zeros((layer.counts[n], symbols), np.bool_)
@@ -89,23 +68,16 @@ def _laid_out(
     return actions, moves
 
 
-def _merged_alike(action: NDArray[np.int64], move: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same machine with nodes that are plainly equal (same action, same moves, again and again) made one.
+def _merged_equal(action: NDArray[np.int64], move: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Nodes with equal actions and moves merged, repeatedly: quick, and leaves less for the slow merging.
 
-    Quick, and leaves less for the slow merging. Node 0 stands for nothing; the start stays node 1.
+    Node 0 is a sentinel; the start stays node 1.
     """
     while True:
-        _, first, inverse = np.unique(
-            np.concatenate([action[:, None], move], axis=1), axis=0, return_index=True, return_inverse=True
-        )
+        rows = np.concatenate([action[:, None], move], axis=1)
+        _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         if len(first) == len(action):
             return action, move
-        order = np.argsort(first, kind="stable")
-        rank = np.empty(len(first), np.int64)
-        rank[order] = np.arange(len(first))
-        new = rank[inverse.ravel()]
-        leaders = first[order]
-        action, move = (
-            action[leaders],
-            np.where(move[leaders] < 0, -1, new[np.maximum(move[leaders], 0)]),
-        )
+        leaders = np.sort(first)
+        new = np.searchsorted(leaders, first)[inverse.ravel()]
+        action, move = action[leaders], np.where(move[leaders] < 0, -1, new[np.maximum(move[leaders], 0)])

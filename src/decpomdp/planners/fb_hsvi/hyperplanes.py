@@ -1,25 +1,24 @@
 """Hyperplanes over occupancy states: the value of a known team from anywhere, the lower bound of FB-HSVI.
 
-Let alpha(s, q) be what a team of deterministic controllers earns for ever when the state is s and the agents are in
-joint node q = (q_1, ..., q_N):
+Let alpha(s, q) be the value of a team of deterministic controllers in state s and joint node q = (q_1, ..., q_N):
 
     alpha(s, q) = reward(u_q, s) + discount * sum_{s1, y} P(s1, y | s, u_q) alpha(s1, next(q, y))
 
-At an occupancy state xi, agents that go on in the nodes m_n(l_n) of their labels are a decentralised policy, whatever
-the mapping m = (m_1, ..., m_N). So for every m
+At an occupancy state xi, agents that continue in the nodes m_n(l_n) of their labels follow a decentralised policy, for
+any mapping m = (m_1, ..., m_N). So for every m
 
     V(xi) >= sum_{s, l} xi(s, l) alpha(s, m(l)),
 
-a linear function of xi. The best m is a weighted constraint problem; here the agents take turns, each exactly best
-given the others, from the joint node that is best when nobody looks at a label. The bound of many teams is the best of
-theirs. It is true whatever m is found, a better m makes it tighter.
+a linear function of xi. The best m is a weighted constraint problem; here the agents take turns at best responses, from
+the best joint node for all labels. The bound of several teams is the best of theirs. It holds for any m; a better m
+makes it tighter.
 
-alpha is solved by backups from anywhere. When one backup B changes every value by at least a and at most b, then
+alpha is solved by backups. When one backup B changes every value by at least a and at most b, then
 
     B v + a f <= alpha <= B v + b f,   f = discount / (1 - discount)   (MacQueen 1966):
 
-backups go on, moved to the middle, until the two are close. The lower one, less an allowance for rounding, is stored:
-it is a bound after any number of backups.
+backups continue from the middle until the two are close. The lower one, less an allowance for rounding, is stored: it
+is a bound after any number of backups.
 """
 
 import math
@@ -38,8 +37,8 @@ from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy
 from decpomdp.planners.fb_hsvi.policy_graph import Layer, joint_actions, joint_moves
 
 LATEST = 10  # teams that are stored
-LARGEST = 300_000  # pairs of state and joint node of a team that is taken
-MOVES = 5_000_000  # and what may follow them, all told
+LARGEST = 300_000  # most pairs of state and joint node
+MOVES = 5_000_000  # most moves between pairs
 PRECISION = 1e-9  # of the largest value: when the backups stop
 BACKUPS = 5_000  # at most
 ROUNDS = 8  # of turns for a mapping, at most
@@ -48,7 +47,7 @@ CLOSE = 1e-12  # relative: a round that gains no more is the last
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hyperplane:
-    """A team, as a layer that moves to itself, and what it earns from every pair."""
+    """A team, as a layer that moves to itself, and its value from every pair."""
 
     team: Team
     layer: Layer
@@ -57,15 +56,15 @@ class Hyperplane:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """A way to go on: everybody's labels go to nodes of a hyperplane's team."""
+    """A continuation: every agent's labels are mapped to nodes of a hyperplane's team."""
 
-    value: float  # no more than it is worth
+    value: float  # true or too low
     plane: Hyperplane
     nodes: Labelling  # per agent: [label] node
 
 
 class Hyperplanes:
-    """The latest teams."""
+    """The hyperplanes of the latest teams."""
 
     def __init__(self, dynamics: OutcomeModel, discount: float, check: Callable[[], None] = lambda: None) -> None:
         self.dynamics, self.discount, self.check = dynamics, discount, check
@@ -74,29 +73,27 @@ class Hyperplanes:
 
     @property
     def teams(self) -> list[Team]:
-        """In the order in which they were added: all that is needed to restore the hyperplanes."""
         return [plane.team for plane in self.latest]
 
     def restore(self, teams: Sequence[Team], added: int) -> None:
-        """The hyperplanes of these teams, the latest of `added` ones."""
         self.latest = [hyperplane(self.dynamics, team, self.discount, self.check) for team in teams]
         self.added = added
 
     def add(self, team: Team) -> None:
-        """The team's hyperplane, unless it was added last or is too large."""
+        """Add the hyperplane of a team, unless it was added last or is too large."""
         if not (self.latest and self.latest[-1].team == team) and fits(self.dynamics, team):
             plane = hyperplane(self.dynamics, team, self.discount, self.check)
             self.latest = [*self.latest[1 - LATEST :], plane]
             self.added += 1
 
     def best(self, occupancy: Occupancy, known: int = 0) -> Start | None:
-        """The best way to go on from an occupancy state by teams added after the first `known`; None without any."""
+        """The best continuation of an occupancy state by teams added after the first `known`; None without any."""
         new = self.latest[max(0, known - self.added + len(self.latest)) :]
         return max((start_in(plane, occupancy) for plane in new), key=lambda start: start.value, default=None)
 
 
 def fits(dynamics: OutcomeModel, team: Team) -> bool:
-    """Whether a team's hyperplane is not too large; the bound on what may follow is rough."""
+    """Whether a team's hyperplane is not too large; the number of moves is a rough bound."""
     pairs = dynamics.reward.shape[1] * math.prod(team.nodes)
     return pairs <= LARGEST and pairs * (len(dynamics.chance) / dynamics.reward.size) <= MOVES
 
@@ -123,7 +120,7 @@ def hyperplane(
 
 
 def start_in(plane: Hyperplane, occupancy: Occupancy) -> Start:
-    """Where a hyperplane's team had best go on from an occupancy state, as far as turns find out."""
+    """The best continuation of an occupancy state by a hyperplane's team that turns of best responses find."""
     counts = plane.layer.counts
     firsts = np.concatenate([[0], np.cumsum(occupancy.counts)]).astype(np.int64)
     strides = np.array([math.prod(counts[n + 1 :]) for n in range(len(counts))], np.int64)

@@ -4,13 +4,13 @@ Feature-based heuristic search value iteration (Dibangoye, Amato, Buffet, Charpi
 decentralised problem as a deterministic one over occupancy states (`occupancy.py`). A round:
 
     sketches  policy graphs along the latest trial's rules and on, polished and closed to loops (`sketches.py`)
-    trials    from the start follow the rule that the upper bound likes best, until the remaining gap is small; then
-              back up the bounds of the points visited, last one first (`points.py`)
+    trials    from the start follow the rule with the best upper bound until the remaining gap is small; then back up
+              the bounds of the visited points, last one first (`points.py`)
 
 Sketches raise the lower bound, trials lower the upper one. With an infinite horizon the best team is a hyperplane for
 the trials (`hyperplanes.py`), and lower bounds above its value give a better team (`policy_from_bounds`). The lower
-bound is the exact value of the team that is returned; the upper bound is certified whatever the sketches do.
-docs/planners.md says what is proved, what is approximated and what was measured.
+bound is the exact value of the team that is returned; the upper bound does not depend on the sketches.
+docs/planners.md separates proofs, approximations and measurements.
 
 A step is the sketches of a round or one trial. The number of sketches is fixed, and each has its own random numbers:
 the result depends on the seed and the number of rounds, not on the threads. Sketches that are cut return their best
@@ -27,20 +27,17 @@ from decpomdp.core.agent import joint_table
 from decpomdp.core.run import Cut, Inputs, Now, unlimited
 from decpomdp.core.sparse import outcome_model
 from decpomdp.engines import threads as engine
-from decpomdp.planners.checks import check_rewards
+from decpomdp.planners.common import ValuedTeam, check_model, first_team, toy_model, trivial_upper_bound, valued
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import compress
-from decpomdp.planners.fb_hsvi.folding import folded, team_of
-from decpomdp.planners.fb_hsvi.graph_values import ROUGH, GraphValues, evaluate_graph
+from decpomdp.planners.fb_hsvi.folding import folded_team
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
 from decpomdp.planners.fb_hsvi.occupancy import Rule, start_of
 from decpomdp.planners.fb_hsvi.points import Point, Points, policy_from_bounds
-from decpomdp.planners.fb_hsvi.policy_graph import Graph
+from decpomdp.planners.fb_hsvi.policy_graph import ROUGH, Graph, GraphValues, evaluate_graph
 from decpomdp.planners.fb_hsvi.rules import game_of, solve
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, look_ahead, sketch_numbered, sketches_of_round
-from decpomdp.planners.incumbent import Incumbent, Valued, most_possible
-from decpomdp.planners.toy_model import toy_model
 
 ROUNDS = 100  # if neither the time nor the number of rounds is limited
 WIDEST, WIDER = 12, 3  # labels of a point on a trial of an infinite horizon: in the first round, more in each later one
@@ -51,15 +48,15 @@ CLOSE = 1e-9  # values this close are equal
 
 
 class FbHsviState(NamedTuple):
-    """Between two trials, or before a round. Steps change `points` in place; models and games are not part of it."""
+    """The state between two steps. Steps change `points` in place; models and games are not part of it."""
 
-    best: Valued
+    best: ValuedTeam
     upper: float
     points: list[Point]  # the first is the root; empty before the first step
     path: list[Rule]  # of the latest trial
     hyperplanes: list[Team]
     hyperplanes_added: int = 0
-    round: int = 0  # under way, counted from 1
+    round: int = 0  # the present one, counted from 1
     trials: int | None = None  # done in this round; None: before its sketches
     most_points: int = 0  # number of points at which this round's trials end
     visited: int = 0  # points after the latest trial
@@ -69,7 +66,6 @@ class FbHsviState(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Between the bounds."""
         return self.upper - self.best.value
 
 
@@ -81,25 +77,23 @@ class FbHsviMethod:
     def __init__(self, model: DecPOMDP, settings: FbHsvi, inputs: Inputs) -> None:
         if settings.horizon is None and model.discount >= 1:
             raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
-        check_rewards(model)
+        check_model(model, settings.horizon)
         self.model, self.settings, self.inputs = model, settings, inputs
         self.horizon, self.epsilon = settings.horizon, settings.epsilon
-        self.incumbent = Incumbent(model, settings.horizon)
+        self.best: ValuedTeam = valued(model, first_team(model), settings.horizon)
         self.now = unlimited()  # of the present step
         self.sketcher: Sketcher | None = None  # made in the first step
         self.points: Points | None = None  # the graph of the state's points
 
     def toy(self) -> "FbHsviMethod":
-        """A tiny model with as many agents."""
         return _ToyFbHsvi(toy_model(len(self.model.agents)), FbHsvi(epsilon=1e-3), Inputs(threads=1))
 
     def init(self, now: Now) -> FbHsviState:
-        """Every agent always takes the first action."""
-        return FbHsviState(self.incumbent.best, most_possible(self.model, self.horizon), [], [], [])
+        return FbHsviState(self.best, trivial_upper_bound(self.model, self.horizon), [], [], [])
 
     def step(self, state: FbHsviState, now: Now) -> tuple[FbHsviState, Row | None]:
         """The sketches of a round, or one trial."""
-        self.now, self.incumbent.best = now, state.best
+        self.now, self.best = now, state.best
         sketcher = self._sketcher()
         points = self._points(state, sketcher)
         if not state.points:
@@ -114,12 +108,10 @@ class FbHsviMethod:
         return self._end_round(state) if self._round_over(state) else (state, None)
 
     def result(self, state: FbHsviState) -> tuple[Fit, Row]:
-        """The best team and the bounds."""
         row = row_of(state)
         return Fit(state.best.team, facts={name: row[name] for name in ("lower", "upper")}), row
 
     def check(self) -> None:
-        """Raise `Cut` if the run is ending."""
         self.now.check()
 
     def _sketcher(self) -> Sketcher:
@@ -128,11 +120,11 @@ class FbHsviMethod:
             central = central_bound(model, dynamics, self.horizon, check=self.check)
             sizes = [len(agent.actions) for agent in model.agents]
             start = compress(start_of(model))[0]
-            self.sketcher = Sketcher(dynamics, central, start, sizes, model.discount, self.horizon)
+            self.sketcher = Sketcher(dynamics, central, start, sizes, model.discount, self.horizon, self.check)
         return self.sketcher
 
     def _points(self, state: FbHsviState, made: Sketcher) -> Points:
-        """The graph of the state's points; made again after a resume."""
+        """The graph of the state's points; rebuilt after a resume."""
         if self.points is None or self.points.all is not state.points:
             hyperplanes = Hyperplanes(made.dynamics, made.discount, self.check)
             hyperplanes.restore(state.hyperplanes, state.hyperplanes_added)
@@ -145,14 +137,13 @@ class FbHsviMethod:
     def _begin_round(self, state: FbHsviState, sketcher: Sketcher) -> tuple[FbHsviState, Row | None]:
         number = state.round + 1
         begun = state._replace(round=number, trials=0, most_points=len(state.points) + NEW_POINTS * number)
-        if self.horizon is not None and number == 1:  # a short finite horizon is solved by trials alone
+        if self.horizon is not None and number == 1:  # trials alone solve a short finite horizon
             return begun, None
         self._sketches(number, state.path, sketcher)
-        begun = begun._replace(best=self.incumbent.best)
+        begun = begun._replace(best=self.best)
         return begun, row_of(begun)
 
     def _round_over(self, state: FbHsviState) -> bool:
-        """Whether this round has had its trials."""
         trials = state.trials or 0
         return (
             state.gap <= self.epsilon or len(state.points) >= state.most_points or trials >= TRIALS * state.round
@@ -170,24 +161,24 @@ class FbHsviMethod:
         root, depth = state.points[0], math.inf
         if self.horizon is None:
             depth = DEPTH * state.round
-            points.hyperplanes.add(self.incumbent.team)
+            points.hyperplanes.add(self.best.team)
         wide, before = WIDEST + WIDER * (state.round - 1), root.lower
 
         def is_open(point: Point, earned: float, fade: float) -> bool:
-            """Whether going on from a point can still lower the upper bound enough."""
+            """Whether a continuation from the point can still lower the upper bound enough."""
             self.check()
             if point.left == 0 or (point.left is None and max(point.occupancy.counts) > wide):
                 return False
             within = fade * (point.upper - point.lower) <= self.epsilon / 2
-            return not within and earned + fade * point.upper > self.incumbent.value + self.epsilon / 2
+            return not within and earned + fade * point.upper > self.best.value + self.epsilon / 2
 
         path = [edge.rule for edge in points.trial(root, is_open, depth)]
-        if root.lower > max(before, self.incumbent.value + CLOSE):
+        if root.lower > max(before, self.best.value + CLOSE):
             graph = policy_from_bounds(points, root)
             if graph is not None:
                 self._offer(graph)
         return state._replace(
-            best=self.incumbent.best,
+            best=self.best,
             upper=min(state.upper, root.upper),
             path=path,
             hyperplanes=points.hyperplanes.teams,
@@ -198,7 +189,7 @@ class FbHsviMethod:
 
     def _sketches(self, number: int, path: list[Rule], sketcher: Sketcher) -> None:
         """The sketches of a round on threads; their graphs are offered, the best first."""
-        numbers, best = sketches_of_round(number), self.incumbent.value
+        numbers, best = sketches_of_round(number), self.best.value
 
         def sketch(k: int) -> GraphValues | None:
             plan, repeated = sketch_numbered(numbers[k])
@@ -207,28 +198,31 @@ class FbHsviMethod:
             rules = path if repeated else []
             try:
                 if self.horizon is None and plan.ahead:
-                    rules = look_ahead(self.model, sketcher, plan.ahead, best, self.check)
-                return sketcher.attempt(plan, rng, rules, self.check, closed.append)
+                    rules = look_ahead(self.model, sketcher, plan.ahead, best)
+                return sketcher.attempt(plan, rng, rules, closed.append)
             except Cut:
                 return max(closed, key=lambda one: one.value, default=None)
 
         results = [one for one in engine.run(sketch, len(numbers), self.inputs.threads) if one is not None]
         for one in sorted(results, key=lambda one: -one.value):
-            if one.value > self.incumbent.value - 10 * ROUGH * max(1.0, abs(one.value)):
+            if one.value > self.best.value - 10 * ROUGH * max(1.0, abs(one.value)):
                 self._offer(one.graph)
 
     def _offer(self, graph: Graph) -> None:
-        """Keep the graph's team if its exact value is better, or as good with fewer nodes."""
+        """Keep the team of the graph if its exact value is better, or equal with fewer nodes."""
         dynamics, start = self._sketcher().dynamics, self._sketcher().start
         value = evaluate_graph(dynamics, start, graph, self.model.discount).value
-        if value >= self.incumbent.value - CLOSE:
-            self.incumbent.offer(team_of(self.model, folded(dynamics, start, graph)), CLOSE)
+        old = self.best
+        if value >= old.value - CLOSE:
+            new = valued(self.model, folded_team(self.model, dynamics, start, graph), self.horizon)
+            smaller = new.value >= old.value - CLOSE and sum(new.team.nodes) < sum(old.team.nodes)
+            self.best = new if new.value > old.value + CLOSE or smaller else old
 
 
 def row_of(state: FbHsviState) -> Row:
     """A row of the trace."""
     lower, upper = state.best.value, state.upper
-    if 0 < lower - upper <= ROUNDING * max(1.0, abs(lower)):  # by rounding alone: the two come from different sums
+    if 0 < lower - upper <= ROUNDING * max(1.0, abs(lower)):  # rounding: the two come from different sums
         upper = lower
     return {
         "iteration": state.round,
@@ -241,7 +235,7 @@ def row_of(state: FbHsviState) -> Row:
 
 
 class _ToyFbHsvi(FbHsviMethod):
-    """Compiles everything in one step: a whole round, and a game that its bound does not settle."""
+    """Compiles everything in one step: a complete round, and a game that needs the search."""
 
     def step(self, state: FbHsviState, now: Now) -> tuple[FbHsviState, Row | None]:
         while not (state.iterations or state.stopped):

@@ -1,4 +1,4 @@
-"""Occupancy states: what a planner knows of a team that has acted for a while without talking.
+"""Occupancy states: distributions over the state and all agents' local histories.
 
 xi(s, l) is the probability that the state is s and the agents' local histories are l = (l_1, ..., l_N). A joint
 decision rule d gives every local history an action. The next occupancy state is
@@ -42,7 +42,7 @@ class Occupancy:
 
 
 def start_of(model: DecPOMDP) -> Occupancy:
-    """Where planning begins: nobody has seen anything."""
+    """The occupancy state before the first step."""
     state = np.flatnonzero(model.start)
     return gathered(np.zeros((len(state), len(model.agents)), np.int64), state, model.start[state])
 

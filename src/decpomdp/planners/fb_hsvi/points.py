@@ -1,24 +1,24 @@
-"""Occupancy states that the search has visited, with certified bounds: the upper bound of FB-HSVI.
+"""Visited occupancy states with certified bounds: the upper bound of FB-HSVI.
 
-Every point ranks its decision rules, best first (`Ranking`, under the centralised bound on what follows). Rules handed
-out have become edges to further points; the ranking bounds the rest. The upper bound of a point is
+Every point ranks its decision rules, best first (`Ranking`, under the centralised bound on later rewards). Rules
+handed out are edges to further points; the ranking bounds the rest. The upper bound of a point is
 
     max( bound of the rest,  max over edges  reward + discount * (upper of the next point + price of compression) )
 
-and never rises. Points that were reached in different ways are one point when their compressed occupancy states are
+and never rises. Points reached by different rules are the same point when their compressed occupancy states are
 equal to 9 digits. Between points the bound is interpolated (sawtooth): the optimal value V is convex, so for a point
 k with the same rows and the largest ratio r with xi >= r xi_k,
 
     V(xi) <= r V(xi_k) + V(xi - r xi_k) <= r upper_k + central(xi - r xi_k),
 
 where V of an unnormalised remainder means the same linear programme without norm; the centralised bound is applied
-to it. How labels are numbered does not matter for validity, only for how often rows agree.
+to it. The numbering of labels does not affect validity, only how often rows agree.
 
 The lower bound of a point is the best of its edges' in the same way; with an infinite horizon, also that of the known
 teams (`hyperplanes.py`), updated when a point is made and when a trial passes it after a new team.
 
-Points are plain data that refer to each other by number, so that a list of them is part of a checkpoint. `Points` is
-the graph of such a list, with what follows from it: the numbers of equal occupancy states, and the games of rankings.
+Points are plain data that refer to each other by number: a list of them is part of a checkpoint. `Points` is the graph
+of such a list, with derived data: an index of occupancy states, and the games of rankings.
 """
 
 import math
@@ -52,15 +52,15 @@ class Edge(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Point:
-    """An occupancy state, the steps left (None: an infinite horizon), and what is known of its value."""
+    """An occupancy state, the steps left (None: an infinite horizon), and bounds on its value."""
 
     number: int  # place in the list of points
     occupancy: Occupancy
     left: int | None
     upper: float
-    lower: float = -math.inf  # of the best policy from here on; with an infinite horizon at first the least value
-    hyperplanes: int = 0  # that `lower` takes into account
-    ranking: Ranking | None = None  # None: no rule was asked for
+    lower: float = -math.inf  # with an infinite horizon at first the least possible value
+    hyperplanes: int = 0  # number of them included in `lower`
+    ranking: Ranking | None = None  # made on first use
     edges: list[Edge] = field(default_factory=list)
 
 
@@ -93,7 +93,7 @@ class Points:
         return len(self.all)
 
     def point(self, occupancy: Occupancy, left: int | None) -> Point:
-        """The point of a compressed occupancy state, new or known."""
+        """The point of a compressed occupancy state; made if it is new."""
         number = self._numbers.get(_keys(occupancy, left)[1])
         if number is not None:
             return self.all[number]
@@ -133,7 +133,7 @@ class Points:
             point.lower = point.lower if start is None else max(point.lower, start.value)
 
     def opened(self, point: Point) -> tuple[Game, Ranking]:
-        """The point's decision rules as a game, and those that are not yet edges; made on first use."""
+        """The game of the point's rules, and the ranking of those that are not edges; made on first use."""
         if point.number not in self._games:
             xi = point.occupancy
             tables = np.empty((len(xi.labels), len(self.dynamics.reward)))
@@ -146,20 +146,18 @@ class Points:
         return game, point.ranking
 
     def bound_of_rest(self, point: Point) -> float:
-        """No rule that is not an edge is worth more."""
+        """A bound on all rules that are not edges."""
         game, ranking = self.opened(point)
         return ranking.bound(game, self.check)
 
     def upper(self, edge: Edge) -> float:
-        """The upper bound of a rule."""
         return edge.reward + self.discount * (self.all[edge.target].upper + edge.price)
 
     def lower(self, edge: Edge) -> float:
-        """The lower bound of a rule."""
         return edge.reward + self.discount * (self.all[edge.target].lower - edge.price)
 
     def grow(self, point: Point) -> Edge:
-        """The next best rule becomes an edge."""
+        """Make the next best rule an edge."""
         game, ranking = self.opened(point)
         rule = ranking.take(game).rule(game)
         left = None if point.left is None else point.left - 1
@@ -176,7 +174,7 @@ class Points:
         return edge
 
     def promising(self, point: Point) -> Edge | None:
-        """The edge that the upper bound likes best, a new one if the rest is better; None when there is none."""
+        """The edge with the best upper bound, a new one if the rest is better; None when there is none."""
         rest = self.bound_of_rest(point)
         best = max(point.edges, key=self.upper, default=None)
         if rest > (-math.inf if best is None else self.upper(best)):
@@ -219,11 +217,6 @@ class Points:
             point = self.all[edge.target]
         return edges
 
-    def best_layers(self, point: Point) -> list[Layer]:
-        """The layers of that policy."""
-        layers = [edge.layer for edge in self.best_edges(point)]
-        return [*layers[:-1], last_layer(layers[-1])]
-
 
 def policy_from_bounds(points: Points, root: Point) -> Graph | None:
     """The policy whose value the lower bound of the root is; None if some point on the way has no lower bound.
@@ -239,7 +232,8 @@ def policy_from_bounds(points: Points, root: Point) -> Graph | None:
     was lossy, or where a team was dropped meanwhile, the policy's exact value decides.
     """
     if root.left is not None:
-        return Graph(tuple(points.best_layers(root)), None)
+        *first, last = (edge.layer for edge in points.best_edges(root))
+        return Graph((*first, last_layer(last)), None)
     visited, layers, point = [root], list[Layer](), root
     while True:
         points.check()
@@ -256,17 +250,13 @@ def policy_from_bounds(points: Points, root: Point) -> Graph | None:
 
 
 def _ending_in_team(layers: list[Layer], start: Start) -> Graph:
-    """The layers, one that is entered by the labels after them, and the team's own as a loop."""
+    """The layers, a layer that their labels enter, and the team's own layer as a loop."""
     own = start.plane.layer
-    entry = Layer(
-        tuple(actions[nodes] for actions, nodes in zip(own.actions, start.nodes, strict=True)),
-        tuple(moves[nodes] for moves, nodes in zip(own.moves, start.nodes, strict=True)),
-    )
-    return Graph((*layers, entry, own), len(layers) + 1)
+    return Graph((*layers, own.entered(start.nodes), own), len(layers) + 1)
 
 
 def _keys(occupancy: Occupancy, left: int | None) -> tuple[bytes, bytes]:
-    """Equal for points with the same rows; equal for points that are one."""
+    """A key shared by points with the same rows, and a key of the point itself."""
     arrays = (occupancy.labels, occupancy.groups, occupancy.state)
     rows = b"|".join((str((left, occupancy.counts)).encode(), *(array.tobytes() for array in arrays)))
     return rows, rows + (np.round(occupancy.weight, DIGITS) + 0.0).tobytes()

@@ -1,19 +1,35 @@
-"""Layered policy graphs: what a team does, step by step, with few nodes per step.
+"""Layered policy graphs, and their values at the pairs (state, joint node) that matter.
 
 Layer t gives each agent nodes; node i of agent n takes actions[n][i] and on observation o moves to node moves[n][i, o]
 of the next layer. The last layer moves to layer `back` (a loop, for an infinite horizon) or nowhere (None).
 The path of decision rules that a search followed is such a graph, with labels for nodes.
+
+`met_pairs` follows the graph from the start. `needed_pairs` adds the pairs that one agent alone could bring about at
+any step, and all that follow: the improvement of a graph needs their values. Other pairs get the least possible value,
+so all values are true or too low, and an improvement by them is a true improvement.
+
+In one round through a loop of m layers let the values change by between a and b. Then the true values lie between
+a f and b f from those reached, f = discount^m / (1 - discount^m): rounds stop when that is precise enough.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.occupancy import successors
 from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, chosen, gathered
+
+ROUNDS = 100_000
+SETTLED = 1e-13  # of the largest value: as precise as rounding allows
+ROUGH = 1e-6  # precise enough for choosing
+
+Pairs = list[NDArray[np.bool_]]  # [t] of [s, q]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,10 +43,17 @@ class Layer:
     def counts(self) -> tuple[int, ...]:
         return tuple(len(table) for table in self.actions)
 
+    def entered(self, nodes: Labelling) -> "Layer":
+        """The layer whose node l of agent n is node nodes[n][l] of this one."""
+        return Layer(
+            tuple(actions[own] for actions, own in zip(self.actions, nodes, strict=True)),
+            tuple(moves[own] for moves, own in zip(self.moves, nodes, strict=True)),
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """Layers in a row."""
+    """A sequence of layers."""
 
     layers: tuple[Layer, ...]
     back: int | None  # the layer after the last one
@@ -40,19 +63,19 @@ class Graph:
         return t + 1 if t + 1 < len(self.layers) else self.back
 
     def counts_after(self, t: int) -> tuple[int, ...]:
-        """Its nodes; one node stands for the end."""
+        """The nodes of that layer; after the end, one for every agent."""
         following = self.after(t)
         return (1,) * len(self.layers[0].actions) if following is None else self.layers[following].counts
 
 
 def layer_of(rule: Rule, labelling: Labelling) -> Layer:
-    """The layer that takes a decision rule; labelling is flat over (label, observation). What is absent goes to 0."""
+    """The layer that takes a decision rule; labelling is flat over (label, observation). Absent labels become 0."""
     moves = tuple(np.maximum(flat, 0).reshape(len(own), -1) for own, flat in zip(rule, labelling, strict=True))
     return Layer(rule, moves)
 
 
 def last_layer(layer: Layer) -> Layer:
-    """The layer with nothing after it: every move goes to the one node that stands for the end."""
+    """The layer at the end of a finite horizon: every move goes to node 0."""
     return Layer(layer.actions, tuple(np.zeros_like(own) for own in layer.moves))
 
 
@@ -82,10 +105,159 @@ def values_before(
 
 
 def occupancy_after(dynamics: OutcomeModel, occupancy: Occupancy, layer: Layer, counts: tuple[int, ...]) -> Occupancy:
-    """Where the team is one step later; labels are nodes. `counts`: nodes of the next layer."""
+    """The next occupancy state; labels are nodes. `counts`: nodes of the next layer."""
     actions = np.repeat(chosen(dynamics, occupancy.labels, layer.actions), np.diff(occupancy.groups))
     row, after, seen, mass = successors(dynamics, occupancy.state, occupancy.weight, actions)
     labels = occupancy.row_labels()[row]
     parts = dynamics.observation_parts[seen]
     nodes = np.stack([layer.moves[n][labels[:, n], parts[:, n]] for n in range(labels.shape[1])], axis=-1)
     return gathered(nodes, after, mass, counts)
+
+
+def occupancies_along(
+    dynamics: OutcomeModel, start: Occupancy, layers: Sequence[Layer], counts: tuple[int, ...]
+) -> list[Occupancy]:
+    """[t]: the occupancy state before layer t, and after the last one, where the next layer has `counts` nodes."""
+    result, shapes = [start], [*(layer.counts for layer in layers[1:]), counts]
+    for layer, following in zip(layers, shapes, strict=True):
+        result.append(occupancy_after(dynamics, result[-1], layer, following))
+    return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphValues:
+    """A graph, its value at the start, and its values at the pairs that may be met or are needed."""
+
+    graph: Graph
+    value: float
+    values: list[NDArray[np.float64]]  # [t] of [s, q]
+
+
+class Chain:
+    """A graph with its joint tables."""
+
+    def __init__(self, dynamics: OutcomeModel, graph: Graph) -> None:
+        self.dynamics, self.graph, parts = dynamics, graph, dynamics.observation_parts
+        self.actions = [joint_actions(dynamics, layer) for layer in graph.layers]  # [t] of [q]
+        self.onward = [
+            joint_moves(layer, graph.counts_after(t), parts) for t, layer in enumerate(graph.layers)
+        ]  # [q, y]
+
+
+def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:
+    """Expectation of values[s, q] where labels are nodes."""
+    joint = joint_numbers(occupancy.row_labels().T, counts)
+    return float(occupancy.weight @ values[occupancy.state, joint])
+
+
+def met_pairs(chain: Chain, start: Occupancy) -> tuple[Pairs, Pairs]:
+    """[t] of [s, q]: pairs that may be met; [t] of [q, y]: joint observations that may occur."""
+    layers, states = chain.graph.layers, chain.dynamics.reward.shape[1]
+    met = [np.zeros((states, len(actions)), np.bool_) for actions in chain.actions]
+    joint = joint_numbers(start.row_labels().T, layers[0].counts)
+    met[0][start.state, joint] = True
+    return met, followed(chain, met)
+
+
+def followed(chain: Chain, pairs: Pairs) -> Pairs:
+    """Add to `pairs` all that follow from them; [t] of [q, y]: joint observations that may occur."""
+    graph = chain.graph
+    used = [np.zeros(table.shape, np.bool_) for table in chain.onward]
+    first, new = 0, True
+    while new:
+        new = False
+        for t in range(first, len(graph.layers)):
+            following = graph.after(t)
+            if following is not None:
+                tables = (chain.actions[t], chain.onward[t], pairs[t], pairs[following], used[t])
+                reached = bool(kernels.reach(chain.dynamics, *tables))
+                new = reached if t + 1 == len(graph.layers) else new
+        first = graph.back or 0
+    return used
+
+
+def needed_pairs(chain: Chain, start: Occupancy) -> Pairs:
+    """[t] of [s, q]: pairs that may be met, those that one agent alone could bring about, and all that follow."""
+    met, _ = met_pairs(chain, start)
+    needed = [pairs.copy() for pairs in met]
+    for t in range(len(met)):
+        following = chain.graph.after(t)
+        if following is not None:
+            _deviations(chain, t, met[t], needed[following])
+    followed(chain, needed)
+    return needed
+
+
+def _deviations(chain: Chain, t: int, met: NDArray[np.bool_], after: NDArray[np.bool_]) -> None:
+    """Mark in `after` the pairs that any one agent could bring about from those met at layer t."""
+    layer, counts = chain.graph.layers[t], chain.graph.counts_after(t)
+    sizes = [int(size) for size in chain.dynamics.action_parts.max(axis=0) + 1]
+    state, node = _listed(met)
+    local = joint_parts(node, layer.counts)
+    parts = chain.dynamics.observation_parts
+    for n in range(len(counts)):
+        step, stride = math.prod(sizes[n + 1 :]), math.prod(counts[n + 1 :])
+        base = chain.actions[t][node] - step * layer.actions[n][local[n]]
+        beside = chain.onward[t][node] - stride * layer.moves[n][local[n]][:, parts[:, n]]
+        kernels.deviate(chain.dynamics, n, state, base, step, sizes[n], beside, stride, counts[n], after)
+
+
+def _listed(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs of a mask, contiguous: one layout, one compiled kernel."""
+    state, node = np.nonzero(mask)
+    return np.ascontiguousarray(state, np.int64), np.ascontiguousarray(node, np.int64)
+
+
+def evaluate_graph(
+    dynamics: OutcomeModel,
+    start: Occupancy,
+    graph: Graph,
+    discount: float,
+    *,
+    least: float | None = None,
+    guess: NDArray[np.float64] | None = None,  # [s, q] at layer `back`
+    precision: float = SETTLED,
+) -> GraphValues:
+    """The graph with its value; with `least`, a bound from below, also at the pairs needed for improvement."""
+    chain = Chain(dynamics, graph)
+    pairs = met_pairs(chain, start)[0] if least is None else needed_pairs(chain, start)
+    values = [np.full(mask.shape, 0.0 if least is None else least) for mask in pairs]
+    if guess is not None and graph.back is not None and guess.shape == values[graph.back].shape:
+        values[graph.back][pairs[graph.back]] = guess[pairs[graph.back]]
+    _settle(chain, [_listed(mask) for mask in pairs], values, discount, precision)
+    return GraphValues(graph, value_at(start, graph.layers[0].counts, values[0]), values)
+
+
+def _settle(
+    chain: Chain,
+    pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    values: list[NDArray[np.float64]],
+    discount: float,
+    precision: float,
+) -> None:
+    """Compute the values backwards: in the loop until they converge, then up to the start."""
+    count, back = len(values), chain.graph.back
+    end = np.zeros((chain.dynamics.reward.shape[1], 1))
+
+    def step(t: int) -> tuple[float, float]:
+        following = chain.graph.after(t)
+        ahead = end if following is None else values[following]
+        state, node = pairs[t]
+        least, most = kernels.values_at(
+            chain.dynamics, state, node, chain.actions[t], chain.onward[t], ahead, discount, values[t]
+        )
+        return float(least), float(most)
+
+    if back is not None:
+        fade = discount ** (count - back)
+        for _ in range(ROUNDS):
+            for t in range(count - 1, back, -1):
+                step(t)
+            least, most = (change * fade / (1 - fade) for change in step(back))
+            size = max(1.0, float(np.abs(values[back][pairs[back]]).max()))
+            if max(abs(least), abs(most)) <= precision * size:
+                break
+            if most - least <= precision * size:
+                values[back][pairs[back]] += (least + most) / 2
+    for t in range(count - 1 if back is None else back - 1, -1, -1):
+        step(t)

@@ -1,4 +1,4 @@
-"""Better policy graphs by coordinate ascent: one layer, one agent at a time, all its nodes at once.
+"""Improvement of policy graphs by coordinate ascent: one layer, one agent at a time, all its nodes at once.
 
 Occupancy states xi_t of the graph are known from the front, values V_t+1 from the back. Then, with the other agents
 fixed, node i of agent n is worth
@@ -19,15 +19,23 @@ from numpy.typing import NDArray
 from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.fb_hsvi.graph_values import ROUGH, GraphValues, evaluate_graph
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, occupancy_after, values_before
+from decpomdp.planners.fb_hsvi.policy_graph import (
+    ROUGH,
+    Graph,
+    GraphValues,
+    Layer,
+    evaluate_graph,
+    occupancies_along,
+    value_at,
+    values_before,
+)
 from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
 CLOSE = 1e-10  # relative: improvements below this are rounding
-NODES = 300  # of the search for a joint choice, which need not be exact here
+NODES = 300  # of the inexact search for a joint choice
 TURNS = 4  # of the agents at one layer in one sweep
-GAIN = 1e-6  # relative: what a sweep must gain for another one
+GAIN = 1e-6  # relative: smallest gain of a sweep for another one
 
 
 def sweep(
@@ -39,12 +47,9 @@ def sweep(
     discount: float,
     check: Callable[[], None],
 ) -> tuple[list[Layer], float]:
-    """One backward sweep; the better layers and their value at the start."""
+    """One backward sweep: the improved layers and their value at the start."""
     shapes = [layer.counts for layer in layers[1:]] + [counts]
-    places = [start]
-    for layer, following in zip(layers[:-1], shapes[:-1], strict=True):
-        check()
-        places.append(occupancy_after(dynamics, places[-1], layer, following))
+    places = occupancies_along(dynamics, start, layers[:-1], layers[-1].counts)
     values, better = tail, list(layers)
     for t in range(len(layers) - 1, -1, -1):
         check()
@@ -82,12 +87,6 @@ def polished(
     return best
 
 
-def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:
-    """Expectation of values[s, q] where labels are nodes."""
-    joint = joint_numbers(occupancy.row_labels().T, counts)
-    return float(occupancy.weight @ values[occupancy.state, joint])
-
-
 def improved(
     dynamics: OutcomeModel,
     occupancy: Occupancy,
@@ -96,7 +95,7 @@ def improved(
     values: NDArray[np.float64],
     discount: float,
 ) -> Layer:
-    """The layer after the agents' turns at improving it, from where it is and from the best joint choice of actions."""
+    """The layer after the agents' turns of best responses, from itself or from the best joint choice of actions."""
     ahead = Ahead(dynamics, occupancy, counts, values, discount)
     one = ahead.climbed(layer)
     other = ahead.joint(one)
@@ -108,7 +107,7 @@ def improved(
 
 
 class Ahead:
-    """What a layer can look forward to: the occupancy state it meets and the values of the nodes after it."""
+    """The improvement of a layer, given the occupancy state before it and the values of the nodes after it."""
 
     def __init__(
         self,
@@ -124,7 +123,7 @@ class Ahead:
         self.sizes = [int(size) for size in dynamics.action_parts.max(axis=0) + 1]
 
     def worth(self, layer: Layer) -> float:
-        """The value of meeting the occupancy state with this layer."""
+        """The value of the layer at the occupancy state."""
         tables = self.payoffs(
             [np.repeat(own[:, None], a, axis=1) for own, a in zip(layer.moves, self.sizes, strict=True)]
         )
@@ -132,7 +131,7 @@ class Ahead:
         return float(tables[np.arange(len(tables)), taken].sum())
 
     def climbed(self, layer: Layer) -> Layer:
-        """The agents take turns at their best responses until nothing changes."""
+        """The agents take turns at best responses until nothing changes."""
         still = 0
         for turn in range(TURNS * len(layer.actions)):
             n = turn % len(layer.actions)
@@ -144,7 +143,7 @@ class Ahead:
         return layer
 
     def joint(self, layer: Layer) -> Layer:
-        """The best joint decision rule when every agent moves as is best for it beside the others' present choices."""
+        """The best joint decision rule when every agent moves as is best given the others' present choices."""
         moves = [_best_moves(layer.moves[n], *self.gains(n, layer)) for n in range(len(self.sizes))]  # [i, a, o]
         game = game_of(self.payoffs(moves), self.occupancy.labels, layer.counts, self.sizes)
         actions = solve(game, nodes=NODES, exact=False).rule(game)
@@ -152,7 +151,7 @@ class Ahead:
         return Layer(actions, onward)
 
     def payoffs(self, moves: list[NDArray[np.int64]]) -> NDArray[np.float64]:
-        """[j, u]: what every joint action is worth when agent n then moves by moves[n][i, a, o]."""
+        """[j, u]: the value of every joint action when agent n then moves by moves[n][i, a, o]."""
         widths = [table.shape[1:] for table in moves]
         wide = (max(a for a, _ in widths), max(o for _, o in widths))
         table = np.concatenate(
@@ -169,7 +168,7 @@ class Ahead:
         return out
 
     def gains(self, n: int, layer: Layer) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What agent n's node i earns by action a [i, a], and by moving to j after a and o [i, a, o, j]."""
+        """The value of agent n's node i taking action a [i, a], and of moving to j after a and o [i, a, o, j]."""
         labels, counts, parts = self.labels, self.counts, self.dynamics.observation_parts
         step, stride = math.prod(self.sizes[n + 1 :]), math.prod(counts[n + 1 :])
         base = chosen(self.dynamics, labels, layer.actions) - step * layer.actions[n][labels[:, n]]
@@ -185,14 +184,14 @@ class Ahead:
 
 
 def _best_moves(moves: NDArray[np.int64], earned: NDArray[np.float64], ahead: NDArray[np.float64]) -> NDArray[np.int64]:
-    """[i, a, o]: the best next node; the present one where nothing is better."""
+    """[i, a, o]: the best next node; the present one unless another is better."""
     present = np.take_along_axis(ahead, moves[:, None, :, None], axis=3)[..., 0]
     margin = CLOSE * (np.abs(present) + np.abs(earned)[:, :, None]) + 1e-300
     return np.where(ahead.max(axis=3) > present + margin, ahead.argmax(axis=3), moves[:, None, :])
 
 
 def _chosen(n: int, layer: Layer, earned: NDArray[np.float64], ahead: NDArray[np.float64]) -> Layer:
-    """Agent n's best action and moves per node, where they are better; the same object when nothing is."""
+    """Agent n's best action and moves per node; the same object when nothing improves."""
     own, moves = layer.actions[n], layer.moves[n]
     nodes = np.arange(len(own))
     best = _best_moves(moves, earned, ahead)

@@ -1,16 +1,17 @@
-"""Decision rules, best first: a weighted constraint problem and its solutions in falling order.
+"""Decision rules, best first: a weighted constraint problem and its solutions in descending order.
 
 At an occupancy state every pair (agent, label) is a variable, its choices are the agent's actions, and every joint
-label is a table over joint actions. The compiled search of `kernels.constraints` is exact; when it would take too
-many nodes, toulbar2 (the solver of the original paper) takes over if it is installed. Its costs are whole numbers:
-with a resolution of `DIGITS` digits of the largest payoff, the total of J tables is known to J units of the last
-place, and that is added to the bound. Whatever happens, a rule comes with a bound that no other rule exceeds.
+label is a table over joint actions. The compiled search of `kernels.constraints` is exact; when it reaches its limit of
+nodes, toulbar2 (the solver of the original paper) is called if it is installed. Its costs are integers: with a
+resolution of `DIGITS` digits of the largest payoff, the total of J tables has an error of at most J units of the last
+digit, which is added to the bound. Every rule comes with a bound that no other rule exceeds.
 
-`Ranking` hands out rules one by one. The space without the rules handed out is stored as disjoint boxes of allowed
-choices (Lawler 1972), each with a bound, so that what is left has a bound at any time.
+`Ranking` hands out rules one by one. The remaining rules are disjoint boxes of allowed choices (Lawler 1972), each with
+a bound, so that there is a bound on all of them at any time.
 """
 
 import heapq
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -23,18 +24,19 @@ from decpomdp.kernels import constraints as kernels
 from decpomdp.planners.fb_hsvi.occupancy import Rule
 
 SWEEPS = 60  # of the bound's tightening, at most
-NODES = 10_000  # of the compiled search before toulbar2 is asked
+NODES = 10_000  # of the compiled search before toulbar2 is called
 DIGITS = 7
 EFFORT, LEAST = 1_000_000, 10  # toulbar2's backtracks times numbers in the tables, and its backtracks at least
-LARGEST = 30_000  # numbers in the tables of a game that toulbar2 is asked about
+LARGEST = 30_000  # most numbers in the tables of a game for toulbar2
 CLOSE = 1e-12  # of the largest payoff: totals this close are equal
 
 Box = NDArray[np.bool_]  # [v, c] allowed choices
+_SOLVER = threading.Lock()  # toulbar2 solves one problem at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """A weighted constraint problem, made ready for solving."""
+    """A weighted constraint problem with derived tables."""
 
     tables: NDArray[np.float64]  # [j, u] as given
     scope: NDArray[np.int64]  # [j, n] variables
@@ -46,8 +48,8 @@ class Game:
     listed: NDArray[np.int64]
     order: NDArray[np.int64]  # [v] widest range first
     everything: Box
-    shared: NDArray[np.float64]  # [j, u] what tightening left in the tables
-    single: NDArray[np.float64]  # [v, c] and what it moved to the variables
+    shared: NDArray[np.float64]  # [j, u] payoffs that tightening left in the tables
+    single: NDArray[np.float64]  # [v, c] payoffs that it moved to the variables
     close: float
 
 
@@ -91,12 +93,12 @@ def game_of(
 
 
 def bound_within(game: Game, box: Box) -> float:
-    """No total with the choices of `box` exceeds this; quick."""
+    """A quick bound on every total with the choices of `box`."""
     return float(kernels.bound_of(game.shared, game.single, game.scope, game.parts, box)) + game.close
 
 
 def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = True) -> Solution:
-    """The best choices within `box`; when not `exact`, what the compiled search finds in so many nodes."""
+    """The best choices within `box`; when not `exact`, the best of a compiled search of so many nodes."""
     allowed = game.everything if box is None else box
     choice = np.where(allowed, game.single, -np.inf).argmax(axis=1)
     kernels.climb(game.tables, game.scope, game.strides, game.starts, game.listed, game.owner, allowed, choice)
@@ -112,43 +114,50 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
         choice, value = better, float(kernels.total(game.tables, game.scope, game.strides, better))
     if visited <= nodes:
         return Solution(choice, value, value)
-    asked = _toulbar2(game, allowed) if exact and game.tables.size <= LARGEST else None
-    if asked is None:
+    answer = _toulbar2(game, allowed) if exact and game.tables.size <= LARGEST else None
+    if answer is None:
         return Solution(choice, value, max(value, bound))
-    chosen, proved = asked
+    chosen, proved = answer
     worth = float(kernels.total(game.tables, game.scope, game.strides, chosen))
     ceiling = max(value, worth, min(bound, proved))
     return Solution(chosen, worth, ceiling) if worth > value else Solution(choice, value, ceiling)
 
 
 def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | None:
-    """toulbar2's best choices and what it proved that none can exceed; None when it is not installed or has none.
+    """toulbar2's best choices and its proved bound; None when it is not installed, fails or finds no solution.
 
-    It is given a number of backtracks and no time limit: that would depend on the machine, and its timer takes the
-    interrupt (Ctrl-C) away from Python for good. When the backtracks are used up it returns the best choices so far:
-    only its dual bound, never their cost, proves anything.
+    Its options are thread-local and importing it sets the defaults of one thread only; another thread has all options
+    at zero, and `CFN()` rejects them ("bad solver configuration"). So they are set before every call.
+
+    The limit is a number of backtracks. A time limit would depend on the machine, and its timer takes Ctrl-C away from
+    Python for good. When the backtracks are used up, only the dual bound, never the cost, proves anything.
     """
     try:
-        pytoulbar2 = import_module("pytoulbar2")
+        pytoulbar2, options = import_module("pytoulbar2"), import_module("pytoulbar2.pytb2")
     except ImportError:
         return None
     unit = float(np.abs(game.tables).max()) * 10.0**-DIGITS
-    options = [np.flatnonzero(row) for row in allowed]
-    problem = pytoulbar2.CFN()
-    for v, choices in enumerate(options):
-        problem.AddVariable(f"v{v}", [f"c{c}" for c in choices])
-    for table, variables in zip(game.tables, game.scope, strict=True):
-        grid = np.ix_(*(options[v] for v in variables))
-        kind = table.reshape([game.parts[:, n].max() + 1 for n in range(len(variables))])[grid]
-        costs = np.round((table.max() - kind) / unit).astype(int)
-        problem.AddFunction([f"v{v}" for v in variables], costs.ravel().tolist())
-    problem.Option.backtrackLimit = max(LEAST, EFFORT // game.tables.size)
-    answer = problem.Solve()
-    if answer is None:
+    choices = [np.flatnonzero(row) for row in allowed]
+    sizes = [int(size) for size in game.parts.max(axis=0) + 1]
+    with _SOLVER:
+        try:
+            options.init()
+            problem = pytoulbar2.CFN()
+            for v, own in enumerate(choices):
+                problem.AddVariable(f"v{v}", [f"c{c}" for c in own])
+            for table, variables in zip(game.tables, game.scope, strict=True):
+                payoffs = table.reshape(sizes)[np.ix_(*(choices[v] for v in variables))]
+                costs = np.round((table.max() - payoffs) / unit).astype(int)
+                problem.AddFunction([f"v{v}" for v in variables], costs.ravel().tolist())
+            problem.Option.backtrackLimit = max(LEAST, EFFORT // game.tables.size)
+            answer = problem.Solve()
+            dual = None if answer is None else float(problem.GetDDualBound())
+        except Exception:  # an optional solver: the bound of the compiled search is valid without it
+            return None
+    if answer is None or dual is None:
         return None
-    rounding = len(game.tables) * unit
-    proved = float(game.tables.max(axis=1).sum()) - float(problem.GetDDualBound()) * unit + rounding
-    return np.array([int(options[v][answer[0][v]]) for v in range(len(options))], np.int64), proved
+    proved = float(game.tables.max(axis=1).sum()) - dual * unit + len(game.tables) * unit
+    return np.array([int(own[c]) for own, c in zip(choices, answer[0], strict=True)], np.int64), proved
 
 
 @dataclass(order=True, slots=True)
@@ -163,18 +172,17 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Ranking:
-    """The rules of a game, (nearly) best first: the boxes of rules that were not handed out. The game is not stored."""
+    """The rules of a game, (nearly) best first: the boxes of rules not handed out. The game is not stored."""
 
     parts: list[Part]  # a heap
-    born: int = 1  # boxes that there ever were
+    born: int = 1  # boxes made so far
 
     @classmethod
     def of(cls, game: Game) -> "Ranking":
-        """All rules."""
         return cls([Part(-np.inf, 0, game.everything, None)])
 
     def bound(self, game: Game, check: Callable[[], None] = lambda: None) -> float:
-        """No rule that was not handed out is worth more; -inf when all were."""
+        """A bound on all rules that were not handed out; -inf when all were."""
         while self.parts and self.parts[0].best is None:
             check()
             part = heapq.heappop(self.parts)
@@ -183,16 +191,16 @@ class Ranking:
         return -self.parts[0].rank if self.parts else -np.inf
 
     def take(self, game: Game) -> Solution:
-        """Hand out the rule at the top; `bound` must not be -inf."""
+        """Hand out the next rule; `bound` must not be -inf."""
         self.bound(game)
         part = heapq.heappop(self.parts)
         best = part.best
-        assert best is not None  # noqa: S101 - `bound` has seen to it
+        assert best is not None  # noqa: S101 - `bound` solves the first box
         self._divide(game, part.box, best)
         return best
 
     def _divide(self, game: Game, box: Box, taken: Solution) -> None:
-        """Everything in `box` but the rule taken: same as taken up to one variable, different there, free after it."""
+        """Split `box` without the rule taken: equal to it up to one variable, different there, free after it."""
         prefix = box.copy()
         for v in game.order:
             rest = prefix.copy()

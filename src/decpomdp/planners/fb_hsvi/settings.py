@@ -8,7 +8,14 @@ from decpomdp.core.settings import Settings
 
 
 class FbHsvi(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="fb-hsvi"):
-    """Heuristic search value iteration over occupancy states: a team, and a certified bound on every team's value."""
+    """Heuristic search value iteration over occupancy states: a team, and a certified bound on every team's value.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> round(dp.plan("dectiger", dp.FbHsvi(horizon=2), discount=1.0).facts["upper"], 6)
+    -4.0
+    """
 
     limits: ClassVar[tuple[str, ...]] = ("seconds", "iterations")  # an iteration is a round of sketches and trials
 

@@ -1,18 +1,17 @@
-"""A good team quickly: a greedy walk through occupancy states, polished, then closed to a loop.
+"""Sketches, a quick way to good teams: a greedy walk through occupancy states, polished, then closed to a loop.
 
-    walk     at each occupancy state the best decision rule under the centralised bound on what follows (an exact
-             weighted constraint problem), lossy compression to a cap on the labels
+    walk     at each occupancy state the best decision rule under the centralised bound on later rewards (a weighted
+             constraint problem), lossy compression to a cap on the labels
     polish   backward sweeps over the layers (`polishing.py`), values beyond the last layer estimated
     close    after layer t - 1, continue as in an earlier layer k; the most promising loops are polished again
 
-Where the labels of layer t go is a weighted constraint problem again: one variable per label, its choices the nodes of
-layer k, payoffs sum_s xi_t(s, l) V_k(s, q). The value of continuing from t at k with the values V_k of the present
-graph tells which loops are worth closing; a closed loop is then evaluated exactly.
+The nodes of layer k for the labels of layer t are a weighted constraint problem again: one variable per label, its
+choices the nodes, payoffs sum_s xi_t(s, l) V_k(s, q). The value of continuing from t at k with the values V_k of the
+present graph ranks the loops; the best are closed and evaluated exactly.
 
-Any graph is a team, whatever was approximated on the way to it: its value is that of an exact evaluation. Sketches
-differ by the cap, by how far the walk follows the certified search, by a search for the first steps (`look_ahead`), and
-by noise on the payoffs. They are made in a fixed order: a list without noise, then the same list again with noise.
-Later ones follow the latest trial of the certified search, so they differ even where noise does nothing.
+Any graph is a team with an exact value, however it was made. Sketches differ by the cap, by a search for the first
+steps (`look_ahead`), and by noise on the payoffs. Their order is fixed: a list without noise, then the same list again
+with noise, beginning with the rules of the latest trial of the certified search.
 """
 
 import math
@@ -29,43 +28,51 @@ from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound, central_bound
 from decpomdp.planners.fb_hsvi.compression import composed, compress
-from decpomdp.planners.fb_hsvi.graph_values import ROUGH, GraphValues, evaluate_graph
-from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, chosen, follow
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, follow, reward_of
 from decpomdp.planners.fb_hsvi.points import Point, Points
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of, occupancy_after, values_before
+from decpomdp.planners.fb_hsvi.policy_graph import (
+    ROUGH,
+    Graph,
+    GraphValues,
+    Layer,
+    evaluate_graph,
+    last_layer,
+    layer_of,
+    occupancies_along,
+    values_before,
+)
 from decpomdp.planners.fb_hsvi.polishing import GAIN, polished, sweep
 from decpomdp.planners.fb_hsvi.rules import game_of, solve
 
 TOLERANCE = 1e-6  # mass that one merging may move even below the cap
-NODES = 2_000  # of the search for a rule, which need not be exact here
+NODES = 2_000  # of the inexact search for a rule
 TRIED = 8  # loops to evaluate
 POLISHED = 2  # loops to polish
 SWEEPS = 8
 DEEPEST = 200  # layers of a walk
-ENTRIES = 4  # times that a graph is begun at another layer
+ENTRIES = 4  # most changes of the first layer
 MAPPING_SIZE = 4_000_000  # numbers in the payoffs of a mapping; larger ones are not tried
-MAPPING_NODES = 50  # of the search for a mapping, which need not be exact
+MAPPING_NODES = 50  # of the inexact search for a mapping
 MAPPING_SWEEPS = 6  # of its bound
-AHEAD_POINTS, AHEAD_TRIALS = 300, 400  # most of them in a search for the first steps
-AHEAD_GAP = 1e-3  # relative: it ends with a gap this small
+AHEAD_POINTS, AHEAD_TRIALS = 300, 400  # most points and trials of a search for the first steps
+AHEAD_GAP = 1e-3  # relative: that search ends at this gap
 
-Check = Callable[[], None]
-Report = Callable[[GraphValues], object]  # called with every closed graph: a team if the sketch is cut
+Report = Callable[[GraphValues], object]  # called with every closed graph: the result if the sketch is cut
 
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """How one sketch differs from the others."""
+    """The parameters of a sketch."""
 
     cap: int  # labels per agent
-    faded: float  # how small the discount is after the last layer of the walk
+    faded: float  # discount factor after the last layer of the walk
     noise: float = 0.0  # on payoffs, as a share of half the range of values
-    ahead: int = 0  # steps that are searched for before the walk goes on greedily
-    pairs: int = 300  # loops to look at
+    ahead: int = 0  # first steps that are searched for, not taken greedily
+    pairs: int = 300  # candidate loops
 
 
 SKETCHES = (
-    Sketch(4, 0.02, pairs=60),  # a quick look
+    Sketch(4, 0.02, pairs=60),  # quick
     Sketch(8, 0.02),
     Sketch(16, 0.08),
     Sketch(16, 0.02),
@@ -76,11 +83,11 @@ SKETCHES = (
     Sketch(12, 0.02),
 )
 NOISES = (1e-4, 1e-3, 1e-2)  # of later sketches
-ROUND = 2  # sketches at a time
+ROUND = 2  # sketches of a round
 
 
 def sketches_of_round(number: int) -> range:
-    """The numbers of the sketches in a round, counted from 1; the first round is one quick look."""
+    """The numbers of the sketches in a round, counted from 1; the first round has one quick sketch."""
     if number == 1:
         return range(1)
     first = 1 + (number - 2) * ROUND
@@ -108,36 +115,36 @@ class Sketcher:
     sizes: list[int]  # actions per agent
     discount: float
     horizon: int | None
+    check: Callable[[], None] = lambda: None  # called often; raises when the run is ending
 
-    def attempt(
-        self, sketch: Sketch, rng: np.random.Generator, prefix: Sequence[Rule], check: Check, report: Report
-    ) -> GraphValues:
+    def attempt(self, sketch: Sketch, rng: np.random.Generator, prefix: Sequence[Rule], report: Report) -> GraphValues:
         """One walk, polished and closed; the value of a loop is rough (`ROUGH`)."""
         depth = horizon_of(self.discount, sketch.faded, DEEPEST) if self.horizon is None else self.horizon
-        layers, last = self.walk(depth, sketch.cap, sketch.noise, rng, prefix, check)
+        layers, last = self.walk(depth, sketch.cap, sketch.noise, rng, prefix)
         if self.horizon is not None:
-            whole = self._evaluated(Graph(tuple(layers), None))
-            report(whole)
-            return self._polished_graph(whole, check)
-        return self._best_loop(*self._polished_walk(layers, last, check), last.counts, sketch.pairs, check, report)
+            graph = self._evaluated(Graph(tuple(layers), None))
+            report(graph)
+            return self._polished_graph(graph)
+        return self._best_loop(*self._polished_walk(layers, last), last.counts, sketch.pairs, report)
 
     def _evaluated(self, graph: Graph, guess: NDArray[np.float64] | None = None) -> GraphValues:
         least = self.central.least[-1]
         return evaluate_graph(
             self.dynamics, self.start, graph, self.discount, least=least, guess=guess, precision=ROUGH
+        )
+
+    def _polished_graph(self, graph: GraphValues) -> GraphValues:
+        return polished(
+            self.dynamics, self.start, graph, self.discount, self.central.least[-1], SWEEPS, self.check
         )  # fmt: skip
 
-    def _polished_graph(self, given: GraphValues, check: Check) -> GraphValues:
-        least = self.central.least[-1]
-        return polished(self.dynamics, self.start, given, self.discount, least, SWEEPS, check)
-
     def walk(
-        self, depth: int, cap: int, noise: float, rng: np.random.Generator, prefix: Sequence[Rule], check: Check
+        self, depth: int, cap: int, noise: float, rng: np.random.Generator, prefix: Sequence[Rule]
     ) -> tuple[list[Layer], Occupancy]:
         """The layers, and the occupancy state after the last of them."""
         occupancy, layers = self.start, []
         for t in range(depth):
-            check()
+            self.check()
             fits = t < len(prefix) and tuple(len(own) for own in prefix[t]) == occupancy.counts
             rule = prefix[t] if fits else self._greedy(occupancy, t, noise, rng)
             following, seen = follow(self.dynamics, occupancy, rule)
@@ -160,19 +167,17 @@ class Sketcher:
         game = game_of(tables, occupancy.labels, occupancy.counts, self.sizes)
         return solve(game, nodes=NODES, exact=False).rule(game)
 
-    def _polished_walk(
-        self, layers: list[Layer], last: Occupancy, check: Check
-    ) -> tuple[list[Layer], list[NDArray[np.float64]]]:
+    def _polished_walk(self, layers: list[Layer], last: Occupancy) -> tuple[list[Layer], list[NDArray[np.float64]]]:
         """The layers after two sweeps, and their values with an estimate of what comes after them."""
         above = self.central.at(None).max(axis=0)  # [s]
         width = int(np.prod(last.counts))
         at_start = float(self.start.weight @ above[self.start.state])
         faded = self.discount ** len(layers)
         tail = np.repeat(above[:, None], width, axis=1)
-        layers, value = sweep(self.dynamics, self.start, layers, last.counts, tail, self.discount, check)
-        typical = (value - faded * at_start) / (1 - faded)  # what the layers say a fresh start is worth
+        layers, value = sweep(self.dynamics, self.start, layers, last.counts, tail, self.discount, self.check)
+        typical = (value - faded * at_start) / (1 - faded)  # the value of a new start, by these layers
         tail = tail - (at_start - typical)
-        layers, _ = sweep(self.dynamics, self.start, layers, last.counts, tail, self.discount, check)
+        layers, _ = sweep(self.dynamics, self.start, layers, last.counts, tail, self.discount, self.check)
         values, shapes = [tail], [layer.counts for layer in layers[1:]] + [last.counts]
         for layer, counts in zip(reversed(layers), reversed(shapes), strict=True):
             values.append(values_before(self.dynamics, layer, counts, values[-1], self.discount))
@@ -184,37 +189,48 @@ class Sketcher:
         values: list[NDArray[np.float64]],
         counts: tuple[int, ...],
         pairs: int,
-        check: Check,
         report: Report,
     ) -> GraphValues:
-        """The best of the most promising loops."""
-        lengths = _lengths(len(layers), pairs)
-        looked_at = loops(self.dynamics, self.start, layers, counts, values, self.discount, lengths, check)
         tried = []
-        for _, t, back, labels in sorted(looked_at, key=lambda loop: -loop[0])[:TRIED]:
-            check()
+        candidates = sorted(self._loops(layers, values, counts, pairs), key=lambda loop: -loop[0])
+        for _, t, back, labels in candidates[:TRIED]:
+            self.check()
             tried.append(self._evaluated(close_loop(layers, t, back, labels), values[back]))
             report(tried[-1])
         tried.sort(key=lambda one: -one.value)
-        ends = (self._begun_at_best_layer(self._polished_graph(one, check), check, report) for one in tried[:POLISHED])
+        ends = (self._begun_at_best_layer(self._polished_graph(one), report) for one in tried[:POLISHED])
         return max(ends, key=lambda one: one.value)
 
-    def _begun_at_best_layer(self, given: GraphValues, check: Check, report: Report) -> GraphValues:
-        """Begun where it is best, polished again, as long as that helps."""
+    def _loops(
+        self, layers: list[Layer], values: list[NDArray[np.float64]], counts: tuple[int, ...], pairs: int
+    ) -> Iterator[tuple[float, int, int, Labelling]]:
+        """(estimated value, t, back, mapping) of loops from layer t back to an earlier layer."""
+        met = occupancies_along(self.dynamics, self.start, layers, counts)
+        rewards = [self.discount**t * reward_of(self.dynamics, met[t], one.actions) for t, one in enumerate(layers)]
+        earned = np.concatenate([[0.0], np.cumsum(rewards)])  # [t] by the first t layers
+        for t in _lengths(len(layers), pairs):
+            for back in range(t):
+                self.check()
+                best = mapping(met[t], layers[back].counts, values[back])
+                if best is not None:
+                    yield float(earned[t] + self.discount**t * best[1]), t, back, best[0]
+
+    def _begun_at_best_layer(self, best: GraphValues, report: Report) -> GraphValues:
+        """Start at the best layer and polish again, as long as the value rises."""
         for _ in range(ENTRIES):
-            report(given)
-            graph = begin_at_best_layer(self.start, given)
+            report(best)
+            graph = begin_at_best_layer(self.start, best)
             if graph is None:
                 break
-            after = self._polished_graph(self._evaluated(graph), check)
-            if after.value <= given.value:
+            after = self._polished_graph(self._evaluated(graph))
+            if after.value <= best.value:
                 break
-            given = after
-        return given
+            best = after
+        return best
 
 
 def _lengths(depth: int, pairs: int) -> list[int]:
-    """Where loops may end: everywhere if that is not too many pairs, else the short ones, some, and the whole."""
+    """Lengths of the loops to try: all if that gives at most `pairs` loops, else short ones, some, and the longest."""
     short = 12
     while True:
         for step in range(1, depth + 1):
@@ -227,7 +243,7 @@ def _lengths(depth: int, pairs: int) -> list[int]:
 def mapping(
     occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]
 ) -> tuple[Labelling, float] | None:
-    """Where to continue: for each agent [label] the node, and the value; None when there are too many combinations."""
+    """The nodes at which to continue, for each agent [label], and the value; None when the game is too large."""
     if len(occupancy.labels) * values.shape[1] > MAPPING_SIZE:
         return None
     out = np.empty((len(occupancy.labels), values.shape[1]))
@@ -245,9 +261,9 @@ def close_loop(layers: list[Layer], t: int, back: int, labels: Labelling) -> Gra
 
 
 def begin_at_best_layer(start: Occupancy, given: GraphValues) -> Graph | None:
-    """The same graph begun at the layer and nodes where it is worth most at the start; None when that is layer 0.
+    """The graph entered at the layer and nodes with the best value at the start; None when that is layer 0.
 
-    Later layers serve more situations and often end up better than the first ones.
+    Later layers serve more situations and are often better than the first ones.
     """
     layers, back = given.graph.layers, given.graph.back
     mappings = [mapping(start, layer.counts, values) for layer, values in zip(layers, given.values, strict=True)]
@@ -256,73 +272,28 @@ def begin_at_best_layer(start: Occupancy, given: GraphValues) -> Graph | None:
     best = mappings[k]
     if back is None or best is None or worth[k] <= given.value + GAIN * max(1.0, abs(given.value)):
         return None
-    first = Layer(
-        tuple(own[labels] for own, labels in zip(layers[k].actions, best[0], strict=True)),
-        tuple(own[labels] for own, labels in zip(layers[k].moves, best[0], strict=True)),
-    )
+    first = layers[k].entered(best[0])
     ahead = layers[k + 1 :]
     if back > k:
         return Graph((first, *ahead), back - k)
     return Graph((first, *ahead, *layers[back:]), 1 + len(ahead))
 
 
-def occupancies_along(
-    dynamics: OutcomeModel, start: Occupancy, layers: list[Layer], counts: tuple[int, ...]
-) -> list[Occupancy]:
-    """[t]: the occupancy state before layer t, and after the last one."""
-    result = [start]
-    shapes = [layer.counts for layer in layers[1:]] + [counts]
-    for layer, following in zip(layers, shapes, strict=True):
-        result.append(occupancy_after(dynamics, result[-1], layer, following))
-    return result
+def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float) -> list[Rule]:
+    """Decision rules for the first `steps` steps by a search; `value`: of the best team.
 
-
-def earnings(dynamics: OutcomeModel, met: list[Occupancy], layers: list[Layer], discount: float) -> NDArray[np.float64]:
-    """[t]: the discounted rewards of the first t layers."""
-    rewards = []
-    for t, (occupancy, layer) in enumerate(zip(met, layers, strict=False)):
-        joint = np.repeat(chosen(dynamics, occupancy.labels, layer.actions), np.diff(occupancy.groups))
-        rewards.append(discount**t * float(occupancy.weight @ dynamics.reward[joint, occupancy.state]))
-    return np.concatenate([[0.0], np.cumsum(rewards)])
-
-
-def loops(
-    dynamics: OutcomeModel,
-    start: Occupancy,
-    layers: list[Layer],
-    counts: tuple[int, ...],
-    values: list[NDArray[np.float64]],
-    discount: float,
-    lengths: list[int],
-    check: Check,
-) -> Iterator[tuple[float, int, int, Labelling]]:
-    """(estimated value, t, back, mapping) for every loop of the given lengths t from every earlier layer."""
-    met = occupancies_along(dynamics, start, layers, counts)
-    earned = earnings(dynamics, met, layers, discount)
-    for t in lengths:
-        for back in range(t):
-            check()
-            best = mapping(met[t], layers[back].counts, values[back])
-            if best is not None:
-                yield float(earned[t] + discount**t * best[1]), t, back, best[0]
-
-
-def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float, check: Check) -> list[Rule]:
-    """Decision rules for the first `steps` steps, searched for rather than taken greedily; `value`: of the best team.
-
-    The next few steps are a finite horizon with lossless compression and the exact bounds of `points.py`. Beyond them
-    the states are worth an estimate: the centralised value, less the shortfall of the best team from it at the start.
-    The rules are a way to begin a walk, and no bound on anything.
+    The steps are a finite horizon with lossless compression and the bounds of `points.py`. The states after them get an
+    estimate: the centralised value, less the difference between that and the best team's value at the start.
     """
     above = sketcher.central.at(None).max(axis=0)  # [s]
     start = sketcher.start
     short = max(0.0, float(start.weight @ above[start.state]) - value)
-    central = central_bound(model, sketcher.dynamics, steps, np.asarray(above - short), check)
-    points = Points(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0, check)
+    central = central_bound(model, sketcher.dynamics, steps, np.asarray(above - short), sketcher.check)
+    points = Points(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0, sketcher.check)
     root = points.point(start, steps)
 
     def is_open(point: Point, earned: float, fade: float) -> bool:
-        check()
+        sketcher.check()
         gap = AHEAD_GAP * max(1.0, abs(value))
         return point.left != 0 and fade * (point.upper - point.lower) > gap and earned + fade * point.upper > root.lower
 

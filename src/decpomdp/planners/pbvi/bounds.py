@@ -1,9 +1,9 @@
 """Both bounds over a belief set, and their backups.
 
-Lower: vectors, each the value of some policy (or less) from every state; the first ones take one action for ever.
-Upper: values at the beliefs of the set with the sawtooth between them; it begins with the fast informed bound
-(Hauskrecht, 2000), which itself begins with the values of an agent that sees the state. All of these are iterated
-from the safe side, so that they are bounds after every iteration.
+Lower: vectors, each at most the value of some policy from every state; the first ones repeat one action.
+Upper: values at the beliefs of the set with the sawtooth between them; it starts from the fast informed bound
+(Hauskrecht, 2000), which starts from the values of the Markov decision process. All of them are bounds after every
+iteration.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from decpomdp.kernels import beliefs as kernels
 from decpomdp.kernels.beliefs import Points
 from decpomdp.kernels.model import FactoredModel
 from decpomdp.kernels.point_backup import Backups, back_up, informed_step, plain_step
-from decpomdp.planners.pbvi.beliefs import BeliefSet, Floats, Whole
+from decpomdp.planners.pbvi.beliefs import Beliefs, BeliefSet, Floats, Whole
 
 PIECE = 8  # beliefs that one thread backs up at a time
 EXACT = 1e-11  # of the largest possible value: changes below this are rounding
@@ -27,53 +27,39 @@ PIECES = 8  # of an iteration of the informed bound
 class BoundsState(NamedTuple):
     """Both bounds as plain data."""
 
-    offsets: Whole  # [p + 1]
-    states: Whole  # [entry]
-    weights: Floats  # [entry]
-    depth: Whole  # [p]
-    value: Floats  # [p] the upper bound at the beliefs of the set; empty: not yet known
+    beliefs: Beliefs
+    value: Floats  # [p] the upper bound at the beliefs of the set; empty: to be computed
     corner: Floats  # [s] the upper bound where the state is known
     informed: Floats  # [s, u]
-    vectors: Floats  # [s, i] of which `used` are in use; the others are room for more
-    actions: Whole  # [i] the joint action that each vector begins with
+    vectors: Floats  # [s, i] the first `used` columns; the others are spare capacity
+    actions: Whole  # [i] first joint action of each vector
     used: int
 
 
 def first_bounds(model: FactoredModel, start: Floats, now: Now) -> BoundsState:
-    """One action for ever, and the values of an agent that sees the state; cruder if the run is ending."""
+    """Values of repeating one action, and with observed states; less precise if the run is ending."""
     vectors = _iterated(model, float(model.reward.min()), False, now)
     informed = _iterated(model, float(model.reward.max()), True, now)
-    belief, used = BeliefSet.of(start), model.reward.shape[0]
-    return BoundsState(
-        offsets=belief.offsets,
-        states=belief.states,
-        weights=belief.weights,
-        depth=belief.depth,
-        value=np.zeros(0),
-        corner=informed.max(axis=1),
-        informed=informed,
-        vectors=vectors,
-        actions=np.arange(used),
-        used=used,
-    )
+    beliefs, used = BeliefSet.of(start).data, model.reward.shape[0]
+    return BoundsState(beliefs, np.zeros(0), informed.max(axis=1), informed, vectors, np.arange(used), used)
 
 
 def _iterated(model: FactoredModel, reward: float, state_seen: bool, now: Now) -> Floats:
-    """[s, u]: one action for ever (from below), or the state always seen (from above)."""
+    """[s, u]: values of repeating one action (from below), or with observed states (from above)."""
     joint, states = model.reward.shape
     one: Floats = np.full((states, joint), reward / (1 - model.discount))
     other: Floats = np.empty_like(one)
     for _ in range(LONGEST):
         plain_step(model, state_seen, one, other)
-        rough = _shift(model, one, other, above=state_seen)
+        imprecise = _shift(model, one, other, above=state_seen)
         one, other = other, one
-        if not rough or now.stopping:
+        if not imprecise or now.stopping:
             break
     return one
 
 
 def informed_iteration(model: FactoredModel, before: Floats, threads: int | None, now: Now) -> tuple[Floats, bool]:
-    """The next iterate [s, u] of the fast informed bound, and whether it is still rough."""
+    """The next iterate [s, u] of the fast informed bound, and whether it is still imprecise."""
     after, states = np.empty_like(before), len(before)
 
     def piece(number: int) -> None:
@@ -81,15 +67,14 @@ def informed_iteration(model: FactoredModel, before: Floats, threads: int | None
         informed_step(model, before, states * number // PIECES, states * (number + 1) // PIECES, after)
 
     engine.run(piece, PIECES, threads)
-    rough = _shift(model, before, after, above=True)
-    return after, rough
+    return after, _shift(model, before, after, above=True)
 
 
 def _shift(model: FactoredModel, before: Floats, after: Floats, above: bool) -> bool:
-    """Move `after`, which is one step on from `before`, to a safe guess of the limit; says whether it is still rough.
+    """Shift `after`, one step from `before`, to a bound on the limit; returns whether it is still imprecise.
 
-    v* <= H v + discount / (1 - discount) max(H v - v) for every H that passes on what is added to all of v
-    (MacQueen 1966); likewise from below with min, and there for every action alone.
+    v* <= H v + discount / (1 - discount) max(H v - v) for every H with H(v + c) = H v + discount c (MacQueen 1966);
+    likewise from below with min, for every action separately.
     """
     rest = model.discount / (1 - model.discount)
     gain = after - before
@@ -104,40 +89,27 @@ def scale_of(model: FactoredModel) -> float:
 
 
 class Bounds:
-    """Lower and upper bound on the optimal value of every belief; reuses the memory of the state it is made from."""
+    """Lower and upper bound on the optimal value of every belief; reuses the arrays of its state."""
 
     def __init__(self, model: FactoredModel, state: BoundsState, threads: int | None, now: Now) -> None:
         self.model, self.threads, self.now = model, threads, now
         self.scale = scale_of(model)
-        self.set = BeliefSet(state.offsets, state.states, state.weights, state.depth)
+        self.set = BeliefSet(state.beliefs)
         self.value, self.corner, self.informed = state.value, state.corner, state.informed
         self.vectors, self.actions, self.count = state.vectors, state.actions, state.used
         self.place_points(len(self.value))
 
     def state(self) -> BoundsState:
-        """As plain data."""
-        belief = self.set
         return BoundsState(
-            offsets=belief.offsets,
-            states=belief.states,
-            weights=belief.weights,
-            depth=belief.depth,
-            value=self.value,
-            corner=self.corner,
-            informed=self.informed,
-            vectors=self.vectors,
-            actions=self.actions,
-            used=self.count,
+            self.set.data, self.value, self.corner, self.informed, self.vectors, self.actions, self.count
         )
 
     @property
     def lower(self) -> float:
-        """At the start."""
         return float(self.best(np.zeros(1, np.int64))[1][0])
 
     @property
     def upper(self) -> float:
-        """At the start."""
         return float(self.value[0])
 
     def best(self, which: Whole) -> tuple[Whole, Floats]:
@@ -150,26 +122,24 @@ class Bounds:
         return index, value
 
     def add(self, beliefs: list[tuple[Whole, Floats]], depths: list[int]) -> list[int]:
-        """Beliefs for the set; the upper bound stays as it is."""
+        """Add beliefs to the set; the upper bound stays as it is."""
         places = self.set.add(beliefs, depths)
         if self.set.count > len(self.value):
             self.place_points(len(self.value))
         return places
 
     def place_points(self, known: int) -> None:
-        """The sawtooth's points: every belief of the set. The first `known` keep their value."""
+        """Make every belief of the set a point of the sawtooth; the first `known` keep their value."""
         belief, states = self.set, len(self.corner)
         base = np.add.reduceat(belief.weights * self.corner[belief.states], belief.offsets[:-1])
         value: Floats = np.concatenate([self.value[:known], base[known:]])
-        self.points = Points(
-            belief.offsets,
-            belief.states,
-            belief.weights,
+        drop, first, following = (
             np.minimum(0.0, value - base),
             np.empty(states, np.int64),
             np.empty(belief.count, np.int64),
-            self.corner,
-            self.informed,
+        )
+        self.points = Points(
+            belief.offsets, belief.states, belief.weights, drop, first, following, self.corner, self.informed
         )
         kernels.hang(self.points)
         kernels.point_values(self.points, known, value)
@@ -177,17 +147,17 @@ class Bounds:
         self.points.drop[known:] = np.minimum(0.0, value - base)[known:]
 
     def prune(self) -> None:
-        """Beliefs that are sure of their state lower the corners; vectors that are nowhere best go."""
+        """Lower the corners by beliefs that are certain of their state; drop vectors that are nowhere best."""
         sure = np.flatnonzero(np.diff(self.set.offsets) == 1)
         np.minimum.at(self.corner, self.set.states[self.set.offsets[sure]], self.value[sure])
         self.place_points(len(self.value))
         index, _ = self.best(np.arange(self.set.count))
-        kept = np.unique(index)
-        self.vectors = np.ascontiguousarray(self.vectors[:, kept])
-        self.actions, self.count = self.actions[kept], len(kept)
+        used = np.unique(index)
+        self.vectors = np.ascontiguousarray(self.vectors[:, used])
+        self.actions, self.count = self.actions[used], len(used)
 
     def back_up(self, which: Whole) -> None:
-        """Both bounds at some beliefs of the set, all from the bounds as they are now."""
+        """Back up both bounds at some beliefs of the set, all from the present bounds."""
         done = self.backups(which)
         self.value[which] = np.minimum(self.value[which], done.upper)
         self.points.drop[which] = np.minimum(0.0, self.value[which] - self.base[which])
@@ -196,7 +166,7 @@ class Bounds:
         self.add_vectors(done.vector[rising], done.action[rising], which[rising])
 
     def backups(self, which: Whole) -> Backups:
-        """Backed up by all threads; a piece is a few beliefs, whatever the threads."""
+        """Backups on all threads, in pieces of a few beliefs."""
         m, states = len(which), len(self.corner)
         out = empty_backups(m, states, self.model.symbols)
 
@@ -204,53 +174,35 @@ class Bounds:
             self.now.check()
             part = slice(number * PIECE, min(m, (number + 1) * PIECE))
             own = Backups._make(field[part] for field in out)
-            belief = self.set
-            back_up(
-                self.model,
-                self.vectors,
-                self.count,
-                self.points,
-                True,
-                0.0,
-                belief.offsets,
-                belief.states,
-                belief.weights,
-                which[part],
-                own,
-            )
+            beliefs = (self.set.offsets, self.set.states, self.set.weights)
+            back_up(self.model, self.vectors, self.count, self.points, True, 0.0, *beliefs, which[part], own)
 
         engine.run(piece, -(-m // PIECE), self.threads)
         return out
 
     def add_vectors(self, vectors: Floats, actions: Whole, which: Whole) -> None:
-        """Take in new vectors [k, s], each for a belief of the set, unless an earlier one of them is as good there."""
-        kept: list[int] = []
+        """Add new vectors [k, s], each for a belief of the set, unless an earlier one of them is as good there."""
+        new: list[int] = []
         for k, p in enumerate(which):
             states, weights = self.set.belief(int(p))
             value = float(vectors[k, states] @ weights)
-            if not kept or value > float((vectors[kept][:, states] @ weights).max()) + EXACT * self.scale:
-                kept.append(k)
-        self.append(vectors[kept], actions[kept])
+            if not new or value > float((vectors[new][:, states] @ weights).max()) + EXACT * self.scale:
+                new.append(k)
+        self.append(vectors[new], actions[new])
 
     def append(self, vectors: Floats, actions: Whole) -> None:
-        """Append vectors [k, s]."""
         if not len(vectors):
             return
         if self.count + len(vectors) > self.vectors.shape[1]:
-            room: Floats = np.zeros((len(self.corner), 2 * (self.count + len(vectors))))
-            room[:, : self.count] = self.vectors[:, : self.count]
-            self.vectors = room
+            larger: Floats = np.zeros((len(self.corner), 2 * (self.count + len(vectors))))
+            larger[:, : self.count] = self.vectors[:, : self.count]
+            self.vectors = larger
         self.vectors[:, self.count : self.count + len(vectors)] = vectors.T
         self.actions = np.concatenate([self.actions, actions])
         self.count += len(vectors)
 
 
 def empty_backups(m: int, states: int, symbols: int) -> Backups:
-    """Room for the backups of m beliefs."""
-    return Backups(
-        np.full(m, np.inf),
-        np.empty(m),
-        np.zeros(m, np.int64),
-        np.zeros((m, symbols), np.int64),
-        np.empty((m, states)),
-    )
+    """Arrays for the backups of m beliefs."""
+    following = np.zeros((m, symbols), np.int64)
+    return Backups(np.full(m, np.inf), np.empty(m), np.zeros(m, np.int64), following, np.empty((m, states)))

@@ -1,15 +1,15 @@
-"""From vectors to a policy graph: a finite machine that plays as the vectors say, without beliefs.
+"""From vectors to a policy graph: a finite-state controller that follows the vectors without beliefs.
 
 1. Grow: the start is a node; a node takes the action that its belief's backup takes; each successor belief becomes a
-   node too, those that are met most (discounted) first, up to a limit. What is left over goes to the node that is
-   worth most there.
-2. Improve: the exact value of every node from every state is a vector again. Every node is backed up at the mean of
-   all beliefs it is met with, against these vectors; nodes that nobody meets any more go. Among vectors that are
-   equally good there the one of the most visited node is taken, which merges nodes. Kept while the value at the start
-   does not fall (Hansen's policy iteration, at points).
-3. Shrink: with more and more tolerance for what is "equally good", until the graph has few enough nodes.
+   node too, those with the most discounted visits first, up to a limit. Other successors lead to the node with the
+   best value there.
+2. Improve: the exact value of every node from every state is a vector again. Every node is backed up at its mean
+   belief against these vectors; unreachable nodes are dropped. Among equally good vectors the one of the most visited
+   node is used, which merges nodes. This is repeated while the value at the start does not fall (Hansen's policy
+   iteration, at points).
+3. Shrink: with more and more tolerance for "equally good", until the graph has few enough nodes.
 
-The node values are values of a real policy, so the lower bound may take them in: that is what makes planning quick.
+The node values are values of a policy, so they are vectors of the lower bound, too: that makes planning quick.
 """
 
 import heapq
@@ -28,16 +28,16 @@ from decpomdp.planners.pbvi.bounds import Bounds, empty_backups
 
 Belief = tuple[Whole, Floats]
 
-GROWN = 400  # nodes of a graph before it shrinks, at most
+GROWN = 400  # most nodes of a graph before it shrinks
 ROUNDS = 12  # of improvement
-EQUAL = 1e-10  # of the largest possible value: differences below this are none
+EQUAL = 1e-10  # of the largest possible value: smaller differences are ignored
 COARSER = 4.0  # factor of the tolerance when a graph is too large
 EXACT = 1e-12  # of the largest possible value: changes of a value below this are rounding
-PASSES = 20_000  # over a graph's values or visits, at most
+PASSES = 20_000  # most passes over a graph's values or visits
 SCHEME = Scheme(
     corrections=3, passes=PASSES - 3, patience=4, krylov_steps=200, rtol=1e-10, atol=0.1, increments=True, rescaled=True
 )
-FAINT = 1e-9  # share of all visits below which a node, or a state of it, is not met
+FAINT = 1e-9  # share of all visits below which a node, or a state of it, is ignored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,6 @@ class Graph:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return len(self.actions)
 
 
@@ -66,14 +65,14 @@ def graph_of(bounds: Bounds, start: Floats, largest: int) -> Graph:
 
 
 def one_action(bounds: Bounds, start: Floats) -> Graph:
-    """To take the best single action for ever, of those that the vectors begin with."""
+    """The best single action, repeated."""
     first, value = best_vector(bounds.vectors, bounds.count, *_belief(start), 0.0, np.empty(bounds.count))
     following = np.zeros((1, bounds.model.symbols), np.int64)
     return Graph(bounds.actions[first : first + 1], following, bounds.vectors[:, first : first + 1].copy(), value)
 
 
 def _grown(bounds: Bounds, start: Floats) -> Graph:
-    """Step 1: nodes for the beliefs that are met most."""
+    """Step 1: nodes for the beliefs with the most discounted visits."""
     first = _belief(start)
     queue, pending = [(-1.0, key_of(*first))], {key_of(*first): first}
     beliefs: list[Belief] = []
@@ -86,7 +85,7 @@ def _grown(bounds: Bounds, start: Floats) -> Graph:
         done.append(_backed_up(bounds, bounds.vectors, bounds.count, [belief], 0.0, bounded=True))
         for mass, following in _successors(bounds, int(done[-1].action[0]), belief):
             name = key_of(*following)
-            if name not in pending:  # a belief that is met in several ways is weighed by the first one
+            if name not in pending:  # the first way to reach a belief decides its weight
                 pending[name] = following
                 heapq.heappush(queue, (bounds.model.discount * mass * weight, name))
     vectors = np.ascontiguousarray(np.concatenate([one.vector for one in done]).T)
@@ -95,23 +94,23 @@ def _grown(bounds: Bounds, start: Floats) -> Graph:
 
 
 def _successors(bounds: Bounds, u: int, belief: Belief) -> Iterator[tuple[float, Belief]]:
-    """What may follow, with its probability."""
+    """Successor beliefs with their probabilities."""
     model = bounds.model
-    room = scratch_for(len(bounds.corner), model.symbols, model.widest)
+    scratch = scratch_for(len(bounds.corner), model.symbols, model.widest)
     states, weights = np.empty(len(bounds.corner), np.int64), np.empty(len(bounds.corner))
-    for k in range(foresee(model, u, *belief, room)):
-        mass = float(room.weights[room.first[k] : room.first[k + 1]].sum())
-        size = successor(room, k, states, weights)
+    for k in range(foresee(model, u, *belief, scratch)):
+        mass = float(scratch.weights[scratch.first[k] : scratch.first[k + 1]].sum())
+        size = successor(scratch, k, states, weights)
         yield mass, (states[:size].copy(), weights[:size].copy())
 
 
 def _pointed(bounds: Bounds, start: Floats, vectors: Floats, actions: Whole, beliefs: list[Belief]) -> Graph:
-    """The graph in which every node takes its action and goes on with the best of the vectors."""
+    """The graph in which every node takes its action and moves to the best vector after it."""
     model = bounds.model
-    room = scratch_for(len(start), model.symbols, model.widest)
+    scratch = scratch_for(len(start), model.symbols, model.widest)
     following, scores = np.empty((len(actions), model.symbols), np.int64), np.empty(len(actions))
     for i, (u, belief) in enumerate(zip(actions, beliefs, strict=True)):
-        lower_value(model, vectors, len(actions), u, 0.0, *belief, room, scores, following[i])
+        lower_value(model, vectors, len(actions), u, 0.0, *belief, scratch, scores, following[i])
     return _evaluated(bounds, start, actions, following, vectors, 0.0)
 
 
@@ -128,7 +127,7 @@ def _improved(bounds: Bounds, start: Floats, graph: Graph, slack: float, shrink:
 
 
 def _stepped(bounds: Bounds, start: Floats, graph: Graph, slack: float) -> Graph:
-    """Every node that is met, backed up against the node values, most visited first."""
+    """Every visited node, backed up against the node values, most visited first."""
     visits = _visits(bounds, start, graph)
     shares = visits.sum(axis=1) / visits.sum()
     met = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > FAINT]
@@ -151,38 +150,38 @@ def _backed_up(
 
 
 def _evaluated(bounds: Bounds, start: Floats, actions: Whole, following: Whole, guess: Floats, slack: float) -> Graph:
-    """The graph with its exact values, without the nodes that nothing leads to."""
+    """The reachable part of the graph, with its exact values."""
     values = _solved(bounds, actions, following, guess)
     first, value = best_vector(values, len(actions), *_belief(start), slack, np.empty(len(actions)))
-    kept = _reached(following, first)
+    nodes = _reached(following, first)
     number = np.full(len(actions), -1)
-    number[kept] = np.arange(len(kept))
-    return Graph(actions[kept], number[following[kept]], np.ascontiguousarray(values[:, kept]), value)
+    number[nodes] = np.arange(len(nodes))
+    return Graph(actions[nodes], number[following[nodes]], np.ascontiguousarray(values[:, nodes]), value)
 
 
 def _solved(bounds: Bounds, actions: Whole, following: Whole, values: Floats) -> Floats:
-    """The values [s, i] of every node, never above the truth."""
+    """The values [s, i] of every node, never above the true ones."""
     model = bounds.model
     linear = model._replace(reward=checks.freeze(np.zeros_like(model.reward)))
 
-    def apply(x: Floats, whole: bool) -> Floats:
+    def apply(x: Floats, rewards: bool) -> Floats:
         bounds.now.check()
         after = np.empty_like(x)
-        value_step(model if whole else linear, actions, following, x, after)
+        value_step(model if rewards else linear, actions, following, x, after)
         return after
 
-    found, residual = fixed_point(apply, values, EXACT * bounds.scale, SCHEME)
-    return found - model.discount * residual / (1 - model.discount)
+    solution, residual = fixed_point(apply, values, EXACT * bounds.scale, SCHEME)
+    return solution - model.discount * residual / (1 - model.discount)
 
 
 def _reached(following: Whole, first: int) -> Whole:
-    """Nodes that some path leads to, the first one first."""
-    found, known = [first], {first}
-    for i in found:  # grows while we walk
-        fresh = [int(j) for j in dict.fromkeys(following[i].tolist()) if j not in known]
-        found += fresh
-        known.update(fresh)
-    return np.array(found)
+    """Reachable nodes, `first` first."""
+    nodes, known = [first], {first}
+    for i in nodes:  # grows in the loop
+        new = [int(j) for j in dict.fromkeys(following[i].tolist()) if j not in known]
+        nodes += new
+        known.update(new)
+    return np.array(nodes)
 
 
 def _visits(bounds: Bounds, start: Floats, graph: Graph) -> Floats:
@@ -202,6 +201,6 @@ def _visits(bounds: Bounds, start: Floats, graph: Graph) -> Floats:
 
 
 def _belief(dense: Floats) -> Belief:
-    """The states of a dense belief, the faint ones left out, and their weights."""
+    """A dense belief as states and weights, without faint states."""
     states = np.flatnonzero(dense > FAINT)
     return states, dense[states] / dense[states].sum()

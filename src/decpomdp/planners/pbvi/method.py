@@ -3,16 +3,16 @@
 One agent sees every joint observation and takes the joint actions. Its beliefs are bounded from below by vectors and
 from above by a sawtooth; both bounds are backed up at the beliefs of a set that grows. One iteration:
 
-  explore  walks from the start along the action that the upper bound prefers and the observation after which the bounds
-           are furthest apart (Smith and Simmons 2004), backed up on the way home
-  expand   the successor furthest from the set, for every belief of the set whose bounds still differ (Pineau et al.)
-  sweep    backs up both bounds at the whole set, deepest beliefs first
+  explore  walks from the start along the action with the best upper bound and the observation after which the gap is
+           largest (Smith and Simmons 2004), backed up in reverse
+  expand   adds the successor furthest from the set, for every belief with a gap (Pineau et al.)
+  sweep    backs up both bounds at all beliefs with a gap, deepest first
   graph    turns the vectors into a policy graph; its exact values are vectors again
 
-A belief that is t steps from the start may keep a gap of epsilon / discount^t; it is worked on only beyond that.
+A belief that is t steps from the start may have a gap of epsilon / discount^t; only a larger one counts.
 
-The result is the best policy graph, a one-agent team for `centralised(model)`, with the value that the evaluator gives
-it: the lower bound in the trace. The upper bound holds for every team. The bounds are in `bounds.py`, the graph in
+The result is the best policy graph, a one-agent team for `centralised(model)`, with its exact value: the lower bound in
+the trace. The upper bound holds for every team. The bounds are in `bounds.py`, the graph in
 `graph.py`. Steps before the first iteration compute the bounds without beliefs.
 """
 
@@ -29,27 +29,26 @@ from decpomdp.engines import threads as engine
 from decpomdp.kernels import beliefs as kernels
 from decpomdp.kernels.model import FactoredModel
 from decpomdp.planners.centralised import centralised
-from decpomdp.planners.checks import check_infinite_horizon
-from decpomdp.planners.incumbent import constant, most_possible, valued
+from decpomdp.planners.common import check_model, first_team, trivial_upper_bound, valued
 from decpomdp.planners.pbvi.beliefs import Floats, Whole
 from decpomdp.planners.pbvi.bounds import Bounds, BoundsState, first_bounds, informed_iteration
 from decpomdp.planners.pbvi.graph import Graph, graph_of, one_action
 from decpomdp.planners.pbvi.settings import Pbvi
 
-TABLE = 8_000_000  # numbers in the controller of the result, which is held as a dense table [i, a, o, j]
-INFORMED = 300  # iterations of the informed bound, at most: they are costly, and points improve it where it matters
+TABLE = 8_000_000  # numbers in the controller of the result, a dense table [i, a, o, j]
+INFORMED = 300  # most iterations of the informed bound: they are costly, and points improve it where it matters
 INFORMED_SHARE = 0.1  # of the budget may be spent on the informed bound
 STILL = 0.01  # of the gap: an iteration that closes less of it made no progress
-PATIENCE = 3  # iterations without progress, with a belief set that grows no more, before planning ends
-WALKS = 16  # explored in an iteration
-EXPANDED = 256  # beliefs whose successors are looked at in an iteration, at most
-STEPS = 200  # of a walk, at most
-CIRCLES = 5  # times that a walk may come back to a belief it has been at
+PATIENCE = 3  # iterations without progress or new beliefs before planning ends
+WALKS = 16  # per iteration
+EXPANDED = 256  # most beliefs added by an expansion
+STEPS = 200  # most steps of a walk
+CIRCLES = 5  # most returns of a walk to earlier beliefs
 
 
 @dataclass(frozen=True, slots=True)
 class AlphaPolicy:
-    """A policy on beliefs: the action of the vector that is worth most there."""
+    """A policy on beliefs: the action of the best vector."""
 
     vectors: Floats  # [i, s] each at most the value of a policy that begins with its action
     actions: Whole  # [i] joint action
@@ -70,7 +69,7 @@ class PbviFit(Fit):
 
 
 class PbviState(NamedTuple):
-    """Between two steps; the arrays of the bounds grow in place."""
+    """The state between two steps; the arrays of the bounds grow in place."""
 
     team: Team  # the best so far
     value: float  # of the team
@@ -86,18 +85,16 @@ class PbviState(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Between the bounds at the start."""
         return self.upper - self.value
 
     def row(self) -> Row:
-        """A row of the trace."""
         return {
             "iteration": self.iterations,
             "lower": self.value,
             "upper": self.upper,
             "gap": self.gap,
             "nodes": self.team.nodes,
-            "points": 0 if self.bounds is None else len(self.bounds.depth),
+            "points": 0 if self.bounds is None else len(self.bounds.beliefs.depth),
             "vectors": 1 if self.bounds is None else self.bounds.used,
         }
 
@@ -108,7 +105,7 @@ class PbviMethod:
     state: type = PbviState
 
     def __init__(self, model: DecPOMDP, settings: Pbvi, inputs: Inputs) -> None:
-        check_infinite_horizon(model)
+        check_model(model)
         self.model, self.settings, self.inputs = model, settings, inputs
         self.problem = centralised(model)
         dense = max(1, int((TABLE / (model.joint_actions * model.joint_observations)) ** 0.5))
@@ -118,24 +115,21 @@ class PbviMethod:
 
     @cached_property
     def dynamics(self) -> FactoredModel:
-        """The model for the kernels."""
         return factored_model(self.model)
 
     def toy(self) -> "PbviMethod":
-        """A state that stays as it is, and noisy observations of it."""
         stay, hint = np.tile(np.eye(2), (2, 1, 1)), np.tile([[0.7, 0.3], [0.3, 0.7]], (2, 1, 1))
         agent = Agent("one", ("a", "b"), ("x", "y"))
         model = DecPOMDP((agent,), ("s", "t"), np.full(2, 0.5), stay, hint, np.eye(2), 0.5)
         return _ToyPbvi(model, Pbvi(epsilon=1e-9, beliefs=10, nodes=10), Inputs(threads=1))
 
     def init(self, now: Now) -> PbviState:
-        """Always take the first joint action; at best, the greatest reward at every step."""
-        first = valued(self.problem, constant(self.problem))
-        upper = most_possible(self.model, None)
+        first = valued(self.problem, first_team(self.problem))
+        upper = trivial_upper_bound(self.model, None)
         return PbviState(first.team, first.value, upper, np.random.default_rng(self.inputs.seed))
 
     def step(self, state: PbviState, now: Now) -> tuple[PbviState, Row | None]:
-        """One iteration; before the first one, the bounds without beliefs, and the informed bound step by step."""
+        """One iteration; before the first one, the bounds without beliefs, then iterations of the informed bound."""
         bounds = state.bounds
         if bounds is None:
             return self._first(state, now), None
@@ -146,7 +140,7 @@ class PbviMethod:
         return state, state.row() if state.prepared else None
 
     def result(self, state: PbviState) -> tuple[PbviFit, Row | None]:
-        """The best team so far, and the policy that the vectors are."""
+        """The best team, and the policy of the vectors."""
         if state.bounds is None:
             least = float(self.model.reward.min()) / (1 - self.model.discount)
             policy = AlphaPolicy(np.full((1, len(self.model.states)), least), np.zeros(1, np.int64))
@@ -157,25 +151,24 @@ class PbviMethod:
         return fit, None if state.prepared else state.row()
 
     def _first(self, state: PbviState, now: Now) -> PbviState:
-        """The bounds without beliefs, and the best single action for ever."""
+        """The bounds without beliefs, and the best single action as a team."""
         with engine.serial_products():
             bounds = self._opened(first_bounds(self.dynamics, self.model.start, now), now)
             state = self._offered(state, one_action(bounds, self.model.start))
             return self._closed(state, bounds)
 
     def _informed(self, state: PbviState, before: BoundsState, now: Now) -> PbviState:
-        """One more iteration of the informed bound."""
-        table, rough = informed_iteration(self.dynamics, before.informed, self.inputs.threads, now)
+        table, imprecise = informed_iteration(self.dynamics, before.informed, self.inputs.threads, now)
         after = before._replace(informed=table, corner=table.max(axis=1), value=np.zeros(0))
         count = state.informed + 1
-        prepared = not rough or count == INFORMED or now.progress > INFORMED_SHARE
-        state = state._replace(upper=most_possible(self.model, None), informed=count, prepared=prepared)
+        prepared = not imprecise or count == INFORMED or now.progress > INFORMED_SHARE
+        state = state._replace(upper=trivial_upper_bound(self.model, None), informed=count, prepared=prepared)
         state = self._closed(state, self._opened(after, now))
         converged = prepared and state.gap <= self.settings.epsilon
         return state._replace(stopped="converged" if converged else "")
 
     def _iterated(self, state: PbviState, bounds: Bounds) -> PbviState:
-        """One iteration; the first one is a graph of the vectors that there are."""
+        """One iteration; the first one only makes a graph of the vectors."""
         known, gap = bounds.set.count, state.gap
         with engine.serial_products():
             if state.iterations > 0:
@@ -185,7 +178,7 @@ class PbviMethod:
                 growth.sweep()
             if state.iterations == 0 or bounds.lower > state.value + STILL * state.gap:
                 graph = graph_of(bounds, self.model.start, self.nodes)
-                bounds.append(graph.values.T, graph.actions)  # values of a policy, whether or not it is the best
+                bounds.append(graph.values.T, graph.actions)  # values of a policy: vectors of the lower bound
                 if graph.value > state.value:
                     state = self._offered(state, graph)
             state = self._closed(state, bounds)
@@ -197,34 +190,33 @@ class PbviMethod:
         )
 
     def _offered(self, state: PbviState, graph: Graph) -> PbviState:
-        """With the graph as the team if the evaluator finds it better."""
+        """With the graph as the team if its exact value is better."""
         new = valued(self.problem, team_of(self.problem, graph))
         return state._replace(team=new.team, value=new.value) if new.value > state.value else state
 
     def _opened(self, state: BoundsState, now: Now) -> Bounds:
-        """The bounds of a state: those of the last step, or made again after a resume."""
-        last, self._last = self._last, None  # they are ahead of the state from now on
+        """The bounds of a state: those of the last step, or rebuilt after a resume."""
+        last, self._last = self._last, None  # they change before the state does
         if last is None or state is not self._last_state:
             return Bounds(self.dynamics, state, self.inputs.threads, now)
         last.now = now
         return last
 
     def _closed(self, state: PbviState, bounds: Bounds) -> PbviState:
-        """With these bounds."""
         self._last, self._last_state = bounds, bounds.state()
         upper = max(min(state.upper, bounds.upper), state.value)  # they may cross by rounding
         return state._replace(upper=upper, bounds=self._last_state)
 
 
 class Growth:
-    """Growth of the belief set to `most` beliefs, and backups, until the bounds at the start are `epsilon` apart."""
+    """Growth of the belief set to `most` beliefs, and backups, until the gap at the start is `epsilon`."""
 
     def __init__(self, bounds: Bounds, epsilon: float, most: int, rng: np.random.Generator) -> None:
         self.bounds, self.epsilon, self.most, self.rng = bounds, epsilon, most, rng
         self.joint, self.states = bounds.model.reward.shape
 
     def explore(self) -> None:
-        """Walks where the bounds are furthest apart, backed up on the way home."""
+        """Walks along the largest gaps, backed up in reverse."""
         for _ in range(WALKS):
             path = [0]
             for step in range(1, STEPS):
@@ -238,10 +230,10 @@ class Growth:
                 self.bounds.back_up(np.array([p]))
 
     def expand(self) -> None:
-        """For every belief whose bounds still differ: its successor that is furthest from the set."""
+        """Add the successor that is furthest from the set, for beliefs with a gap."""
         excess, belief = self._excess(), self.bounds.set
-        room = min(EXPANDED, self.most - belief.count)
-        chosen = np.argsort(-excess, kind="stable")[: max(0, room)]
+        most = max(0, min(EXPANDED, self.most - belief.count))
+        chosen = np.argsort(-excess, kind="stable")[:most]
         chosen = chosen[excess[chosen] > 0]
         chances = self.rng.random((len(chosen), self.joint))
         furthest = engine.run(lambda k: self._furthest(int(chosen[k]), chances[k]), len(chosen), self.bounds.threads)
@@ -251,7 +243,7 @@ class Growth:
         self.bounds.add([one for one, _ in new], [depth for _, depth in new])
 
     def sweep(self) -> None:
-        """Back up every belief whose bounds still differ, deepest first."""
+        """Back up every belief with a gap, deepest first."""
         excess = self._excess()
         for layer in self.bounds.set.layers():
             chosen = layer[excess[layer] > 0]
@@ -260,7 +252,7 @@ class Growth:
         self.bounds.prune()
 
     def _ahead(self, p: int, step: int) -> tuple[tuple[Whole, Floats], float]:
-        """The belief after the step that a walk takes, and how much further apart its bounds are than they may be."""
+        """The next belief of a walk, and the excess of its gap."""
         bounds = self.bounds
         target = float(self._allowed(np.array(step)))
         out: tuple[Whole, Floats] = np.empty(self.states, np.int64), np.empty(self.states)
@@ -276,19 +268,19 @@ class Growth:
         return (states[:size], weights[:size]), distance
 
     def _allowed(self, depth: Whole) -> Floats:
-        """The gap that a belief so many steps from the start may have."""
+        """The gap that a belief at this depth may have."""
         with np.errstate(over="ignore", divide="ignore"):
             return self.epsilon * np.float64(self.bounds.model.discount) ** -depth.astype(np.float64)
 
     def _excess(self) -> Floats:
-        """[p]: how much further apart the bounds are than they may be."""
+        """[p]: the gap of every belief beyond the allowed one."""
         belief = self.bounds.set
         _, lower = self.bounds.best(np.arange(belief.count))
         return self.bounds.value - lower - self._allowed(belief.depth)
 
 
 def team_of(problem: DecPOMDP, graph: Graph) -> Team:
-    """A graph as a team of one for the centralised problem."""
+    """A graph as a one-agent team for the centralised problem."""
     moves = graph.following.tolist()
     return Team.of(problem, [Controller.deterministic(graph.actions.tolist(), moves, problem.joint_actions)])
 
@@ -297,7 +289,7 @@ class _ToyPbvi(PbviMethod):
     """Compiles everything in its first step."""
 
     def step(self, state: PbviState, now: Now) -> tuple[PbviState, Row | None]:
-        """Prepare, expand the belief set (an iteration may find nothing left to expand), iterate twice."""
+        """One iteration; before the first one, the bounds without beliefs, then iterations of the informed bound."""
         while not state.prepared:
             state, _ = super().step(state, now)
         if state.bounds is not None and state.iterations == 0:

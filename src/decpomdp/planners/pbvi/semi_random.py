@@ -1,13 +1,13 @@
-"""The semi-random behaviour: data from a team that half-heartedly follows a planner.
+"""The semi-random behaviour: episodes of a team that follows a plan with some probability.
 
-At every step a policy on joint beliefs names a joint action. Each agent, on its own, does its part with the given
-probability and otherwise acts uniformly. The belief takes in what was really done and seen.
+At every step a policy on joint beliefs chooses a joint action. Each agent, independently, takes its part with the given
+probability and otherwise a uniform action. The belief is updated by the actual joint action and observation.
 
-This behaviour is not decentralised: what agent n does depends on everything that all agents did and saw. Recorded is
+This behaviour is not decentralised: an agent's action depends on the joint history. The recorded probability is
 p(a_n | joint history). Given the joint history the agents choose independently, so the product of the recorded
 probabilities is exactly the probability of the joint action, and ratios of a team's joint probability to it are
 unbiased importance weights. Weights that use one agent's factors alone, or probabilities estimated from an agent's
-own history, are not: its action also tells what the others saw.
+own history, are biased: its action also depends on the others' observations.
 """
 
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ from decpomdp.kernels.semi_random import Leader, wander
 from decpomdp.planners.pbvi.method import AlphaPolicy
 from decpomdp.rollouts.collect import LONGEST
 
-CHUNK = 1_000_000  # agent-steps held at a time
-PIECE = 512  # joint steps that one thread plays at a time, about
+CHUNK = 1_000_000  # agent-steps per batch
+PIECE = 512  # joint steps per task of a thread, about
 
 
 def semi_random(
@@ -53,7 +53,7 @@ def semi_random_stream(
     seed: int = 0,
     threads: int | None = None,
 ) -> Iterator[Episodes]:
-    """The same episodes, in pieces of bounded size."""
+    """The same episodes in batches of bounded size."""
     count, length = whole("episodes", episodes, 1, 2**53), whole("steps", steps, 1, LONGEST)
     key = key_of(whole("seed", seed, 0, 2**64 - 1))
     world, dynamics, leader = alias_model(model), factored_model(model), _leader(model, policy, probability)

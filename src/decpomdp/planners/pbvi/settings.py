@@ -8,7 +8,14 @@ from decpomdp.core.settings import Positive, Settings
 
 
 class Pbvi(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="pbvi"):
-    """Point-based value iteration for one agent that sees and does everything."""
+    """Point-based value iteration for one agent that sees and does everything.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.plan("broadcast", dp.Pbvi(epsilon=0.1)).stopped
+    'converged'
+    """
 
     limits: ClassVar[tuple[str, ...]] = ("seconds", "iterations")
 

@@ -1,7 +1,7 @@
 """Deterministic layered plans: random ones, enlarged ones, and their teams.
 
-A plan that is *larger* than another and worth the same is a start with more freedom: more layers by unrolling the
-period, more nodes that are not reached yet.
+An enlarged plan of the same value is a start with more freedom: more layers by unrolling the period, more nodes that
+are not yet reachable.
 """
 
 import math
@@ -42,7 +42,7 @@ def random_plan(game: DiscountedModel, layers: int, widths: Sequence[int], rng: 
 
 
 def enlarged(game: DiscountedModel, plan: Plan, times: int, more: int, rng: np.random.Generator) -> Plan:
-    """The same behaviour with `times` as many layers and `more` nodes in each, random ones that are not reached."""
+    """The same behaviour with `times` as many layers and `more` unreachable random nodes in each."""
     layers = plan.act.shape[1]
     larger = random_plan(game, layers * times, [int(width) + more for width in plan.widths], rng)
     for n, width in enumerate(plan.widths):
@@ -58,7 +58,7 @@ def copied(plan: Plan) -> Plan:
 
 
 def room_for(game: DiscountedModel, plan: Plan) -> Room:
-    """Memory for a climb from `plan`."""
+    """Buffers for a climb from `plan`."""
     layers, width = plan.act.shape[1:]
     states, joint = len(game.start), math.prod(int(w) for w in plan.widths)
     actions, observations = int(game.actions.max()), int(game.observations.max())
@@ -97,7 +97,7 @@ def team_of(model: DecPOMDP, plan: Plan) -> Team:
 
 
 def softened(model: DecPOMDP, plan: Plan, share: float) -> list[Tables]:
-    """The plan as stochastic tables: `share` of every row is left open."""
+    """The plan as stochastic tables: `share` of every row is uniform."""
 
     def soft(chosen: NDArray[np.int64], size: int) -> NDArray[np.float64]:
         return (1 - share) * np.eye(size)[chosen] + share / size
@@ -118,15 +118,15 @@ def softened(model: DecPOMDP, plan: Plan, share: float) -> list[Tables]:
 
 
 def trimmed(plan: Plan, mark: NDArray[np.bool_]) -> Plan:
-    """The plan without nodes that are never reached, by mark[m, s, q]; a layer is as wide as the widest needs."""
+    """The plan without unreachable nodes, by mark[m, s, q]; all layers are as wide as the widest."""
     layers = plan.act.shape[1]
-    kept = []  # [n][m] reached nodes
+    reached = []  # [n][m] nodes
     for n in range(len(plan.widths)):
         parts = np.arange(mark.shape[2]) // plan.strides[n] % plan.widths[n]
-        kept.append([np.unique(parts[mark[m].any(axis=0)]) for m in range(layers)])
-    widths = [max(1, *(len(nodes) for nodes in own)) for own in kept]
+        reached.append([np.unique(parts[mark[m].any(axis=0)]) for m in range(layers)])
+    widths = [max(1, *(len(nodes) for nodes in own)) for own in reached]
     smaller = _empty(layers, widths, plan.move.shape[3])
-    for n, own in enumerate(kept):
+    for n, own in enumerate(reached):
         for m, nodes in enumerate(own):
             number = np.zeros(int(plan.widths[n]), np.int64)
             after = own[(m + 1) % layers]

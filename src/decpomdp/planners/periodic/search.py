@@ -1,12 +1,11 @@
 """One climb to a deterministic periodic plan, and which climb to make next.
 
-A climb sweeps an open plan (finite horizon) a few times, closes it into a period and sweeps until nothing rises. Then
-it is kicked: a random joint departure, sweeps, and the result is kept if it is worth at least as much. A climb is over
-after `patience` kicks in a row without a gain.
+A climb sweeps an open plan (finite horizon) a few times, closes it into a period and sweeps until the value stops
+rising. Then come kicks: a random joint change, sweeps, and the result is accepted if its value is no lower. A climb is
+over after `patience` kicks in a row without a gain.
 
-Sizes are not known in advance. The first climbs go through SIZES; later ones alternate between a fresh start, at a
-size drawn by how well it did, and one of the best plans with more layers or nodes. A climb is a function of the seed,
-its number and the best plans when it was made.
+The first climbs use the sizes in SIZES; later ones alternate between a random plan, of a size drawn by rank, and one of
+the best plans with more layers or nodes. A climb is a function of the seed, its number and the best plans before it.
 """
 
 from collections.abc import Sequence
@@ -25,14 +24,14 @@ SIZES = ((1, 3), (3, 4), (2, 3), (4, 5), (1, 5), (2, 5), (3, 6), (1, 8), (5, 4),
 LARGEST = 3_000_000  # numbers in the tables of a plan whose size the search chooses
 DEEPEST, WIDEST = 16, 12  # layers and nodes of a layer that a plan grows to: a sweep costs the square of the layers
 WORK = 5_000  # places of a plan times kicks of a stretch
-ELITES = 3  # best plans from which climbs continue
+ELITES = 3  # best plans from which climbs start
 
 Size = tuple[int, tuple[int, ...]]  # layers, and nodes of a layer per agent
 Stop = NDArray[np.int64]  # [1]; not 0: end early
 
 
 class PlanClimb(NamedTuple):
-    """A climb as far as it has come. Values are solved from the last answer, so its tables belong to it."""
+    """The state of a climb. Values are solved from the last solution, so its arrays are part of it."""
 
     number: int
     size: Size
@@ -41,14 +40,13 @@ class PlanClimb(NamedTuple):
     v: NDArray[np.float64]  # [m, s, q]
     f: NDArray[np.float64]  # [m, s, q]
     mark: NDArray[np.bool_]  # [m, s, q]
-    fresh: bool  # whether it begins with a random plan
+    fresh: bool  # whether it started from a random plan
     begun: bool = False
     value: float = -np.inf
     idle: int = 0  # kicks without a gain
     kicks: int = 0
 
     def bits(self) -> np.uint64:
-        """A seed for a kernel."""
         return np.uint64(self.random.integers(2**63))
 
 
@@ -61,7 +59,7 @@ class BestPlan(NamedTuple):
 
 
 class PlanSearch:
-    """The problem, the sizes, and how a climb goes on."""
+    """Starts and advances climbs on a problem."""
 
     def __init__(
         self,
@@ -78,7 +76,7 @@ class PlanSearch:
         self.sizes = self._sizes()
 
     def climb(self, number: int, best: Sequence[BestPlan]) -> PlanClimb:
-        """The climb with this number, which depends on the best plans so far."""
+        """The climb with this number; it depends on the best plans so far."""
         if number < len(self.sizes) or not best:
             return self.new_climb(number, self.sizes[number % len(self.sizes)])
         rng = np.random.default_rng([self.seed, number, 1])
@@ -97,7 +95,6 @@ class PlanSearch:
         return PlanClimb(number, size, plan, random, room.v, room.f, room.mark, begin is None)
 
     def room(self, climb: PlanClimb) -> Room:
-        """Memory for a climb, with its tables."""
         return room_for(self.model, climb.plan)._replace(v=climb.v, f=climb.f, mark=climb.mark)
 
     def advanced(self, climb: PlanClimb, room: Room, stop: Stop) -> PlanClimb:
@@ -111,7 +108,6 @@ class PlanSearch:
         return climb
 
     def over(self, climb: PlanClimb) -> bool:
-        """Whether many kicks in a row brought no gain."""
         return climb.idle >= self.tuning.patience
 
     def _begun(self, climb: PlanClimb, room: Room, stop: Stop) -> PlanClimb:
@@ -144,11 +140,11 @@ class PlanSearch:
         hope: float,
         stop: Stop,
     ) -> float:
-        """The value of `plan` after sweeps, which change it."""
+        """Sweep `plan` in place; returns its value."""
         return float(sweeps(self.model, plan, room, closed, most, patience, hope, self.margin, climb.bits(), stop))
 
     def _continued(self, plan: Plan, rng: np.random.Generator) -> Plan:
-        """The same plan, or one with more freedom that is worth the same."""
+        """The same plan, or an enlarged one of the same value."""
         times, more = ((1, 0), (1, 1), (2, 0), (3, 0))[int(rng.integers(4))]
         times, more = (1 if self.layers else times), (0 if self.widths else more)
         widths = [int(w) + more for w in plan.widths]
@@ -157,7 +153,7 @@ class PlanSearch:
         return enlarged(self.model, plan, times, more, rng) if fits else copied(plan)
 
     def _sizes(self) -> list[Size]:
-        """SIZES, with the layers or widths that the user fixed, as far as they are not too large; at least one."""
+        """SIZES with the layers or widths of the settings, without those that are too large; at least one."""
         agents = len(self.model.actions)
         every = [(self.layers or layers, self.widths or (width,) * agents) for layers, width in SIZES]
         fitting = [size for size in dict.fromkeys(every) if self._numbers(*size) <= LARGEST]

@@ -29,7 +29,15 @@ class PeriEmTuning(Tuning, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class PeriEm(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="periem"):
-    """Controllers in layers: deterministic sweeps with kicks, then EM from the best plan."""
+    """Controllers in layers: deterministic sweeps with kicks, then EM from the best plan.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> fit = dp.plan("broadcast", dp.PeriEm(restarts=1), seed=1)
+    >>> fit.facts["peri"] > 9
+    True
+    """
 
     layers: Annotated[Layers | None, Meta(description="Layers of a plan; default: chosen by the search.")] = None
     width: Annotated[

@@ -1,0 +1,190 @@
+"""Means over seeds with intervals, and comparisons of them.
+
+The paper gives one number per entry, the mean of 100 test episodes, without an error. Ours are means over seeds. The
+interval is at 95 %: Student's t for the spread over seeds and, because the paper's number is a mean of 100 episodes
+too, the standard error of such a mean:
+
+    half = t(0.975, n - 1) s / sqrt(n)  (+)  1.96 e,    (+): root of the sum of squares
+
+A published value agrees when it lies within ours +- half. Otherwise ours is higher or lower. With one seed there is no
+spread to speak of: only the error of the test counts.
+
+Two methods of ours are compared by the interval of the difference of their means; where both learned from the same
+episodes, that of the mean of their differences, seed by seed. Otherwise it is Welch's, with v = s^2 / n of either:
+
+    half = t(0.975, f) sqrt(v + w)  (+)  1.96 e,    f = (v + w)^2 / (v^2 / (n - 1) + w^2 / (m - 1))
+
+(B. L. Welch, The generalization of Student's problem when several different population variances are involved,
+Biometrika 34, 1947; f after Satterthwaite.) A single number has no spread: then the interval is the other's own.
+
+One very bad seed widens an interval until it holds 0 whatever the others say: so the ranks of the seeds are used too
+(Mann and Whitney, two-sided, 5 %), and against a single number their signs: all of at least five seeds on one side. One
+method is above when the interval or the ranks or signs say so. Spreads over seeds are compared by the ratio of their
+variances, Fisher's F at 95 %.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+ROUNDED = 0.0051  # published values have two digits
+NORMAL = 1.96
+CHANCE = 0.05  # of a difference in ranks where there is none
+ENOUGH = 5  # seeds that, all on one side of a single number, are no chance: 1 of 32 for that side
+ROUNDING = 1e-6  # of values that are the same team's
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Of some runs."""
+
+    value: float
+    half: float  # width of the interval to either side
+    spread: float  # standard deviation over seeds; 0 for one
+    least: float
+    most: float
+    count: int
+    test_error: float = 0.0  # of what it is compared with
+
+    def words(self, digits: int = 2) -> str:
+        """12.34 +- 0.56"""
+        return f"{self.value:.{digits}f}" if self.count < 2 else f"{self.value:.{digits}f} ± {self.half:.{digits}f}"
+
+
+def mean_of(values: Sequence[float], test_error: float = 0.0) -> Mean:
+    """The mean of one number per seed; `test_error`: standard error of what it is compared with.
+
+    >>> mean_of([1.0, 2.0, 3.0]).words()
+    '2.00 ± 2.48'
+    """
+    from scipy.special import stdtrit
+
+    known = np.asarray(values, np.float64)
+    count = len(known)
+    spread = float(known.std(ddof=1)) if count > 1 else 0.0
+    seeds = float(stdtrit(count - 1, 0.975)) * spread / math.sqrt(count) if count > 1 else 0.0
+    half = math.hypot(seeds, NORMAL * test_error)
+    return Mean(float(known.mean()), half, spread, float(known.min()), float(known.max()), count, test_error)
+
+
+def verdict(published: float, ours: Mean) -> str:
+    """Whether a published value agrees, or ours is higher or lower."""
+    if abs(published - ours.value) <= ours.half:
+        return "agrees"
+    return "higher" if ours.value > published else "lower"
+
+
+def size_verdict(published: float, ours: Mean) -> str:
+    """Whether a published size agrees, or ours has more or fewer nodes."""
+    if ours.least <= published <= ours.most:
+        return "agrees"
+    return "more" if ours.value > published else "fewer"
+
+
+def above(one: Mean, other: Mean) -> str:
+    """How two means of ours compare: "above", "below", or "level" when the interval of the difference holds 0."""
+    gap = one.value - other.value
+    if abs(gap) <= max(half_of_difference(one, other), ROUNDING):
+        return "level"
+    return "above" if gap > 0 else "below"
+
+
+def half_of_difference(one: Mean, other: Mean) -> float:
+    """Half the width of Welch's 95 % interval of the difference of two means, with the errors of tests if any.
+
+    >>> half = half_of_difference(mean_of([1.0, 2.0, 3.0]), mean_of([1.0, 3.0, 5.0]))  # f = 50 / 17
+    >>> round(half, 4)
+    4.1554
+    """
+    from scipy.special import stdtrit
+
+    tests = NORMAL * math.hypot(one.test_error, other.test_error)
+    parts = [(mean.spread**2 / mean.count, mean.count - 1) for mean in (one, other) if mean.spread > 0]
+    if not parts:
+        return tests
+    whole = sum(part for part, _ in parts)
+    freedom = 1 / sum((part / whole) ** 2 / own for part, own in parts)  # of ratios: squares of tiny ones vanish
+    return math.hypot(float(stdtrit(freedom, 0.975)) * math.sqrt(whole), tests)
+
+
+def side(differences: Sequence[float]) -> str:
+    """How one method compares with another on the same seeds, from what it is above it on each."""
+    return above(mean_of(differences), mean_of([0.0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How one method of ours compares with another over seeds."""
+
+    side: str  # "above", "below" or "level"
+    higher: int  # on so many seeds
+    lower: int
+    count: int
+
+    def words(self) -> str:
+        """below, higher on 0 and lower on 5 of 5 seeds"""
+        return f"{self.side}, higher on {self.higher} and lower on {self.lower} of {self.count} seeds"
+
+
+def compare(one: Sequence[float], other: Sequence[float], same_data: bool = False) -> Comparison:
+    """Two methods of ours, one number per seed in the same order; the other may have a single one, for all seeds.
+
+    >>> compare([1.0, 2.0, 3.0, 4.0, -90.0], [5.0, 5.1, 5.2, 5.3, 5.4]).words()
+    'below, higher on 0 and lower on 5 of 5 seeds'
+    """
+    against = list(other) if len(other) > 1 else [other[0]] * len(one)
+    gaps = [ours - theirs for ours, theirs in zip(one, against, strict=True)]
+    found = side(gaps) if same_data else above(mean_of(one), mean_of(other))
+    higher, lower = sum(gap > ROUNDING for gap in gaps), sum(gap < -ROUNDING for gap in gaps)
+    if found == "level":
+        found = _ranked(one, other) if len(other) > 1 else _signed(higher, lower, len(gaps))
+    return Comparison(found, higher, lower, len(gaps))
+
+
+def _signed(higher: int, lower: int, count: int) -> str:
+    """By the side of a single number on which the seeds are."""
+    if count < ENOUGH or count not in (higher, lower):
+        return "level"
+    return "above" if higher else "below"
+
+
+def _ranked(one: Sequence[float], other: Sequence[float]) -> str:
+    """By the ranks of all seeds; values that are the same team's are equal."""
+    from scipy.stats import mannwhitneyu
+
+    ours, theirs = (np.round(np.asarray(values, np.float64) / ROUNDING) for values in (one, other))
+    if np.ptp(np.concatenate([ours, theirs])) == 0:
+        return "level"
+    found = mannwhitneyu(ours, theirs, alternative="two-sided")
+    if found.pvalue >= CHANCE:
+        return "level"
+    return "above" if found.statistic > len(ours) * len(theirs) / 2 else "below"
+
+
+def steadier(ours: Sequence[float], theirs: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Their variance over seeds, pooled over several groups, as a multiple of ours; and what it has to reach (F, 95 %).
+
+    >>> ratio, needed = steadier([1.0, 2.0, 3.0], [[1.0, 3.0, 5.0], [11.0, 13.0, 15.0]])
+    >>> round(ratio, 6), round(needed, 2)
+    (4.0, 19.25)
+    """
+    from scipy.special import fdtri
+
+    own, pooled = len(ours) - 1, sum(len(group) - 1 for group in theirs)
+    if own < 1 or pooled < 1:
+        return 0.0, math.inf
+    squares = sum((len(group) - 1) * float(np.var(group, ddof=1)) for group in theirs if len(group) > 1)
+    variance = float(np.var(ours, ddof=1))
+    ratio = squares / pooled / variance if variance > 0 else math.inf
+    return ratio, float(fdtri(pooled, own, 0.95))
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """The slope of the straight line through the points on logarithmic axes.
+
+    >>> round(exponent([1, 2, 4, 8], [3, 12, 48, 192]), 6)
+    2.0
+    """
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])

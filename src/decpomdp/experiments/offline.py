@@ -1,0 +1,138 @@
+"""The work of a cell of figure 1 and of the robustness grid: learn once from recorded episodes.
+
+The episodes are those of the semi-random behaviour: every agent follows the PBVI policy of the centralised problem
+with some probability and is random otherwise. Dec-SBPR begins with the best episodes and a truncation, EM with random
+controllers of a fixed size, or (em-best) with the best episodes too.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from time import process_time
+from typing import Any, Literal, cast
+
+import msgspec
+import numpy as np
+
+from decpomdp.api import learn, plan
+from decpomdp.core import DecPOMDP, Team
+from decpomdp.core.fit import Row, Watch
+from decpomdp.domains.load import load_model
+from decpomdp.evaluation import exact_value, sampled_value
+from decpomdp.experiments.cells import Settings
+from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
+from decpomdp.learners import BayesFit, ExpectationMaximisation, Prior, Sbpr, StickBreaking
+from decpomdp.planners.pbvi.method import AlphaPolicy, PbviFit
+from decpomdp.planners.pbvi.semi_random import semi_random
+from decpomdp.rollouts import simulate
+
+RISE = 1e-3  # of the bound: where the paper stops
+ROUNDING = 1e-8  # of the bound: a smaller fall is none
+BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used here
+SIZED = ("em", "em-best")  # their sizes are given
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """The result of a cell."""
+
+    value: float  # exact, of the posterior mean
+    decided: float  # of its likeliest choices
+    sampled: float  # as the paper measured
+    sampled_error: float
+    inferred: float | None  # nodes occupied in the posterior
+    nodes: float
+    sample_size: float | None  # effective number of episodes at the weakest step
+    behaviour: float  # mean return of the episodes
+    sweeps: int
+    stopped: str
+    seconds: float
+    falls: int  # how often the bound fell
+    paper_sweeps: int  # until the paper would have stopped
+    paper_seconds: float
+
+
+def settings_of(problem: str, episodes: int, steps: int, seed: int, follow: float) -> dict[str, Any]:
+    """The data of a cell."""
+    return {"problem": problem, "episodes": episodes, "steps": steps, "seed": seed, "follow": follow}
+
+
+def work(settings: Settings) -> Fitted:
+    """One fit; the seed is that of the data and of the start."""
+    model = _model(settings["problem"])
+    counts = {key: settings[key] for key in ("episodes", "steps", "seed")}
+    data = semi_random(model, _expert(settings["problem"]), settings["follow"], threads=1, **counts)
+    fixed = settings["method"] in SIZED
+    keys = ("sweeps", "tolerance", "cap", "normalise", "evidence", "resize", *(() if fixed else ("truncation",)))
+    options = {key: settings[key] for key in keys}
+    begin: Literal["best", "random"] = "random" if settings["method"] == "em" else "best"
+    _warm_up()
+    began = process_time()
+    method = Sbpr(prior=_prior(settings), start=begin, **options)
+    early = settings["stop"] == "paper"
+    watch = _stop_like_paper() if early else None
+    fit = cast(BayesFit, learn(data, method, seed=settings["seed"], threads=1, watch=watch))
+    seconds = process_time() - began
+    sampled = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1)
+    best: Mapping[str, Any] = max(fit.trace, key=lambda row: row["bound"])
+    return Fitted(
+        value=exact_value(model, fit.team).value,
+        decided=exact_value(model, fit.decided or fit.team).value,
+        sampled=sampled.value,
+        sampled_error=sampled.standard_error,
+        inferred=float(np.mean(fit.posterior.sizes)) if fit.posterior is not None else None,
+        nodes=float(np.mean(fit.team.nodes)),
+        sample_size=best["sample_size"],
+        behaviour=float(data.returns().mean()),
+        sweeps=len(fit.trace) - 1,
+        stopped="converged" if early and fit.stopped == "callback" else fit.stopped,
+        seconds=seconds,
+        **papers_stop(fit.trace, seconds),
+    )
+
+
+def _stop_like_paper() -> Watch:
+    """Ends a fit where the paper would stop it."""
+    bounds: list[float] = []
+
+    def watch(row: Row) -> bool:
+        bounds.append(float(row["bound"]))  # type: ignore[arg-type]
+        return len(bounds) > 1 and bounds[-1] - bounds[-2] <= RISE * abs(bounds[-2])
+
+    return watch
+
+
+def papers_stop(trace: Sequence[Row], seconds: float) -> dict[str, Any]:
+    """When the paper would have stopped: the bound rises by less than 1e-3 of itself; and how often it fell."""
+    bounds, times = (np.array([row[key] for row in trace], np.float64) for key in ("bound", "seconds"))
+    rises = np.diff(bounds) / np.maximum(np.abs(bounds[:-1]), 1e-300)
+    small = np.flatnonzero(rises <= RISE)
+    last = int(small[0]) + 1 if len(small) else len(bounds) - 1
+    share = times[last] / times[-1] if times[-1] > 0 else 1.0
+    return {"falls": int((rises < -ROUNDING).sum()), "paper_sweeps": last, "paper_seconds": float(seconds * share)}
+
+
+def _prior(settings: Settings) -> Prior:
+    if settings["method"] in SIZED:
+        return ExpectationMaximisation(settings["nodes"])
+    given = {key: settings[key] for key in ("c", "d", "reading")}
+    return StickBreaking(shared=settings["method"] == "dp", **given)
+
+
+@cache
+def _model(problem: str) -> DecPOMDP:
+    """Made once per process; cells are many and short."""
+    return load_model(problem, DISCOUNT)
+
+
+@cache
+def _expert(problem: str) -> AlphaPolicy:
+    """The policy that is followed some of the time; planned once per process."""
+    return cast(PbviFit, plan(_model(problem), "pbvi", beliefs=BELIEFS, threads=1)).policy
+
+
+@cache
+def _warm_up() -> None:
+    """Compiled code is loaded once per process; that time belongs to no cell."""
+    model = load_model("broadcast", DISCOUNT)
+    data = simulate(model, Team.uniform(model), 20, 5)
+    learn(data, Sbpr(prior="em:2", sweeps=6, cap=5.0), threads=1)
+    learn(data, Sbpr(sweeps=6, truncation=5, cap=5.0), threads=1)

@@ -1,0 +1,205 @@
+"""Runs cells several at a time: in a pool of processes on this machine, or on the workers of a Dask cluster.
+
+Cells whose time is their result come last, one at a time. Results are saved as they come. A worker process that is
+killed (by a system without memory, for example) breaks the pool: its cells are started once more in a new one. Dask
+repeats the tasks of a dead worker itself. An interrupt ends the processes; results that were saved stay.
+
+Local workers never receive interrupts from the keyboard, which are handled here, and end when this process ends.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from decpomdp.core import InputError
+from decpomdp.engines.cluster import Cluster
+from decpomdp.experiments.cells import Cell, Computed, compute
+
+ATTEMPTS = 2  # processes that may die at one cell
+TICK = 1.0  # seconds between reports while no cell ends
+FEW = 3  # cells that an estimate needs, after the first of every worker
+
+Jobs = int | Cluster  # processes on this machine, or a cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the table is."""
+
+    done: int  # cells in this run
+    todo: int  # cells in this run, the finished ones included
+    kept: int  # cells that were finished before
+    seconds: float  # since this run began
+    left: float | None  # estimated seconds until the end; None if unknown
+    last: Cell | None = None  # the cell that was finished just now
+
+
+Tell = Callable[[Progress], None]
+
+
+def run(
+    cells: Sequence[Cell],
+    jobs: Jobs,
+    finished: Callable[[Cell], bool],
+    save: Callable[[Cell, Computed[Any]], None],
+    tell: Tell,
+) -> None:
+    """Compute and save every cell that is not finished; `tell` is called every second and after every cell."""
+    wanted = list({cell.digest: cell for cell in cells}.values())
+    todo = sorted((cell for cell in wanted if not finished(cell)), key=lambda cell: cell.alone)
+    began, pace = monotonic(), Pace(todo, width_of(jobs))
+
+    def report(last: Cell | None = None) -> None:
+        seconds = monotonic() - began
+        tell(Progress(pace.ended, len(todo), len(wanted) - len(todo), seconds, pace.left(seconds), last))
+
+    report()
+    with closing(computed_cells(todo, jobs, report)) as results:
+        for cell, computed in results:
+            save(cell, computed)
+            pace.add(cell, monotonic() - began)
+            report(cell)
+
+
+def width_of(jobs: Jobs) -> int:
+    """How many cells run at the same time."""
+    if isinstance(jobs, int):
+        return jobs
+    if jobs.places != jobs.workers:
+        raise InputError(f"{jobs.name}: expected workers with one thread each (--nthreads 1), got more")
+    return jobs.places
+
+
+def computed_cells(
+    cells: Sequence[Cell], jobs: Jobs, tick: Callable[[], None] = lambda: None
+) -> Generator[tuple[Cell, Computed[Any]], None, None]:
+    """Cells with their results, as they come."""
+    waiting, deaths = deque(cells), Counter[str]()
+    while waiting:
+        running: dict[Future[Computed[Any]], Cell] = {}
+        try:
+            with _executor(jobs, len(cells)) as submit:
+                yield from _results(submit, waiting, running, width_of(jobs), tick)
+        except BrokenProcessPool:
+            for cell in running.values():
+                deaths[cell.digest] += 1
+                if deaths[cell.digest] == ATTEMPTS:
+                    raise InputError(
+                        f"{cell.name}: its process was killed {ATTEMPTS} times; is there enough memory?"
+                    ) from None
+            waiting.extendleft(running.values())
+
+
+Submit = Callable[[Cell], "Future[Computed[Any]]"]
+
+
+def _results(
+    submit: Submit,
+    waiting: deque[Cell],
+    running: dict["Future[Computed[Any]]", Cell],
+    width: int,
+    tick: Callable[[], None],
+) -> Iterator[tuple[Cell, Computed[Any]]]:
+    """Keep `width` cells running; one at a time of those that run alone."""
+    while waiting or running:
+        while waiting and (not running if waiting[0].alone else len(running) < width):
+            cell = waiting.popleft()
+            running[submit(cell)] = cell
+        done, _ = wait(running, timeout=TICK, return_when=FIRST_COMPLETED)
+        if not done:
+            tick()
+        for future in done:
+            try:
+                computed = future.result()
+            except InputError as error:
+                raise InputError(f"{running[future].name}: {error}") from None
+            yield running.pop(future), computed
+
+
+@contextmanager
+def _executor(jobs: Jobs, most: int) -> Iterator[Submit]:
+    """A function that starts a cell; what is still running at the end is cancelled or killed."""
+    if isinstance(jobs, Cluster):
+        remote: Executor = jobs.client.get_executor(pure=False)
+        with jobs.errors():
+            try:
+                yield lambda cell: remote.submit(compute, cell)
+            finally:
+                remote.shutdown(wait=False)
+        return
+    context, before = multiprocessing.get_context("spawn"), multiprocessing.active_children()
+    pool = ProcessPoolExecutor(max(1, min(jobs, most)), mp_context=context, initializer=_end_with_parent)
+
+    def submit(cell: Cell) -> "Future[Computed[Any]]":
+        with _no_interrupts():
+            return pool.submit(compute, cell)
+
+    try:
+        yield submit
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            if process not in before:
+                process.kill()  # a method takes SIGTERM as a request for its best team so far
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Processes that are started here inherit blocked interrupts."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # its start would unblock interrupts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """In a worker process: exit when the process that started it has died."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class Pace:
+    """Estimates the time that is left. The first cell of every worker loads or compiles code and does not count."""
+
+    def __init__(self, todo: Sequence[Cell], width: int) -> None:
+        self.width, self.todo, self.ended = max(1, min(width, sum(not cell.alone for cell in todo))), len(todo), 0
+        self.rest, self.done = sum(map(self._cost, todo)), 0.0  # costs
+        self.began = 0.0  # seconds, when the first cells of all workers were finished
+
+    def add(self, cell: Cell, seconds: float) -> None:
+        """A cell is finished, so many seconds after the beginning."""
+        self.ended, self.rest = self.ended + 1, self.rest - self._cost(cell)
+        if self.ended <= self.width:
+            self.began = seconds
+        else:
+            self.done += self._cost(cell)
+
+    def left(self, seconds: float) -> float | None:
+        """Seconds until all are finished; None while there is no estimate."""
+        if 0 < self.todo == self.ended:
+            return 0.0
+        if self.ended < self.width + FEW or self.done <= 0:
+            return None
+        return max(self.rest, 0.0) * (seconds - self.began) / self.done
+
+    def _cost(self, cell: Cell) -> float:
+        return cell.cost * self.width if cell.alone else cell.cost

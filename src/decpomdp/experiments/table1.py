@@ -1,0 +1,329 @@
+"""Table 1: how the time of one iteration grows with K, N, T, |Z| and |S|, beside the paper's orders.
+
+A cell measures one iteration of the learner and its parts on random data of the wanted size; only for |S| are episodes
+played on a (random) model with so many states. Times are processor seconds on one thread, the least of several repeats.
+
+Exponents are slopes on logarithmic axes, over all sizes and from each size to the next. Those of the paper are read off
+its table: of its worst case and, where there is a reward at the end only, of its best. The last step is where overheads
+are least, but it depends on two measurements: the exponent over all sizes counts as well, and either alone is half.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from time import process_time
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from decpomdp.core import Agent, DecPOMDP, Episodes, Team
+from decpomdp.core.agent import numbered
+from decpomdp.experiments.cells import Cell, Settings
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table
+from decpomdp.experiments.judge import Claim, Evidence, Rows, judged
+from decpomdp.experiments.means import exponent
+from decpomdp.experiments.published import COMPLEXITY, ORDERS
+from decpomdp.filtering.filter import cumulated, filtered
+from decpomdp.filtering.layout import lay_out
+from decpomdp.learners import StickBreaking, behaviour
+from decpomdp.learners.posterior import AgentPosterior, Counts, updated
+from decpomdp.learners.sweep import Task, count, evaluate, update
+from decpomdp.learners.weighing import steps_of, weigh
+from decpomdp.rollouts import simulate
+
+ACTIONS, SYMBOLS = 4, 3
+NEAR = 0.35  # exponents closer than this are of one order: small sizes have overheads that do not grow
+SQUARE = 2.0
+NAMES = {
+    "K": "episodes K",
+    "N": "agents N",
+    "T": "length T, reward at every step",
+    "T terminal": "length T, reward at the end only",
+    "Z": "nodes |Z|",
+    "S": "states |S|",
+}
+ABOUT = (
+    "Processor seconds of one iteration (expect, filter, weigh, count, update, bound) on one thread, the least of "
+    "several repeats, with no other cell running. Exponents are slopes of straight lines on logarithmic axes. Our "
+    "backward pass sums the rewards of all later steps on its way, so that it is linear in T whatever the rewards; "
+    "the paper's is quadratic when there is a reward at every step. Constant overheads and wide matrix products make "
+    "slopes flatter than the orders."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What is varied, and what is held."""
+
+    seeds: int = 2
+    repeats: int = 7
+    base: dict[str, Any] = field(default_factory=lambda: {"K": 1000, "N": 2, "T": 40, "Z": 30, "S": None})
+    sizes: dict[str, tuple[int, ...]] = field(
+        default_factory=lambda: {
+            "K": (1000, 2000, 4000, 8000, 16_000),
+            "N": (2, 4, 8, 16, 32),
+            "T": (40, 80, 160, 320, 640),
+            "T terminal": (40, 80, 160, 320, 640),
+            "Z": (10, 20, 40, 80, 160),
+            "S": (4, 16, 64, 256),
+        }
+    )
+
+
+FULL = Effort()
+QUICK = Effort(seeds=1, repeats=3, sizes={vary: sizes[:4] for vary, sizes in FULL.sizes.items()})
+
+
+class Times(msgspec.Struct, frozen=True):
+    """The result of a cell: seconds of an iteration and of its parts."""
+
+    whole_seconds: float
+    count_seconds: float
+    filter_seconds: float
+    weigh_seconds: float
+    bound_seconds: float
+
+
+def cells(effort: Effort) -> list[Cell]:
+    """What is varied x its sizes x seeds; each runs alone."""
+    found = []
+    for seed in range(effort.seeds):
+        for vary, sizes in effort.sizes.items():
+            for size in sizes:
+                held = {**effort.base, vary.partition(" ")[0]: size, "terminal": vary == "T terminal"}
+                settings = {"vary": vary, "size": size, "repeats": effort.repeats, "seed": seed, **held}
+                cost = held["K"] * held["N"] * held["T"] * held["Z"] ** 2 / 7.2e7  # of the base: about 35 ms
+                found.append(Cell(f"{__name__}:work", settings, 0.3 + 0.1 * effort.repeats * cost, alone=True))
+    return found
+
+
+def work(settings: Settings) -> Times:
+    """Settings are K, N, T, Z, S (None: no model), terminal, repeats, seed."""
+    rng = np.random.default_rng(settings["seed"])
+    data = _played(settings, rng) if settings["S"] else _random(settings, rng)
+    steps = steps_of(data, behaviour.log_behaviour(data))
+    task = Task(lay_out(data, settings["Z"]), steps, float(data.count), None, False, 1)
+    posterior = tuple(_posterior(agent, settings["Z"], rng) for agent in data.agents)
+    return _timed(task, posterior, settings["repeats"])
+
+
+def _timed(task: Task, posterior: tuple[AgentPosterior, ...], repeats: int) -> Times:
+    """The least time of every part; the first round may load compiled code."""
+    tables = evaluate(task, posterior).tables
+    logs, _ = filtered(task.layout, tables, False, 1)
+    rounds = []
+    for _ in range(repeats + 1):
+        evaluating, evaluated = _took(partial(evaluate, task, posterior))
+        counting, counts = _took(partial(count, task, evaluated))
+        updating, _ = _took(partial(update, evaluated, counts))
+        filtering, _ = _took(partial(filtered, task.layout, tables, False, 1))
+        weighing, _ = _took(lambda: weigh(task.steps, cumulated(logs, task.layout.episodes)))
+        bounding, _ = _took(lambda: sum(agent.divergence() for agent in posterior))
+        rounds.append((evaluating + counting + updating, counting, filtering, weighing, bounding))
+    return Times(*(min(part) for part in zip(*rounds[1:], strict=True)))
+
+
+def _took(part: Callable[[], Any]) -> tuple[float, Any]:
+    began = process_time()
+    result = part()
+    return process_time() - began, result
+
+
+def _random(settings: Settings, rng: np.random.Generator) -> Episodes:
+    """Random actions, observations and rewards."""
+    episodes, horizon, agents = settings["K"], settings["T"], settings["N"]
+    count = episodes * horizon
+    seen = rng.integers(0, SYMBOLS, (count, agents), dtype=np.int16)
+    seen[::horizon] = -1
+    rewards = rng.random(count)
+    if settings["terminal"]:
+        rewards[np.arange(count) % horizon != horizon - 1] = 0.0
+    return Episodes(
+        _agents(agents),
+        np.arange(episodes + 1) * horizon,
+        seen,
+        rng.integers(0, ACTIONS, (count, agents), dtype=np.int16),
+        np.full((count, agents), 1 / ACTIONS, np.float32),
+        rewards,
+        0.99,
+    )
+
+
+def _played(settings: Settings, rng: np.random.Generator) -> Episodes:
+    """Episodes of a random problem with S states, which the learner never sees."""
+    agents, states = _agents(settings["N"]), settings["S"]
+    joint, seen = ACTIONS ** len(agents), SYMBOLS ** len(agents)
+    transition = rng.dirichlet(np.ones(states), size=(joint, states))
+    observation = rng.dirichlet(np.ones(seen), size=(joint, states))
+    start, reward = np.eye(states)[0], rng.random((joint, states))
+    model = DecPOMDP(agents, numbered(states), start, transition, observation, reward, 0.9)
+    return simulate(model, Team.uniform(model), settings["K"], settings["T"], settings["seed"], 1)
+
+
+def _agents(number: int) -> tuple[Agent, ...]:
+    return tuple(Agent(f"agent{n}", numbered(ACTIONS), numbered(SYMBOLS)) for n in range(number))
+
+
+def _posterior(agent: Agent, nodes: int, rng: np.random.Generator) -> AgentPosterior:
+    """A posterior that uses all its nodes."""
+    counts = Counts(
+        np.zeros((SYMBOLS, nodes)),
+        rng.gamma(5.0, size=(nodes, ACTIONS)),
+        rng.gamma(5.0, size=(nodes, ACTIONS, SYMBOLS, nodes)),
+    )
+    return updated(agent, StickBreaking().priors(agent), counts)
+
+
+def rows(results: Results) -> Rows:
+    """One row per measurement."""
+    keys = ("vary", "size", "K", "N", "T", "Z", "S", "seed")
+    return Rows(
+        {**{key: cell.settings[key] for key in keys}, **msgspec.structs.asdict(result)} for cell, result in results
+    )
+
+
+def times_of(rows: Rows, vary: str, part: str) -> tuple[list[int], list[float]]:
+    """The sizes and the times of a part, the least over seeds."""
+    some = rows.where(vary=vary)
+    sizes = sorted(some.distinct("size"))
+    return sizes, [min(some.where(size=size).column(f"{part}_seconds")) for size in sizes]
+
+
+def slope(rows: Rows, vary: str, part: str) -> float:
+    """The exponent of a part's time over all sizes."""
+    return exponent(*times_of(rows, vary, part))
+
+
+def local_slopes(rows: Rows, vary: str, part: str) -> list[float]:
+    """The exponents between each size and the next."""
+    sizes, times = times_of(rows, vary, part)
+    return [exponent(sizes[i : i + 2], times[i : i + 2]) for i in range(len(sizes) - 1)]
+
+
+def order_of(part: str, vary: str) -> float:
+    """The paper's exponent of a part, or of the whole iteration; a sum over agents grows with their number.
+
+    >>> order_of("count", "T"), order_of("count", "T terminal"), order_of("bound", "N"), order_of("weigh", "Z")
+    (2.0, 1.0, 1.0, 0.0)
+    """
+    if part == "whole":
+        return ORDERS[vary]
+    _, best, worst = COMPLEXITY[part]
+    factors = (best if vary == "T terminal" else worst).replace("sum", "N").split()
+    powers = {name: float(power or 1) for name, _, power in (factor.partition("^") for factor in factors)}
+    return powers.get(vary.partition(" ")[0], 0.0)
+
+
+def tables(rows: Rows) -> list[Table]:
+    """The paper's table, and our exponents."""
+    orders = tuple((f"{symbol} ({part})", best, worst) for part, (symbol, best, worst) in COMPLEXITY.items())
+    lines = []
+    for vary in rows.distinct("vary"):
+        parts = [f"{slope(rows, vary, part):.2f} ({order_of(part, vary):g})" for part in COMPLEXITY]
+        whole = f"{ORDERS[vary]:g}", f"{slope(rows, vary, 'whole'):.2f}"
+        times, sizes = (rows.where(vary=vary).column(key) for key in ("whole_seconds", "size"))
+        span = f"{min(sizes):.0f} .. {max(sizes):.0f}"
+        lines.append((NAMES[vary], span, f"{1e3 * min(times):.1f} .. {1e3 * max(times):.1f}", *whole, *parts))
+    parts_too = (f"{part} (paper)" for part in COMPLEXITY)
+    header = ("varied", "from .. to", "ms an iteration", "paper: exponent, at most", "ours", *parts_too)
+    note = (
+        "The last columns are the parts of an iteration; in brackets the paper's exponents: of its worst case (a "
+        "reward at every step) or, with a reward at the end only, of its best."
+    )
+    return [
+        Table("The paper's orders", ("part", "best case", "worst case"), orders),
+        Table("Exponents", header, tuple(lines), note),
+    ]
+
+
+def pictures(rows: Rows) -> list[Picture]:
+    """Time against each size, on logarithmic axes."""
+    panels = [_panel(rows, vary) for vary in rows.distinct("vary")]
+    caption = "Processor time of one iteration against each size, with the fitted exponents; the rest held."
+    return [Picture("complexity", caption, tuple(tuple(panels[i : i + 3]) for i in range(0, len(panels), 3)))]
+
+
+def _panel(rows: Rows, vary: str) -> Panel:
+    curves = []
+    for part in ("whole", "filter", "count"):
+        sizes, times = times_of(rows, vary, part)
+        name = f"{part}: {slope(rows, vary, part):.2f}"
+        curves.append(Curve(name, tuple(map(float, sizes)), tuple(1e3 * seconds for seconds in times)))
+    return Panel(NAMES[vary], vary.partition(" ")[0], "ms", tuple(curves), logarithmic=True)
+
+
+def _words(rows: Rows, wanted: list[str], part: str) -> str:
+    found = []
+    for vary in wanted:
+        local = ", ".join(f"{each:.2f}" for each in local_slopes(rows, vary, part))
+        found.append(f"{NAMES[vary]}: exponent {slope(rows, vary, part):.2f}, from each size to the next {local}")
+    return "; ".join(found) + "."
+
+
+def _grows(varied: tuple[str, ...], part: str, rows: Rows) -> Evidence | None:
+    """Whether time grows with the paper's order."""
+    wanted = [vary for vary in varied if rows.where(vary=vary)]
+    if not wanted:
+        return None
+    orders = {vary: order_of(part, vary) for vary in wanted}
+    local = {vary: local_slopes(rows, vary, part) for vary in wanted}
+    near = all(abs(slope(rows, vary, part) - orders[vary]) <= NEAR for vary in wanted)
+    late = all(abs(local[vary][-1] - orders[vary]) <= NEAR for vary in wanted)
+    told = _words(rows, wanted, part)
+    if all(max(local[vary]) < orders[vary] - NEAR for vary in wanted):
+        told += " Ours grows more slowly than this order at every size."
+    if part == "weigh" and all(slope(rows, vary, part) > orders[vary] + NEAR for vary in wanted):
+        told += " Ours grows with the length: our pass looks at every step, whether it earned anything or not."
+    words = " and ".join(f"{order:g}" for order in dict.fromkeys(orders.values()))
+    return Evidence(told, near and late, near or late, {"orders": words})
+
+
+def _bounded(varied: tuple[str, ...], low: float, rows: Rows) -> Evidence | None:
+    """Whether exponents stay between two bounds, at every size."""
+    wanted = [vary for vary in varied if rows.where(vary=vary)]
+    if not wanted:
+        return None
+    local = [found for vary in wanted for found in local_slopes(rows, vary, "whole")]
+    return Evidence(_words(rows, wanted, "whole"), all(low - NEAR <= found <= SQUARE + NEAR for found in local))
+
+
+GROWTH = (
+    "read as how time grows, not as a bound; yes: the exponents over all sizes and at the largest ones are within "
+    f"{NEAR} of {{orders}}; partly: only those over all sizes, or only those at the largest."
+)
+BOUNDS = f"yes: from each size to the next, exponents are {{}}at most {SQUARE:g}, give or take {NEAR}."
+GROWING = (  # what the paper says, what is varied, of which part
+    ("An iteration scales linearly with the number of episodes and of agents.", ("K", "N"), "whole"),
+    ("An iteration takes time that does not depend on the number of states.", ("S",), "whole"),
+    ("With a reward at the end only, an iteration is linear in the length of episodes.", ("T terminal",), "whole"),
+    ("With a reward at every step, an iteration is quadratic in the length of episodes.", ("T",), "whole"),
+    ("An iteration is quadratic in the number of nodes.", ("Z",), "whole"),
+    ("With a reward at the end only, weighing does not grow with the length of episodes.", ("T terminal",), "weigh"),
+)
+CLAIMS = (
+    *(Claim(says, GROWTH, partial(_grows, varied, part)) for says, varied, part in GROWING),
+    Claim(
+        "The algorithm is at most square in the problem size.",
+        BOUNDS.format(""),
+        partial(_bounded, tuple(NAMES), -math.inf),
+    ),
+    Claim(
+        "The time dependency on T is between linear and quadratic.",
+        BOUNDS.format("at least 1 and "),
+        partial(_bounded, ("T", "T terminal"), 1.0),
+    ),
+)
+EXPERIMENT = Experiment(
+    name="complexity",
+    title="Table 1: how the time of one iteration grows",
+    about=ABOUT,
+    efforts={"quick": QUICK, "full": FULL},
+    cells=cells,
+    rows=rows,
+    tables=tables,
+    pictures=pictures,
+    claims=CLAIMS,
+    judge=partial(judged, least_seeds=1),
+)

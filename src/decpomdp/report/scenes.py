@@ -1,0 +1,228 @@
+"""Scenes of episodes as drawings that move: robots, boxes and sites on a grid; streets with queues and lights.
+
+Grids: a domain module offers `GRID` (columns, rows) and `things(state)`: mappings with `kind` ("agent", "box", "site"
+or "zone"), `column`, `row` and, where they apply, `width`, `turn` (degrees clockwise from north), `label` and `done`.
+A model is recognised by its digest, so a file with the same numbers has the same drawing, whatever its name.
+
+Streets (`core/scene.py`): one dash per waiting car, the first at the light. A full street has a red
+end. A light is a dark square with a red cross; a green bar marks the direction that may go. Opposite directions lie
+beside each other, each on its right.
+"""
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from decpomdp import domains
+from decpomdp.core import DecPOMDP
+from decpomdp.core.scene import COLUMN, NEITHER, ROW, Place, Street, StreetMap, StreetScene
+from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Change, Drawing, Film, Frame, Mark, Part
+
+GRIDS = {"gridsmall": 16, "boxpushing": 100, "marsrovers": 256}  # domains with a grid, with their numbers of states
+CELL = 90.0  # pixels of a grid's cell, and between neighbouring lights
+BESIDE = 38.0  # between robots that share a cell
+NOSE = ((0.0, -23.0), (19.0, 14.0), (0.0, 18.0), (-19.0, 14.0))  # a robot that faces up
+TICK = ((0.0, 6.0), (3.0, 3.0), (6.0, 6.5), (13.0, -2.0), (16.0, 1.0), (6.0, 12.0))
+HEAD = 24.0  # above a zone's boxes, where its name stands
+LIGHT = 13.0  # half a light
+ROAD, LANE = 15.0, 8.0  # across a street; across one lane, where there are two
+LONGEST = 7.0  # of a car
+EDGE = 8.0
+
+Thing = Mapping[str, Any]
+
+
+def grid_film(model: DecPOMDP, states: Sequence[Sequence[int]]) -> Film | None:
+    """A frame for every states[k][t]; None if the problem has no drawing."""
+    name = next((name for name, count in GRIDS.items() if len(model.states) == count), None)
+    if name is None or domains.build(name).digest() != model.digest():
+        return None
+    module = importlib.import_module(f"decpomdp.domains.{name}")
+    columns, rows = module.GRID
+    shown: dict[int, list[Thing]] = {s: module.things(s) for s in sorted({s for episode in states for s in episode})}
+    parts: list[Part] = []
+    changes: list[Change] = []
+    choice: list[dict[int, int]] = []  # per change: state -> place of its value
+
+    def add(part: Part, values: Mapping[str, Mapping[int, Any]]) -> None:
+        for what, by_state in values.items():
+            choices = tuple(dict.fromkeys(by_state.values()))
+            changes.append(Change(len(parts), what, choices))
+            choice.append({state: choices.index(value) for state, value in by_state.items()})
+        parts.append(part)
+
+    for thing in _standing(shown):
+        add(Part(_marks(thing)), {DISPLAY: {state: float(thing in things) for state, things in shown.items()}})
+    for label in sorted({str(t["label"]) for things in shown.values() for t in things if t["kind"] == "agent"}):
+        poses = {state: _pose(label, things) for state, things in shown.items()}
+        turns = any(pose and pose[2] >= 0 for pose in poses.values())
+        for marks, values in _robot(label, poses, turns):
+            add(Part(marks, said=f"agent {label}", agent=int(label) - 1), values)
+    cells = [_rect("cell", c * CELL, r * CELL, CELL, CELL) for r in range(rows) for c in range(columns)]
+    drawing = Drawing(-2, -2, columns * CELL + 4, rows * CELL + 4, tuple(cells), tuple(parts), tuple(changes))
+    frames = tuple(tuple(tuple(places[state] for places in choice) for state in episode) for episode in states)
+    captions = tuple(tuple(f"state {model.states[state]}" for state in episode) for episode in states)
+    return Film(drawing, frames, captions)
+
+
+def _standing(shown: Mapping[int, Sequence[Thing]]) -> list[Thing]:
+    """Everything but robots, in all its forms; zones first, because they lie below."""
+    distinct = {tuple(sorted(t.items())): t for things in shown.values() for t in things if t["kind"] != "agent"}
+    return sorted(distinct.values(), key=lambda thing: thing["kind"] != "zone")
+
+
+def _pose(label: str, things: Sequence[Thing]) -> tuple[float, float, float] | None:
+    """x, y and turn of a robot; None if it is nowhere. Robots in one cell stand beside each other."""
+    agents = [thing for thing in things if thing["kind"] == "agent"]
+    own = next((thing for thing in agents if str(thing["label"]) == label), None)
+    if own is None:
+        return None
+    near = [thing for thing in agents if (thing["column"], thing["row"]) == (own["column"], own["row"])]
+    shift = (near.index(own) - (len(near) - 1) / 2) * BESIDE
+    return (own["column"] + 0.5) * CELL + shift, (own["row"] + 0.5) * CELL + 8, float(own.get("turn", -1.0))
+
+
+def _robot(
+    label: str, poses: Mapping[int, tuple[float, float, float] | None], turns: bool
+) -> list[tuple[tuple[Mark, ...], dict[str, dict[int, Any]]]]:
+    """Marks with their changes: a body that may turn, and a number that stays upright."""
+    look, first = f"robot a{(int(label) - 1) % 4}", next(pose for pose in poses.values() if pose)
+    known = {state: pose or first for state, pose in poses.items()}  # hidden where it first was
+    values: dict[str, dict[int, Any]] = {MOVE: {state: pose[:2] for state, pose in known.items()}}
+    if None in poses.values():
+        values[DISPLAY] = {state: float(pose is not None) for state, pose in poses.items()}
+    number = Mark("text", "name", {"x": 0.0, "y": 6.0, "size": 16.0}, label)
+    if not turns:
+        return [((Mark("circle", look, {"cx": 0.0, "cy": 0.0, "r": 17.0}), number), values)]
+    turned = {MOVE: values[MOVE], TURN: {state: pose[2] for state, pose in known.items()}, **values}
+    return [((Mark("polygon", look, {}, points=NOSE),), turned), ((number,), values)]
+
+
+def _marks(thing: Thing) -> tuple[Mark, ...]:
+    x, y, wide = thing["column"] * CELL, thing["row"] * CELL, thing.get("width", 1) * CELL
+    words, high = str(thing.get("label", "")), CELL - HEAD - 12
+    if thing["kind"] == "zone":
+        name = Mark("text", "label", {"x": x + 30, "y": y + 17, "size": 13.0}, words)
+        return _rect("zone", x + 1, y + 1, wide - 2, CELL - 2), name
+    if thing["kind"] == "box":
+        name = Mark("text", "onbox", {"x": x + wide / 2, "y": y + HEAD + high / 2 + 5, "size": 13.0}, words)
+        return _rect("box", x + 14, y + HEAD, wide - 28, high, 5.0), name
+    done = bool(thing.get("done"))  # a site
+    area = _rect("site done" if done else "site", x + 6, y + 6, CELL - 12, CELL - 12, 10.0)
+    name = Mark("text", "label", {"x": x + CELL / 2, "y": y + 23, "size": 12.0}, words)
+    tick = tuple((x + CELL - 26 + a, y + CELL - 24 + b) for a, b in TICK)
+    return (area, name, Mark("polygon", "tick", {}, points=tick)) if done else (area, name)
+
+
+def street_film(streets: StreetMap, scenes: Sequence[Sequence[StreetScene]]) -> Film:
+    """A frame for every scenes[k][t]."""
+    both = _both_ways(streets.streets)
+    lanes = [_Lane(street, both, streets.most) for street in streets.streets]
+    waiting = [scene.fitting(streets).waiting for episode in scenes for scene in episode]
+    counts = [sorted(set(column)) for column in zip(*waiting, strict=True)]  # per street: queues that occur
+    still = [_line("road", lane.start, lane.end, lane.across) for lane in lanes]
+    parts: list[Part] = []
+    changes: list[Change] = []
+    for lane, occurring in zip(lanes, counts, strict=True):
+        changes.append(Change(len(parts), "x2" if lane.back[0] else "y2", lane.ends(occurring)))
+        parts.append(Part((lane.cars(occurring[0]),), said=f"{lane.name}: at most {occurring[-1]} of {lane.most} cars"))
+        changes.append(Change(len(parts), DISPLAY, (0.0, 1.0)))
+        parts.append(Part((lane.full_end(),), said=f"{lane.name} is full"))
+    for n, (x, y) in enumerate((column * CELL, row * CELL) for column, row in streets.lights):
+        still.append(_rect("light", x - LIGHT, y - LIGHT, 2 * LIGHT, 2 * LIGHT, 4.0))
+        still.append(_line("stop", (x - LIGHT + 4, y), (x + LIGHT - 4, y), 2.5))
+        still.append(_line("stop", (x, y - LIGHT + 4), (x, y + LIGHT - 4), 2.5))
+        bar = _line("go", (-LIGHT + 1.0, 0.0), (LIGHT - 1.0, 0.0), 6.0)
+        hand = _rect("hand", -LIGHT, -LIGHT, 2 * LIGHT, 2 * LIGHT, 4.0)
+        changes += [Change(len(parts), TURN, (0.0, 90.0)), Change(len(parts), DISPLAY, (0.0, 1.0))]
+        parts.append(Part((hand, bar), (x, y), agent=n))
+    drawing = Drawing(*_extent(streets), tuple(still), tuple(parts), tuple(changes))
+    frames = tuple(tuple(_frame(scene, streets, counts) for scene in episode) for episode in scenes)
+    captions = tuple(tuple(_caption(scene, streets.most) for scene in episode) for episode in scenes)
+    return Film(drawing, frames, captions, of_streets=True)
+
+
+def _both_ways(streets: Sequence[Street]) -> bool:
+    """Whether any road is driven in both directions."""
+    roads: dict[tuple[int, float], list[tuple[float, float]]] = {}  # axis, row or column -> from, to
+    for street in streets:
+        axis = 0 if street.start[1] == street.stop[1] else 1
+        roads.setdefault((axis, street.start[1 - axis]), []).append((street.start[axis], street.end[axis]))
+    return any(
+        (a < b) != (c < d) and max(min(a, b), min(c, d)) < min(max(a, b), max(c, d))
+        for road in roads.values()
+        for place, (a, b) in enumerate(road)
+        for c, d in road[:place]
+    )
+
+
+class _Lane:
+    """Where a street lies in the drawing; `back` is the direction in which its queue grows."""
+
+    def __init__(self, street: Street, both: bool, most: int) -> None:
+        (c0, r0), (c1, r1) = street.start, street.stop
+        self.back = back = (float((c0 > c1) - (c0 < c1)), float((r0 > r1) - (r0 < r1)))
+        self.name, self.most, self.across = street.name, most, LANE if both else ROAD
+        shift = LANE / 2 + 0.5 if both else 0.0
+        self.aside = (shift * back[1], -shift * back[0])  # to the driver's right
+        self.start, self.end = self._at(street.start), self._at(street.end)
+        stop = self._at(street.stop)
+        self.head = (stop[0] + (LIGHT + 3) * back[0], stop[1] + (LIGHT + 3) * back[1])
+        room = abs(self.start[0] - self.head[0]) + abs(self.start[1] - self.head[1]) - 4
+        self.car = min(LONGEST + 1.5, max(room, 1.0) / most)
+
+    def _at(self, place: Place) -> Place:
+        return place[0] * CELL + self.aside[0], place[1] * CELL + self.aside[1]
+
+    def queue(self, cars: float) -> Place:
+        """Where a queue of so many cars ends."""
+        long = self.car * min(cars, self.most)
+        return self.head[0] + long * self.back[0], self.head[1] + long * self.back[1]
+
+    def ends(self, counts: Sequence[int]) -> tuple[float, ...]:
+        """Ends of queues, along the street."""
+        return tuple(self.queue(cars)[0 if self.back[0] else 1] for cars in counts)
+
+    def cars(self, count: int) -> Mark:
+        """A queue."""
+        dashes = (max(self.car - 1.5, 0.6 * self.car), min(1.5, 0.4 * self.car))
+        return _line("cars", self.head, self.queue(count), self.across - 3, dashes)
+
+    def full_end(self) -> Mark:
+        """A bar across the end of a full queue."""
+        tail, half, (back_x, back_y) = self.queue(self.most), self.across / 2, self.back
+        x, y = tail[0] + 3 * back_x, tail[1] + 3 * back_y
+        return _line("full", (x - half * back_y, y - half * back_x), (x + half * back_y, y + half * back_x), 4.0)
+
+
+def _frame(scene: StreetScene, streets: StreetMap, counts: Sequence[Sequence[int]]) -> Frame:
+    places: list[int] = []
+    for cars, occurring in zip(scene.waiting, counts, strict=True):
+        places += [occurring.index(cars), int(cars >= streets.most)]
+    for green in scene.green:
+        places += [int(green == COLUMN), int(green != NEITHER)]
+    return tuple(places)
+
+
+def _caption(scene: StreetScene, most: int) -> str:
+    full, neither = sum(cars >= most for cars in scene.waiting), scene.green.count(NEITHER)
+    return (
+        f"{sum(scene.waiting)} cars wait, {full} of {len(scene.waiting)} streets are full; green: "
+        f"{scene.green.count(ROW)} rows, {scene.green.count(COLUMN)} columns{f', {neither} neither' if neither else ''}"
+    )
+
+
+def _extent(streets: StreetMap) -> tuple[float, float, float, float]:
+    places = [*streets.lights, *(place for street in streets.streets for place in (street.start, street.end))]
+    (left, right), (top, bottom) = ((min(axis) * CELL, max(axis) * CELL) for axis in zip(*places, strict=True))
+    margin = LIGHT + EDGE
+    return left - margin, top - margin, right - left + 2 * margin, bottom - top + 2 * margin
+
+
+def _rect(look: str, x: float, y: float, width: float, height: float, rx: float = 0.0) -> Mark:
+    return Mark("rect", look, {"x": x, "y": y, "width": width, "height": height} | ({"rx": rx} if rx else {}))
+
+
+def _line(look: str, start: Place, end: Place, wide: float, dashes: tuple[float, ...] = ()) -> Mark:
+    at = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1], "wide": wide}
+    return Mark("line", look, at, dashes=dashes)

@@ -1,0 +1,161 @@
+"""Shares of time and of moves beside exact ones; episodes with states, scenes and nodes."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from dectiger_horizon3 import controller
+
+import decpomdp as dp
+from decpomdp.core import NO_OBSERVATION
+from decpomdp.domains.traffic import Traffic
+from decpomdp.report.performance import (
+    SHORTEST,
+    best_recorded,
+    filtered,
+    moves_of,
+    padded,
+    play,
+    played_steps,
+    unknown_use,
+    use_in,
+    use_in_episodes,
+    watch,
+)
+from decpomdp.report.replay import replay_from
+from decpomdp.rollouts import DenseSimulator
+from report.making import Countdown
+
+
+def tigers():
+    model = dp.load("dectiger")
+    return model, dp.Team.of(model, [controller()] * 2)
+
+
+def exact_shares(model, team):
+    """[n][i]: discounted shares of time, by walking the chain over (state, node, node)."""
+    one, other = team.controllers
+    here = np.einsum("s,i,j->sij", model.start, one.initial, other.initial)
+    shares, weight, total = [np.zeros(one.nodes), np.zeros(other.nodes)], 1.0, 0.0
+    actions, observations = model.action_table(), model.observation_table()
+    for _ in range(played_steps(model.discount)):
+        shares[0] += weight * here.sum(axis=(0, 2))
+        shares[1] += weight * here.sum(axis=(0, 1))
+        total += weight
+        weight *= model.discount
+        after = np.zeros_like(here)
+        for u, (a, b) in enumerate(actions):
+            acted = np.einsum("sij,i,j->sij", here, one.action[:, a], other.action[:, b])
+            moved = np.einsum("sij,st->tij", acted, model.transition[u])
+            for y, (o, p) in enumerate(observations):
+                seen = moved * model.observation[u, :, y][:, None, None]
+                after += np.einsum("tij,ik,jl->tkl", seen, one.transition[:, a, o], other.transition[:, b, p])
+        here = after
+    return [share / total for share in shares]
+
+
+def test_shares_on_a_model_are_about_the_exact_ones():
+    model, team = tigers()
+    played = play(DenseSimulator(model), team, 4000, played_steps(0.9) + 1, seed=5)
+    for use, exact in zip(use_in(played, team, 0.9), exact_shares(model, team), strict=True):
+        assert use.nodes.sum() == pytest.approx(1)
+        assert use.nodes == pytest.approx(exact, abs=0.01)  # a share of time over 4000 episodes: errors below 0.003
+        assert use.moves.sum(axis=(1, 2)) == pytest.approx(use.nodes)
+        assert not np.any(use.moves[moves_of(controller()) == 0])
+
+
+def test_recorded_episodes_of_the_team_itself_say_the_same():
+    model, team = tigers()
+    episodes = dp.simulate(model, team, 1000, played_steps(0.9), seed=4)
+    for use, exact in zip(use_in_episodes(episodes, team), exact_shares(model, team), strict=True):
+        assert use.nodes == pytest.approx(exact, abs=0.02)
+        assert not np.any(use.moves[moves_of(controller()) == 0])
+
+
+def test_without_episodes_shares_are_not_known():
+    use = unknown_use(dp.Team.uniform(dp.load("dectiger")))[0]
+    assert use.nodes is None
+    assert use.moves.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("discount", "steps"), [(0.0, SHORTEST), (0.5, SHORTEST), (0.9, 66), (0.99, 200), (1.0, 200)])
+def test_horizons(discount, steps):
+    assert played_steps(discount) == steps
+
+
+def test_states_fit_the_rewards_and_the_episodes_are_those_of_play():
+    model, team = tigers()
+    watched = watch(DenseSimulator(model), team, 5, 12, seed=1)
+    joint = watched.actions.astype(int) @ [3, 1]
+    states = np.array(watched.moments).ravel()
+    assert np.array_equal(watched.rewards, model.reward[joint, states])
+    assert np.array_equal(watched.nodes, play(DenseSimulator(model), team, 5, 12, seed=1).nodes)
+
+
+def test_streets_are_watched_as_they_were_played():
+    grid = Traffic(3)
+    team = grid.policies()["heuristic"]
+    watched = watch(grid, team, 3, 12, seed=5)
+    assert watched.lengths.tolist() == [12, 12, 12]
+    actions, seen = watched.actions.reshape(3, 12, 9), watched.observations.reshape(3, 12, 9)
+    for k, t in product(range(3), range(12)):
+        scene = watched.moments[k][t]
+        assert scene.green == tuple(actions[k, t].tolist())
+        loads = np.array(scene.waiting)
+        compared = np.sign(loads[:3, None] - loads[None, 3:]).ravel() + 1  # shorter, equal, longer
+        assert seen[k, t].tolist() == compared.tolist()
+    assert watch(grid, team, 1, 12, seed=5).moments == watched.moments[:1]
+
+
+def test_episodes_may_end_and_nothing_need_be_drawn():
+    simulator, team = Countdown(), dp.Team.uniform(Countdown())
+    watched = watch(simulator, team, 8, 4, seed=1)
+    assert watched.moments == ()
+    assert watched.lengths.max() <= 4
+    assert watched.rewards.sum() == watched.lengths.sum()
+    replay = replay_from(watched, team, simulator)
+    assert replay.film is None
+    assert [len(one["rewards"]) for one in replay.told["episodes"]] == watched.lengths.tolist()
+    assert all(seen >= 0 for one in replay.told["episodes"] for row in one["seen"] for seen in row)
+    short = watch(simulator, team, 2, 1, seed=0)
+    assert all(use.nodes is None for use in use_in(short, team, 0.5))  # one step holds no move
+
+
+def test_filtering_by_enumeration():
+    rng = np.random.default_rng(2)
+    made = dp.Controller(
+        rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2), 3), rng.dirichlet(np.ones(3), (3, 2, 2)), None
+    )
+    seen, done = np.array([[NO_OBSERVATION, 1, 0, 1]]), np.array([[0, 1, 1, 0]])
+    found = filtered(made, seen, done)[0]
+    for t in range(4):
+        weights = np.zeros(3)
+        for path in product(range(3), repeat=t + 1):
+            weight = made.initial[path[0]] * made.action[path[0], done[0, 0]]
+            for s in range(1, t + 1):
+                weight *= made.transition[path[s - 1], done[0, s - 1], seen[0, s], path[s]]
+                weight *= made.action[path[s], done[0, s]]
+            weights[path[-1]] += weight
+        assert found[t] == pytest.approx(weights / weights.sum())
+
+
+def test_actions_that_cannot_be_keep_the_nodes_as_they_were():
+    made = dp.Controller.deterministic([0, 1], [[1, 1], [0, 0]], 2)
+    found = filtered(made, np.array([[NO_OBSERVATION, 0, 0]]), np.array([[1, 1, 1]]))
+    assert found[0].tolist() == [[1, 0], [0, 1], [1, 0]]
+
+
+def test_the_best_recorded_episodes_come_first():
+    model, team = tigers()
+    episodes = dp.simulate(model, team, 60, 8, seed=2)
+    chosen, numbers = best_recorded(episodes, team)
+    _, _, rewards, lengths = padded(episodes, 60, 40)
+    returns = rewards @ 0.9 ** np.arange(8)
+    assert list(numbers) == np.argsort(-returns, kind="stable")[:5].tolist()
+    assert lengths.tolist() == [8] * 60
+    told = replay_from(chosen, team, episodes, numbers).told
+    assert [one["number"] for one in told["episodes"]] == list(numbers)
+    for one in told["episodes"]:
+        for nodes, actions in zip(one["nodes"], one["actions"], strict=True):
+            assert all(controller().action[i, a] == 1 for i, a in zip(nodes, actions, strict=True))
+    assert "states" not in told

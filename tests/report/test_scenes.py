@@ -1,0 +1,176 @@
+"""Scenes: grids and streets are drawn as their states and queues are; wrong maps are rejected."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+from decpomdp.core import InputError
+from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets, Street, StreetMap, StreetScene
+from decpomdp.domains import boxpushing, gridsmall, marsrovers
+from decpomdp.domains.traffic import Traffic
+from decpomdp.report.scenes import CELL, GRIDS, LIGHT, grid_film, street_film
+
+
+def approaches():
+    """Two lights beside each other, driven to from both sides."""
+    there = Street("east", (0.0, 0.0), (1.0, 0.0), (1.0, 0.0))
+    back = Street("west", (1.0, 0.0), (0.0, 0.0), (0.0, 0.0))
+    return StreetMap(((0.0, 0.0), (1.0, 0.0)), (there, back), most=20)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Street("x", (0, 0), (1, 1), (2, 2)), "street x: expected a way along a row or a column"),
+        (lambda: Street("x", (0, 0), (0, 0), (1, 0)), "street x: expected a way"),
+        (lambda: Street("x", (0, 0), (1, "b"), (2, 0)), "street x: stop: expected a column and a row"),
+        (lambda: Street("x", (0, 0), (float("nan"), 0), (2, 0)), "within 1000 blocks"),
+        (lambda: Street(3, (0, 0), (1, 0), (2, 0)), "street: name"),
+        (lambda: StreetMap((), (Street("x", (0, 0), (1, 0), (1, 0)),), 9), "at least one light"),
+        (lambda: StreetMap(((0, 0),), (), 9), "at least one light and one street"),
+        (lambda: StreetMap(((0, 0),), (Street("x", (0, 0), (1, 0), (1, 0)),), 0), "cars of a full street"),
+        (lambda: StreetScene((1,), (ROW, ROW)).fitting(approaches()), "expected 2 queues and 2 lights, got 1 and 2"),
+        (lambda: StreetScene((1, -1), (ROW, ROW)).fitting(approaches()), "waiting"),
+        (lambda: StreetScene((1, 1), (ROW, 2)).fitting(approaches()), "green"),
+    ],
+)
+def test_nonsense_is_refused(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+def test_traffic_shows_its_streets():
+    grid = Traffic(3)
+    assert isinstance(grid, OnStreets)
+    grid.reset(2, seed=4)
+    found = grid.street_map()
+    assert [found.lights[n] for n in (0, 1, 3)] == [(0, 0), (1, 0), (0, 1)]  # r1c1, r1c2, r2c1
+    assert [street.name for street in found.streets][:4] == ["row 1", "row 2", "row 3", "column 1"]
+    assert found.most == 9
+    for episode in range(2):
+        scene = grid.street_scene(episode).fitting(found)
+        assert scene.waiting == tuple(grid.loads[episode].tolist())
+        assert scene.green == (NEITHER,) * 9
+    grid.step(np.arange(18).reshape(2, 9) % 2)
+    assert grid.street_scene(1).green == (1, 0, 1, 0, 1, 0, 1, 0, 1)
+    with pytest.raises(InputError, match="episode"):
+        grid.street_scene(2)
+
+
+def taken(film, k, t):
+    """Per part: what its changes have come to."""
+    found = [{} for _ in film.drawing.parts]
+    for change, place in zip(film.drawing.changes, film.frames[k][t], strict=True):
+        found[change.part][change.what] = change.choices[place]
+    return found
+
+
+def test_the_drawing_says_what_waits_and_what_is_green():
+    grid = Traffic(2)
+    streets = grid.street_map()
+    scenes = [[StreetScene((0, 9, 3, 5), (ROW, COLUMN, NEITHER, ROW)), StreetScene((1, 8, 9, 0), (COLUMN,) * 4)]]
+    film = street_film(streets, scenes)
+    for t, scene in enumerate(scenes[0]):
+        values = taken(film, 0, t)
+        queues, fulls, lights = values[0:8:2], values[1:8:2], values[8:]
+        for s, (queue, full) in enumerate(zip(queues, fulls, strict=True)):
+            axis = "x2" if s < 2 else "y2"
+            car = (CELL - LIGHT - 3 - 4) / 9
+            assert queue[axis] == pytest.approx(-LIGHT - 3 - car * scene.waiting[s])  # away from the first light
+            assert full["display"] == float(scene.waiting[s] == 9)
+        assert [light["display"] for light in lights] == [float(green != NEITHER) for green in scene.green]
+        shown = [light["turn"] for light in lights if light["display"]]
+        assert shown == [{ROW: 0.0, COLUMN: 90.0}[green] for green in scene.green if green != NEITHER]
+    assert film.captions[0] == (
+        "17 cars wait, 1 of 4 streets are full; green: 2 rows, 1 columns, 1 neither",
+        "18 cars wait, 1 of 4 streets are full; green: 0 rows, 4 columns",
+    )
+    assert [part.agent for part in film.drawing.parts if part.agent is not None] == [0, 1, 2, 3]
+
+
+def test_two_directions_lie_beside_each_other_each_on_its_right():
+    film = street_film(approaches(), [[StreetScene((2, 2), (ROW, ROW))]])
+    east, west = (mark for mark in film.drawing.still if mark.look == "road")
+    assert east.at["y1"] > 0 > west.at["y1"]  # downwards is to the right of who drives east
+    values = taken(film, 0, 0)
+    assert values[0]["x2"] < CELL - LIGHT  # east waits before the second light
+    assert values[2]["x2"] > LIGHT
+    assert 0 < film.drawing.parts[0].marks[0].dashes[0] < 4  # twenty cars fit into a block
+
+
+def test_everything_lies_on_the_paper():
+    streets = Traffic(4).street_map()
+    drawing = street_film(streets, [[StreetScene((9,) * 8, (ROW,) * 16)]]).drawing
+    for mark in drawing.still:
+        xs = [value for name, value in mark.at.items() if name in ("x", "x1", "x2")]
+        ys = [value for name, value in mark.at.items() if name in ("y", "y1", "y2")]
+        assert drawing.left <= min(xs) <= max(xs) <= drawing.left + drawing.width
+        assert drawing.top <= min(ys) <= max(ys) <= drawing.top + drawing.height
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_grid_is_recognised_by_its_numbers(name):
+    model = dp.load(name)
+    assert len(model.states) == GRIDS[name]
+    film = grid_film(replace(model, name="mine", discount=0.5), [range(len(model.states))])
+    assert film.captions[0][3] == f"state {model.states[3]}"
+    assert len(film.frames[0]) == len(model.states)
+    assert grid_film(replace(model, reward=model.reward + 1), [[0]]) is None
+
+
+def test_other_problems_have_no_drawing():
+    assert grid_film(dp.load("dectiger"), [[0]]) is None
+
+
+def test_robots_stand_where_the_state_says():
+    model = dp.load("gridsmall")
+    film = grid_film(model, [range(16)])
+    for state in range(16):
+        values = taken(film, 0, state)
+        moved = [value["move"] for value in values if "move" in value]
+        cells = [divmod(cell, 2) for cell in divmod(state, 4)]  # row, column of both robots
+        beside = 19 if cells[0] == cells[1] else 0
+        assert moved == [(90 * c + 45 + s, 90 * r + 53) for (r, c), s in zip(cells, (-beside, beside), strict=True)]
+
+
+def agents(things):
+    return [thing for thing in things if thing["kind"] == "agent"]
+
+
+def test_box_pushing_robots_stand_where_the_label_says():
+    model = dp.load("boxpushing")
+    for state, label in enumerate(model.states):
+        found = agents(boxpushing.things(state))
+        if state < 4:
+            assert found == []
+        else:
+            said = "".join(f"{robot['column'] + 1}{'NESW'[robot['turn'] // 90]}" for robot in found)
+            assert label == "s" + said
+            assert all(thing["row"] == 1 for thing in boxpushing.things(state) if thing["kind"] == "box")
+    moved = [[thing["row"] for thing in boxpushing.things(s) if thing["kind"] == "box"] for s in range(4)]
+    assert moved == [[0, 1, 1], [1, 1, 0], [0, 1, 0], [1, 0, 1]]  # left, large, right
+
+
+def test_rovers_and_sites_agree_with_what_is_seen():
+    model = dp.load("marsrovers")
+    parts = model.observation_table()
+    for state in range(0, 256, 7):
+        things = marsrovers.things(state)
+        sites = {(thing["column"], thing["row"]): thing for thing in things if thing["kind"] == "site"}
+        seen = parts[model.observation[0, state].argmax()]
+        for rover, symbol in zip(agents(things), seen, strict=True):
+            place = (rover["column"], rover["row"])
+            assert symbol % 4 == 2 * place[0] + place[1]
+            assert sites[place]["done"] == (symbol >= 4)
+    assert [site["label"] for site in marsrovers.things(0)[:4]] == ["drill", "sample", "sample", "drill"]
+
+
+def test_robots_on_the_grid_are_in_the_column_they_see():
+    model = dp.load("gridsmall")
+    parts = model.observation_table()
+    for state in range(16):
+        seen = parts[model.observation[0, state].argmax()]
+        assert [robot["column"] for robot in agents(gridsmall.things(state))] == seen.tolist()
+    assert [(r["column"], r["row"]) for r in agents(gridsmall.things(6))] == [(1, 0), (0, 1)]
