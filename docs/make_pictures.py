@@ -1,9 +1,14 @@
 """Draw the learned Dec-Tiger team for README.md, the home page and the tutorial: python docs/make_pictures.py
 
-The same team that the tutorial learns (20 million steps, seed 1). Both controllers are put side by side in one SVG.
+The same team that the tutorial learns (20 million steps, seed 1). Both controllers are put side by side in one SVG. With
+chromium installed, a screenshot of the run's report is taken as well.
 """
 
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import decpomdp as dp
@@ -33,6 +38,21 @@ def pair(team: dp.Team) -> str:
     )
 
 
+def screenshot(chromium: str) -> None:
+    """The top of the report of the same run."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "tiger"
+        command = ["decpomdp", "learn", "dectiger", "--steps", "20000000", "--seed", "1", "--out", str(run), "--quiet"]
+        subprocess.run([sys.executable, "-m", *command], check=True)  # noqa: S603
+        picture = f"--screenshot={FOLDER / 'page.png'}"
+        size = ["--window-size=1100,1250", "--hide-scrollbars"]
+        subprocess.run(  # noqa: S603
+            [chromium, "--headless", "--no-sandbox", picture, *size, f"file://{run}/report.html"], check=True
+        )
+
+
 if __name__ == "__main__":
     team = dp.learn("dectiger", steps=20_000_000, seed=1).team
     (FOLDER / "dectiger_team.svg").write_text(pair(team), encoding="utf-8")
+    if chromium := shutil.which("chromium"):
+        screenshot(chromium)

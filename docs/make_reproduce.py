@@ -1,9 +1,9 @@
 """Put the results of a run into the documents: python docs/make_reproduce.py FOLDER
 
-FOLDER is the output of `decpomdp reproduce`. Its `index.md` becomes the part of `reproduce.md` between the two marks: how
-many claims were seen, the list of claims, the figures and the short tables. The evidence for every claim and the tables of
-figure 1 and robustness go to CSV files in `reproduce/`, the figures to `pictures/reproduce_NAME.png`. Everything outside
-the marks is written by hand.
+FOLDER is the output of `decpomdp reproduce`. Its `index.md` becomes the part of `reproduce.md` between the two marks:
+how many claims were seen, the list of claims, the figures and the short tables. The evidence for every claim and the
+tables of figure 1 and robustness go to CSV files in `reproduce/`, the figures to `pictures/reproduce_NAME.png`.
+Everything outside the marks is written by hand.
 """
 
 import csv
@@ -77,7 +77,9 @@ def summary(rows: list[list[str]]) -> str:
         claims.setdefault((says, where), []).append(f"{form}: **{verdict}**" if form else f"**{verdict}**")
     lines += ["", "| claim of the paper | seen | about |", "|---|---|---|"]
     lines += [f"| {says} | {', '.join(seen)} | {where} |" for (says, where), seen in claims.items()]
-    return "\n".join(lines) + "\n\nThe numbers and the rule behind every verdict: [claims.csv](reproduce/claims.csv).\n\n"
+    return (
+        "\n".join(lines) + "\n\nThe numbers and the rule behind every verdict: [claims.csv](reproduce/claims.csv).\n\n"
+    )
 
 
 def table_rows(text: str) -> list[list[str]]:
@@ -108,6 +110,7 @@ def short_alt(section: str) -> str:
 
 
 def csv_text(header: tuple[str, ...], rows: list[list[str]]) -> str:
+    """Rows below their header, without Markdown's escapes."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([header, *([c.replace("\\|", "|") for c in row] for row in rows)])
     return out.getvalue()

@@ -1,8 +1,8 @@
 """Every block of code of every page is run, and its output compared; `pages.py` says what a block may be.
 
 A page is run from top to bottom in one new folder, as a reader would. The addresses of a made-up scheduler (node7,
-node8) are replaced by those of one that is started here. README.md and the slow pages are run in a shell; on other pages
-a plain `decpomdp` command is called in this process, which has loaded everything already.
+node8) are replaced by those of one that is started here. README.md and the slow pages are run in a shell; on other
+pages a plain `decpomdp` command is called in this process, which has loaded everything already.
 """
 
 import io

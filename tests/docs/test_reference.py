@@ -65,7 +65,11 @@ def test_every_option_of_the_help_is_in_the_reference(maker):
 
     told = (REFERENCE / "commands.md").read_text()
     for name, _ in maker["commands"](get_command(app_with(COMMANDS))):
-        shown = CliRunner().invoke(app_with(COMMANDS), [*name.split()[1:], "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).stdout
+        shown = (
+            CliRunner()
+            .invoke(app_with(COMMANDS), [*name.split()[1:], "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+            .stdout
+        )
         options = set(re.findall(r"(?<=[│ ])(--[a-z][a-z-]+)", shown)) - {"--help"}
         section = told.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         written = set(re.findall(r"^\| `(--[a-z-]+)", section, re.M))

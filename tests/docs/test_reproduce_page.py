@@ -70,7 +70,9 @@ def test_a_run_is_put_into_the_page(tmp_path):
     assert "| K | 0.94 |" in text
     assert "| 30 | 1.5 |" not in text
     assert (tmp_path / "reproduce/figure1.csv").read_text() == "table,K,|Z|\nSizes,30,1.5\n"
-    assert '(episodes counted),yes,"A 3, |B| 2. Rule: above.",figure1' in (tmp_path / "reproduce/claims.csv").read_text()
+    assert (
+        '(episodes counted),yes,"A 3, |B| 2. Rule: above.",figure1' in (tmp_path / "reproduce/claims.csv").read_text()
+    )
     assert (tmp_path / "pictures/reproduce_figure1.png").read_bytes() == b"picture"
     assert len(files) == 4
     once = page.read_bytes()
