@@ -1,7 +1,7 @@
 """Draw the learned Dec-Tiger team for README.md, the home page and the tutorial: python docs/make_pictures.py
 
-The same team that the tutorial learns (20 million steps, seed 1). Both controllers are put side by side in one SVG. With
-chromium installed, a screenshot of the run's report is taken as well.
+The same team that the tutorial learns (20 million steps, seed 1). Both controllers are put side by side in one SVG.
+With chromium installed, a screenshot of the run's report is taken as well.
 """
 
 import re
