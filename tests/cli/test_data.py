@@ -133,7 +133,7 @@ def test_validate_names_a_problem_of_every_column(run, tiger, tmp_path):
     code, _, err = run("validate", "bad.parquet")
     assert code == 2
     assert err.splitlines() == [
-        "error: bad.parquet: row 9, column t: expected 0, 1, 2, ... within an episode, got 7",
+        "error: bad.parquet: row 9 (episode 2, step 7), column t: expected 0, 1, 2, ... in an episode, got 7",
         "error: bad.parquet: row 5 (episode 1, step 1), column reward: expected a finite number, got inf",
     ]
     lines = [line.split(",") for line in (tmp_path / "long.csv").read_text().splitlines()]

@@ -48,7 +48,7 @@ def test_exploring():
 def test_another_discount():
     assert dp.simulate("dectiger", episodes=1, discount=0.5).discount == 0.5
     assert dp.simulate(dp.load("dectiger"), episodes=1, discount=0.5).discount == 0.5
-    with pytest.raises(InputError, match="discount: expected none beside a simulator"):
+    with pytest.raises(InputError, match="discount: expected none for a simulator"):
         dp.simulate(dp.DenseSimulator("dectiger"), episodes=1, discount=0.5)
 
 
