@@ -1,40 +1,119 @@
 """Put the results of a run into the documents: python docs/make_reproduce.py FOLDER
 
-FOLDER is what `decpomdp reproduce` wrote. What `index.md` in it says goes between the two marks of `reproduce.md`, its
-figures go to `pictures/reproduce_NAME.png`. Everything outside the marks is written by hand.
+FOLDER is the output of `decpomdp reproduce`. Its `index.md` becomes the part of `reproduce.md` between the two marks:
+how many claims were seen, the list of claims, the figures and the short tables. The evidence for every claim and the
+tables of figure 1 and robustness go to CSV files in `reproduce/`, the figures to `pictures/reproduce_NAME.png`.
+Everything outside the marks is written by hand.
 """
 
+import csv
+import io
 import re
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 DOCS = Path(__file__).parent
 BEGIN, END = "<!-- made by docs/make_reproduce.py: begin -->", "<!-- made by docs/make_reproduce.py: end -->"
 FIGURE = re.compile(r"\]\(figures/(\w+\.png)\)")
 DOCUMENT = re.compile(r"\bdocs/(\w+\.md)\b")
+CELLS = re.compile(r"(?<!\\)\|")
+FORM = re.compile(r"^(.*?)(?: \((as printed|episodes counted|normalised ratios)\))?$")
+VERDICTS = ("yes", "partly", "no", "not judged")
+AS_FILES = ("figure1", "robustness")  # their tables are too long for the page
 
 
 def put(folder: Path, docs: Path = DOCS) -> list[Path]:
-    """Write the page and its pictures; says which files those are."""
-    page, told = docs / "reproduce.md", (folder / "index.md").read_text(encoding="utf-8")
+    """Write the page, its data files and its pictures; returns their paths."""
+    page, index = docs / "reproduce.md", (folder / "index.md").read_text(encoding="utf-8")
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
         sys.exit(f"{page}: expected the marks {BEGIN} and {END}")
-    pictures = [docs / "pictures" / f"reproduce_{name}" for name in FIGURE.findall(told)]
-    for name, target in zip(FIGURE.findall(told), pictures, strict=True):
+    names = FIGURE.findall(index)
+    pictures = [docs / "pictures" / f"reproduce_{name}" for name in names]
+    for name, target in zip(names, pictures, strict=True):
         shutil.copyfile(folder / "figures" / name, target)
-    page.write_text(before + BEGIN + "\n\n" + _adapted(told) + "\n" + END + after, encoding="utf-8")
-    return [page, *pictures]
+    text, files = shortened(index)
+    (docs / "reproduce").mkdir(exist_ok=True)
+    written = [docs / "reproduce" / name for name in files]
+    for path, content in zip(written, files.values(), strict=True):
+        path.write_text(content, encoding="utf-8")
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+    return [page, *written, *pictures]
 
 
-def _adapted(told: str) -> str:
-    """The page has a title of its own; figures and other documents are elsewhere."""
-    _, _, body = told.partition("\n\n")
+def shortened(index: str) -> tuple[str, dict[str, str]]:
+    """The text for the page, and {name of a data file: its content}."""
+    _, _, body = index.partition("\n\n")
     line, _, rest = body.partition("\n\n")
-    linked = DOCUMENT.sub(r"[\1](\1)", FIGURE.sub(r"](pictures/reproduce_\1)", rest))
-    return f"**These numbers are of this run: {line}.**\n\n{linked}"
+    claims, *sections = re.split(r"^(?=## )", rest, flags=re.M)[1:]
+    rows = table_rows(claims)
+    files = {"claims.csv": csv_text(("claim", "verdict", "evidence", "experiment"), rows)}
+    parts = [f"**These numbers are of this run: {line}.**\n\n{summary(rows)}"]
+    for section in sections:
+        name = re.search(r"data/(\w+)\.parquet", section)
+        if name and name[1] in AS_FILES:
+            section, content = without_tables(section)
+            files[f"{name[1]}.csv"] = content
+            section += f"Tables: [{name[1]}.csv](reproduce/{name[1]}.csv).\n\n"
+        parts.append(short_alt(section))
+    text = "".join(parts).rstrip() + "\n"
+    return DOCUMENT.sub(r"[\1](\1)", FIGURE.sub(r"](pictures/reproduce_\1)", text)), files
+
+
+def summary(rows: list[list[str]]) -> str:
+    """How many claims were seen, and the list of them; forms of the same claim share a row."""
+    counts = {where: Counter(row[1] for row in rows if row[3] == where) for where in dict.fromkeys(r[3] for r in rows)}
+    used = [verdict for verdict in VERDICTS if any(counts[where][verdict] for where in counts)]
+    total = sum(counts.values(), Counter())
+    lines = [f"| claims about | {' | '.join(used)} |", "|---" * (len(used) + 1) + "|"]
+    lines += [f"| {where} | {' | '.join(str(counts[where][v]) for v in used)} |" for where in counts]
+    lines += [f"| **all** | {' | '.join(f'**{total[v]}**' for v in used)} |"]
+    claims: dict[tuple[str, str], list[str]] = {}
+    for claim, verdict, _, where in rows:
+        says, form = FORM.match(claim).groups()
+        claims.setdefault((says, where), []).append(f"{form}: **{verdict}**" if form else f"**{verdict}**")
+    lines += ["", "| claim of the paper | seen | about |", "|---|---|---|"]
+    lines += [f"| {says} | {', '.join(seen)} | {where} |" for (says, where), seen in claims.items()]
+    return (
+        "\n".join(lines) + "\n\nThe numbers and the rule behind every verdict: [claims.csv](reproduce/claims.csv).\n\n"
+    )
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of the rows of a table, without its header and without bold."""
+    lines = [line for line in text.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip().strip("*") for cell in CELLS.split(line)[1:-1]] for line in lines]
+
+
+def without_tables(section: str) -> tuple[str, str]:
+    """A section up to its first table, and all its tables as CSV: heading of the table, then its columns."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    kept, *tables = re.split(r"^(?=### )", section, flags=re.M)
+    for table in tables:
+        title, header = table.splitlines()[0].removeprefix("### "), CELLS.split(_header(table))[1:-1]
+        writer.writerow(["table", *(cell.strip().replace("\\|", "|") for cell in header)])
+        writer.writerows([title, *(cell.replace("\\|", "|") for cell in row)] for row in table_rows(table))
+    return kept, out.getvalue()
+
+
+def _header(table: str) -> str:
+    return next(line for line in table.splitlines() if line.startswith("|"))
+
+
+def short_alt(section: str) -> str:
+    """A section whose pictures have the first sentence of their caption as alternative text; the caption is below."""
+    return re.sub(r"^!\[([^\].:]*)[^\]]*\]\(", r"![\1](", section, flags=re.M)
+
+
+def csv_text(header: tuple[str, ...], rows: list[list[str]]) -> str:
+    """Rows below their header, without Markdown's escapes."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *([c.replace("\\|", "|") for c in row] for row in rows)])
+    return out.getvalue()
 
 
 if __name__ == "__main__":

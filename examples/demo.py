@@ -1,11 +1,11 @@
-"""What `make demo` runs: learn Dec-Tiger and Box pushing from scratch, by playing, and say what was learned."""
+"""Learn Dec-Tiger and Box pushing by playing (`make demo`), and print the controllers and their exact values."""
 
 import sys
 
 import decpomdp as dp
 
 SECONDS = 20
-# value of the published learners (Dec-SBPR, MCEM) and of the best planner, which knows the model (FB-HSVI)
+# published values: the learners Dec-SBPR and MCEM, and the planner FB-HSVI, which knows the model
 PUBLISHED = {"dectiger": (-18.63, -32.31, 13.45), "boxpushing": (77.65, 59.95, 224.43)}
 
 
@@ -22,8 +22,7 @@ def main() -> None:
         fit = dp.learn(model, time_limit=SECONDS, seed=1, watch=watch)
         exact = dp.evaluate(fit.team, model)
         print()
-        for line in fit.team.in_words():
-            print(line)
+        print(fit.team.in_words())
         print(f"exact value {exact.value:.4f} with {'+'.join(map(str, fit.team.nodes))} nodes")
         print(f"published: Dec-SBPR {sbpr}, MCEM {mcem}; with the model known, FB-HSVI {planner}\n")
 

@@ -1,7 +1,7 @@
-"""Learn on a problem of your own, written as a `.dpomdp` file: two robots must lift a crate together.
+"""Learn a problem from a `.dpomdp` file: two robots must lift a crate together.
 
-Each has a poor sensor and cannot talk. Lifting whenever the sensor says so is the obvious team; the learned one is
-better, because the robots share a rhythm that costs nothing to agree on.
+Each has a poor sensor, and they cannot talk. The obvious team lifts whenever the sensor says so; the learned one is
+better, because both robots look at fixed times only.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ def main() -> None:
     fit = dp.learn(model, steps=5_000_000, seed=1)
     print(f"obvious {dp.evaluate(obvious(model), model).value:.3f}")
     print(f"learned {dp.evaluate(fit.team, model).value:.3f}, exact, with {fit.team.nodes} nodes")
-    print("\n".join(fit.team.in_words()))
+    print(fit.team.in_words())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Learn on your own simulator: two couriers must meet at the same end of a corridor without talking.
+"""Learn from your own simulator: two couriers must meet at the same end of a corridor without talking.
 
 Each sees only its own cell. They are paid 1 for every step that both stand at the same end.
 """
@@ -9,7 +9,7 @@ import decpomdp as dp
 
 
 class Corridor:
-    """Four cells; moves succeed nine times in ten. Episodes side by side, one row each."""
+    """Four cells; moves succeed nine times in ten. A batch of episodes is played side by side, one row each."""
 
     name = "corridor"
     discount = 0.9
@@ -17,13 +17,13 @@ class Corridor:
     agents = tuple(dp.Agent(f"courier{n}", ("left", "right"), ("0", "1", "2", "3")) for n in (1, 2))
 
     def reset(self, episodes: int, seed: int) -> np.ndarray:
-        """Start a batch; what is returned is seen before the first action."""
+        """Start a batch of episodes; returns the observations before the first action."""
         self.random = np.random.default_rng(seed)
         self.cells = self.random.integers(0, 4, (episodes, 2))
         return self.cells.copy()
 
     def step(self, actions: np.ndarray) -> dp.Step:
-        """Move everybody; observations, rewards, and whether the episode is over."""
+        """Move all couriers; returns observations, rewards, and whether the episode is over."""
         moves = np.where(self.random.random(actions.shape) < 0.9, 2 * actions - 1, 0)
         self.cells = np.clip(self.cells + moves, 0, 3)
         met = (self.cells[:, 0] == self.cells[:, 1]) & np.isin(self.cells[:, 0], (0, 3))

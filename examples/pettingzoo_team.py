@@ -1,8 +1,8 @@
-"""Learn in an environment of somebody else's: the speaker and the listener of MPE (`pip install mpe2`).
+"""Learn in a PettingZoo environment: the speaker and the listener of MPE (`pip install mpe2`).
 
 The speaker sees the colour of the goal but cannot move. The listener moves, sees three landmarks and hears one of
-three words, but does not know the goal. Both are paid for the listener being near it: they have to agree on what the
-words mean.
+three words, but does not know the goal. Both are paid for the listener being near it: they must agree on the meaning of
+the words.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def direction(view: np.ndarray) -> int:
     return 2 if dy < 0 else 3
 
 
-READING = {
+DISCRETISERS = {
     "speaker_0": dp.Discretiser(("red", "green", "blue"), lambda colour: int(np.argmax(colour))),
     "listener_0": dp.Discretiser(("left", "right", "below", "above", "silence"), direction),
 }
@@ -36,16 +36,16 @@ NAMES = {"speaker_0": ("word 0", "word 1", "word 2"), "listener_0": ("stay", "le
 
 
 def distance(rewards: dict[str, float]) -> float:
-    """Both are paid minus the squared distance; without the square, far starts drown the rest less."""
+    """Both receive minus the squared distance; the root gives far starts less weight."""
     return -float(np.sqrt(-np.mean(list(rewards.values()))))
 
 
 def make_simulator() -> dp.Simulator:
-    return dp.from_pettingzoo(make_env, discretise=READING, action_names=NAMES, discount=0.95, reward=distance)
+    return dp.from_pettingzoo(make_env, discretise=DISCRETISERS, action_names=NAMES, discount=0.95, reward=distance)
 
 
 def learned(simulator: dp.Simulator, seed: int) -> dp.Team:
-    """A slow environment (some thousand steps a second) can afford one memory, not a portfolio of them at a time."""
+    """A slow environment: some thousand steps per second."""
     return dp.learn(simulator, steps=30_000, horizon=CYCLES, seed=seed).team
 
 
@@ -53,7 +53,7 @@ def main() -> None:
     simulator = make_simulator()
     team = learned(simulator, seed=0)
     for name, players in (("random", dp.Team.uniform(simulator)), ("learned", team)):
-        played = dp.play(players, make_env(), seed=1000, episodes=100, discretise=READING)
+        played = dp.play(players, make_env(), seed=1000, episodes=100, discretise=DISCRETISERS)
         print(f"{name:8}{played.returns().mean():7.2f} mean return of 100 fresh episodes, nodes {players.nodes}")
     simulator.close()
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from decpomdp.rollouts import DenseSimulator, simulate, stream
     from decpomdp.rollouts.runner import TeamRunner
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # where each name lives; loaded on first use, so that `import decpomdp` and the command line start fast
 _NAMES = {

@@ -22,8 +22,8 @@ def test_the_readme_works_after_pip_install(tmp_path):
     here.pop("PYTHONPATH", None)
     (tmp_path / "work").mkdir()
     for fence in fences((ROOT / "README.md").read_text()):
-        lines = [command.line for command in commands(fence)] if fence.language == "console" else []
-        if fence.language == "python":
+        lines = [command.line for command in commands(fence)] if fence.kind == "commands" else []
+        if fence.kind == "code":
             (tmp_path / "work/block.py").write_text(fence.text)
             lines = ["python block.py"]
         for line in lines:

@@ -61,11 +61,15 @@ def test_every_option_of_the_help_is_in_the_reference(maker):
     from typer.main import get_command
     from typer.testing import CliRunner
 
-    from decpomdp.cli.main import app
+    from decpomdp.cli.main import COMMANDS, app_with
 
     told = (REFERENCE / "commands.md").read_text()
-    for name, _ in maker["commands"](get_command(app)):
-        shown = CliRunner().invoke(app, [*name.split()[1:], "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).stdout
+    for name, _ in maker["commands"](get_command(app_with(COMMANDS))):
+        shown = (
+            CliRunner()
+            .invoke(app_with(COMMANDS), [*name.split()[1:], "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+            .stdout
+        )
         options = set(re.findall(r"(?<=[│ ])(--[a-z][a-z-]+)", shown)) - {"--help"}
         section = told.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         written = set(re.findall(r"^\| `(--[a-z-]+)", section, re.M))

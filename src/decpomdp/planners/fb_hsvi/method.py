@@ -10,7 +10,7 @@ decentralised problem as a deterministic one over occupancy states (`occupancy.p
 Sketches raise the lower bound, trials lower the upper one. With an infinite horizon the best team is a hyperplane for
 the trials (`hyperplanes.py`), and lower bounds above its value give a better team (`policy_from_bounds`). The lower
 bound is the exact value of the team that is returned; the upper bound does not depend on the sketches.
-docs/fb_hsvi.md separates proofs, approximations and measurements.
+docs/planners.md separates proofs, approximations and measurements.
 
 A step is the sketches of a round or one trial. The number of sketches is fixed, and each has its own random numbers:
 the result depends on the seed and the number of rounds, not on the threads. Sketches that are cut return their best

@@ -1,4 +1,4 @@
-"""The settings of `periem`; docs/periodic.md explains the tunables, which have the same values for every problem."""
+"""The settings of `periem`; docs/planners.md explains the tunables, which have the same values for every problem."""
 
 from typing import Annotated
 

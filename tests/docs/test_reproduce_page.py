@@ -1,0 +1,87 @@
+"""docs/make_reproduce.py puts a run of `decpomdp reproduce` into the documents."""
+
+import runpy
+
+import pytest
+
+from docs.pages import ROOT
+
+MAKER = runpy.run_path(str(ROOT / "docs/make_reproduce.py"))
+INDEX = r"""# Title
+
+quick run, 3 cells
+
+## What the paper claims, and what we see
+
+Rules.
+
+| the paper | seen | evidence | where |
+| --- | --- | --- | --- |
+| A is better. (as printed) | **no** | A 1, B 2. Rule: above. | figure1 |
+| A is better. (episodes counted) | **yes** | A 3, \|B\| 2. Rule: above. | figure1 |
+| Linear. | **yes** | 1.0 | complexity |
+
+## Figure 1: sizes
+
+See docs/sbpr.md.
+
+quick run, 2 cells; data/figure1.parquet
+
+![Values: by size. More.](figures/figure1.png)
+
+Values: by size. More.
+
+### Sizes
+
+| K | \|Z\| |
+| --- | --- |
+| 30 | 1.5 |
+
+## Table 1: growth
+
+quick run, 1 cells; data/complexity.parquet
+
+### Exponents
+
+| varied | ours |
+| --- | --- |
+| K | 0.94 |
+"""
+
+
+def test_a_run_is_put_into_the_page(tmp_path):
+    (tmp_path / "index.md").write_text(INDEX)
+    for folder in ("figures", "pictures"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "figures/figure1.png").write_bytes(b"picture")
+    page = tmp_path / "reproduce.md"
+    page.write_text(f"# Title\n\n{MAKER['BEGIN']}\nold numbers\n{MAKER['END']}\n\n## By hand\n")
+    files = MAKER["put"](tmp_path, tmp_path)
+    text = page.read_text()
+    assert text.startswith("# Title\n")
+    assert text.endswith("## By hand\n")
+    assert "old numbers" not in text
+    assert "**These numbers are of this run: quick run, 3 cells.**" in text
+    assert "| figure1 | 1 | 1 |" in text
+    assert "| **all** | **2** | **1** |" in text
+    assert "| A is better. | as printed: **no**, episodes counted: **yes** | figure1 |" in text
+    assert "[sbpr.md](sbpr.md)" in text
+    assert "![Values](pictures/reproduce_figure1.png)\n\nValues: by size. More.\n" in text
+    assert "| K | 0.94 |" in text
+    assert "| 30 | 1.5 |" not in text
+    assert (tmp_path / "reproduce/figure1.csv").read_text() == "table,K,|Z|\nSizes,30,1.5\n"
+    assert (
+        '(episodes counted),yes,"A 3, |B| 2. Rule: above.",figure1' in (tmp_path / "reproduce/claims.csv").read_text()
+    )
+    assert (tmp_path / "pictures/reproduce_figure1.png").read_bytes() == b"picture"
+    assert len(files) == 4
+    once = page.read_bytes()
+    MAKER["put"](tmp_path, tmp_path)
+    assert page.read_bytes() == once
+
+
+def test_a_page_without_marks_is_rejected(tmp_path):
+    (tmp_path / "index.md").write_text(INDEX)
+    (tmp_path / "reproduce.md").write_text("no marks")
+    with pytest.raises(SystemExit, match="expected the marks"):
+        MAKER["put"](tmp_path, tmp_path)
