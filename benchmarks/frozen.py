@@ -2,6 +2,7 @@
 
     python benchmarks/frozen.py                    compare with benchmarks/frozen.json; exit code 1 if anything differs
     python benchmarks/frozen.py --only em pbvi     some methods
+    python benchmarks/frozen.py --resumed          three runs that are killed and resumed through the command
     python benchmarks/frozen.py --write            store the present results
 
 Budgets are steps or iterations, so that a result does not depend on the machine's speed. A trace is compared column by
@@ -11,7 +12,10 @@ column, without the columns that hold seconds; columns that only one side has ar
 import argparse
 import hashlib
 import json
+import subprocess
 import sys
+import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -58,6 +62,27 @@ def result(method: str, problem: str, seed: int) -> dict:
     return {"team": digest(team_to_json(fit.team)), "stopped": fit.stopped, "rows": len(fit.trace), "trace": trace}
 
 
+RESUMED = {  # the same runs as commands
+    "search dectiger 1": ["learn", "dectiger", "--steps", "12000000", "--seed", "1"],
+    "em dectiger 1": "plan dectiger --method em --nodes 2 --iterations-per-start 40 --restarts 6 --seed 1".split(),
+    "fb-hsvi recycling 1": "plan recycling --iterations 2 --epsilon 0.1 --seed 1".split(),
+}
+
+
+def resumed(arguments: list[str]) -> dict:
+    """The digest of a team whose run is killed after its first checkpoint and resumed."""
+    command = [sys.executable, "-m", "decpomdp"]
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        own = [*command, *arguments, "--out", str(run), "--no-report", "--quiet", "--checkpoint-every", "0"]
+        with subprocess.Popen(own, stdout=subprocess.DEVNULL) as process:
+            while process.poll() is None and not (run / "checkpoint.bin").exists():
+                time.sleep(0.005)
+            process.kill()
+        subprocess.run([*command, arguments[0], "--resume", str(run), "--no-report", "--quiet"], check=True)
+        return {"team": digest((run / "team.json").read_bytes())}
+
+
 def differences(old: dict, new: dict) -> list[str]:
     found = [key for key in ("team", "stopped", "rows") if old[key] != new[key]]
     return found + [
@@ -69,9 +94,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--resumed", action="store_true")
     given = parser.parse_args()
     kept = json.loads(REFERENCE.read_text()) if REFERENCE.exists() else {}
     different = 0
+    for name, arguments in RESUMED.items() if given.resumed else ():
+        same = resumed(arguments)["team"] == kept[name]["team"]
+        different += not same
+        print(f"{name}, killed and resumed: {'same' if same else 'DIFFERS'}", flush=True)
+    if given.resumed:
+        print(f"{different} differ")
+        return int(different > 0)
     for method in given.only:
         for problem in PROBLEMS.get(method, MODELS):
             for seed in SEEDS:

@@ -9,7 +9,7 @@ import decpomdp as dp
 from decpomdp.core import Fit
 from decpomdp.core.scene import Street, StreetMap, StreetScene
 from decpomdp.io.runs import RunRecord, ValueRecord, read_run, write_fit
-from decpomdp.report.keep import write_report
+from decpomdp.report.page import write_report
 from decpomdp.report.performance import watch
 from decpomdp.report.replay import replay_from
 from decpomdp.rollouts import as_simulator

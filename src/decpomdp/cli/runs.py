@@ -196,7 +196,7 @@ def _after(work: Work, folder: Path, fit: "Fit", record: "RunRecord", options: O
             _add_value(work, fit, record, options.quiet)
             write_record(folder, record)
         if options.report:
-            from decpomdp.report.keep import write_report
+            from decpomdp.report.page import write_report
 
             with words.phase("making the page", options.quiet):
                 write_report(folder, fit, record, work.source)

@@ -189,9 +189,13 @@ def write_trace(trace: tuple[Row, ...], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = {key: [_plain(row[key]) for row in trace] for key in (trace[0] if trace else ())}
     with replacing(path) as part, open(part, "wb") as file:
-        pq.write_table(pa.table(columns), file, compression="zstd")
+        pq.write_table(pa.table(columns_of(trace)), file, compression="zstd")
+
+
+def columns_of(trace: tuple[Row, ...]) -> dict[str, list[Any]]:
+    """A trace by columns."""
+    return {key: [_plain(row[key]) for row in trace] for key in (trace[0] if trace else ())}
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from decpomdp import domains
+from decpomdp.core import Episodes, Fit
 from decpomdp.io.files import write_bytes
-from decpomdp.io.runs import REPORT
+from decpomdp.io.runs import REPORT, Run, RunRecord, columns_of, write_record
 from decpomdp.report.controllers import controllers
 from decpomdp.report.curves import Source, curves
 from decpomdp.report.facts import facts, log, odd, settings
@@ -22,10 +23,24 @@ from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
 from decpomdp.report.markup import Markup, table, tag, trusted
 from decpomdp.report.performance import Performance, performance_of
 from decpomdp.report.replay import panel, replay_from
-from decpomdp.report.sources import Shown
+from decpomdp.report.sources import Shown, on
+from decpomdp.report.sources import Source as RunSource
 
 FEW = 4  # runs whose controllers are unfolded
 MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
+
+
+def write_report(folder: Path, fit: Fit, record: RunRecord, source: RunSource | Sequence[Episodes]) -> None:
+    """The page of a run that has just finished, and the summary of its posterior in run.json."""
+    posterior = getattr(fit, "posterior", None)  # only of Bayesian learners, whose modules are slow to import
+    if isinstance(source, Sequence):
+        source = source[0]
+    if posterior is not None:
+        from decpomdp.report.belief import belief_summary
+
+        record.posterior = belief_summary(posterior, fit.team, source, record.seed or 0)
+        write_record(folder, record)
+    write_page([on(Run(folder, record, fit.team, columns_of(fit.trace)), source)])
 
 
 def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
