@@ -64,8 +64,21 @@ def result(method: str, problem: str, seed: int) -> dict:
 
 RESUMED = {  # the same runs as commands
     "search dectiger 1": ["learn", "dectiger", "--steps", "12000000", "--seed", "1"],
-    "em dectiger 1": "plan dectiger --method em --nodes 2 --iterations-per-start 40 --restarts 6 --seed 1".split(),
-    "fb-hsvi recycling 1": "plan recycling --iterations 2 --epsilon 0.1 --seed 1".split(),
+    "em dectiger 1": [
+        "plan",
+        "dectiger",
+        "--method",
+        "em",
+        "--nodes",
+        "2",
+        "--iterations-per-start",
+        "40",
+        "--restarts",
+        "6",
+        "--seed",
+        "1",
+    ],
+    "fb-hsvi recycling 1": ["plan", "recycling", "--iterations", "2", "--epsilon", "0.1", "--seed", "1"],
 }
 
 
