@@ -63,28 +63,15 @@ def result(method: str, problem: str, seed: int) -> dict:
 
 
 RESUMED = {  # the same runs as commands
-    "search dectiger 1": ["learn", "dectiger", "--steps", "12000000", "--seed", "1"],
-    "em dectiger 1": [
-        "plan",
-        "dectiger",
-        "--method",
-        "em",
-        "--nodes",
-        "2",
-        "--iterations-per-start",
-        "40",
-        "--restarts",
-        "6",
-        "--seed",
-        "1",
-    ],
-    "fb-hsvi recycling 1": ["plan", "recycling", "--iterations", "2", "--epsilon", "0.1", "--seed", "1"],
+    "search dectiger 1": "learn dectiger --steps 12000000 --seed 1",
+    "em dectiger 1": "plan dectiger --method em --nodes 2 --iterations-per-start 40 --restarts 6 --seed 1",
+    "fb-hsvi recycling 1": "plan recycling --iterations 2 --epsilon 0.1 --seed 1",
 }
 
 
-def resumed(arguments: list[str]) -> dict:
+def resumed(line: str) -> dict:
     """The digest of a team whose run is killed after its first checkpoint and resumed."""
-    command = [sys.executable, "-m", "decpomdp"]
+    command, arguments = [sys.executable, "-m", "decpomdp"], line.split()
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         own = [*command, *arguments, "--out", str(run), "--no-report", "--quiet", "--checkpoint-every", "0"]
@@ -111,8 +98,8 @@ def main() -> int:
     given = parser.parse_args()
     kept = json.loads(REFERENCE.read_text()) if REFERENCE.exists() else {}
     different = 0
-    for name, arguments in RESUMED.items() if given.resumed else ():
-        same = resumed(arguments)["team"] == kept[name]["team"]
+    for name, line in RESUMED.items() if given.resumed else ():
+        same = resumed(line)["team"] == kept[name]["team"]
         different += not same
         print(f"{name}, killed and resumed: {'same' if same else 'DIFFERS'}", flush=True)
     if given.resumed:
