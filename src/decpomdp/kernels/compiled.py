@@ -18,6 +18,7 @@ from numba.misc.appdirs import AppDirs
 F = TypeVar("F", bound=Callable[..., Any])
 
 SOURCES = Path(__file__).parent
+CONFIG: Any = numba.config
 
 
 def cache_folder() -> str | None:
@@ -30,19 +31,18 @@ def cache_folder() -> str | None:
         return None
     sources = hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()
     place = f"decpomdp-{hashlib.sha256(bytes(SOURCES)).hexdigest()[:8]}-"  # installations may share NUMBA_CACHE_DIR
-    own = SOURCES / "__pycache__", AppDirs("decpomdp", appauthor=False).user_cache_dir
-    for base in (numba.config.CACHE_DIR, *own):
-        folder = Path(base) / f"{place}{sources[:16]}" / f"numba-{numba.__version__}"
+    user = AppDirs("decpomdp", appauthor=False).user_cache_dir  # type: ignore[no-untyped-call]
+    for base in map(Path, filter(None, (CONFIG.CACHE_DIR, SOURCES / "__pycache__", user))):
+        folder = base / f"{place}{sources[:16]}" / f"numba-{numba.__version__}"
         try:
-            if base:
-                folder.mkdir(parents=True, exist_ok=True)
-                tempfile.TemporaryFile(dir=folder).close()
-                for old in Path(base).glob(f"{place}*"):
-                    if old != folder.parent:
-                        shutil.rmtree(old, ignore_errors=True)
-                return str(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
         except OSError:
             continue
+        for old in base.glob(f"{place}*"):
+            if old != folder.parent:
+                shutil.rmtree(old, ignore_errors=True)
+        return str(folder)
     return None
 
 
@@ -54,12 +54,12 @@ def _compiled(function: F, **options: Any) -> F:
     options = {"nogil": True, "error_model": "numpy", **options}
     if FOLDER is None:
         return cast(F, numba.njit(**options)(function))
-    given = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = FOLDER  # read when the function is decorated
+    given = CONFIG.CACHE_DIR
+    CONFIG.CACHE_DIR = FOLDER  # read when the function is decorated
     try:
         return cast(F, numba.njit(cache=True, **options)(function))
     finally:
-        numba.config.CACHE_DIR = given
+        CONFIG.CACHE_DIR = given
 
 
 def kernel(function: F) -> F:
