@@ -5,7 +5,8 @@ A method is named by its settings object, or by a name and keyword arguments:
     dp.learn("dectiger", dp.Search(max_nodes=4), seed=1)
     dp.learn("dectiger", max_nodes=4, seed=1)
 
-`METHODS` lists every method once: the command's options, `run.json` and `--resume` follow from it.
+`PLAYING`, `LOGGED` and `PLANNING` list every method once: the command's options, `run.json` and `--resume` follow
+from them.
 """
 
 import hashlib

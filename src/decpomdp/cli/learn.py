@@ -99,7 +99,7 @@ def learn(
     inputs = Inputs(threads=threads)
     given = {"source": source, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
     if resume is not None:
-        _check_alone({**given, **limits, **fields})
+        _check_alone({**given, "time_limit": time_limit, "steps": steps, "iterations": iterations, **fields})
         work, folder = _unfinished("learn", resume, inputs), resume
     else:
         name, folder = _required(source, out)
@@ -146,7 +146,7 @@ def plan(
     options, inputs = runs.Options(threads, checkpoint_every, quiet, value, False, report), Inputs(threads=threads)
     given = {"problem": problem, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
     if resume is not None:
-        _check_alone({**given, **limits, **fields})
+        _check_alone({**given, "time_limit": time_limit, "iterations": iterations, **fields})
         work, folder = _unfinished("plan", resume, inputs), resume
     else:
         name, folder = _required(problem, out)
@@ -178,7 +178,12 @@ def _chosen(
     for field in found:
         if field not in kind.__struct_fields__:
             raise InputError(f"--{field.replace('_', '-')}: not a setting of {name}")
-    return chosen(known, name, name, found)
+    try:
+        return chosen(known, name, name, found)
+    except InputError as error:
+        field, _, rest = str(error).partition(":")
+        option = f"--{field.replace('_', '-')}" if field in found else field
+        raise InputError(f"{option}:{rest.replace(' or None, got', ', got')}") from None
 
 
 def _required(source: str | None, out: Path | None) -> tuple[str, Path]:

@@ -145,7 +145,8 @@ def code_of(arguments: list[str]) -> int:
     except USAGE as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "decpomdp"
-        words.fail(f"{error.format_message()} (see `{command} --help`)")
+        if error.format_message():  # a group without a command shows its help instead
+            words.fail(f"{error.format_message()} (see `{command} --help`)")
         return 2
     except (typer.Abort, KeyboardInterrupt):
         result = INTERRUPTED

@@ -171,6 +171,8 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     record = work.record
     record.learned = taught(fit)
     record.steps = _last(fit, "steps")
+    if not record.learned:
+        words.note("nothing was learned within the limits: the team is the initial one; allow more time or steps")
     record = write_fit(folder, fit, record)
     if fit.stopped == "terminated":
         words.note(f"the team is in {folder / 'team.json'}")

@@ -23,7 +23,7 @@ from decpomdp.io.snapshots import decode, encode
 FORMAT = b"decpomdp-checkpoint/2\n"
 STATE, TRACE = "checkpoint.bin", "trace.jsonl"
 LIMIT = 2**31  # bytes
-EVERY = 5.0  # seconds from one checkpoint to the next
+EVERY, FIRST = 5.0, 1.0  # seconds from one checkpoint to the next, and to the first
 COST = 20  # shortest pause, in durations of the last checkpoint
 
 
@@ -51,7 +51,7 @@ class CheckpointFolder:
 
     def __init__(self, folder: FilePath, run_id: str, every: float = EVERY) -> None:
         self.folder, self.run_id, self.every = Path(path_of(folder)), run_id, every
-        self._written, self._pause = 0, every  # rows in the trace file, seconds
+        self._written, self._pause = 0, min(every, FIRST)  # rows in the trace file, seconds
         self._last = time.monotonic()
 
     @property

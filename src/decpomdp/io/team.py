@@ -10,6 +10,7 @@ equal teams give equal bytes. Each row of numbers is one line. Reading is strict
 file: `agents[1].action[i=2] sums to 0.98, expected 1`.
 """
 
+import os
 import json
 from typing import Any
 
@@ -57,6 +58,8 @@ def write_team(team: Team, path: FilePath) -> None:
 
 def read_team(path: FilePath) -> Team:
     """The team in a team file, or the team of one agent in the file of its controller."""
+    if os.path.isdir(path_of(path)):  # a run folder
+        path = os.path.join(path_of(path), "team.json")
     data, source = read_bytes(path, LIMIT), path_of(path)
     alone = CONTROLLER_FORMAT.encode() in data[:200]  # the file of one agent
     return controller_from_json(data, source) if alone else team_from_json(data, source)
