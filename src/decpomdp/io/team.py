@@ -10,8 +10,8 @@ equal teams give equal bytes. Each row of numbers is one line. Reading is strict
 file: `agents[1].action[i=2] sums to 0.98, expected 1`.
 """
 
-import os
 import json
+import os
 from typing import Any
 
 import msgspec

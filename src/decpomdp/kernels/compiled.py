@@ -31,15 +31,9 @@ def cache_folder() -> str | None:
         return None
     sources = hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()
     place = f"decpomdp-{hashlib.sha256(bytes(SOURCES)).hexdigest()[:8]}-"  # installations may share NUMBA_CACHE_DIR
-<<<<<<< HEAD
-    own = SOURCES / "__pycache__", AppDirs("decpomdp", appauthor=False).user_cache_dir  # type: ignore[no-untyped-call]
-    for base in (CONFIG.CACHE_DIR, *own):
-        folder = Path(base) / f"{place}{sources[:16]}" / f"numba-{numba.__version__}"
-=======
     user = AppDirs("decpomdp", appauthor=False).user_cache_dir  # type: ignore[no-untyped-call]
     for base in map(Path, filter(None, (CONFIG.CACHE_DIR, SOURCES / "__pycache__", user))):
         folder = base / f"{place}{sources[:16]}" / f"numba-{numba.__version__}"
->>>>>>> refs/heads/compile
         try:
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
