@@ -130,6 +130,7 @@ def test_the_first_cells_of_all_workers_do_not_count_for_the_estimate(workers):
         assert pace.left(now) == expected
 
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}  # where `experiments.work` is
 SCRIPT = """
 import sys
 from functools import partial
@@ -163,7 +164,7 @@ def test_a_kill_loses_no_finished_cell_and_leaves_no_process(tmp_path, how):
     out = tmp_path / "out"
     command = [sys.executable, str(tmp_path / "script.py"), str(out)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=ENVIRONMENT
     ) as process:
         for line in process.stdout:
             if line.startswith("3 "):
@@ -180,7 +181,7 @@ def test_a_kill_loses_no_finished_cell_and_leaves_no_process(tmp_path, how):
     while any(map(alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(alive, workers))
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    again = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
     assert again.stdout.splitlines()[0] == f"0 {20 - len(kept)} {len(kept)}"
     assert len(list(out.glob("cells/*.json"))) == 20
     assert all(path.read_bytes() == data for path, data in kept.items())

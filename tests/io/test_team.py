@@ -220,7 +220,7 @@ def test_truncated_files_are_refused():
 def test_files_that_cannot_be_read(tmp_path, monkeypatch):
     with pytest.raises(FormatError, match=r"none\.json: cannot be read: No such file or directory$"):
         read_team(tmp_path / "none.json")
-    with pytest.raises(FormatError, match=r": cannot be read: Is a directory$"):
+    with pytest.raises(FormatError, match=r"team\.json: cannot be read: No such file or directory$"):
         read_team(tmp_path)
     write_team(team(), tmp_path / "team.json")
     monkeypatch.setattr(team_io, "LIMIT", 100)

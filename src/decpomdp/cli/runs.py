@@ -169,7 +169,7 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
         words.note(f"no improvement over the saved result; {folder} is unchanged")
         raise KeyboardInterrupt
     record = work.record
-    record.learned = taught(fit)
+    record.learned = record.command == "plan" or taught(fit)
     record.steps = _last(fit, "steps")
     if not record.learned:
         words.note("nothing was learned within the limits: the team is the initial one; allow more time or steps")

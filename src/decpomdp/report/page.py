@@ -15,7 +15,7 @@ from typing import Any
 from decpomdp import domains
 from decpomdp.core import Episodes, Fit
 from decpomdp.io.files import write_bytes
-from decpomdp.io.runs import REPORT, Run, RunRecord, columns_of, write_record
+from decpomdp.io.runs import REPORT, RUN, Run, RunRecord, columns_of, read_record, write_record
 from decpomdp.report.controllers import controllers
 from decpomdp.report.curves import Source, curves
 from decpomdp.report.facts import facts, log, odd, settings
@@ -40,7 +40,7 @@ def write_report(folder: Path, fit: Fit, record: RunRecord, source: RunSource | 
 
         record.posterior = belief_summary(posterior, fit.team, source, record.seed or 0)
         write_record(folder, record)
-    write_page([on(Run(folder, record, fit.team, columns_of(fit.trace)), source)])
+    write_page([on(Run(folder, read_record(folder / RUN), fit.team, columns_of(fit.trace)), source)])
 
 
 def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
