@@ -32,7 +32,7 @@ Posterior = Annotated[
     bool,
     typer.Option(
         "--posterior",
-        help="Play fresh episodes of the team and report how many nodes they support (at most 20 s).",
+        help="Play fresh episodes of the team and report how many nodes they support (about 20 s).",
         rich_help_panel=AFTER,
     ),
 ]
