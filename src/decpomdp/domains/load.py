@@ -7,7 +7,7 @@ from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.model import checked_discount
 from decpomdp.domains import registry
-from decpomdp.io.kinds import conversion, is_logged
+from decpomdp.io.files import is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
 
@@ -51,6 +51,8 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     if registry.is_simulator(text):
         return registry.simulator(text, discount)
     if is_logged(text):
+        from decpomdp.io.kinds import conversion
+
         got = conversion(text) or "got logged episodes"
         raise InputError(f"{text}: expected a problem, {got}")
     if is_file(text):

@@ -24,7 +24,7 @@ is at most
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import joint_numbers
+from decpomdp.core.agent import joint_numbers
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.planners.fb_hsvi.occupancy import ABSENT, Labelling, Occupancy, gathered
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Team
-from decpomdp.core.joint import joint_parts
+from decpomdp.core.agent import joint_parts
 from decpomdp.kernels import hyperplanes as kernels
 from decpomdp.kernels import layers
 from decpomdp.kernels.model import OutcomeModel

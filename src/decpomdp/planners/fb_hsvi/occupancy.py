@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP
-from decpomdp.core.joint import joint_numbers, joint_parts
+from decpomdp.core.agent import joint_numbers, joint_parts
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 

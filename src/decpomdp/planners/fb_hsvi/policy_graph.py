@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import joint_numbers, joint_parts
+from decpomdp.core.agent import joint_numbers, joint_parts
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.occupancy import successors

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import joint_numbers
+from decpomdp.core.agent import joint_numbers
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
