@@ -112,7 +112,8 @@ class FbHsviMethod:
         return Fit(state.best.team, facts={name: row[name] for name in ("lower", "upper")}), row
 
     def check(self) -> None:
-        self.now.check()
+        if self.now.stop[0]:
+            raise Cut
 
     def _sketcher(self) -> Sketcher:
         if self.sketcher is None:

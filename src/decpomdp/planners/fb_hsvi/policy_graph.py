@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.occupancy import successors
@@ -147,7 +146,7 @@ class Chain:
 
 def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:
     """Expectation of values[s, q] where labels are nodes."""
-    joint = joint_numbers(occupancy.row_labels().T, counts)
+    joint = np.ravel_multi_index(tuple(occupancy.row_labels().T), counts)
     return float(occupancy.weight @ values[occupancy.state, joint])
 
 
@@ -155,7 +154,7 @@ def met_pairs(chain: Chain, start: Occupancy) -> tuple[Pairs, Pairs]:
     """[t] of [s, q]: pairs that may be met; [t] of [q, y]: joint observations that may occur."""
     layers, states = chain.graph.layers, chain.dynamics.reward.shape[1]
     met = [np.zeros((states, len(actions)), np.bool_) for actions in chain.actions]
-    joint = joint_numbers(start.row_labels().T, layers[0].counts)
+    joint = np.ravel_multi_index(tuple(start.row_labels().T), layers[0].counts)
     met[0][start.state, joint] = True
     return met, followed(chain, met)
 
@@ -194,7 +193,7 @@ def _deviations(chain: Chain, t: int, met: NDArray[np.bool_], after: NDArray[np.
     layer, counts = chain.graph.layers[t], chain.graph.counts_after(t)
     sizes = [int(size) for size in chain.dynamics.action_parts.max(axis=0) + 1]
     state, node = _listed(met)
-    local = joint_parts(node, layer.counts)
+    local = np.unravel_index(node, layer.counts)
     parts = chain.dynamics.observation_parts
     for n in range(len(counts)):
         step, stride = math.prod(sizes[n + 1 :]), math.prod(counts[n + 1 :])
