@@ -14,6 +14,7 @@ One line per failed check; exit code 1 if there is one.
 """
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -114,7 +115,9 @@ def value_of(model, team, horizon):
     """The value of a deterministic team: backups over the pairs (state, joint node) that can be reached."""
     actions, observations = ([len(getattr(a, kind)) for a in model.agents] for kind in ("actions", "observations"))
     action = [c.action.argmax(axis=1) for c in team.controllers]
-    onward = [c.transition[np.arange(c.nodes), a].argmax(axis=-1) for c, a in zip(team.controllers, action, strict=True)]
+    onward = [
+        c.transition[np.arange(c.nodes), a].argmax(axis=-1) for c, a in zip(team.controllers, action, strict=True)
+    ]
     seen = np.array(np.unravel_index(np.arange(int(np.prod(observations))), observations))
     begin = tuple(int(c.initial.argmax()) for c in team.controllers)
     number = {(s, begin): k for k, s in enumerate(np.flatnonzero(model.start))}
@@ -149,9 +152,9 @@ def failures(number, seconds):
     result = []
     if any(low > high for low, high in zip(lower, upper, strict=True)):
         result.append("a lower bound is above the upper bound")
-    if any(b < a for a, b in zip(lower, lower[1:], strict=False)):
+    if any(b < a for a, b in itertools.pairwise(lower)):
         result.append("a lower bound fell")
-    if any(b > a for a, b in zip(upper, upper[1:], strict=False)):
+    if any(b > a for a, b in itertools.pairwise(upper)):
         result.append("an upper bound rose")
     if (fit.facts["lower"], fit.facts["upper"]) != (lower[-1], upper[-1]):
         result.append("facts and last row differ")

@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Team
-from decpomdp.kernels import hyperplanes as kernels
-from decpomdp.kernels import layers
+from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy
 from decpomdp.planners.fb_hsvi.policy_graph import Layer, joint_actions, joint_moves
@@ -107,7 +106,7 @@ def hyperplane(
     after, ahead = np.empty_like(values), discount / (1 - discount)
     for _ in range(BACKUPS):
         check()
-        layers.values_before(dynamics, actions, onward, values, discount, after)
+        kernels.values_before(dynamics, actions, onward, values, discount, after)
         change = after - values
         least, most = float(change.min()) * ahead, float(change.max()) * ahead
         size = float(np.abs(after).max())

@@ -64,7 +64,7 @@ def gathered(
         np.ascontiguousarray(joint[groups]),
         np.append(groups, len(rows)),
         rows[:, -1].copy(),
-        np.bincount(numbers, weights=weight, minlength=len(rows)),
+        np.bincount(numbers, weights=weight, minlength=len(rows)).astype(np.float64),
     )
 
 
