@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Collection
 from typing import Annotated, Any
@@ -112,14 +113,14 @@ def run(arguments: list[str] | None = None) -> None:
 
 
 def _exit(code: int) -> None:
-    """Exit without waiting for a step that is still running on its thread."""
+    """Exit without waiting for work that is still running on its thread."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             try:
                 stream.flush()
             except (OSError, ValueError):  # the reader is gone
                 code = code or 1
-    if code in (INTERRUPTED, TERMINATED):
+    if code in (INTERRUPTED, TERMINATED) or any(thread.name == words.ABANDONED for thread in threading.enumerate()):
         os._exit(code)
     sys.exit(code)
 
