@@ -119,8 +119,10 @@ def learn(
     inputs = Inputs(threads=threads)
     given = {"source": source, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
     if resume is not None:
+        code = _code(source)
+        given = given if code is None else {**given, "source": None}
         _check_alone({**given, "time_limit": time_limit, "steps": steps, "iterations": iterations, **fields})
-        work, folder = _unfinished("learn", resume, inputs), resume
+        work, folder = _unfinished("learn", resume, inputs, code), resume
     else:
         name, folder = _required(source, out)
         work = runs.started("learn", name, discount, seed or 0, Budget(**limits), begin, choose, inputs)
@@ -168,8 +170,10 @@ def plan(
     options, inputs = runs.Options(threads, checkpoint_every, quiet, value, False, report), Inputs(threads=threads)
     given = {"problem": problem, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
     if resume is not None:
+        code = _code(problem)
+        given = given if code is None else {**given, "problem": None}
         _check_alone({**given, "time_limit": time_limit, "iterations": iterations, **fields})
-        work, folder = _unfinished("plan", resume, inputs), resume
+        work, folder = _unfinished("plan", resume, inputs, code), resume
     else:
         name, folder = _required(problem, out)
         work = runs.started(
@@ -228,8 +232,15 @@ def _check_alone(given: dict[str, Any]) -> None:
             raise InputError(f"{option}: not allowed with --resume, which uses the settings of the run")
 
 
-def _unfinished(command: str, folder: Path, inputs: "Inputs") -> runs.Work:
-    work = runs.resumed(command, folder, inputs)
+def _code(source: str | None) -> str | None:
+    """The source of a resumed run if it is code, which has to be named again."""
+    from decpomdp.domains.load import is_code
+
+    return source if source is not None and is_code(source) else None
+
+
+def _unfinished(command: str, folder: Path, inputs: "Inputs", code: str | None) -> runs.Work:
+    work = runs.resumed(command, folder, inputs, code)
     if work is None:
         raise runs.AlreadyFinished(folder)
     return work

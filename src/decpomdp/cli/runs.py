@@ -29,6 +29,7 @@ MANY = 8  # agents, whose nodes are no longer listed one by one
 TESTS = {True: 1000, False: 20}  # test episodes on a fast and on a slow simulator
 VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # for the steps after the run
 TERMINATED = 143  # exit code after SIGTERM
+CODE = "{code}"  # in a hint: the name of the code that a run was learned from
 
 Result = TypeVar("Result")
 
@@ -70,7 +71,7 @@ def started(
 
     from decpomdp.io.runs import RunRecord, versions
 
-    opened = _opened(command, source, discount)
+    opened = _opened(command, source, discount, named=True)
     entry, settings = choose(opened)
     team = None if begin is None else _team(begin, opened)
     record = RunRecord(
@@ -92,8 +93,8 @@ def started(
     return Work(record, opened, entry, settings, inputs._replace(seed=seed, begin=team), budget)
 
 
-def resumed(command: str, folder: Path, inputs: "Inputs") -> Work | None:
-    """The unfinished run in a folder; None if it is finished."""
+def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work | None:
+    """The unfinished run in a folder; None if it is finished. A run of code needs its name again."""
     import msgspec
 
     from decpomdp.api import ENTRIES, entry_of
@@ -106,7 +107,10 @@ def resumed(command: str, folder: Path, inputs: "Inputs") -> Work | None:
         return None
     if record.command != command:
         raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got one of `decpomdp {record.command}`")
-    opened = _opened(command, _path(record, record.source), record.discount)
+    if code is None:
+        refuse_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
+    source = _path(record, record.source) if code is None else code
+    opened = _opened(command, source, record.discount, named=code is not None)
     check_same(record, _digest(opened))
     team = _team(_path(record, record.begin), opened) if record.begin else None
     if team is not None and _team_digest(team) != record.begin_digest:
@@ -324,10 +328,28 @@ def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: _Steps, comm
         words.note(f"the run has no page; to make it: {command}")
 
 
-def _opened(command: str, source: str, discount: float | None) -> Any:
-    from decpomdp.api import source_of
-    from decpomdp.domains.load import opened_model
+def refuse_code(path: Path, hint: str) -> None:
+    """Code that a run was learned from runs only if it is named again; the hint says how."""
+    from decpomdp.core import InputError
+    from decpomdp.domains.load import is_code
+    from decpomdp.io.runs import RUN, read_record
 
+    file = (path if path.is_dir() else path.parent) / RUN
+    source = read_record(file).source if file.is_file() else ""
+    if is_code(source):
+        told = hint.replace(CODE, shlex.quote(source))
+        raise InputError(f"{path}: learned from {source}, code that runs only if it is named: {told}")
+
+
+def _opened(command: str, source: str, discount: float | None, named: bool) -> Any:
+    """The source of a run; `named`: a person named it now, so that it may be code."""
+    from decpomdp.api import source_of
+    from decpomdp.domains.code import load_named
+    from decpomdp.domains.load import is_code, opened_model
+
+    if named and is_code(source):
+        built = load_named(source, discount)
+        return opened_model(built) if command == "plan" else built  # type: ignore[arg-type]
     return opened_model(source, discount) if command == "plan" else source_of(source, discount)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from decpomdp.core import Row, Watch
     from decpomdp.core.progress import Progress
 
-PROBLEM = "A built-in problem (see `decpomdp list`) or the path of a .dpomdp file."
+PROBLEM = "A built-in problem (see `decpomdp list`), a .dpomdp file, or Python code that builds one (file.py:function)."
 
 WIDE = 400  # columns of a table that goes to a file or another program: nothing is folded there
 QUIET = 2.0  # seconds before progress is shown
