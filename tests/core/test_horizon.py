@@ -1,6 +1,6 @@
 """The number of steps that matter under a discount."""
 
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 
 
 def test_the_first_power_that_is_small_enough():
