@@ -48,8 +48,8 @@ FAULTS = [
     Fault("core/run.py", "max(0.0, limit - used)", "max(0.0, limit)", "dropped term", "core/test_run.py"),
     Fault("core/run.py", "(self.spent)[0] >= 1", "(self.spent)[0] > 1", "off by one", "core/test_run.py"),
     Fault("core/run.py", "signal.signal(number, usual[number])", "pass", "missing call", "core/test_run.py"),
-    Fault("core/horizon.py", "math.ceil", "math.floor", "off by one", "core/test_horizon.py"),
-    Fault("core/joint.py", "sizes[n + 1 :]", "sizes[n:]", "off by one", "core/test_joint.py"),
+    Fault("core/model.py", "math.ceil", "math.floor", "off by one", "core/test_horizon.py"),
+    Fault("core/agent.py", "sizes[n + 1 :]", "sizes[n:]", "off by one", "core/test_joint.py"),
     Fault(
         "core/minimal.py", "= _numbered(action)", "= _numbered(action[:, :1])", "dropped term", "core/test_minimal.py"
     ),
@@ -80,7 +80,7 @@ FAULTS = [
     Fault("io/run_folder.py", "fcntl.flock(", "str(", "missing lock", "io/test_run_folder.py cli/test_runs.py"),
     Fault("io/tables/read.py", "n != place % size", "n < 0", "dropped check", TABLES),
     Fault("io/tables/read.py", "(members.of_row, times, ", "(times, members.of_row, ", "wrong order", TABLES),
-    Fault("io/snapshots.py", "-abs(value.strides", "abs(value.strides", "sign", CHECKPOINTS),
+    Fault("io/checkpoints.py", "-abs(value.strides", "abs(value.strides", "sign", CHECKPOINTS),
     Fault(
         "io/dpomdp/statements.py",
         "self._blocks.get(int(numbers[at]), values[at])",
@@ -113,7 +113,7 @@ FAULTS = [
     ),
     Fault("evaluation/offpolicy/estimates.py", "(len(self.shares) - 1)", "len(self.shares)", "off by one", OFF_POLICY),
     Fault(
-        "planners/em/step.py",
+        "planners/em/climbs.py",
         ".sum(axis=(2, 3)) + _marginal(",
         ".sum(axis=(2, 3)) + 0 * _marginal(",
         "dropped term",
