@@ -16,6 +16,7 @@ import msgspec
 from decpomdp.core import DecPOMDP, Team
 from decpomdp.domains import registry
 from decpomdp.io.files import read_bytes, write_bytes
+from decpomdp.io.runs import versions
 from decpomdp.io.team import team_from_json, team_to_json
 
 FILE = Path(__file__).with_name("references.json")
@@ -64,8 +65,6 @@ def best_known(model: DecPOMDP) -> dict[str, Any] | None:
 
 def offer(model: DecPOMDP, team: Team, value: float, method: str, seconds: float) -> bool:
     """Store a team of a named problem if its exact value is better than the stored one. Says whether it is."""
-    from decpomdp import __version__
-
     before = references().get(model.name)
     if before is not None and (before.discount, before.digest) == (model.discount, model.digest()):
         if value <= before.value + BETTER * max(1.0, abs(before.value)):
@@ -73,7 +72,7 @@ def offer(model: DecPOMDP, team: Team, value: float, method: str, seconds: float
     elif model.discount != PUBLISHED_DISCOUNT or not _is_named(model):
         return False
     packed = base64.b64encode(zlib.compress(team_to_json(team), 9)).decode()
-    entry = Reference(value, model.discount, method, __version__, round(seconds, 1), model.digest(), packed)
+    entry = Reference(value, model.discount, method, versions()["decpomdp"], round(seconds, 1), model.digest(), packed)
     every = {**references(), model.name: entry}
     references.cache_clear()
     write_bytes(FILE, msgspec.json.format(msgspec.json.encode(dict(sorted(every.items()))), indent=1) + b"\n")
