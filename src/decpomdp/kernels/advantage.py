@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import inlined, kernel
-from decpomdp.kernels.machines import ROOT, Played
+from decpomdp.kernels.machines import ROOT, PlayedBatch
 from decpomdp.kernels.sampling import fill_alias
 
 PRIOR = 5.0  # visits of weight 1 without any advantage: a choice seen once or twice is not believed
@@ -25,7 +25,7 @@ DEPTH = 6.907755278982137  # ln 1000: logits stay within this below the best, so
 
 @kernel
 def gather(
-    played: Played,
+    played: PlayedBatch,
     discount: float,
     free: bool,
     togo: NDArray[np.float64],  # [k, t] scratch

@@ -55,7 +55,7 @@ class Soft(NamedTuple):
     free: bool
 
 
-class Played(NamedTuple):
+class PlayedBatch(NamedTuple):
     """What happened in a batch of episodes."""
 
     observations: NDArray[np.int16]  # [k, t, n] seen before the action; -1: nothing
@@ -139,7 +139,7 @@ def sample_batch(
 
 
 @kernel
-def count_edges(played: Played, visits: NDArray[np.int64]) -> None:
+def count_edges(played: PlayedBatch, visits: NDArray[np.int64]) -> None:
     """Add to visits[n, i, o] how often agent n left node i on o (the last column: on nothing)."""
     for k in range(len(played.lengths)):
         for n in range(visits.shape[0]):
@@ -230,7 +230,12 @@ def values(
 
 @kernel
 def record(
-    model: AliasModel, machines: Machines, window: Window, seed: np.uint64, episodes: NDArray[np.int64], played: Played
+    model: AliasModel,
+    machines: Machines,
+    window: Window,
+    seed: np.uint64,
+    episodes: NDArray[np.int64],
+    played: PlayedBatch,
 ) -> None:
     """The episodes with the numbers `episodes`, step by step: the same as `values` plays."""
     horizon, agents = played.rewards.shape[1], len(machines.actions)
@@ -254,7 +259,7 @@ def record(
 
 
 @kernel
-def sample(model: AliasModel, soft: Soft, seed: np.uint64, played: Played) -> None:
+def sample(model: AliasModel, soft: Soft, seed: np.uint64, played: PlayedBatch) -> None:
     """Episodes of a softened team with their sampled nodes."""
     episodes, horizon, agents = played.actions.shape
     block = empty_block(agents)

@@ -42,7 +42,7 @@ from decpomdp.core.minimal import minimised
 from decpomdp.evaluation.offpolicy.estimates import LARGEST, Weighted, inverse
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 FEWEST = 0.99  # a mean ratio below this is worth a word,
 ERRORS = 2.5  # if it is this many standard errors below 1;
@@ -120,7 +120,7 @@ def _of_agent(episodes: Episodes, n: int, chances: Floats, before: Floats, limit
     return Unseen(share, always, most)
 
 
-def _least(recorded: NDArray[np.floating], group: Whole) -> Floats:
+def _least(recorded: NDArray[np.floating], group: Ints) -> Floats:
     """The minimum of every group: one history and action of an agent may have several recorded probabilities."""
     least = np.full(int(group.max()) + 1, np.inf)
     np.minimum.at(least, group, recorded)

@@ -29,12 +29,12 @@ from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound, central_bound
 from decpomdp.planners.fb_hsvi.compression import composed, compress
 from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, follow, reward_of
-from decpomdp.planners.fb_hsvi.points import Point, Points
+from decpomdp.planners.fb_hsvi.points import OccupancyPoint, OccupancyPoints
 from decpomdp.planners.fb_hsvi.policy_graph import (
     ROUGH,
-    Graph,
     GraphValues,
     Layer,
+    LayeredGraph,
     evaluate_graph,
     last_layer,
     layer_of,
@@ -122,12 +122,12 @@ class Sketcher:
         depth = horizon_of(self.discount, sketch.faded, DEEPEST) if self.horizon is None else self.horizon
         layers, last = self.walk(depth, sketch.cap, sketch.noise, rng, prefix)
         if self.horizon is not None:
-            graph = self._evaluated(Graph(tuple(layers), None))
+            graph = self._evaluated(LayeredGraph(tuple(layers), None))
             report(graph)
             return self._polished_graph(graph)
         return self._best_loop(*self._polished_walk(layers, last), last.counts, sketch.pairs, report)
 
-    def _evaluated(self, graph: Graph, guess: NDArray[np.float64] | None = None) -> GraphValues:
+    def _evaluated(self, graph: LayeredGraph, guess: NDArray[np.float64] | None = None) -> GraphValues:
         least = self.central.least[-1]
         return evaluate_graph(
             self.dynamics, self.start, graph, self.discount, least=least, guess=guess, precision=ROUGH
@@ -253,14 +253,14 @@ def mapping(
     return answer.rule(game), answer.value
 
 
-def close_loop(layers: list[Layer], t: int, back: int, labels: Labelling) -> Graph:
+def close_loop(layers: list[Layer], t: int, back: int, labels: Labelling) -> LayeredGraph:
     """The first t layers; the last of them moves to layer `back`, by the labels that its nodes' successors had."""
     last = layers[t - 1]
     moves = tuple(labels[n][last.moves[n]] for n in range(len(labels)))
-    return Graph((*layers[: t - 1], replace(last, moves=moves)), back)
+    return LayeredGraph((*layers[: t - 1], replace(last, moves=moves)), back)
 
 
-def begin_at_best_layer(start: Occupancy, given: GraphValues) -> Graph | None:
+def begin_at_best_layer(start: Occupancy, given: GraphValues) -> LayeredGraph | None:
     """The graph entered at the layer and nodes with the best value at the start; None when that is layer 0.
 
     Later layers serve more situations and are often better than the first ones.
@@ -275,8 +275,8 @@ def begin_at_best_layer(start: Occupancy, given: GraphValues) -> Graph | None:
     first = layers[k].entered(best[0])
     ahead = layers[k + 1 :]
     if back > k:
-        return Graph((first, *ahead), back - k)
-    return Graph((first, *ahead, *layers[back:]), 1 + len(ahead))
+        return LayeredGraph((first, *ahead), back - k)
+    return LayeredGraph((first, *ahead, *layers[back:]), 1 + len(ahead))
 
 
 def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float) -> list[Rule]:
@@ -289,10 +289,10 @@ def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float) ->
     start = sketcher.start
     short = max(0.0, float(start.weight @ above[start.state]) - value)
     central = central_bound(model, sketcher.dynamics, steps, np.asarray(above - short), sketcher.check)
-    points = Points(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0, sketcher.check)
+    points = OccupancyPoints(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0, sketcher.check)
     root = points.point(start, steps)
 
-    def is_open(point: Point, earned: float, fade: float) -> bool:
+    def is_open(point: OccupancyPoint, earned: float, fade: float) -> bool:
         sketcher.check()
         gap = AHEAD_GAP * max(1.0, abs(value))
         return point.left != 0 and fade * (point.upper - point.lower) > gap and earned + fade * point.upper > root.lower
