@@ -125,7 +125,7 @@ class Allowance:
     """
 
     start: float  # total distance from 1 of the sums of the rows that say where the chain starts
-    rows: float  # the same of all rows that say what is done and what follows
+    rows: float  # the same of all rows of actions, transitions and observations
     gross: float  # the largest expected reward if none cancelled another, in the unit of the chain
     lost: float  # what a step may lose by underflow, in the same unit
 

@@ -18,9 +18,9 @@ from decpomdp.kernels.compiled import inlined, kernel
 from decpomdp.kernels.machines import ROOT, PlayedBatch
 from decpomdp.kernels.sampling import fill_alias
 
-PRIOR = 5.0  # visits of weight 1 without any advantage: a choice seen once or twice is not believed
+PRIOR = 5.0  # visits of weight 1 without any advantage: a choice seen once or twice has little effect
 LARGEST = 1.0  # change of a logit in one update, at most
-DEPTH = 6.907755278982137  # ln 1000: logits stay within this below the best, so that nothing is ruled out for ever
+DEPTH = 6.907755278982137  # ln 1000: logits stay within this below the best, so that no choice is ruled out
 
 
 @kernel

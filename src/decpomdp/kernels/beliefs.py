@@ -1,7 +1,7 @@
 """Beliefs of a partially observable model, and the two bounds on their value.
 
 A belief is a list of states with their weights; weights need not sum to one, because everything here is linear in
-them. After joint action u, `foresee` sorts what may follow by joint observation y:
+them. After joint action u, `foresee` sorts the possible next states by joint observation y:
 
   ahead(s1) = sum_s b(s) transition[u, s, s1]        successor_y(s1) = ahead(s1) observation[u, s1, y]
 
@@ -9,7 +9,7 @@ Lower bound: max_i b . vector_i. Upper bound: the smaller of the informed bound 
 
   sum_s b(s) corner(s) + min_p drop_p min_{s in p} b(s) / b_p(s),     drop_p = value_p - sum_s b_p(s) corner(s) <= 0
 
-over the points p whose states are all in b; points hang in a chain at their first state, so that few are looked at.
+over the points p whose states are all in b; points are in linked lists by their first state, so that few are looked at.
 """
 
 from typing import NamedTuple
@@ -33,14 +33,14 @@ class BeliefPoints(NamedTuple):
     states: Ints  # [entry] ascending within a point
     weights: Floats  # [entry] sum to one within a point
     drop: Floats  # [p]
-    head: Ints  # [s] first point of the chain of state s; -1: none
-    following: Ints  # [p] next point of the chain; -1: none
+    head: Ints  # [s] first point in the list of state s; -1: none
+    following: Ints  # [p] next point in the list; -1: none
     corner: Floats  # [s]
     informed: Floats  # [s, u]
 
 
 class Scratch(NamedTuple):
-    """Room to work in."""
+    """Temporary arrays of one worker."""
 
     ahead: Floats  # [s] zero between uses
     touched: Ints  # [s]
@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
 
 @kernel
 def scratch_for(states: int, symbols: int, widest: int) -> Scratch:
-    """Room for one worker."""
+    """Allocate them."""
     return Scratch(
         np.zeros(states),
         np.empty(states, np.int64),
@@ -69,7 +69,7 @@ def scratch_for(states: int, symbols: int, widest: int) -> Scratch:
 
 @kernel
 def foresee(model: FactoredModel, u: int, states: Ints, weights: Floats, scratch: Scratch) -> int:
-    """Sort what may follow u by joint observation; returns how many of them there are."""
+    """Sort the possible next states after u by joint observation; returns the number of joint observations."""
     transition, observation = model.transition, model.observation
     base = u * model.reward.shape[1]
     touched = 0
@@ -176,7 +176,7 @@ def upper_values(
 
 @kernel
 def hang(points: BeliefPoints) -> None:
-    """Chain the points at their first states."""
+    """Put the points into the lists of their first states."""
     points.head[:] = -1
     for p in range(len(points.drop)):
         first = points.states[points.offsets[p]]
@@ -238,16 +238,16 @@ def toward(
 @kernel
 def successor(scratch: Scratch, k: int, out_states: Ints, out_weights: Floats) -> int:
     """The k-th foreseen successor as a belief that sums to one; returns its number of states."""
-    mass, kept, size = 0.0, 0.0, 0
+    mass, remaining, size = 0.0, 0.0, 0
     for e in range(scratch.first[k], scratch.first[k + 1]):
         mass += scratch.weights[e]
     for e in range(scratch.first[k], scratch.first[k + 1]):
         if scratch.weights[e] > TINY * mass:
             out_states[size], out_weights[size] = scratch.states[e], scratch.weights[e]
-            kept += scratch.weights[e]
+            remaining += scratch.weights[e]
             size += 1
     for e in range(size):
-        out_weights[e] /= kept
+        out_weights[e] /= remaining
     return size
 
 

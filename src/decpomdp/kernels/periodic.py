@@ -3,7 +3,7 @@
 A plan has M layers; agent n has widths[n] nodes in each. Node i of layer m takes act[n, m, i] and moves to node
 move[n, m, i, o] of layer m + 1, from the last layer to the first when the plan is closed. A joint node q has one joint
 action, so only the outcomes (s1, y) that it can have are visited. A place is (m, s, q); from its start a deterministic
-team meets few of them, one in a hundred in the larger problems. With u the action of joint node q of layer m,
+team reaches few of them, one in a hundred in the larger problems. With u the action of joint node q of layer m,
 
   V_m(s, q)       = reward[u, s] + discount sum_{s1, y} P(s1, y | s, u) V_{m+1}(s1, after(q, y))
   F_{m+1}(s1, q1) = discount sum over (s, q, y) that lead there of P(s1, y | s, u) F_m(s, q)  (+ the start, in layer 0).
@@ -43,7 +43,7 @@ class JointPlan(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Memory of one climb."""
+    """Memory of one climb, allocated once."""
 
     joint: JointPlan
     v: Floats  # [m, s, q]
@@ -91,7 +91,7 @@ def fill_joint(model: DiscountedModel, plan: LayeredPlan, m: int, joint: JointPl
 
 @kernel
 def sift(numbers: Ints, top: int, size: int) -> None:
-    """Let numbers[top] sink to its place in the heap of the first `size` numbers."""
+    """Restore the heap of the first `size` numbers below numbers[top]."""
     while 2 * top + 1 < size:
         child = 2 * top + 1
         if child + 1 < size and numbers[child + 1] > numbers[child]:
@@ -153,9 +153,9 @@ def worth(
     weights: Floats,  # [s, q] of layer m
     following: Floats,  # [s, q] value of the next layer
     direct: Floats,  # [i, a] out: rewards
-    score: Floats,  # [i, a, o, j] out: value of what follows
+    score: Floats,  # [i, a, o, j] out: later values
 ) -> None:
-    """What every action and every move of agent n's nodes in layer m is worth under `weights`, the others fixed."""
+    """The value of every action and move of agent n's nodes in layer m under `weights`, the others fixed."""
     states, width = weights.shape
     direct[:] = 0.0
     score[:] = 0.0
@@ -252,7 +252,7 @@ def values(
 
     False, perhaps unfinished, when the value cannot exceed `target`. When once round the layers v rises by between low
     and high wherever the team can be, it has between low and high times discount^M / (1 - discount^M) still to rise
-    there (MacQueen): that proves a refusal early, and the precision at the end.
+    there (MacQueen): this bounds the value early, and the error at the end.
     """
     layers, states, width = v.shape
     shrink = model.discount**layers
@@ -277,7 +277,7 @@ def values(
 
 @kernel
 def enough(shrink: float) -> int:
-    """Rounds after which only rounding is left of whatever was wrong."""
+    """Rounds after which only rounding errors are left."""
     return 100 + int(60.0 / (1.0 - shrink))
 
 

@@ -1,19 +1,19 @@
 """Local search on a deterministic plan: sweeps, which improve it node by node, and kicks, which leave a local optimum.
 
 A sweep goes over the layers and gives every node its best choice, the others fixed. In an open plan (finite horizon) a
-change in a layer leaves the occupancy of that layer as it is, and the value rises by the gain that the occupancy
-promises. In a closed one the layer is met again, so a change is taken only when the exact value rises. The best choice
+change in a layer leaves the occupancy of that layer as it is, and the value rises by the gain under that
+occupancy. In a closed one the layer is met again, so a change is taken only when the exact value rises. The best choice
 of node i of agent n, the others fixed, by `worth` under the weights at hand:
 
   best over a of  direct[i, a] + sum_o max_j score[i, a, o, j].
 
 An unreached node costs nothing: it becomes the best response to a random belief, mostly the one after an edge of the
-layer before, so that it can be of use there. Of two equal nodes one becomes unreached.
+layer before, where it can be useful. Of two equal nodes one becomes unreached.
 
-A kick is a change that single nodes do not make: all agents depart together from what they do, for a few steps. A place
+A kick is a change that no single node can make: all agents change their actions for a few steps. A place
 where the team can be is drawn, and a short path from it. Along the path every agent's node takes its part of a joint
-action: the best one if everybody knew the state, or a random one. Where it moves on is left as it is or drawn, nodes
-that nobody reaches being preferred. The sweeps that follow decide what comes of it.
+action: the best one if the state were known, or a random one. Its moves are unchanged or drawn, with a preference for
+unreached nodes. The sweeps that follow decide whether the change is accepted.
 """
 
 import numpy as np
@@ -43,19 +43,19 @@ FINE = 1 << 30  # steps of a random fraction
 HALF = np.uint64(32)
 FAINT = 1e-4  # share of the occupancy that may be left out when choices are weighed
 TRIES = 4  # at drawing an edge that is ever taken
-EDGES = 75  # per cent of random beliefs that are those after an edge; the others are drawn from nowhere
+EDGES = 75  # per cent of random beliefs that follow an edge; the others are drawn freely
 
 
 @kernel
 def below(key: np.uint64, counter: Ints, limit: int) -> int:
-    """A random whole number from 0 to limit - 1; the counter moves on."""
+    """A random integer from 0 to limit - 1; increments the counter."""
     counter[0] += 1
     return np.int64(((draw(key, counter[0]) >> HALF) * np.uint64(limit)) >> HALF)
 
 
 @kernel
 def chosen(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int, margin: float) -> float:
-    """Give node i its best action and moves by buffers.direct and buffers.score; the gain. Ties keep what there is."""
+    """Give node i its best action and moves by buffers.direct and buffers.score; the gain. Ties change nothing."""
     size = plan.widths[n]
     best, best_action, now = -np.inf, 0, 0.0
     for a in range(model.actions[n]):
@@ -97,7 +97,7 @@ def reached(plan: LayeredPlan, mark: NDArray[np.bool_], n: int, i: int) -> bool:
 
 @kernel
 def same(plan: LayeredPlan, m: int, n: int, one: int, other: int) -> bool:
-    """Whether two nodes of agent n in layer m do the same."""
+    """Whether two nodes of agent n in layer m are equal."""
     equal = plan.act[n, m, one] == plan.act[n, m, other]
     for o in range(plan.move.shape[3]):
         equal = equal and plan.move[n, m, one, o] == plan.move[n, m, other, o]
@@ -106,7 +106,7 @@ def same(plan: LayeredPlan, m: int, n: int, one: int, other: int) -> bool:
 
 @kernel
 def merge(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n: int) -> bool:
-    """Of equal nodes in layer m only the first is reached any more; whether there were any."""
+    """Redirect moves to equal nodes of layer m to the first of them; whether there were any."""
     layers, size = buffers.v.shape[0], plan.widths[n]
     before = (m - 1) % layers
     merged = False
@@ -131,13 +131,13 @@ def merge(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n
 def edge_belief(
     model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int, key: np.uint64, counter: Ints
 ) -> bool:
-    """buffers.belief = where the team is when agent n leaves a random node of the layer before by a random observation.
+    """buffers.belief: the team's distribution after agent n leaves a random node of the layer before on a random o.
 
-    Agent n is put into node i. False when that never happens.
+    Agent n is in node i. False when that move never occurs.
     """
     before = (m - 1) % buffers.v.shape[0]
     node, o = below(key, counter, plan.widths[n]), below(key, counter, model.observations[n])
-    found = False
+    drawn = False
     f = buffers.f[before]
     buffers.belief[:] = 0.0
     for s in range(f.shape[0]):
@@ -151,8 +151,8 @@ def edge_belief(
                     to = buffers.joint.after[before, q, y]
                     to += (i - part(plan, to, n)) * plan.strides[n]
                     buffers.belief[model.next_state[e], to] += f[s, q] * model.discounted[e]
-                    found = True
-    return found
+                    drawn = True
+    return drawn
 
 
 @kernel
@@ -177,7 +177,7 @@ def refresh(
     counter: Ints,
     stop: Ints,
 ) -> None:
-    """Every unreached node of agent n in layer m becomes the best answer to a random belief."""
+    """Every unreached node of agent n in layer m becomes the best response to a random belief."""
     merged = merge(model, plan, buffers, m, n)
     size = reach(model, plan, buffers.joint, closed, buffers.mark, buffers.places)
     if merged:
@@ -187,11 +187,11 @@ def refresh(
     for i in range(plan.widths[n]):
         if reached(plan, buffers.mark[m], n, i):
             continue
-        found = False
+        drawn = False
         if (closed or m > 0) and below(key, counter, 100) < EDGES:
             for _ in range(TRIES):
-                found = found or edge_belief(model, plan, buffers, m, n, i, key, counter)
-        if not found:
+                drawn = drawn or edge_belief(model, plan, buffers, m, n, i, key, counter)
+        if not drawn:
             random_belief(plan, buffers, n, i, key, counter)
         worth(model, plan, buffers.joint, m, n, buffers.belief, following, buffers.direct, buffers.score)
         chosen(model, plan, buffers, m, n, i, 0.0)
@@ -210,7 +210,7 @@ def copy(source: Floats, target: Floats) -> None:
 
 @kernel
 def restore(plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int) -> None:
-    """Node i of agent n in layer m is as it was."""
+    """Undo the changes of node i of agent n in layer m."""
     plan.act[n, m, i] = buffers.act[i]
     for o in range(plan.move.shape[3]):
         plan.move[n, m, i, o] = buffers.move[i, o]
@@ -218,7 +218,7 @@ def restore(plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int) -> None
 
 @kernel
 def remember(plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int) -> None:
-    """What node i of agent n in layer m is now, for `restore`."""
+    """Store node i of agent n in layer m for `restore`."""
     buffers.act[i] = plan.act[n, m, i]
     for o in range(plan.move.shape[3]):
         buffers.move[i, o] = plan.move[n, m, i, o]

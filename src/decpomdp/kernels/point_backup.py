@@ -28,7 +28,7 @@ from decpomdp.kernels.model import FactoredModel
 
 
 class Backups(NamedTuple):
-    """What the backups of several beliefs gave."""
+    """The results of backups of several beliefs."""
 
     upper: Floats  # [m]
     lower: Floats  # [m]
@@ -91,14 +91,14 @@ def lower_value(
     scores: Floats,
     following: Ints,
 ) -> float:
-    """The lower bound of taking u first; following[y]: the vector to go on with."""
+    """The lower bound of taking u first; following[y]: the next vector."""
     earned, ahead = 0.0, 0.0
     for k in range(len(states)):
         earned += weights[k] * model.reward[u, states[k]]
     seen = foresee(model, u, states, weights, scratch)
     every = slice(0, scratch.first[seen])
     otherwise, _ = best_vector(vectors, count, scratch.states[every], scratch.weights[every], slack, scores)
-    following[:] = otherwise  # after what this belief holds impossible: as if nothing had been seen
+    following[:] = otherwise  # after an observation that is impossible at this belief: as if without observation
     for k in range(seen):
         part = slice(scratch.first[k], scratch.first[k + 1])
         i, value = best_vector(vectors, count, scratch.states[part], scratch.weights[part], slack, scores)
@@ -109,7 +109,7 @@ def lower_value(
 
 @kernel
 def fill_vector(model: FactoredModel, vectors: Floats, u: int, following: Ints, ahead: Floats, out: Floats) -> None:
-    """The value of taking u and then going on with vector following[y]; `ahead` is overwritten."""
+    """The value of taking u and then vector following[y]; `ahead` is overwritten."""
     states = len(out)
     base = u * states
     transition, observation = model.transition, model.observation
@@ -147,7 +147,7 @@ def informed_step(model: FactoredModel, informed: Floats, first: int, end: int, 
 def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) -> None:
     """One step of values [s, u] that need no beliefs.
 
-    When `free`, every later step takes the best action for the state, as if it were seen; else u again, for ever.
+    When `free`, every later step takes the best action for the state, as if it were seen; else u again.
     """
     states, joint = values.shape
     transition = model.transition

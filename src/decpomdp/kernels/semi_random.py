@@ -1,6 +1,6 @@
-"""Play a policy on joint beliefs from which every agent departs at random.
+"""Play a policy on joint beliefs that every agent follows with some probability.
 
-The belief is the exact one after everything that all agents did and saw. Agent n does its part of the action of the
+The belief is exact: it follows from all agents' actions and observations. Agent n takes its part of the action of the
 belief's best vector with probability `follow`, otherwise it acts uniformly; p(a_n) = follow [a_n is its part] +
 (1 - follow) / A_n. Every step uses its own random numbers by position: lane 0 is the world's, as in `rollout`; lanes
 1 + 2n and 2 + 2n say whether agent n follows and what it does otherwise.
@@ -20,7 +20,7 @@ UNIT = 1.0 / 18446744073709551616.0  # 2^-64: from 64 random bits to [0, 1)
 
 
 class Leader(NamedTuple):
-    """What to do at any belief, and how faithfully it is done."""
+    """A policy on beliefs, and the probability of following it."""
 
     vectors: Floats  # [s, i]
     actions: Ints  # [i] joint action of every vector

@@ -64,7 +64,7 @@ def settle(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -
 
 
 def graft(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """Explore together in a short stretch; learn on from some of the best episodes met there."""
+    """Explore together in a short stretch; continue learning from some of the best episodes."""
     tuning = sizes.tuning
     stretch = exploration_window(rng, len(plan), tuning.window, player.discount, sizes.learning)
     horizon = min(stretch.end + int(rng.choice(tuning.tails)), sizes.learning)

@@ -4,8 +4,8 @@ Layer t gives each agent nodes; node i of agent n takes actions[n][i] and on obs
 of the next layer. The last layer moves to layer `back` (a loop, for an infinite horizon) or nowhere (None).
 The path of decision rules that a search followed is such a graph, with labels for nodes.
 
-`met_pairs` follows the graph from the start. `needed_pairs` adds the pairs that one agent alone could bring about at
-any step, and all that follow: the improvement of a graph needs their values. Other pairs get the least possible value,
+`met_pairs` follows the graph from the start. `needed_pairs` adds the pairs after a deviation of one agent at any step,
+and all their successors: the improvement of a graph needs their values. Other pairs get the least possible value,
 so all values are true or too low, and an improvement by them is a true improvement.
 
 In one round through a loop of m layers let the values change by between a and b. Then the true values lie between
@@ -133,7 +133,7 @@ def occupancies_along(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphValues:
-    """A graph, its value at the start, and its values at the pairs that may be met or are needed."""
+    """A graph, its value at the start, and its values at reachable and needed pairs."""
 
     graph: LayeredGraph
     value: float
@@ -158,7 +158,7 @@ def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.f
 
 
 def met_pairs(chain: GraphTables, start: Occupancy) -> tuple[Pairs, Pairs]:
-    """[t] of [s, q]: pairs that may be met; [t] of [q, y]: joint observations that may occur."""
+    """[t] of [s, q]: reachable pairs; [t] of [q, y]: joint observations that may occur."""
     layers, states = chain.graph.layers, chain.dynamics.reward.shape[1]
     met = [np.zeros((states, len(actions)), np.bool_) for actions in chain.actions]
     joint = np.ravel_multi_index(tuple(start.row_labels().T), layers[0].counts)
@@ -184,7 +184,7 @@ def followed(chain: GraphTables, pairs: Pairs) -> Pairs:
 
 
 def needed_pairs(chain: GraphTables, start: Occupancy) -> Pairs:
-    """[t] of [s, q]: pairs that may be met, those that one agent alone could bring about, and all that follow."""
+    """[t] of [s, q]: reachable pairs, pairs after a deviation of one agent, and all their successors."""
     met, _ = met_pairs(chain, start)
     needed = [pairs.copy() for pairs in met]
     for t in range(len(met)):
@@ -196,7 +196,7 @@ def needed_pairs(chain: GraphTables, start: Occupancy) -> Pairs:
 
 
 def _deviations(chain: GraphTables, t: int, met: NDArray[np.bool_], after: NDArray[np.bool_]) -> None:
-    """Mark in `after` the pairs that any one agent could bring about from those met at layer t."""
+    """Mark in `after` the pairs that a deviation of one agent at layer t can reach."""
     layer, counts = chain.graph.layers[t], chain.graph.counts_after(t)
     sizes = [int(size) for size in chain.dynamics.action_parts.max(axis=0) + 1]
     state, node = _listed(met)

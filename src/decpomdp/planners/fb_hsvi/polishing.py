@@ -131,13 +131,13 @@ class Ahead:
 
     def climbed(self, layer: Layer) -> Layer:
         """The agents take turns at best responses until nothing changes."""
-        still = 0
+        unchanged = 0
         for turn in range(TURNS * len(layer.actions)):
             n = turn % len(layer.actions)
             after = _chosen(n, layer, *self.gains(n, layer))
-            still = still + 1 if after is layer else 0
+            unchanged = unchanged + 1 if after is layer else 0
             layer = after
-            if still == len(layer.actions):
+            if unchanged == len(layer.actions):
                 break
         return layer
 

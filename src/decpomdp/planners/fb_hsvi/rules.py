@@ -37,7 +37,7 @@ _SOLVER = threading.Lock()  # toulbar2 solves one problem at a time
 class Game:
     """A weighted constraint problem with derived tables."""
 
-    tables: NDArray[np.float64]  # [j, u] as given
+    tables: NDArray[np.float64]  # [j, u] payoffs
     scope: NDArray[np.int64]  # [j, n] variables
     parts: NDArray[np.int64]  # [u, n]
     strides: NDArray[np.int64]  # [n]

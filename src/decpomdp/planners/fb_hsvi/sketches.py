@@ -168,7 +168,7 @@ class Sketcher:
         return solve(game, nodes=NODES, exact=False).rule(game)
 
     def _polished_walk(self, layers: list[Layer], last: Occupancy) -> tuple[list[Layer], list[NDArray[np.float64]]]:
-        """The layers after two sweeps, and their values with an estimate of what comes after them."""
+        """The layers after two sweeps, and their values with an estimate of the value after them."""
         above = self.central.at(None).max(axis=0)  # [s]
         width = int(np.prod(last.counts))
         at_start = float(self.start.weight @ above[self.start.state])
@@ -205,13 +205,15 @@ class Sketcher:
         self, layers: list[Layer], values: list[NDArray[np.float64]], counts: tuple[int, ...], pairs: int
     ) -> Iterator[tuple[float, int, int, Labelling]]:
         """(estimated value, t, back, mapping) of loops from layer t back to an earlier layer."""
-        met = occupancies_along(self.dynamics, self.start, layers, counts)
-        rewards = [self.discount**t * reward_of(self.dynamics, met[t], one.actions) for t, one in enumerate(layers)]
+        occupancies = occupancies_along(self.dynamics, self.start, layers, counts)
+        rewards = [
+            self.discount**t * reward_of(self.dynamics, occupancies[t], one.actions) for t, one in enumerate(layers)
+        ]
         earned = np.concatenate([[0.0], np.cumsum(rewards)])  # [t] by the first t layers
         for t in _lengths(len(layers), pairs):
             for back in range(t):
                 self.check()
-                best = mapping(met[t], layers[back].counts, values[back])
+                best = mapping(occupancies[t], layers[back].counts, values[back])
                 if best is not None:
                     yield float(earned[t] + self.discount**t * best[1]), t, back, best[0]
 
@@ -260,17 +262,17 @@ def close_loop(layers: list[Layer], t: int, back: int, labels: Labelling) -> Lay
     return LayeredGraph((*layers[: t - 1], replace(last, moves=moves)), back)
 
 
-def begin_at_best_layer(start: Occupancy, given: GraphValues) -> LayeredGraph | None:
+def begin_at_best_layer(start: Occupancy, best_graph: GraphValues) -> LayeredGraph | None:
     """The graph entered at the layer and nodes with the best value at the start; None when that is layer 0.
 
     Later layers serve more situations and are often better than the first ones.
     """
-    layers, back = given.graph.layers, given.graph.back
-    mappings = [mapping(start, layer.counts, values) for layer, values in zip(layers, given.values, strict=True)]
+    layers, back = best_graph.graph.layers, best_graph.graph.back
+    mappings = [mapping(start, layer.counts, values) for layer, values in zip(layers, best_graph.values, strict=True)]
     worth = [-np.inf if one is None else one[1] for one in mappings]
     k = int(np.argmax(worth))
     best = mappings[k]
-    if back is None or best is None or worth[k] <= given.value + GAIN * max(1.0, abs(given.value)):
+    if back is None or best is None or worth[k] <= best_graph.value + GAIN * max(1.0, abs(best_graph.value)):
         return None
     first = layers[k].entered(best[0])
     ahead = layers[k + 1 :]

@@ -78,7 +78,7 @@ class PbviState(NamedTuple):
     bounds: BoundsState | None = None  # None before the first step
     informed: int = 0  # iterations of the informed bound
     prepared: bool = False  # whether those are finished
-    still: int = 0  # iterations without progress, in a row
+    idle: int = 0  # iterations without progress, in a row
     steps: int = 0
     iterations: int = 0
     stopped: str = ""
@@ -183,10 +183,10 @@ class PbviMethod:
                     state = self._offered(state, graph)
             state = self._closed(state, bounds)
         progress = state.gap < (1 - STILL) * gap or known < bounds.set.count
-        still = 0 if progress else state.still + 1
+        idle = 0 if progress else state.idle + 1
         converged = "converged" if state.gap <= self.settings.epsilon else ""
         return state._replace(
-            still=still, iterations=state.iterations + 1, stopped="beliefs" if still == PATIENCE else converged
+            idle=idle, iterations=state.iterations + 1, stopped="beliefs" if idle == PATIENCE else converged
         )
 
     def _offered(self, state: PbviState, graph: PolicyGraph) -> PbviState:

@@ -172,7 +172,7 @@ def mark_reached(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers) ->
 
 
 def with_climb(best: Sequence[BestPlan], climb: PlanClimb) -> list[BestPlan]:
-    """The best plan of every size, in the order in which the sizes were met."""
+    """The best plan of every size, in the order in which the sizes were tried."""
     values = {entry.size: entry.value for entry in best}
     if not climb.begun or climb.value <= values.get(climb.size, -np.inf):
         return list(best)
