@@ -13,7 +13,7 @@ from decpomdp.core.run import Inputs, unlimited
 from decpomdp.core.sparse import outcome_model
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.planners.common import first_team
 from decpomdp.planners.fb_hsvi import hyperplanes as module
 from decpomdp.planners.fb_hsvi.bounds import central_bound

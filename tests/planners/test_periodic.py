@@ -14,7 +14,7 @@ from decpomdp.core.checks import freeze
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.core.sparse import discounted_model
 from decpomdp.evaluation import exact_value
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.kernels.periodic import at_start, fill_joint, occupancies, reach, spread, values, worth
 from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.planners.em.chain import flattened

@@ -21,7 +21,6 @@ from decpomdp.cli import (
     problems,
     report,
     reproduce,
-    show,
     simulate,
     words,
 )
@@ -37,7 +36,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "plan": learn.plan,
     "simulate": simulate.simulate,
     "evaluate": evaluate.evaluate,
-    "show": show.show,
+    "show": export.show,
     "export": export.export,
     "report": report.report,
     "runs": list_runs.list_runs,
@@ -69,14 +68,14 @@ def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., Non
     if name not in ("learn", "plan"):
         return command
     from decpomdp.api import LOGGED, PLANNING, PLAYING
-    from decpomdp.cli.options import with_fields
+    from decpomdp.cli.learn import with_fields
 
     entries = [*PLAYING.values(), *LOGGED.values()] if name == "learn" else PLANNING.values()
     return with_fields(command, {str(entry.settings.__struct_config__.tag): entry.settings for entry in entries})
 
 
 def _without_settings(command: Callable[..., None]) -> Callable[..., None]:
-    from decpomdp.cli.options import without_fields
+    from decpomdp.cli.learn import without_fields
 
     return without_fields(command)
 

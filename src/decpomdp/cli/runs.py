@@ -150,7 +150,7 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     from decpomdp.api import execute as run_method
     from decpomdp.api import run_id, taught
     from decpomdp.io.checkpoints import EVERY, CheckpointFolder
-    from decpomdp.io.logs import RunLog
+    from decpomdp.io.run_folder import RunLog
     from decpomdp.io.runs import LOG, write_fit, write_record
 
     every = EVERY if options.every is None else options.every
@@ -356,7 +356,7 @@ def _opened(command: str, source: str, discount: float | None, named: bool) -> A
 def _team(name: str, source: Any) -> "Team":
     from decpomdp.core import Episodes
     from decpomdp.io.team import read_team
-    from decpomdp.rollouts.policies import team_for
+    from decpomdp.rollouts.collect import team_for
 
     return read_team(name) if isinstance(source, Episodes) else team_for(name, source)
 

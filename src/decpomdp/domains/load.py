@@ -8,7 +8,7 @@ from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.model import checked_discount
 from decpomdp.domains import registry
-from decpomdp.io.kinds import conversion, is_logged
+from decpomdp.io.files import is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
 CODE = re.compile(r".+\.py(:\w*)?")  # a name of code: see code.py
@@ -55,6 +55,8 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     if is_code(text):
         raise InputError(f"{text}: code runs only if it is named on the command line; in Python, pass what it builds")
     if is_logged(text):
+        from decpomdp.io.kinds import conversion
+
         got = conversion(text) or "got logged episodes"
         raise InputError(f"{text}: expected a problem, {got}")
     if is_file(text):

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Simulator, Watch
 from decpomdp.core.checks import callback, whole
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 from decpomdp.domains.load import Problem, opened
 from decpomdp.rollouts import stream
-from decpomdp.rollouts.policies import Policy
+from decpomdp.rollouts.collect import Policy
 
 NEGLIGIBLE = 1e-4  # share of a constant reward's value after the default horizon
 LARGE = 1e100  # larger returns are added up in units of the largest

@@ -50,7 +50,7 @@ def shown(run: Run, problem: str | None = None) -> Shown:
 
 def on(run: Run, source: Source) -> Shown:
     """The run with a source; a team of one agent that acts for all plays the centralised model."""
-    if isinstance(source, DecPOMDP):
+    if isinstance(source, DecPOMDP) and len(run.team.agents) < len(source.agents):
         from decpomdp.planners.centralised import played_by
 
         source = played_by(source, run.team)
