@@ -21,7 +21,7 @@ from decpomdp.report.curves import Source, curves
 from decpomdp.report.facts import facts, log, odd, settings
 from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
 from decpomdp.report.markup import Markup, table, tag, trusted
-from decpomdp.report.performance import Performance, performance_of
+from decpomdp.report.performance import Performance, performance_of, store
 from decpomdp.report.replay import panel, replay_from
 from decpomdp.report.sources import Shown, on
 from decpomdp.report.sources import Source as RunSource
@@ -40,7 +40,9 @@ def write_report(folder: Path, fit: Fit, record: RunRecord, source: RunSource | 
 
         record.posterior = belief_summary(posterior, fit.team, source, record.seed or 0)
         write_record(folder, record)
-    write_page([on(Run(folder, read_record(folder / RUN), fit.team, columns_of(fit.trace)), source)])
+    shown = on(Run(folder, read_record(folder / RUN), fit.team, columns_of(fit.trace)), source)
+    store(shown)
+    write_page([shown])
 
 
 def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
