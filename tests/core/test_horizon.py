@@ -2,7 +2,7 @@
 
 import pytest
 
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 
 
 @pytest.mark.parametrize("discount", [0.001, 0.1, 0.3, 0.5, 0.9, 0.95, 0.99, 0.9999])

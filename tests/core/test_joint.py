@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from decpomdp.core import InputError
-from decpomdp.core.joint import joint_numbers, joint_parts
+from decpomdp.core.agent import joint_numbers, joint_parts
 
 
 def test_the_last_agent_changes_fastest():

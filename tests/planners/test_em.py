@@ -11,11 +11,10 @@ from decpomdp.api import PLANNING, plan
 from decpomdp.core import Controller, InputError, Team
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.planners.em.chain import Chain, ShiftedModel, Tables, flattened, one_layer
-from decpomdp.planners.em.climbs import Climb, Climber
+from decpomdp.planners.em.climbs import Climb, Climber, expected_counts, first_iterate, next_iterate, updated
 from decpomdp.planners.em.method import random_team
-from decpomdp.planners.em.step import expected_counts, first_iterate, next_iterate, updated
 
 SHAPES = [
     ((2,), (3,), (2,)),

@@ -14,7 +14,7 @@ from decpomdp.core import InputError, Team
 from decpomdp.core.run import Budget, Cut, Inputs, run, unlimited, warm_up
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.planners.fb_hsvi.method import ROUNDS, FbHsviMethod, FbHsviState
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 

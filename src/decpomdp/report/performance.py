@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, Simulator, Team
-from decpomdp.core.horizon import horizon_of
-from decpomdp.io.files import read_bytes, write_bytes
+from decpomdp.core.model import horizon_of
+from decpomdp.io.checkpoints import decode, encode
+from decpomdp.io.files import read_bytes
 from decpomdp.io.runs import source_digest
-from decpomdp.io.snapshots import decode, encode
 from decpomdp.report.sources import Shown
 
 Floats = NDArray[np.float64]
@@ -82,12 +82,12 @@ class Stored(NamedTuple):
     performance: Performance
 
 
-def store(shown: Shown) -> None:
-    """Keep the performance on a model for pages that are made later."""
-    if isinstance(shown.source, DecPOMDP):
-        content = encode(Stored(_key(shown, shown.source), performance_of(shown)))
-        if len(content) <= MOST_BYTES:
-            write_bytes(shown.run.folder / STORED, content)
+def packed(shown: Shown) -> bytes | None:
+    """The performance on a model as the content of `STORED`; None: too large, or not on a model."""
+    if not isinstance(shown.source, DecPOMDP):
+        return None
+    content = encode(Stored(_key(shown, shown.source), performance_of(shown)))
+    return content if len(content) <= MOST_BYTES else None
 
 
 def stored(shown: Shown) -> Performance | None:
