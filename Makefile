@@ -16,7 +16,7 @@ help:
 	@echo "make test-sumo  the checks that need SUMO (installs libsumo, 370 MB)"
 	@echo "make test-oldest  the quick tests with the oldest versions that pyproject.toml allows"
 	@echo "make lock       write the locked versions and their digests anew, and the list of licences"
-	@echo "make audit      known vulnerabilities of what is locked"
+	@echo "make audit      the locks, and known vulnerabilities of what they name"
 	@echo "make faults     inject faults, report which ones the tests miss (an hour)"
 	@echo "make bench      speed, beside other libraries (installs them)"
 	@echo "make reliability  the figures of docs/reliability.md (an hour or two; installs atheris)"
@@ -110,7 +110,8 @@ lock: .venv-tools/ready $(READY)
 	@$(COMPILE) --output-file requirements/tools.lock requirements/tools.in
 	@$(BIN)/python docs/reference/make_licences.py
 
-audit: .venv-tools/ready
+audit: .venv-tools/ready $(READY)
+	@$(BIN)/python -m pytest -n 0 requirements/test_locks.py
 	@.venv-tools/bin/python requirements/audit.py
 
 .venv/bench: $(READY)

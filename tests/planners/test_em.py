@@ -240,9 +240,8 @@ def test_no_iteration_is_a_random_team():
     assert climb.values == (pytest.approx(exact_value(model, flattened(model, start)).value),)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_bad_settings_are_named():
+    for change, message in [
         ({"nodes": 0}, "nodes: expected a whole number"),
         ({"nodes": (2, "x")}, "nodes: expected a whole number"),
         ({"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
@@ -250,11 +249,9 @@ def test_no_iteration_is_a_random_team():
         ({"least": float("nan")}, "least: expected a finite number from 0 to 1e.12, got nan"),
         ({"stride": 0.5}, "stride: expected a finite number from 1 to 1e.12, got 0.5"),
         ({"iterations": 5}, "iterations: not a limit of em, which has time_limit"),
-    ],
-)
-def test_bad_settings_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        plan("dectiger", "em", **change)
+    ]:
+        with pytest.raises(InputError, match=message):
+            plan("dectiger", "em", **change)
 
 
 def test_a_discount_of_one_is_refused():
