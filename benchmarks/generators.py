@@ -21,6 +21,7 @@ from decpomdp.domains.generated import KINDS
 from decpomdp.domains.load import load_model
 
 AHEAD = 0.05
+SMALL = 5000  # states x joint actions x joint observations, up to which FB-HSVI is tried too
 
 
 def constant_value(model: dp.DecPOMDP) -> float:
@@ -78,7 +79,9 @@ def reactive_value(model: dp.DecPOMDP, starts: int = 20, seed: int = 0) -> float
 def best_value(model: dp.DecPOMDP, seconds: float) -> float:
     """The best exact value of planning and search, `seconds` of processor time each."""
     budget, inputs = Budget(cpu_seconds=seconds), Inputs(seed=1, threads=1)
-    entries = (PLANNING["periem"], PLAYING["search"])
+    entries = [PLANNING["periem"], PLAYING["search"]]
+    if len(model.states) * model.joint_actions * model.joint_observations <= SMALL:
+        entries.append(PLANNING["fb-hsvi"])
     fits = [execute(model, entry, entry.settings(), inputs, budget) for entry in entries]
     return max(dp.evaluate(fit.team, model).value for fit in fits)
 

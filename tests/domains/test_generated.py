@@ -67,7 +67,8 @@ def test_a_digest_is_pinned():
 def test_a_team_that_counts_opens_the_lock():
     """The combination as a cycle, whatever is seen; no constant action earns anything."""
     model = domains.build("generated:far,seed=1")
-    right = [int(np.argmax(model.transition[:, s, (s + 1) % 5])) for s in range(5)]  # joint actions
+    right = [int(np.argmax(model.transition[:, s, s + 1])) for s in range(4)]  # joint actions
+    right.append(int(np.argmax(model.reward[:, 4])))
     parts = model.action_table()[right]  # [s, n]
     cycle = [[(node + 1) % 5] * 2 for node in range(5)]
     controllers = [dp.Controller.deterministic(parts[:, n].tolist(), cycle, 2) for n in range(2)]
