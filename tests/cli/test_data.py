@@ -63,7 +63,7 @@ def test_info_in_words(run, tiger):
     assert "nothing before the first action: 200" in out
     code, out, _ = run("info", "long.csv")
     assert code == 0
-    assert "discount 1 (assumed: the file does not say)" in out
+    assert "discount 1 (assumed: the file contains none)" in out
     assert "imported from: long.csv" in out
 
 
@@ -189,7 +189,7 @@ def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (("convert", "long.csv", "x.parquet"), "does not say the discount; say it with --discount or --like"),
+        (("convert", "long.csv", "x.parquet"), "contains no discount; pass --discount or --like"),
         (("convert", "e.parquet", "x.txt"), "expected a name that ends in .csv or .parquet"),
         (("convert", "e.parquet", "x.csv", "--to", "episodes"), "episodes are Parquet files"),
         (("convert", "e.parquet", "x.csv", "--to", "table"), "--to: expected episodes or long, got 'table'"),

@@ -70,8 +70,8 @@ def test_a_narrow_terminal_shows_whole_columns(folder, width, columns):
     assert "tiger-search-0" in lines[2]
     assert "13.4486" in lines[2]
     assert all(len(line) <= width for line in lines)
-    assert last.startswith("no room for ")
-    assert last.endswith(": a wider terminal, a pipe or --json tells all")
+    assert last.startswith("columns not shown: ")
+    assert last.endswith("; use a wider terminal, a pipe or --json")
 
 
 def test_a_pipe_gets_everything(run, folder):

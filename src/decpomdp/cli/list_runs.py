@@ -52,7 +52,7 @@ def _for_people(found: "list[tuple[RunRecord, Path]]") -> None:
         words.note(LEGEND)
     left = [name for name in COLUMNS if name not in kept]
     if left:
-        words.note(f"no room for {', '.join(left)}: a wider terminal, a pipe or --json tells all")
+        words.note(f"columns not shown: {', '.join(left)}; use a wider terminal, a pipe or --json")
 
 
 def _for_programs(found: "list[tuple[RunRecord, Path]]") -> None:

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 
 class Options(NamedTuple):
-    """How to run, beside what is learned or planned."""
+    """Options of a run that its result does not depend on."""
 
     threads: int | None
     every: float | None  # seconds between checkpoints
@@ -223,7 +223,7 @@ class _Steps:
         self.quiet = quiet
 
     def run(self, name: str, task: "Callable[[], Result]", seconds: float) -> "Result | None":
-        """The result of a step; None after a line that says why there is none."""
+        """The result of a step; None after a line with the reason if it failed."""
         try:
             return words.bounded(name, task, seconds, self.quiet)
         except TimeoutError as error:
@@ -235,7 +235,7 @@ class _Steps:
 
 
 def _with_posterior(work: Work, fit: "Fit", threads: int | None) -> "Fit":
-    """With the posterior that fresh episodes of the found team support, where that says something."""
+    """The fit with the posterior that fresh episodes of the team support; unchanged where it does not apply."""
     from contextlib import suppress
     from dataclasses import replace
 

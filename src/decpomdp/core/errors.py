@@ -2,7 +2,7 @@
 
 
 class InputError(ValueError):
-    """Something given to the library does not fit; the message says expected, got and where.
+    """An argument or a file is wrong; the message has the place, what was expected and what was found.
 
     Examples
     --------

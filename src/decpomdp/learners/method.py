@@ -68,10 +68,7 @@ class FitState(NamedTuple):
     trial_sweeps: int = 0
     afresh: "FitState | None" = None  # the current restart
 
-    @property
-    def steps(self) -> int:
-        """Nothing is played."""
-        return 0
+    steps: int = 0  # nothing is played
 
     @property
     def iterations(self) -> int:
