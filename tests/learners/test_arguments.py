@@ -29,14 +29,16 @@ def refused(act, *parts):
     ("name", "values"),
     [
         ("evidence", [0, -1.0, NAN, INF, 1e200, "5", True, [1.0], None.__class__]),
-        ("cap", [0.0, -1, NAN, INF, "big"]),
-        ("floor", [NAN, INF, -INF, "low"]),
+        ("alpha", [-0.1, 1.1, NAN, "big"]),
+        ("starts", [0, 2.5, None]),
+        ("preset", ["paper", None]),
+        ("utility", ["value", 1]),
         ("threshold", [-0.1, 1.0, NAN, None]),
         ("tolerance", [-1e-9, NAN, INF, None]),
         ("truncation", [0, -3, 2.5, 1001, 10**30, NAN, INF, "6", True]),
         ("sweeps", [0, 1.5, -1, NAN, None, "many"]),
         ("precision", ["half", None, 2, ["double"]]),
-        ("normalise", ["no", 1, None]),
+        ("judge", ["no", 1, None]),
         ("estimate_behaviour", ["yes", 0]),
     ],
 )
@@ -46,13 +48,13 @@ def test_settings_out_of_range(name, values):
 
 
 def test_settings_are_kept_as_numbers():
-    kept = Sbpr(truncation=3, sweeps=np.int64(7), evidence=np.float32(2.0), cap=5)
-    assert [type(x) for x in (kept.truncation, kept.sweeps, kept.evidence, kept.cap)] == [int, int, float, float]
+    kept = Sbpr(truncation=3, sweeps=np.int64(7), evidence=np.float32(2.0), alpha=1)
+    assert [type(x) for x in (kept.truncation, kept.sweeps, kept.evidence, kept.alpha)] == [int, int, float, float]
 
 
 @pytest.mark.parametrize("prior", ["em:3", Fixed(3, 0.5), StickBreaking(sigma=2.0), dirichlet_process()])
 def test_settings_are_the_same_after_json(prior):
-    kept = Sbpr(prior=prior, sweeps=7, cap=5.0)
+    kept = Sbpr(prior=prior, sweeps=7, alpha=0.5)
     assert msgspec.json.decode(msgspec.json.encode(kept), type=Sbpr) == kept
 
 
@@ -148,6 +150,13 @@ def test_behaviours_that_cannot_have_acted():
     team = Team.of(EPISODES, sure)
     row = int((EPISODES.actions != 0).any(axis=1).argmax())
     refused(lambda: dp.learn([EPISODES], behaviours=[team]), EPISODES.place(row), "behaviours", "got")
+
+
+def test_the_preset_as_printed():
+    printed = Sbpr(preset="as-printed", truncation=5)
+    assert (printed.alpha, printed.utility, printed.starts, printed.judge) == (1.0, "reward", 1, False)
+    assert msgspec.json.decode(msgspec.json.encode(printed), type=Sbpr) == printed
+    refused(lambda: Sbpr(preset="as-printed", alpha=0.5), "alpha: expected none with the preset as-printed, got 0.5")
 
 
 def test_options_that_contradict_each_other():

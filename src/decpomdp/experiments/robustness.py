@@ -25,8 +25,7 @@ FACTOR = 2.0  # standard deviations over seeds that the grid may move the mean b
 Points = dict[tuple[float, float], Mean]  # c, d -> over seeds
 ABOUT = (
     "Dec-SBPR from recorded episodes of the semi-random behaviour (as in figure 1), begun from the best episodes, for "
-    "every c and d. Importance ratios are cut, so that more than one or two episodes have a say; without that the data "
-    "say too little for a prior to matter. Values are exact, of the posterior mean; sizes are nodes occupied per "
+    "every c and d, with the defaults otherwise. Values are exact, of the posterior mean; sizes are nodes occupied per "
     "agent."
 )
 
@@ -44,7 +43,6 @@ class Effort:
     truncation: int = 20
     sweeps: int = 200
     tolerance: float = 1e-5
-    cap: float = 10.0
 
 
 QUICK = Effort(
@@ -65,8 +63,7 @@ def cells(effort: Effort) -> list[Cell]:
     for seed in range(effort.seeds):
         for problem in effort.problems:
             shared = offline.settings_of(problem, effort.episodes, effort.steps, seed, FOLLOW) | options
-            shared |= {"method": "sbpr", "cap": effort.cap, "normalise": False, "evidence": None}
-            shared |= {"resize": True, "stop": "ours"}
+            shared |= {"method": "sbpr", "preset": "default", "evidence": None, "stop": "ours"}
             grid = ((reading, c, d) for reading in READINGS for c in effort.c for d in effort.d)
             given = [{**shared, "reading": reading, "c": c, "d": d} for reading, c, d in grid]
             found += [Cell(WORK, each, 0.012 * effort.sweeps) for each in given]
@@ -75,7 +72,7 @@ def cells(effort: Effort) -> list[Cell]:
 
 def rows(results: Results) -> Rows:
     """One row per fit."""
-    keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "cap", "truncation", "tolerance")
+    keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "truncation", "tolerance")
     return Rows(
         {
             **{key: cell.settings[key] for key in keys},
@@ -105,7 +102,6 @@ def _held(rows: Rows) -> Table:
         "episodes": "episodes K",
         "steps": "steps of an episode",
         "follow": "probability of following PBVI",
-        "cap": "importance ratios cut at",
         "truncation": "nodes to begin with (truncation)",
         "limit": "sweeps at most",
         "tolerance": "tolerance of the bound",
