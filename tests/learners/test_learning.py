@@ -44,16 +44,13 @@ def test_the_unit_of_the_rewards_does_not_matter():
 def test_the_same_for_any_number_of_threads(prior, monkeypatch):
     monkeypatch.setattr("decpomdp.filtering.layout.CHUNK_EPISODES", 64)
     _, episodes = logged(count=200, horizon=5)  # four chunks
-    settings = {"truncation": 4 if prior_named(prior).nodes is None else None, "sweeps": 6}
+    settings = {"truncation": 4 if prior_named(prior).nodes is None else None, "sweeps": 6, "starts": 2}
     fits = [
         fitted(episodes, prior_named(prior), "random", settings=settings, seed=4, threads=threads)
         for threads in (1, 2, 5)
     ]
     assert fits[0].team == fits[1].team == fits[2].team
     assert [row["bound"] for row in fits[0].trace] == [row["bound"] for row in fits[1].trace]
-    once = {**settings, "sweeps": 1}
-    other = fitted(episodes, prior_named(prior), "random", settings=once, seed=5)
-    assert other.posterior.agents[0].counts.visits.tolist() != fits[0].posterior.agents[0].counts.visits.tolist()
 
 
 @quiet
@@ -91,7 +88,7 @@ def test_any_number_of_agents(agents):
         rng.random(rows),
         0.9,
     )
-    fit = fitted(episodes, settings={"truncation": 3, "sweeps": 4})
+    fit = fitted(episodes, settings={"truncation": 3, "sweeps": 4, "starts": 2, "judge": False})
     bounds = [row["bound"] for row in fit.trace]
     assert len(fit.team.controllers) == agents
     assert bounds == sorted(bounds)
@@ -135,10 +132,10 @@ def test_the_posterior_can_be_sampled_and_narrows_with_evidence():
 @quiet
 def test_a_callback_ends_the_run_with_the_best_so_far():
     _, episodes = logged(count=100)
-    fit = fitted(episodes, settings={"truncation": 4}, watch=lambda row: row["sweep"] == 3)
-    same = fitted(episodes, settings={"truncation": 4, "sweeps": 3})
+    fit = fitted(episodes, settings={"truncation": 4}, watch=lambda row: row["sweep"] == 1)
+    same = fitted(episodes, settings={"truncation": 4, "sweeps": 1, "judge": False})
     assert fit.stopped == "callback"
-    assert len(fit.trace) == 4 == len(same.trace)
+    assert len(fit.trace) == 2 == len(same.trace)
     assert fit.team == same.team
 
 

@@ -44,7 +44,7 @@ from decpomdp.learners.sweep import (
     evaluate,
     update,
 )
-from decpomdp.learners.utility import sample_size, utilities
+from decpomdp.learners.utility import utilities
 from decpomdp.learners.weighing import Steps, by_reward, by_utility
 
 FIT, JUDGED, CLONED = 0, 1, 2  # parts of a run
@@ -91,6 +91,7 @@ class FitState(NamedTuple):
     fit: Scored | None = None  # the finished fit
     judged: Judged | None = None
     iterations: int = 0  # sweeps over all episodes
+    carrying: float | None = None  # effective number of episodes, of the last of them
     stopped: str = ""
 
     @property
@@ -137,15 +138,15 @@ class SbprMethod:
                 return state._replace(double=True), None
             after = self._after(state, scored)
             whole = state.part == FIT and state.phase == WHOLE
-            row = trace.row_of(task, evaluated, state.sweep, self.settings.threshold) if whole else None
-        return after, row
+            if not whole:
+                return after, None
+            row = trace.row_of(task, evaluated, state.sweep, self.settings.threshold)
+        return after._replace(carrying=evaluated.weighed.sample_size), row
 
     def result(self, state: FitState) -> tuple[BayesFit, None]:
         """The likeliest choices of the posterior; the mean of the cloned behaviour where the evidence is for that."""
         posterior = self._posterior(state.fit or self._best(state))
-        episodes = self._task(state._replace(part=FIT)).steps
-        size = sample_size(np.add.reduceat(episodes.gain, episodes.offsets[:-1]))
-        facts: dict[str, Any] = {"evidence": self.evidence, "episodes": self.data.count, "carrying": size}
+        facts: dict[str, Any] = {"evidence": self.evidence, "episodes": self.data.count, "carrying": state.carrying}
         cloned = state.stopped and state.judged is not None and state.judged.verdict == WORSE
         if state.judged is not None:
             facts |= state.judged.facts()
@@ -154,7 +155,8 @@ class SbprMethod:
         # DEPARTS: the paper's result is the mean
         team = posterior.mean() if cloned else posterior.mean().decided()
         trace.warn_of_falls(state.falls)
-        trace.warn_of_collapse(size, self.data.count)
+        if state.carrying is not None:
+            trace.warn_of_collapse(state.carrying, self.data.count)
         return BayesFit(simplified(team), facts=facts, posterior=posterior), None
 
     # ---- one step ----
@@ -184,7 +186,7 @@ class SbprMethod:
         if not (settled or last):
             return after
         if starting:
-            return self._begun(self._next(self._compared(after)))
+            return self._next(self._compared(after))
         return self._finished(after, "converged" if settled else "iterations")
 
     def _compared(self, state: FitState) -> FitState:
@@ -200,26 +202,22 @@ class SbprMethod:
         return state._replace(chosen=chosen, failed=failed)
 
     def _next(self, state: FitState) -> FitState:
-        """The next start; after the last one merges, until none helps any agent."""
+        """The next start; after the last one merges, until none helps any agent; then the sweeps over all episodes."""
         if state.phase == STARTING:
             if state.start + 1 < self.starts:
-                return state._replace(start=state.start + 1)
+                return self._begun(state._replace(start=state.start + 1))
             state = state._replace(phase=MERGING, failed=(0,) * len(state.chosen))
-        return state if any(self._merges(state)) else state._replace(phase=WHOLE)
-
-    def _merges(self, state: FitState) -> list[list[AgentPosterior]]:
-        """The merges of every agent that are left to try."""
-        if self.prior.nodes is not None:
-            return []
-        pairs = zip(state.chosen, state.failed, strict=True)
-        return [best.posterior.merges()[failed:MERGES] for best, failed in pairs]
+        pairs = zip(state.chosen, state.failed, strict=True) if self.prior.nodes is None else ()
+        left = [best.posterior.merges()[failed:MERGES] if failed < MERGES else [] for best, failed in pairs]
+        if not any(left):
+            return self._begun(state._replace(phase=WHOLE))
+        each = zip(state.chosen, left, strict=True)
+        first = tuple(merges[0] if merges else best.posterior for best, merges in each)
+        return state._replace(now=Scored(first), sweep=0)
 
     def _begun(self, state: FitState) -> FitState:
-        """The first posterior of a start, of a merge, or of the sweeps over all episodes."""
-        if state.phase == MERGING:
-            pairs = zip(state.chosen, self._merges(state), strict=True)
-            first = tuple(merges[0] if merges else best.posterior for best, merges in pairs)
-        elif state.phase == WHOLE and state.chosen:
+        """The first posterior of a start, or of the sweeps over all episodes."""
+        if state.phase == WHOLE and state.chosen:
             scale = self._evidence(state) / self._evidence(state._replace(phase=STARTING))
             first = tuple(_widened(each.posterior, scale) for each in state.chosen)
         else:
