@@ -10,6 +10,7 @@ from learners import data
 from learners.logged import fitted
 
 import decpomdp as dp
+from decpomdp import domains
 from decpomdp.core import Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.filtering.filter import log_likelihood
@@ -36,7 +37,7 @@ PRIORS = {
 }
 
 
-PROBLEMS = [*dp.problems(), "traffic:2"]
+PROBLEMS = [*domains.PAPER, "traffic:2"]
 BEGINNINGS = ["best", "random"]
 
 

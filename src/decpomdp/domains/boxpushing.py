@@ -41,7 +41,6 @@ CELLS = (1, 2, 3, 4)
 HEADINGS = "NESW"
 STEPS = {"E": 1, "W": -1}
 START = "s1E4W"
-GRID = (4, 3)  # columns and rows, for drawings: the goal, the boxes, the robots
 
 SUCCESS = 0.9
 STEP_COST = -0.1
@@ -63,7 +62,11 @@ Pair = tuple[str, str]
 
 
 def build(discount: float = 0.9) -> DecPOMDP:
-    """The box pushing problem that starts again after every goal."""
+    """Two robots push small boxes alone or a large box together to the goal; then everything starts again.
+
+    Each sees what is in the cell ahead. Actions succeed with probability 0.9. The large box pays 100, a small one 10,
+    and running into something costs 5.
+    """
     agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
     places = {_label(poses): poses for poses in _all_poses()}
     states = (*GOALS, *places)

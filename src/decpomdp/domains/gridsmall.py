@@ -28,14 +28,16 @@ DIRECTIONS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}  
 ACTIONS = (*DIRECTIONS, "stay")
 OBSERVATIONS = ("nnnnnynnn", "nnnynnnnn")  # left column, right column
 CELLS = 4
-GRID = (2, 2)  # columns and rows, for drawings
 
 WANTED = 0.6  # chance to go where the robot wants to
 STRAY = 0.1  # chance of each other direction, and of not moving
 
 
 def build(discount: float = 0.9) -> DecPOMDP:
-    """The meeting on a 2x2 grid problem."""
+    """Two robots on a 2x2 grid earn 1 for every step that ends with both in the same cell.
+
+    Each sees only which column it is in; moves go astray with probability 0.4.
+    """
     agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
     transition = side_by_side(_moves(), _moves())  # [u, s, s1]
     sees = np.eye(2)[[cell % 2 for cell in range(CELLS)]]  # [cell, observation]

@@ -44,7 +44,6 @@ OBSERVATIONS = (
 MASKS = 2**SITES
 ALL_DONE = MASKS - 1
 DRILL_SITES = (0, 3)
-GRID = (2, 2)  # columns and rows, for drawings
 
 SUCCESS = 0.9
 MOVE_COST = -0.1
@@ -56,7 +55,11 @@ Sites = tuple[int, int]
 
 
 def build(discount: float = 0.9) -> DecPOMDP:
-    """The Mars rovers problem."""
+    """Two rovers drive between four sites and do one experiment at each; two sites must be drilled by both together.
+
+    Each sees its own site and whether it is done; moves succeed with probability 0.9. When all sites are done,
+    everything starts again.
+    """
     agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
     pairs = list(product(ACTIONS, ACTIONS))
     places = list(product(range(SITES), range(SITES)))

@@ -1,9 +1,12 @@
-"""Backups of single beliefs, and the bounds that planning begins with.
+"""Backups of single beliefs, the initial bounds, and values and visits of a policy graph.
 
 The backup of belief b takes the best joint action and, after every joint observation y, the best vector for the
 successor of b. It is a vector again, and a lower bound at every other belief too:
 
   vector(s) = reward[u, s] + discount * sum_s1 transition[u, s, s1] sum_y observation[u, s1, y] vector_next(y)(s1)
+
+Node i of a policy graph takes joint action u_i and moves to node following[i, y] after y. Its value is the same sum
+with the next node's values; visits = the start in the first node + discount * visits moved one step on.
 """
 
 from typing import NamedTuple
@@ -11,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.kernels.beliefs import (
+    BeliefPoints,
     Floats,
-    Points,
+    Ints,
     Scratch,
-    Whole,
     best_vector,
     foresee,
     scratch_for,
@@ -25,12 +28,12 @@ from decpomdp.kernels.model import FactoredModel
 
 
 class Backups(NamedTuple):
-    """What the backups of several beliefs gave."""
+    """The results of backups of several beliefs."""
 
     upper: Floats  # [m]
     lower: Floats  # [m]
-    action: Whole  # [m]
-    following: Whole  # [m, y] index of the vector after y
+    action: Ints  # [m]
+    following: Ints  # [m, y] index of the vector after y
     vector: Floats  # [m, s]
 
 
@@ -39,18 +42,18 @@ def back_up(
     model: FactoredModel,
     vectors: Floats,  # [s, i] of which `count` are in use
     count: int,
-    points: Points,
+    points: BeliefPoints,
     bounded: bool,
     slack: float,
-    offsets: Whole,
-    states: Whole,
+    offsets: Ints,
+    states: Ints,
     weights: Floats,
-    which: Whole,  # [m] beliefs, by their place in offsets
+    which: Ints,  # [m] beliefs, by their place in offsets
     out: Backups,
 ) -> None:
     """Both bounds backed up at some beliefs. Without `bounded` the upper bound is left out (and no action skipped)."""
     joint = model.reward.shape[0]
-    room = scratch_for(model.reward.shape[1], model.symbols, model.widest)
+    scratch = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     values, scores = np.empty(joint), np.empty(count)
     following = np.empty(model.symbols, np.int64)
     for m in range(len(which)):
@@ -58,7 +61,7 @@ def back_up(
         own, mass = states[part], weights[part]
         values[:] = np.inf
         if bounded:
-            upper_values(model, points, own, mass, room, values)
+            upper_values(model, points, own, mass, scratch, values)
             out.upper[m] = values.max()
         out.lower[m] = -np.inf
         for _ in range(joint):
@@ -66,13 +69,13 @@ def back_up(
             if values[u] <= out.lower[m]:  # so are the rest
                 break
             values[u] = -np.inf
-            lower = lower_value(model, vectors, count, u, slack, own, mass, room, scores, following)
+            lower = lower_value(model, vectors, count, u, slack, own, mass, scratch, scores, following)
             if lower > out.lower[m] + slack:
                 out.lower[m], out.action[m] = lower, u
                 for y in range(model.symbols):
                     out.following[m, y] = following[y]
-        fill_vector(model, vectors, out.action[m], out.following[m], room.dense, out.vector[m])
-        room.dense[:] = 0.0
+        fill_vector(model, vectors, out.action[m], out.following[m], scratch.dense, out.vector[m])
+        scratch.dense[:] = 0.0
 
 
 @kernel
@@ -82,31 +85,31 @@ def lower_value(
     count: int,
     u: int,
     slack: float,
-    states: Whole,
+    states: Ints,
     weights: Floats,
-    room: Scratch,
+    scratch: Scratch,
     scores: Floats,
-    following: Whole,
+    following: Ints,
 ) -> float:
-    """The lower bound of taking u first; following[y]: the vector to go on with."""
+    """The lower bound of taking u first; following[y]: the next vector."""
     earned, ahead = 0.0, 0.0
     for k in range(len(states)):
         earned += weights[k] * model.reward[u, states[k]]
-    seen = foresee(model, u, states, weights, room)
-    every = slice(0, room.first[seen])
-    otherwise, _ = best_vector(vectors, count, room.states[every], room.weights[every], slack, scores)
-    following[:] = otherwise  # after what this belief holds impossible: as if nothing had been seen
+    seen = foresee(model, u, states, weights, scratch)
+    every = slice(0, scratch.first[seen])
+    otherwise, _ = best_vector(vectors, count, scratch.states[every], scratch.weights[every], slack, scores)
+    following[:] = otherwise  # after an observation that is impossible at this belief: as if without observation
     for k in range(seen):
-        part = slice(room.first[k], room.first[k + 1])
-        i, value = best_vector(vectors, count, room.states[part], room.weights[part], slack, scores)
-        following[room.seen[k]] = i
+        part = slice(scratch.first[k], scratch.first[k + 1])
+        i, value = best_vector(vectors, count, scratch.states[part], scratch.weights[part], slack, scores)
+        following[scratch.seen[k]] = i
         ahead += value
     return earned + model.discount * ahead
 
 
 @kernel
-def fill_vector(model: FactoredModel, vectors: Floats, u: int, following: Whole, ahead: Floats, out: Floats) -> None:
-    """The value of taking u and then going on with vector following[y]; `ahead` is overwritten."""
+def fill_vector(model: FactoredModel, vectors: Floats, u: int, following: Ints, ahead: Floats, out: Floats) -> None:
+    """The value of taking u and then vector following[y]; `ahead` is overwritten."""
     states = len(out)
     base = u * states
     transition, observation = model.transition, model.observation
@@ -128,15 +131,15 @@ def informed_step(model: FactoredModel, informed: Floats, first: int, end: int, 
     out(s, u) = reward[u, s] + discount * sum_y max_u1 sum_s1 P(s1, y | s, u) informed(s1, u1)
     """
     states, joint = informed.shape
-    room = scratch_for(states, model.symbols, model.widest)
+    scratch = scratch_for(states, model.symbols, model.widest)
     one, sure, scores = np.empty(1, np.int64), np.ones(1), np.empty(joint)
     for s in range(first, end):
         one[0] = s
         for u in range(joint):
             total = 0.0
-            for k in range(foresee(model, u, one, sure, room)):
-                part = slice(room.first[k], room.first[k + 1])
-                total += best_vector(informed, joint, room.states[part], room.weights[part], 0.0, scores)[1]
+            for k in range(foresee(model, u, one, sure, scratch)):
+                part = slice(scratch.first[k], scratch.first[k + 1])
+                total += best_vector(informed, joint, scratch.states[part], scratch.weights[part], 0.0, scores)[1]
             out[s, u] = model.reward[u, s] + model.discount * total
 
 
@@ -144,7 +147,7 @@ def informed_step(model: FactoredModel, informed: Floats, first: int, end: int, 
 def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) -> None:
     """One step of values [s, u] that need no beliefs.
 
-    When `free`, every later step takes the best action for the state, as if it were seen; else u again, for ever.
+    When `free`, every later step takes the best action for the state, as if it were seen; else u again.
     """
     states, joint = values.shape
     transition = model.transition
@@ -158,3 +161,37 @@ def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) ->
                 s1 = transition.columns[e]
                 total += transition.values[e] * (best[s1] if free else values[s1, u])
             out[s, u] = model.reward[u, s] + model.discount * total
+
+
+@kernel
+def value_step(model: FactoredModel, actions: Ints, following: Ints, values: Floats, out: Floats) -> float:
+    """One backup of the node values [s, i]; returns the largest change."""
+    states = len(values)
+    ahead, vector = np.empty(states), np.empty(states)
+    change = 0.0
+    for i in range(len(actions)):
+        fill_vector(model, values, actions[i], following[i], ahead, vector)
+        for s in range(states):
+            change = max(change, abs(vector[s] - values[s, i]))
+            out[s, i] = vector[s]
+    return change
+
+
+@kernel
+def visit_step(model: FactoredModel, actions: Ints, following: Ints, visits: Floats, out: Floats) -> None:
+    """out[i, s] += discount * the visits [i, s] moved one step on."""
+    nodes, states = visits.shape
+    transition, observation = model.transition, model.observation
+    ahead = np.empty(states)
+    for i in range(nodes):
+        ahead[:] = 0.0
+        base = actions[i] * states
+        for s in range(states):
+            weight = model.discount * visits[i, s]
+            if weight > 0.0:
+                for e in range(transition.offsets[base + s], transition.offsets[base + s + 1]):
+                    ahead[transition.columns[e]] += weight * transition.values[e]
+        for s1 in range(states):
+            if ahead[s1] > 0.0:
+                for e in range(observation.offsets[base + s1], observation.offsets[base + s1 + 1]):
+                    out[following[i, observation.columns[e]], s1] += ahead[s1] * observation.values[e]

@@ -24,7 +24,6 @@ is at most
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.planners.fb_hsvi.occupancy import ABSENT, Labelling, Occupancy, gathered
 
@@ -59,12 +58,12 @@ def compress(
 
 def _merged_in_turns(occupancy: Occupancy, tolerance: float) -> tuple[Occupancy, Labelling, float]:
     labelling = [np.arange(count) for count in occupancy.counts]
-    moved, still, n = 0.0, 0, 0
-    while still < len(labelling):
+    moved, unchanged, n = 0.0, 0, 0
+    while unchanged < len(labelling):
         new, shift = _merged(occupancy, n, tolerance)
         moved += shift
-        still = 0 if new.max() + 1 < occupancy.counts[n] else still + 1
-        if still == 0:
+        unchanged = 0 if new.max() + 1 < occupancy.counts[n] else unchanged + 1
+        if unchanged == 0:
             change = tuple(new if m == n else np.arange(count) for m, count in enumerate(occupancy.counts))
             occupancy, labelling[n] = relabelled(occupancy, change), new[labelling[n]]
         n = (n + 1) % len(labelling)
@@ -86,12 +85,11 @@ def composed(first: Labelling, second: Labelling) -> Labelling:
 def conditionals(occupancy: Occupancy, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[label, column]: for every label of agent n the distribution over (state, others' labels); and its weight."""
     labels = occupancy.row_labels()
-    others = [labels[:, m] for m in range(labels.shape[1]) if m != n]
-    sizes = [count for m, count in enumerate(occupancy.counts) if m != n]
-    joint = joint_numbers((*others, occupancy.state), (*sizes, int(occupancy.state.max()) + 1))
-    columns, place = np.unique(joint, return_inverse=True)
-    table = np.zeros((occupancy.counts[n], len(columns)))
-    table[labels[:, n], place.ravel()] = occupancy.weight
+    others = np.column_stack((np.delete(labels, n, axis=1), occupancy.state))
+    sizes = (*occupancy.counts[:n], *occupancy.counts[n + 1 :], int(occupancy.state.max()) + 1)
+    column, first = kernels.number_rows(others, np.array(sizes, np.int64))
+    table = np.zeros((occupancy.counts[n], len(first)))
+    table[labels[:, n], column] = occupancy.weight
     weight = table.sum(axis=1)
     return table / weight[:, None], weight
 

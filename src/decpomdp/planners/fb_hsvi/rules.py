@@ -19,7 +19,6 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.agent import joint_table
 from decpomdp.kernels import constraints as kernels
 from decpomdp.planners.fb_hsvi.occupancy import Rule
 
@@ -38,7 +37,7 @@ _SOLVER = threading.Lock()  # toulbar2 solves one problem at a time
 class Game:
     """A weighted constraint problem with derived tables."""
 
-    tables: NDArray[np.float64]  # [j, u] as given
+    tables: NDArray[np.float64]  # [j, u] payoffs
     scope: NDArray[np.int64]  # [j, n] variables
     parts: NDArray[np.int64]  # [u, n]
     strides: NDArray[np.int64]  # [n]
@@ -82,7 +81,7 @@ def game_of(
     starts = np.searchsorted(np.sort(flat), np.arange(firsts[-1] + 1)).astype(np.int64)
     scale = float(np.abs(tables).max())
     shared, single = tables.copy(), np.where(everything, 0.0, -np.inf)
-    parts = joint_table(sizes)
+    parts = np.ascontiguousarray(np.indices(sizes).reshape(len(sizes), -1).T)
     kernels.share_out(shared, single, scope, parts, np.array(sizes), sweeps, 1e-9 * scale)
     spans = np.bincount(flat, weights=np.repeat(np.ptp(tables, axis=1), len(counts)), minlength=int(firsts[-1]))
     strides = np.array([int(np.prod(sizes[n + 1 :])) for n in range(len(sizes))], np.int64)
@@ -161,7 +160,7 @@ def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | Non
 
 
 @dataclass(order=True, slots=True)
-class Part:
+class OpenBox:
     """A box of rules not handed out: sorted by falling bound, then by age."""
 
     rank: float  # minus the bound
@@ -174,12 +173,12 @@ class Part:
 class Ranking:
     """The rules of a game, (nearly) best first: the boxes of rules not handed out. The game is not stored."""
 
-    parts: list[Part]  # a heap
+    parts: list[OpenBox]  # a heap
     born: int = 1  # boxes made so far
 
     @classmethod
     def of(cls, game: Game) -> "Ranking":
-        return cls([Part(-np.inf, 0, game.everything, None)])
+        return cls([OpenBox(-np.inf, 0, game.everything, None)])
 
     def bound(self, game: Game, check: Callable[[], None] = lambda: None) -> float:
         """A bound on all rules that were not handed out; -inf when all were."""
@@ -187,7 +186,7 @@ class Ranking:
             check()
             part = heapq.heappop(self.parts)
             best = solve(game, part.box)
-            heapq.heappush(self.parts, Part(-best.bound, part.age, part.box, best))
+            heapq.heappush(self.parts, OpenBox(-best.bound, part.age, part.box, best))
         return -self.parts[0].rank if self.parts else -np.inf
 
     def take(self, game: Game) -> Solution:
@@ -207,7 +206,7 @@ class Ranking:
             rest[v, taken.choice[v]] = False
             if rest[v].any():
                 bound = min(taken.bound, bound_within(game, rest))
-                heapq.heappush(self.parts, Part(-bound, self.born, rest, None))
+                heapq.heappush(self.parts, OpenBox(-bound, self.born, rest, None))
                 self.born += 1
             prefix[v] = False
             prefix[v, taken.choice[v]] = True
