@@ -25,11 +25,11 @@ def test_names_are_in_the_usual_order():
     assert domains.problems() == ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
 
 
-@pytest.mark.parametrize("name", domains.problems())
-def test_numbers_are_pinned(name):
-    problem = domains.build(name)
-    assert problem.name == name
-    assert problem.digest() == DIGESTS[name]
+def test_numbers_are_pinned():
+    for name in domains.problems():
+        problem = domains.build(name)
+        assert problem.name == name
+        assert problem.digest() == DIGESTS[name]
 
 
 def test_digest_notices_the_last_bit_of_one_number():
