@@ -1,6 +1,5 @@
 """Verdicts follow from the rows, by the stated rules: made-up tables of every experiment."""
 
-
 from decpomdp.experiments import figure1, figure2, reproduction, table1, table2
 from decpomdp.experiments.judge import Claim, Evidence, Rows, judged
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
