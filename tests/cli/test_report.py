@@ -38,7 +38,7 @@ def copied(folder, tmp_path, *names):
 
 def test_a_run_folder_is_complete_and_repeatable(folder):
     assert {path.name for path in (folder / "one").iterdir()} == {
-        "team.json", "trace.parquet", "run.json", "log.txt", "report.html",
+        "team.json", "trace.parquet", "run.json", "log.txt", "report.html", "performance.bin",
     }  # fmt: skip
     assert (folder / "one/team.json").read_bytes() == (folder / "again/team.json").read_bytes()
     log = (folder / "one/log.txt").read_text().splitlines()

@@ -24,7 +24,7 @@ from decpomdp.interaction.search.moves import hop
 from decpomdp.interaction.search.neighbours import polish, refine
 from decpomdp.interaction.search.players import Player, Pool, Work, player_of
 from decpomdp.interaction.search.settings import Search
-from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, sizes_for, tiny
+from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, reduced, sizes_for, tiny
 from decpomdp.interaction.search.starts import Start, portfolio
 from decpomdp.interaction.search.trial import PATIENT, Tally, Verdict, eager, trial
 from decpomdp.rollouts import as_simulator
@@ -73,16 +73,17 @@ class SearchMethod:
             settings = msgspec.structs.replace(settings, horizon=own_horizon(self.simulator))
         self.settings, self.inputs = settings, inputs
         self.player = player_of(self.simulator)
-        self._starts: list[tuple[str, Start]] = []
+        self._starts: tuple[Sizes, list[tuple[str, Start]]] | None = None
 
     def sizes(self, steps: float) -> Sizes:
         """Sizes for so many affordable joint steps."""
         return sizes_for(self.settings, self.player.discount, steps)
 
     def starts(self, sizes: Sizes) -> list[tuple[str, Start]]:
-        """The portfolio, made once."""
-        self._starts = self._starts or portfolio(self.player, sizes)
-        return self._starts
+        """The portfolio, made once for these sizes."""
+        if self._starts is None or self._starts[0] != sizes:
+            self._starts = sizes, portfolio(self.player, sizes)
+        return self._starts[1]
 
     def toy(self) -> "SearchMethod":
         """The same with the smallest sizes; a simulator that is not a model may be slow and is replaced."""
@@ -99,6 +100,7 @@ class SearchMethod:
             state = self._begin(state, now)
             if state.stopped or state.steps:
                 return state, []
+        state = state._replace(affordable=reduced(state.affordable, state.steps, now))
         work = _Round(self, state, now)
         stopped = ""
         try:
