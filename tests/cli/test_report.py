@@ -123,6 +123,7 @@ def test_an_animation_beside_the_page(run, folder, tmp_path):
 
 
 def test_mistakes_are_one_line(run, folder, tmp_path):
+    copied(folder, tmp_path, "one")
     for arguments, words in [
         (["report", "one", "--animate", "moving.png"], "expected a file that ends in .svg or .gif"),
         (["report", "one", "one", "--out", "x.html", "--animate", "x.svg"], "expected a single run, got 2"),
@@ -132,7 +133,6 @@ def test_mistakes_are_one_line(run, folder, tmp_path):
         (["report", "one", "--out", "no/such/page.html"], "cannot write no/such/page.html"),
         (["report", "one", "--problem", "dectiger"], "does not fit problem dectiger"),
     ]:
-        copied(folder, tmp_path, "one")
         code, out, err = run(*arguments)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert words in err

@@ -45,6 +45,7 @@ def test_a_run_comes_back(tmp_path):
 
 
 def test_a_run_json_that_is_none(tmp_path):
+    written(tmp_path / "a")
     for content, words in [
         ("{", "Input data was truncated"),
         ("[]", "Expected object, got array"),
@@ -53,7 +54,6 @@ def test_a_run_json_that_is_none(tmp_path):
         ('{"format": "decpomdp-run/2", "nodes": [1.5]}', "nodes"),
         ('{"format": "decpomdp-run/2", "posterior": {}}', "posterior"),
     ]:
-        written(tmp_path / "a")
         (tmp_path / "a/run.json").write_text(content)
         with pytest.raises(FormatError, match=re.escape(words)) as caught:
             read_run(tmp_path / "a")
