@@ -26,7 +26,7 @@ from decpomdp.interaction.search.players import Player, Pool, Work, player_of
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, reduced, sizes_for, tiny
 from decpomdp.interaction.search.starts import Start, portfolio
-from decpomdp.interaction.search.trial import PATIENT, Tally, Verdict, eager, trial
+from decpomdp.interaction.search.trial import PATIENT, ReturnSums, TrialResult, eager, trial
 from decpomdp.rollouts import as_simulator
 
 POLISHING = 0.5  # of all steps, at most, for the neighbours of the best plan
@@ -59,7 +59,7 @@ class Attempt(NamedTuple):
     plan: Plan | None  # before the hop; None: a fresh start
     kind: str
     candidate: Plan
-    verdict: Verdict | None
+    verdict: TrialResult | None
 
 
 class SearchMethod:
@@ -92,7 +92,7 @@ class SearchMethod:
 
     def init(self, now: Now) -> SearchState:
         """A team of constant actions."""
-        return SearchState([Island(constant(self.simulator), -np.inf, Tally())])
+        return SearchState([Island(constant(self.simulator), -np.inf, ReturnSums())])
 
     def step(self, state: SearchState, now: Now) -> tuple[SearchState, list[Row]]:
         """One round, after a measurement of the speed if time is limited."""
@@ -276,7 +276,7 @@ class _Round:
         """Score a plan, always on the same episodes."""
         episodes, horizon = SCORING * self.sizes.stages.first, self.sizes.testing
         returns = self.pool.alone(lambda player: player.returns(plan, episodes, horizon, self.seed))
-        return Island(plan, float(returns.mean()), Tally.of(returns))
+        return Island(plan, float(returns.mean()), ReturnSums.of(returns))
 
     def _record(self, event: str) -> None:
         self.rows.append(row_of(self.packed(), event))

@@ -14,7 +14,7 @@ import numpy as np
 
 from decpomdp.core.model import horizon_of
 from decpomdp.core.run import Now
-from decpomdp.interaction.search.ascent import Effort, ascend
+from decpomdp.interaction.search.ascent import AscentSize, ascend
 from decpomdp.interaction.search.machines import constant
 from decpomdp.interaction.search.players import Player, Pool
 from decpomdp.interaction.search.settings import Search, SearchTuning
@@ -49,9 +49,9 @@ class Sizes:
     chosen: bool  # whether `max_nodes` is the user's choice
     learning: int  # horizon of learning episodes
     testing: int  # horizon of test episodes
-    full: Effort  # of an ascent in the portfolio
-    short: Effort  # of an ascent after a hop
-    bold: Effort  # of an ascent on more memory
+    full: AscentSize  # of an ascent in the portfolio
+    short: AscentSize  # of an ascent after a hop
+    bold: AscentSize  # of an ascent on more memory
     chain_episodes: int
     window_episodes: int
     fold_episodes: int
@@ -97,7 +97,7 @@ def affordable(player: Player, settings: Search, now: Now, threads: int | None) 
     return min(most, speed * left), pool.steps
 
 
-def _speed(pool: Pool, effort: Effort) -> float:
+def _speed(pool: Pool, effort: AscentSize) -> float:
     """Joint steps per second of all workers while learning."""
     begin, steps = perf_counter(), pool.steps
     done = pool.round(
@@ -148,15 +148,15 @@ def sizes_for(settings: Search, discount: float, steps: float) -> Sizes:
         chosen=settings.max_nodes is not None,
         learning=learning,
         testing=testing,
-        full=Effort(updates, episodes, learning, tuning.exploration, tuning.confidence),
-        bold=Effort(
+        full=AscentSize(updates, episodes, learning, tuning.exploration, tuning.confidence),
+        bold=AscentSize(
             round(bolder**0.5 * bold_updates),
             round(bolder * episodes),
             learning,
             tuning.exploration,
             tuning.bold_confidence,
         ),
-        short=Effort(hop_updates, hop_episodes, learning, tuning.hop_exploration, tuning.confidence),
+        short=AscentSize(hop_updates, hop_episodes, learning, tuning.hop_exploration, tuning.confidence),
         chain_episodes=max(round(200 * fewer), round(tuning.chain_episodes * ratio)),
         window_episodes=max(round(200 * fewer), round(tuning.window_episodes * ratio)),
         fold_episodes=fold,
