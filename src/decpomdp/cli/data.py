@@ -91,7 +91,7 @@ def convert(
     discount: Discount = None,
     like: Like = None,
     column: Column = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
 ) -> None:
     """Convert logged episodes: long tables and Minari datasets to episodes, episodes to long tables."""
     from decpomdp.core import InputError
@@ -105,7 +105,7 @@ def convert(
     if wanted == "episodes" and is_csv(str(target)):
         raise InputError(f"--to: expected long for {target}; episodes are Parquet files")
     if target.exists() and not overwrite:
-        raise InputError(f"{target}: expected a new file, got one that is there; --overwrite replaces it")
+        raise InputError(f"{target}: expected a new file, got an existing one; --overwrite replaces it")
     episodes, assumed = _read(source, kind, discount, like, column)
     if assumed and wanted == "episodes":
         raise InputError(f"{source} contains no discount; pass --discount or --like")

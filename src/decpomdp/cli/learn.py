@@ -308,10 +308,10 @@ def _metavar(kinds: "Iterable[About]") -> str | None:
     """Type and range of a number, such as INT 1..64; None for other types, or if methods differ."""
     first, *others = {(known.kind, known.least, known.most) for known in kinds}
     kind, least, most = first
-    if others or kind not in (int, float) or least is None:
+    if others or kind not in (int, float) or least is None or least <= -UNBOUNDED:
         return None
     high = "" if most is None or most >= UNBOUNDED else f"{most:g}"
-    return f"{kind.__name__.upper()} {least:g}..{high}"
+    return f"{kind.__name__.upper()} {0 if least < 1 / UNBOUNDED else least:g}..{high}"
 
 
 def _default(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What goes wrong, in words. A user's mistake is an InputError: one line saying expected, got, where."""
+"""Errors and warnings. A user's mistake is an InputError: one line with the place, expected and got."""
 
 
 class InputError(ValueError):
