@@ -171,7 +171,7 @@ def test_convert_replaces_nothing_unasked(run, tiger, tmp_path):
     code, _, err = run("convert", "e.parquet", "mine.csv")
     assert (code, err) == (
         2,
-        "error: mine.csv: expected a new file, got one that is there; --overwrite replaces it\n",
+        "error: mine.csv: expected a new file, got an existing one; --overwrite replaces it\n",
     )
     assert (tmp_path / "mine.csv").read_text() == "precious"
     assert run("convert", "e.parquet", "mine.csv", "--overwrite")[0] == 0

@@ -104,7 +104,7 @@ def test_what_cannot_be_read_is_left_out_and_said(run, folder):
     code, out, err = run("runs", folder)
     assert code == 0
     assert "tiger-search-0" not in out
-    assert err.startswith("left out: ")
+    assert err.startswith("skipped: ")
     assert err.count("\n") == 1
 
 
