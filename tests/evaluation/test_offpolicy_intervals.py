@@ -84,6 +84,13 @@ def test_standard_errors_of_new_draws_are_those_of_the_delta_method():
     assert ends[2] == pytest.approx([values[2] - half, values[2] + half], abs=0.1 * half)
 
 
+def test_the_jackknife_leaves_one_episode_out():
+    model, behaviour, team = mild()
+    logged = dp.simulate(model, behaviour, 20, 3, seed=3)
+    shares = weighted(logged, log_ratios(logged, log_chances(logged, team)), 3, 0.9)
+    assert shares.without_one() == pytest.approx(shares.estimates(1 - np.eye(20)), rel=1e-9)
+
+
 def test_ends_are_within_what_rewards_allow():
     model = dp.load("dectiger")
     team = Team.of(model, [Controller.deterministic([0], [[0, 0]], 3)] * 2).exploring(0.1)
