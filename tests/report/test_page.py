@@ -14,7 +14,7 @@ import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page, write_page
-from decpomdp.report.sources import Shown, shown
+from decpomdp.report.sources import ShownRun, shown
 from report.making import NASTY, Countdown, kept, kept_on, nasty_model
 
 VOID = {"br", "col", "input", "link", "meta"}
@@ -91,12 +91,12 @@ def test_labels_can_do_no_harm(tmp_path):
     model = nasty_model()
     team = dp.Team.of(model, [controller()] * 2)
     run = kept(tmp_path / "<img src=x onerror=alert(2)>", model, team, method=NASTY)
-    content = page([Shown(run, model)])
+    content = page([ShownRun(run, model)])
     found = Elements(content)
     assert found.tags("img") == []
     assert len(found.tags("script")) == 2
     assert not any(name.startswith("on") for _, attributes in found.found for name in attributes)
-    both = page([Shown(run, model), Shown(run, model)])
+    both = page([ShownRun(run, model), ShownRun(run, model)])
     assert Elements(both).tags("img") == []
     assert len(Elements(both).tags("script")) == 1
 
@@ -165,7 +165,7 @@ def test_three_agents_and_no_discount(tmp_path):
     ones = np.ones((8, 1, 1))
     model = dp.DecPOMDP(agents, ("only",), [1.0], ones, ones, np.arange(8.0)[:, None], 0.0, "three")
     run = kept(tmp_path / "three", model, dp.Team.uniform(model))
-    found = Elements(page([Shown(run, model)]))
+    found = Elements(page([ShownRun(run, model)]))
     assert len([a for a in found.tags("article") if a["class"] == "card"]) == 3
 
 
@@ -182,7 +182,7 @@ def test_a_simulator_is_played_anew(tmp_path):
     lights = [a for a in found.tags("g") if a.get("data-agent") is not None and "data-part" in a]
     assert len(lights) == 9
     assert len(found.tags("article")) == 1  # one card, to be chosen
-    assert page([shown(run), shown(run)]).count("come from 1000 episodes") == 2
+    assert page([shown(run), shown(run)]).count("come from 1000 episodes") == 1  # said once for both
     assert "traffic:3" in page([shown(run, "traffic:3")])
     with pytest.raises(InputError, match="does not fit problem traffic:2"):
         shown(run, "traffic:2")

@@ -28,7 +28,7 @@ from decpomdp.report.performance import (
     watch,
 )
 from decpomdp.report.replay import replay_from
-from decpomdp.report.sources import Shown
+from decpomdp.report.sources import ShownRun
 from decpomdp.rollouts import DenseSimulator
 from report.making import Countdown, kept
 
@@ -171,15 +171,15 @@ def test_a_page_is_made_again_without_playing(tmp_path, monkeypatch):
     model, team = tigers()
     run = kept(tmp_path / "run", model, team)
     made = (tmp_path / "run/report.html").read_text()
-    assert stored(Shown(run, model)) is not None
+    assert stored(ShownRun(run, model)) is not None
     with monkeypatch.context() as patched:
         patched.setattr("decpomdp.rollouts.record", None)
-        assert page([Shown(run, model)]) == made
+        assert page([ShownRun(run, model)]) == made
     other = dataclasses.replace(run, team=dp.Team.uniform(model))
-    assert stored(Shown(other, model)) is None
-    assert stored(Shown(run, dataclasses.replace(model, reward=model.reward + 1))) is None
+    assert stored(ShownRun(other, model)) is None
+    assert stored(ShownRun(run, dataclasses.replace(model, reward=model.reward + 1))) is None
     (tmp_path / "run/performance.bin").write_bytes(b"damaged")
-    assert page([Shown(run, model)]) == made
+    assert page([ShownRun(run, model)]) == made
 
 
 def test_a_page_of_a_run_on_a_model_loads_no_compiler(tmp_path):

@@ -21,7 +21,7 @@ from decpomdp.core.run import Inputs
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, curve, flat
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, curve, flat
 from decpomdp.experiments.judge import Evidence, Rows, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
 from decpomdp.experiments.published import DISCOUNT, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
@@ -164,7 +164,7 @@ def constant_sizes(rows: Rows) -> str:
     return f"{words}: {', '.join(constant)}." if constant else ""
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """First and last iteration, and the last beside the published value and size."""
     first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
     beside = (
@@ -185,8 +185,8 @@ def tables(rows: Rows) -> list[Table]:
     courses = tuple(_course(some) for some in rows.groups("problem").values())
     lasts = tuple(_last(some) for some in rows.groups("problem").values())
     return [
-        Table("First and last iteration", first, courses, constant_sizes(rows)),
-        Table("The last iteration beside table 2 of the paper", beside, lasts, note),
+        TextTable("First and last iteration", first, courses, constant_sizes(rows)),
+        TextTable("The last iteration beside table 2 of the paper", beside, lasts, note),
     ]
 
 

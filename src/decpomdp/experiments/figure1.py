@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, flat
-from decpomdp.experiments.judge import Evidence, Rows, Texts, Verdict, Weigh, judged, on_side, texts_of
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
+from decpomdp.experiments.judge import ClaimVerdict, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
 from decpomdp.experiments.means import compare, mean_of, steadier
 from decpomdp.experiments.offline import SIZED, settings_of
 from decpomdp.experiments.published import FOLLOW, INFERRED_ON_MARS, TRUNCATION, C, D
@@ -118,7 +118,7 @@ def limit_words(rows: Rows) -> str:
     return TEXTS.words["not_converged" if ended else "converged"].format(fits=", ".join(ended), limits=limits)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """One table per form: a line per data, method and size."""
     header = ("K", "PBVI", "method", "|Z|", "value", "sd", "best", "likeliest choices", "sample size", "sweeps", "s")
     found = []
@@ -131,7 +131,7 @@ def tables(rows: Rows) -> list[Table]:
                 lines += [_line(some.where(preset=size)) for size in sizes]
         title = f"Sizes given and inferred, {FORMS[form]}"
         note = f"{TEXTS.words['columns']} Convergence: {limit_words(its_rows)}"
-        found.append(Table(title, header, tuple(lines), note))
+        found.append(TextTable(title, header, tuple(lines), note))
     return found
 
 
@@ -397,7 +397,7 @@ def _monotone(fits: Fits) -> Evidence | None:
     return Evidence(told, with_falls == 0)
 
 
-def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[Verdict]:
+def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[ClaimVerdict]:
     """Every claim, in every form."""
     found = []
     for form, words in FORMS.items():

@@ -27,13 +27,13 @@ from decpomdp.core.run import Inputs, unlimited
 from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, curve
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, curve
 from decpomdp.experiments.judge import (
     LEAST_SEEDS,
+    ClaimVerdict,
     Evidence,
     Rows,
     Texts,
-    Verdict,
     Weigh,
     judged,
     not_judged,
@@ -193,7 +193,7 @@ def learned_rows(rows: Rows) -> Rows:
     return Rows(row for row in rows if row["method"] in NAMES)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """Values along the curves, sizes at the end, and the levels."""
     methods = [method for method in NAMES if rows.where(method=method)]
     iterations = learned_rows(rows).distinct("iteration")
@@ -208,8 +208,8 @@ def tables(rows: Rows) -> list[Table]:
     level = tuple((str(row["method"]), f"{row['value']:.1f} ± {1.96 * row['error']:.1f}") for row in fixed)
     side = rows[0]["side"]
     return [
-        Table(f"{side} x {side} lights: test reward", ("iteration", *(NAMES[m] for m in methods)), tuple(lines)),
-        Table("Policies that need no learning", ("policy", "value"), level),
+        TextTable(f"{side} x {side} lights: test reward", ("iteration", *(NAMES[m] for m in methods)), tuple(lines)),
+        TextTable("Policies that need no learning", ("policy", "value"), level),
     ]
 
 
@@ -285,7 +285,7 @@ def _sizes(rows: Rows) -> Evidence:
     return Evidence(told, smaller and end < sizes[0] - ROUNDING, smaller and moved)
 
 
-def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[Verdict]:
+def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[ClaimVerdict]:
     """The lesser of the verdicts with and without the seed of the settings."""
     others = Rows(row for row in rows if row["method"] in POLICIES or row["seed"] != TUNED)
     seeds, left = (len(learned_rows(some).distinct("seed")) for some in (rows, others))
@@ -295,7 +295,7 @@ def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: Ro
     return lesser if seeds >= LEAST_SEEDS else [not_judged(verdict, seeds) for verdict in lesser]
 
 
-def _lesser(one: Verdict, two: Verdict | None, left: int) -> Verdict:
+def _lesser(one: ClaimVerdict, two: ClaimVerdict | None, left: int) -> ClaimVerdict:
     words = TEXTS.words
     told = words["with_seed"].format(told=one.told, seed=TUNED) + " "
     if two is None:

@@ -1,6 +1,6 @@
 """The judge: claims of the paper are rows of `texts/NAME.toml`, and one rule decides "yes", "partly" or "no".
 
-    claim (says, rule, evidence, on) --rows--> Evidence (told, yes, partly) --judged--> Verdict (says, seen, told, rule)
+    claim (says, rule, evidence, on) --rows--> Evidence (told, yes, partly) --judged--> verdict (says, seen, told, rule)
 
 The evidence of a claim is a small function of the rows and of `on` (methods, sizes): the numbers in words, and whether
 they meet what the rule asks for "yes" and for "partly". With fewer than three seeds nothing is judged.
@@ -109,7 +109,7 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClaimVerdict:
     """A statement of the paper, and whether it is seen here."""
 
     says: str
@@ -124,10 +124,10 @@ class Verdict:
 
 
 Weigh = Callable[..., Evidence | None]  # of rows and a claim's `on`; None: the rows do not hold what it takes
-Judge = Callable[[Texts, Mapping[str, Weigh], Rows], list[Verdict]]
+Judge = Callable[[Texts, Mapping[str, Weigh], Rows], list[ClaimVerdict]]
 
 
-def judged(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows, least_seeds: int = LEAST_SEEDS) -> list[Verdict]:
+def judged(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows, least_seeds: int = LEAST_SEEDS) -> list[ClaimVerdict]:
     """The verdict on every claim for which the rows hold evidence."""
     verdicts = []
     for claim in texts.claims:
@@ -135,12 +135,12 @@ def judged(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows, least_seeds: in
         if evidence is not None:
             seen = "yes" if evidence.yes else "partly" if evidence.partly else "no"
             rule = claim.rule.format(**texts.limits, **evidence.facts)
-            verdicts.append(Verdict(claim.says, seen, evidence.told, rule))
+            verdicts.append(ClaimVerdict(claim.says, seen, evidence.told, rule))
     seeds = len(rows.distinct("seed"))
     return verdicts if seeds >= least_seeds else [not_judged(each, seeds) for each in verdicts]
 
 
-def not_judged(verdict: Verdict, seeds: int) -> Verdict:
+def not_judged(verdict: ClaimVerdict, seeds: int) -> ClaimVerdict:
     """Too few seeds to compare."""
     few = f"Not judged: that takes at least three seeds, here {seeds}. "
     return replace(verdict, seen=NOT_JUDGED, told=few + verdict.told)

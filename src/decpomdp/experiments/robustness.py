@@ -10,7 +10,7 @@ import numpy as np
 
 from decpomdp.experiments import offline
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, Table, curve, flat
+from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat
 from decpomdp.experiments.judge import Evidence, Rows, texts_of
 from decpomdp.experiments.means import Mean
 from decpomdp.experiments.published import FOLLOW, PROBLEMS, C, D
@@ -72,7 +72,7 @@ def rows(results: Results) -> Rows:
     return Rows({**row, "limit": cell.settings["sweeps"]} for row, (cell, _) in found)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """What was held, then one table per problem and reading: value and size over the grid."""
     found = [_held(rows)]
     for problem in rows.distinct("problem"):
@@ -81,11 +81,11 @@ def tables(rows: Rows) -> list[Table]:
             columns = some.distinct("d")
             lines = tuple((f"{c:g}", *(_entry(some.where(c=c, d=d)) for d in columns)) for c in some.distinct("c"))
             title = f"{PROBLEMS[problem]}, d is a {reading}: value, nodes"
-            found.append(Table(title, ("c", *(f"d = {d:g}" for d in columns)), lines))
+            found.append(TextTable(title, ("c", *(f"d = {d:g}" for d in columns)), lines))
     return found
 
 
-def _held(rows: Rows) -> Table:
+def _held(rows: Rows) -> TextTable:
     """The settings that all fits share, and how they ended."""
     names = {
         "episodes": "episodes K",
@@ -99,7 +99,7 @@ def _held(rows: Rows) -> Table:
     lines = [(words, ", ".join(f"{value:g}" for value in rows.distinct(key))) for key, words in names.items()]
     ended = len(rows.where(stopped="iterations"))
     lines.append(("fits that ended at the limit of sweeps", f"{ended} of {len(rows)}"))
-    return Table("What all fits share", ("setting", "value"), tuple(lines))
+    return TextTable("What all fits share", ("setting", "value"), tuple(lines))
 
 
 def _entry(some: Rows) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from decpomdp.core import Agent, DecPOMDP, Episodes, Team
 from decpomdp.core.agent import numbered
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, flat
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
 from decpomdp.experiments.judge import Evidence, Rows, judged, texts_of
 from decpomdp.experiments.means import exponent
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
@@ -206,7 +206,7 @@ def order_of(part: str, vary: str) -> float:
     return powers.get(vary.partition(" ")[0], 0.0)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """The paper's table, and our exponents."""
     orders = tuple((f"{symbol} ({part})", best, worst) for part, (symbol, best, worst) in COMPLEXITY.items())
     lines = []
@@ -218,8 +218,8 @@ def tables(rows: Rows) -> list[Table]:
     parts_too = (f"{part} (paper)" for part in COMPLEXITY)
     header = ("varied", "from .. to", "ms an iteration", "paper: exponent, at most", "ours", *parts_too)
     return [
-        Table("The paper's orders", ("part", "best case", "worst case"), orders),
-        Table("Exponents", header, tuple(lines), TEXTS.words["parts"]),
+        TextTable("The paper's orders", ("part", "best case", "worst case"), orders),
+        TextTable("Exponents", header, tuple(lines), TEXTS.words["parts"]),
     ]
 
 

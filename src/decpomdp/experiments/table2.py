@@ -22,7 +22,7 @@ from decpomdp.core.run import Budget, Inputs, warm_up
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Experiment, Results, Table, flat
+from decpomdp.experiments.experiment import Experiment, Results, TextTable, flat
 from decpomdp.experiments.judge import Evidence, Rows, Weigh, on_side, texts_of
 from decpomdp.experiments.means import ROUNDED, Comparison, Mean, above, compare, mean_of, size_verdict, verdict
 from decpomdp.experiments.published import DISCOUNT, METHODS, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
@@ -181,12 +181,12 @@ def summary(rows: Rows, problem: str, method: str) -> Summary | None:
     return Summary(some.mean("value"), judged, sampled, nodes, seconds, mean_of(sizes) if sizes else None)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """One table per problem: the paper's numbers beside ours."""
     ours = ("ours, exact", "worst .. best", "100 episodes", "|Z|", "s")
     header = ("method", "paper: value, |Z|, s", *ours, "value, beside the paper's", "|Z|, beside the paper's")
     return [
-        Table(PROBLEMS[problem], header, tuple(filter(None, (_line(rows, problem, method) for method in METHODS))))
+        TextTable(PROBLEMS[problem], header, tuple(filter(None, (_line(rows, problem, method) for method in METHODS))))
         for problem in rows.distinct("problem")
     ]
 
@@ -208,7 +208,7 @@ def _line(rows: Rows, problem: str, method: str) -> tuple[str, ...] | None:
     return METHODS[method], paper, value.words(), span, ours.sampled.words(), size, seconds, *beside
 
 
-class Run(NamedTuple):
+class OnProblem(NamedTuple):
     """What a claim is judged by on one problem: the methods that it names, in its order."""
 
     problem: str
@@ -223,7 +223,7 @@ class Run(NamedTuple):
         return max(self.best - self.methods[0].low, 0.0) / abs(self.best)
 
 
-def _runs(rows: Rows, *methods: str) -> list[Run] | None:
+def _runs(rows: Rows, *methods: str) -> list[OnProblem] | None:
     """One for every problem; None unless all these methods were run on all of them."""
     found = []
     for problem, some in rows.groups("problem").items():
@@ -233,7 +233,7 @@ def _runs(rows: Rows, *methods: str) -> list[Run] | None:
         planner, published = summary(rows, problem, "fb-hsvi"), TABLE2[problem, "fb-hsvi"].value
         best = published if planner is None else max(planner.value.value, published)
         one, two = (some.where(method=method).column("value") for method in (*methods, methods[0])[:2])
-        found.append(Run(problem, PROBLEMS[problem], runs, compare(one, two), best))
+        found.append(OnProblem(problem, PROBLEMS[problem], runs, compare(one, two), best))
     return found
 
 
@@ -247,7 +247,7 @@ def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:
     return evidence
 
 
-def _better(runs: list[Run], method: str, _: str) -> Evidence:
+def _better(runs: list[OnProblem], method: str, _: str) -> Evidence:
     """Above MCEM: ours and ours, ours and the published one, the published one and the published one."""
     told, higher, own = [], 0, []
     for problem, name, (one, two), found, _best in runs:
@@ -263,7 +263,7 @@ def _better(runs: list[Run], method: str, _: str) -> Evidence:
     return Evidence(words, *on_side([run.found.side for run in runs], "above"))
 
 
-def _lower(runs: list[Run], *_: str) -> Evidence:
+def _lower(runs: list[OnProblem], *_: str) -> Evidence:
     told = "; ".join(
         f"{name} {ours.value.words()}, FB-HSVI {planner.value.value:.2f} ({found.words()})"
         for _problem, name, (ours, planner), found, _best in runs
@@ -271,7 +271,7 @@ def _lower(runs: list[Run], *_: str) -> Evidence:
     return Evidence(f"Ours: {told}.", *on_side([run.found.side for run in runs], "below"))
 
 
-def _near(runs: list[Run], *_: str) -> Evidence:
+def _near(runs: list[OnProblem], *_: str) -> Evidence:
     told = [
         f"{run.name} from {run.methods[0].low:.2f} on, of {run.best:.2f} (loses up to {run.loss:.1%})" for run in runs
     ]
@@ -279,7 +279,7 @@ def _near(runs: list[Run], *_: str) -> Evidence:
     return Evidence(f"{'; '.join(told)}.", near >= LIMITS["some"], near > 0)
 
 
-def _closer(runs: list[Run], *_: str) -> Evidence:
+def _closer(runs: list[OnProblem], *_: str) -> Evidence:
     told, much = [], 0
     for _problem, name, (ours, mcem, _planner), _found, best in runs:
         most, mean, other = (best - value for value in (ours.low, ours.value.value, mcem.value.value))
@@ -289,7 +289,7 @@ def _closer(runs: list[Run], *_: str) -> Evidence:
     return Evidence(words, much == len(told), 2 * much >= len(told))
 
 
-def _sometimes(runs: list[Run], *_: str) -> Evidence:
+def _sometimes(runs: list[OnProblem], *_: str) -> Evidence:
     told, published = [], []
     for problem, name, (ours, planner), found, _best in runs:
         entry = TABLE2.get((problem, "periem"))
@@ -299,7 +299,7 @@ def _sometimes(runs: list[Run], *_: str) -> Evidence:
     return Evidence(f"Ours: {'; '.join(told)}.", "above" in [run.found.side for run in runs], "above" in published)
 
 
-def _needed(runs: list[Run], method: str) -> Evidence | None:
+def _needed(runs: list[OnProblem], method: str) -> Evidence | None:
     """The nodes occupied in the posterior against those of the smallest controllers that act the same."""
     told, fitting = [], []
     for run in runs:

@@ -17,12 +17,17 @@ READING = (
 )
 
 
-def controllers(team: Team, uses: Sequence[Use], source: str, key: str) -> Markup:
-    """One figure per agent; `source` says where the shares come from, `key` sets runs of one page apart."""
+def reading(source: str) -> Markup:
+    """How to read the graphs; `source` says where the shares come from."""
+    return tag("p", READING + source, class_="note")
+
+
+def controllers(team: Team, uses: Sequence[Use], key: str) -> Markup:
+    """One figure per agent; `key` sets runs of one page apart."""
     figures = [_agent(team, n, use, f"{key}-agent{n}") for n, use in enumerate(uses[:MOST_DRAWN])]
-    note, more = tag("p", READING + source, class_="note"), None
     if len(figures) <= FEW:
-        return tag("div", note, tag("div", *figures, class_="controllers"))
+        return tag("div", *figures, class_="controllers")
+    more = None
     if len(uses) > MOST_DRAWN:
         words = f"Only the first {MOST_DRAWN} of {len(uses)} agents are drawn; `decpomdp show` describes all in words."
         more = tag("p", words, class_="note")
@@ -30,7 +35,7 @@ def controllers(team: Team, uses: Sequence[Use], source: str, key: str) -> Marku
         tag("details", tag("summary", _summary(team, n, uses[n])), figure, class_="one")
         for n, figure in enumerate(figures)
     ]
-    return tag("div", note, more, tag("div", *folded, class_="crowd"))
+    return tag("div", more, tag("div", *folded, class_="crowd"))
 
 
 def _nodes(count: int) -> str:

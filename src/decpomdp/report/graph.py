@@ -32,7 +32,7 @@ TINY = 22.0  # height of a box that is set aside
 LOOP, STEM, TIP, MARGIN = 24.0, 26.0, 4.0, 10.0  # of loops, start arrows, arrowheads, and around the graph
 UNKNOWN = 0.05  # of all moves, for a link that its node always takes, where use is not known
 FAINTEST, READABLE = 0.35, 0.7  # opacity of the least used wire and of its label
-STAGGER = 4  # heights of wires within a row
+NOTCH = 5.0  # pixels between the two ends of a wire at a label below its row
 
 Point = tuple[float, float]
 
@@ -77,7 +77,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class ControllerGraph:
     """A drawing."""
 
     drawn: Markup
@@ -85,7 +85,7 @@ class Graph:
     rare: int  # links that are drawn only on demand
 
 
-def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> Graph | None:
+def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> ControllerGraph | None:
     """The drawing; `key` is its id in the page. None: too large to be of help."""
     if controller.nodes > MOST_NODES:
         return None
@@ -109,7 +109,7 @@ def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> Graph 
         role="img",
         aria_label=f"Controller of {agent.name}: {controller.nodes} nodes",
     )
-    return Graph(drawn, width, len(drawing.rare))
+    return ControllerGraph(drawn, width, len(drawing.rare))
 
 
 def width_of(lines: Sequence[str], each: float) -> float:
@@ -268,7 +268,7 @@ class GraphDrawing:
         chain = [self.layout.items[i] for i in places]
         label, start, end = chain[0], self._end(places[0], link.source, 0.0), self._end(places[-1], link.goal, TIP)
         if self.rows[link.source] == self.rows[link.goal]:
-            path = _bowl(start, (label.x, self.layout.tops[label.row] - 3 - 4 * (w % STAGGER)), end)
+            path = _through_label(start, (label.x, label.y - label.height / 2), end)
         else:
             path = _smooth([start, *self._bends(chain, label.row > self.rows[link.source]), end])
         return self._wire(link, path, _label(link, label.x, label.y, "middle"))
@@ -376,11 +376,11 @@ def _smooth(points: list[Point]) -> str:
     return path
 
 
-def _bowl(start: Point, middle: Point, end: Point) -> str:
-    """A path down to just above the label between two nodes of a row, and up again."""
-    (x0, y0), (xm, ym), (x1, y1) = start, middle, end
-    path = f"M{number(x0)} {number(y0)}C{number(x0)} {number(ym)} {number((x0 + xm) / 2)} {number(ym)} "
-    return path + f"{number(xm)} {number(ym)}S{number(x1)} {number(ym)} {number(x1)} {number(y1)}"
+def _through_label(start: Point, top: Point, end: Point) -> str:
+    """A path between two nodes of a row: down to the top of its label below them, and up again."""
+    (x, y), side = top, NOTCH if end[0] >= start[0] else -NOTCH
+    down, up = _smooth([start, (x - side, y)]), _smooth([(x + side, y), end])
+    return f"{down}Q{number(x)} {number(y + NOTCH)} {up.removeprefix('M')}"
 
 
 def _loop_path(x: float, y: float) -> str:

@@ -20,7 +20,7 @@ from decpomdp.core.model import horizon_of
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.files import read_bytes
 from decpomdp.io.runs import source_digest
-from decpomdp.report.sources import Shown
+from decpomdp.report.sources import ShownRun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
@@ -82,7 +82,7 @@ class Stored(NamedTuple):
     performance: Performance
 
 
-def packed(shown: Shown) -> bytes | None:
+def packed(shown: ShownRun) -> bytes | None:
     """The performance on a model as the content of `STORED`; None: too large, or not on a model."""
     if not isinstance(shown.source, DecPOMDP):
         return None
@@ -90,7 +90,7 @@ def packed(shown: Shown) -> bytes | None:
     return content if len(content) <= MOST_BYTES else None
 
 
-def stored(shown: Shown) -> Performance | None:
+def stored(shown: ShownRun) -> Performance | None:
     """The stored performance of this team on this model; None without one."""
     path = shown.run.folder / STORED
     if not isinstance(shown.source, DecPOMDP) or not path.is_file():
@@ -102,12 +102,12 @@ def stored(shown: Shown) -> Performance | None:
     return found.performance if found.key == _key(shown, shown.source) else None
 
 
-def _key(shown: Shown, model: DecPOMDP) -> str:
+def _key(shown: ShownRun, model: DecPOMDP) -> str:
     team = hashlib.sha256(encode(shown.run.team.controllers)).hexdigest()
     return f"{team} {source_digest(model)} {shown.seed}"
 
 
-def performance_of(shown: Shown, replay: bool = True) -> Performance:
+def performance_of(shown: ShownRun, replay: bool = True) -> Performance:
     """Shares and, if wanted, episodes to replay; stored ones where there are some."""
     team, source, seed = shown.run.team, shown.source, shown.seed
     if source is None:

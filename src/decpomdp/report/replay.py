@@ -16,7 +16,7 @@ from decpomdp.report.graph import MOST_NODES
 from decpomdp.report.markup import Markup, data, tag
 from decpomdp.report.performance import Trajectories, performance_of
 from decpomdp.report.scenes import grid_film, street_film
-from decpomdp.report.sources import Shown, Source
+from decpomdp.report.sources import ShownRun, Source
 
 LEGEND = (
     "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: who may go. Click a light to "
@@ -39,7 +39,7 @@ class Replay:
     film: Film | None = None
 
 
-def animated_replay(shown: Shown) -> Replay:
+def animated_replay(shown: ShownRun) -> Replay:
     """The replay for an animation; InputError if there is nothing to play on."""
     if shown.source is None or isinstance(shown.source, Episodes):
         why = shown.missing or "it was learned from recorded episodes; use --problem to say what to play on"
