@@ -147,7 +147,7 @@ def test_a_curve_that_never_changes_is_drawn():
 
 def test_what_is_not_known_is_tick_label():
     found = figures({"steps": [0, 10, 20], "value": [None, float("inf"), 5.0]})
-    assert [span.text for span in found[0].findall("figcaption/span")] == ["2 of 3 points are not known"]
+    assert [span.text for span in found[0].findall("figcaption/span")] == ["2 of 3 points have no value"]
     assert len(found[0].findall(".//circle")) == 1
     drawn = curves([Source("", {"steps": [0, 1], "value": [None, None], "accepted": [1, 2]}, ("x",))])
     assert "No data for: value." in drawn

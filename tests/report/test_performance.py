@@ -121,8 +121,8 @@ def test_episodes_may_end_and_nothing_need_be_drawn():
     assert watched.rewards.sum() == watched.lengths.sum()
     replay = replay_from(watched, team, simulator)
     assert replay.film is None
-    assert [len(one["rewards"]) for one in replay.told["episodes"]] == watched.lengths.tolist()
-    assert all(seen >= 0 for one in replay.told["episodes"] for row in one["seen"] for seen in row)
+    assert [len(one["rewards"]) for one in replay.content["episodes"]] == watched.lengths.tolist()
+    assert all(seen >= 0 for one in replay.content["episodes"] for row in one["seen"] for seen in row)
     short = watch(simulator, team, 2, 1, seed=0)
     assert all(use.nodes is None for use in use_in(short, team, 0.5))  # one step holds no move
 
@@ -159,7 +159,7 @@ def test_the_best_recorded_episodes_come_first():
     returns = rewards @ 0.9 ** np.arange(8)
     assert list(numbers) == np.argsort(-returns, kind="stable")[:5].tolist()
     assert lengths.tolist() == [8] * 60
-    told = replay_from(chosen, team, episodes, numbers).told
+    told = replay_from(chosen, team, episodes, numbers).content
     assert [one["number"] for one in told["episodes"]] == list(numbers)
     for one in told["episodes"]:
         for nodes, actions in zip(one["nodes"], one["actions"], strict=True):

@@ -1,4 +1,4 @@
-"""What one table or figure of the paper is made of: cells to compute, and what to show of their results.
+"""A table or figure of the paper: the cells to compute, and the tables, pictures and verdicts of their results.
 
     effort --cells--> cells --results--> rows --+--> tables     words
                                                 +--> pictures   curves (`draw`)

@@ -73,7 +73,7 @@ def rows(results: Results) -> Rows:
 
 
 def tables(rows: Rows) -> list[TextTable]:
-    """What was held, then one table per problem and reading: value and size over the grid."""
+    """The fixed settings, then one table per problem and reading: value and size over the grid."""
     found = [_held(rows)]
     for problem in rows.distinct("problem"):
         for reading in READINGS:
@@ -99,7 +99,7 @@ def _held(rows: Rows) -> TextTable:
     lines = [(words, ", ".join(f"{value:g}" for value in rows.distinct(key))) for key, words in names.items()]
     ended = len(rows.where(stopped="iterations"))
     lines.append(("fits that ended at the limit of sweeps", f"{ended} of {len(rows)}"))
-    return TextTable("What all fits share", ("setting", "value"), tuple(lines))
+    return TextTable("Settings of all fits", ("setting", "value"), tuple(lines))
 
 
 def _entry(some: Rows) -> str:
@@ -138,7 +138,7 @@ def _grid(some: Rows, key: str) -> Points:
 
 def _robust(rows: Rows, reading: str) -> Evidence:
     """Over the grid, values move no more than over the seeds."""
-    told, moved, without = [], [], []
+    numbers, moved, without = [], [], []
     for problem in rows.distinct("problem"):
         some = rows.where(problem=problem, reading=reading)
         means = _grid(some, "value")
@@ -146,9 +146,9 @@ def _robust(rows: Rows, reading: str) -> Evidence:
         rest = {point: mean for point, mean in means.items() if point != far}
         moved.append(_moved(means))
         without.append(_moved(rest))
-        told.append(_words(PROBLEMS[problem], some, means, far, rest))
+        numbers.append(_words(PROBLEMS[problem], some, means, far, rest))
     worst = next(word for word in ("no", "partly", "yes") if word in without)
-    words = f"{'; '.join(told)}. Without these points, one for each problem, the verdict would be {worst}."
+    words = f"{'; '.join(numbers)}. Without these points, one for each problem, the verdict would be {worst}."
     return Evidence(words, set(moved) == {"yes"}, "no" not in moved)
 
 

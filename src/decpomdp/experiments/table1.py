@@ -48,7 +48,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What is varied, and what is held."""
+    """Varied and fixed sizes."""
 
     seeds: int = 2
     repeats: int = 7
@@ -80,7 +80,7 @@ class Times(msgspec.Struct, frozen=True):
 
 
 def cells(effort: Effort) -> list[Cell]:
-    """What is varied x its sizes x seeds; each runs alone."""
+    """Varied quantity x its sizes x seeds; each runs alone."""
     found = []
     for seed in range(effort.seeds):
         for vary, sizes in effort.sizes.items():
@@ -256,13 +256,13 @@ def _grows(rows: Rows, part: str, *varied: str) -> Evidence | None:
     local = {vary: local_slopes(rows, vary, part) for vary in wanted}
     near = all(abs(slope(rows, vary, part) - orders[vary]) <= NEAR for vary in wanted)
     late = all(abs(local[vary][-1] - orders[vary]) <= NEAR for vary in wanted)
-    told = _words(rows, wanted, part)
+    numbers = _words(rows, wanted, part)
     if all(max(local[vary]) < orders[vary] - NEAR for vary in wanted):
-        told += " Ours grows more slowly than this order at every size."
+        numbers += " Ours grows more slowly than this order at every size."
     if part == "weigh" and all(slope(rows, vary, part) > orders[vary] + NEAR for vary in wanted):
-        told += " Ours grows with the length: our pass looks at every step, whether it earned anything or not."
+        numbers += " Ours grows with the length: our pass looks at every step, whether it earned anything or not."
     words = " and ".join(f"{order:g}" for order in dict.fromkeys(orders.values()))
-    return Evidence(told, near and late, near or late, {"orders": words})
+    return Evidence(numbers, near and late, near or late, {"orders": words})
 
 
 def _bounded(low: float, rows: Rows, *varied: str) -> Evidence | None:

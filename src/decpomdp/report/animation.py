@@ -78,8 +78,8 @@ def _film(replay: Replay, title: str) -> Film:
 
 
 def _captions(replay: Replay, film: Film) -> list[str]:
-    """Words about every step of the first episode: what happens and, of few agents, what they do."""
-    first, agents = replay.told["episodes"][0], replay.told["agents"]
+    """A caption for every step of the first episode: the event and, with few agents, their actions."""
+    first, agents = replay.content["episodes"][0], replay.content["agents"]
     captions = []
     for t, (reward, taken, words) in enumerate(zip(first["rewards"], first["actions"], film.captions[0], strict=True)):
         acts = ", ".join(agent["actions"][a] for agent, a in zip(agents, taken, strict=True))

@@ -12,8 +12,8 @@ FEW = 6  # agents that are all unfolded
 MOST_DRAWN = 150  # agents
 SHRINK, SIDES = 0.85, 40.0  # a graph may be drawn a little smaller so that two fit beside each other; pixels around it
 READING = (
-    "Boxes are nodes: what they do, their number, and how much of the time they are used (filled). Arrows: on which "
-    "observation they move where; thicker is more often. "
+    "A box is a node: its action, its number and its share of the time (filled part). An arrow is a move, labelled "
+    "with the observations that cause it; a thicker one is taken more often. "
 )
 
 
@@ -43,7 +43,7 @@ def _nodes(count: int) -> str:
 
 
 def _summary(team: Team, n: int, use: Use) -> str:
-    """A line about an agent of many: its size and what it does most of the time."""
+    """One line about an agent: its size and its most frequent action."""
     controller, agent = team.controllers[n], team.agents[n]
     if use.nodes is None:
         return f"{agent.name}: {_nodes(controller.nodes)}"

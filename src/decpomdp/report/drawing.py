@@ -49,13 +49,13 @@ class Part:
 
     shapes: tuple[Shape, ...]
     at: tuple[float, float] = (0.0, 0.0)
-    said: str = ""  # tooltip
-    agent: int | None = None  # whose it is
+    tooltip: str = ""
+    agent: int | None = None  # that it belongs to
 
     def markup(self, shapes: Markup, *more: Markup, **attributes: Any) -> Markup:
         """A group at its place."""
         shift = None if self.at == (0.0, 0.0) else f"translate({number(self.at[0])} {number(self.at[1])})"
-        title = tag("title", self.said) if self.said else None
+        title = tag("title", self.tooltip) if self.tooltip else None
         return tag("g", title, shapes, *more, transform=shift, data_agent=self.agent, **attributes)
 
 
@@ -105,6 +105,6 @@ def for_page(drawing: Drawing) -> Markup:
 
 
 def for_script(film: Film) -> dict[str, Any]:
-    """What the page's script needs to move the drawing."""
+    """The data with which the page's script moves the drawing."""
     changes = [[change.part, change.what, list(change.choices)] for change in film.drawing.changes]
     return {"changes": changes, "frames": film.frames, "captions": film.captions}

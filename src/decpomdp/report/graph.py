@@ -1,4 +1,4 @@
-"""A controller as a picture: what every node does, on what it moves where, where it starts, how much it is used.
+"""Drawing of a controller: actions of nodes, moves between them, start nodes, shares of time.
 
 All moves from one node to another are one link. Its label names the observations that lead there, with the probability
 where it is not certain. The share of time fills a node and thickens the wires. Rare links, and nodes that are hardly
@@ -46,7 +46,7 @@ class Link:
     share: float  # of the moves that leave `source`
     flow: float  # of all moves
     words: tuple[str, ...]  # the label
-    told: str  # everything, as a tooltip
+    tooltip: str  # all observations with their probabilities
     rare: bool
 
     @property
@@ -60,8 +60,8 @@ class Box:
     """A node."""
 
     node: int
-    words: tuple[str, ...]  # what it does
-    told: str
+    words: tuple[str, ...]  # its actions
+    tooltip: str
     share: float | None  # of the time
     start: str | None  # label of the start arrow; None: the agent does not start here
 
@@ -86,7 +86,7 @@ class ControllerGraph:
 
 
 def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> ControllerGraph | None:
-    """The drawing; `key` is its id in the page. None: too large to be of help."""
+    """The drawing; `key` is its id in the page. None: too many nodes."""
     if controller.nodes > MOST_NODES:
         return None
     boxes, links = boxes_of(agent, controller, use), links_of(agent, controller, use)
@@ -137,7 +137,7 @@ def links_of(agent: Agent, controller: Controller, use: Use) -> list[Link]:
 
 
 def _link(agent: Agent, chances: np.ndarray, use: Use, i: int, j: int) -> Link:
-    """The link from i to j, which observation o takes with probability chances[o]; words name what occurs."""
+    """The link from i to j, which observation o takes with probability chances[o]; labels omit unseen ones."""
     flow, leaving, met = float(use.moves[i, :, j].sum()), use.moves[i].sum(), use.moves[i].sum(axis=1) > 0  # [o]
     if leaving <= 0:
         met = np.ones(len(chances), bool)
@@ -201,13 +201,13 @@ class GraphDrawing:
         }
         self.rows = {node: self.layout.items[p].row for node, p in place.items()}
         self.width, self.height = self.layout.width, self.layout.height
-        self.main = self.width, self.height  # without what is set aside
+        self.main = self.width, self.height  # without the nodes that are set aside
         self.aside = self._set_aside([box for box in boxes if box.node in idle])
         self.ports = self._ports()
 
     def parts(self) -> list[Markup]:
         """Everything, from the back to the front."""
-        rare = [tag("path", tag("title", link.told), d=self._rare_path(link)) for link in self.rare]
+        rare = [tag("path", tag("title", link.tooltip), d=self._rare_path(link)) for link in self.rare]
         laid = [self._laid(w, link) for w, link in enumerate(self.laid)]
         loops = [self._loop(link) for link in self.loops.values()]
         starts = [self._start(box) for box in self.boxes if box.start]
@@ -235,7 +235,7 @@ class GraphDrawing:
                 x, y = 0.0, y + TINY + 6
             self.at[box.node] = (x + wide / 2, y + TINY / 2)
             title, frame = (
-                tag("title", box.told),
+                tag("title", box.tooltip),
                 tag("rect", class_="body frame", x=x, y=y, width=wide, height=TINY, rx=5),
             )
             label = tag("text", words, class_="aside", x=x + wide / 2, y=y + TINY / 2 + 4, text_anchor="middle")
@@ -292,7 +292,7 @@ class GraphDrawing:
         seen = math.sqrt(min(max(link.share, 0.0), 1.0))
         wire = {"d": path, "marker_end": f"url(#{self.key}-head)", "stroke_width": f"{1.1 + 2.6 * link.flow**0.6:.2f}"}
         parts = (
-            tag("title", link.told),
+            tag("title", link.tooltip),
             tag("path", class_="reach", d=path),
             tag("path", class_="wire", opacity=f"{FAINTEST + (1 - FAINTEST) * seen:.2f}", **wire),
             None if label is None else tag("g", label, opacity=f"{READABLE + (1 - READABLE) * seen:.2f}"),
@@ -333,14 +333,14 @@ def _arrowhead(key: str) -> Markup:
 
 
 def _box(box: Box, x: float, y: float) -> Markup:
-    """A node around (x, y), filled by its share of the time: what it does, its number, its share."""
+    """A node around (x, y), filled by its share of the time: actions, number, share."""
     left, top, width, share = x - box.half, y - box.tall / 2, 2 * box.half, box.share or 0.0
     words = [tag("tspan", line, x=x, y=top + 18 + LINE * place) for place, line in enumerate(box.words)]
     foot = str(box.node) if box.share is None else f"{box.node} \u00b7 {percent(box.share)}"
     rect = {"x": left, "y": top, "height": box.tall, "rx": 9}
     return tag(
         "g",
-        tag("title", box.told),
+        tag("title", box.tooltip),
         tag("rect", class_="body", width=width, **rect),
         tag("rect", class_="share", width=width * min(share, 1.0), **rect) if share >= IDLE else None,
         tag("rect", class_="frame", width=width, stroke_width=f"{1.1 + 1.6 * math.sqrt(share):.2f}", **rect),

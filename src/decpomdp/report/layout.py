@@ -112,7 +112,7 @@ def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], 
 
 
 def _string(layout: Layout, wire: Wire, bends: dict[tuple[int, int], int]) -> None:
-    """A label beside the source, and a bend in every other row on the way."""
+    """A label next to the source, and a bend in every other row on the way."""
     items, rows = layout.items, (layout.items[wire.source].row, layout.items[wire.goal].row)
     step = 1 if rows[0] <= rows[1] else -1
     items.append(Item(rows[0] + step, wire.width / 2, wire.width / 2, wire.height))
@@ -198,7 +198,7 @@ def crossings(layout: Layout) -> int:
 
 
 def _give_levels(layout: Layout) -> None:
-    """Labels of a row that is wider than all rows of nodes by turns on two or three levels."""
+    """If a row of labels is wider than all rows of nodes, spread its labels over two or three levels."""
     widths = [sum(layout.items[i].left + layout.items[i].right + APART for i in row) for row in layout.rows]
     room = max(FEWEST_PIXELS, *widths[::2])
     for row, width in zip(layout.rows[1::2], widths[1::2], strict=False):

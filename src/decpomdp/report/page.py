@@ -17,14 +17,13 @@ from decpomdp.core import Episodes, Fit
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import REPORT, Belief, Run, RunRecord, as_written, columns_of, write_record
 from decpomdp.report.controllers import controllers, reading
-from decpomdp.report.curves import Source, curves
+from decpomdp.report.curves import RunTrace, curves
 from decpomdp.report.facts import facts, log, odd, settings
 from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
 from decpomdp.report.markup import Markup, table, tag, trusted
 from decpomdp.report.performance import STORED, Performance, packed, performance_of
 from decpomdp.report.replay import panel, replay_from
-from decpomdp.report.sources import ShownRun, on
-from decpomdp.report.sources import Source as RunSource
+from decpomdp.report.sources import ShownRun, Source, on
 
 FEW = 4  # runs whose controllers are unfolded
 MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
@@ -41,7 +40,7 @@ def save_report(folder: Path, record: RunRecord, summary: Belief | None, text: s
 
 
 def report_of(
-    folder: Path, fit: Fit, record: RunRecord, source: RunSource | Sequence[Episodes] | None, missing: str = ""
+    folder: Path, fit: Fit, record: RunRecord, source: Source | Sequence[Episodes] | None, missing: str = ""
 ) -> tuple[Belief | None, str, bytes | None]:
     """The summary of the posterior, the page and the packed performance of a run that has just finished.
 
@@ -87,7 +86,7 @@ def page(runs: Sequence[ShownRun]) -> str:
 
 
 def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
-    """A self-contained HTML file that may load nothing but what `policy` allows."""
+    """A self-contained HTML file that may load only resources that `policy` allows."""
     content = f"default-src 'none'; style-src 'unsafe-inline'; {policy}"
     head = tag(
         "head",
@@ -120,7 +119,7 @@ def _subtitle(runs: Sequence[ShownRun]) -> str:
     record = runs[0].run.record
     agents = len(runs[0].run.team.agents)
     way = f"method {record.method}" if record.method else f"learned from {record.source}"
-    note = domains.note(record.source)  # what the labels of a built-in problem do not say
+    note = domains.note(record.source)  # on the labels of a built-in problem
     return f"{agents} agent{'s' if agents > 1 else ''}, {way}; run {runs[0].run.name}" + (f"; {note}" if note else "")
 
 
@@ -134,13 +133,15 @@ def _one(shown: ShownRun) -> list[Markup]:
         ),
         _replay(shown, performance),
         section(
-            "curves", "Learning curves", curves([_curve_source("", shown)]) or _note("The trace has nothing to draw.")
+            "curves",
+            "Learning curves",
+            curves([_curve_source("", shown)]) or _note("The trace has no numbers to draw."),
         ),
     ]
     if record.posterior is not None:
         from decpomdp.report.belief import belief
 
-        parts.append(section("posterior", "How sure is the learner?", belief(run.team, record.posterior)))
+        parts.append(section("posterior", "Uncertainty of the learner", belief(run.team, record.posterior)))
     return [*parts, section("details", "Details", settings(record), log(run.folder))]
 
 
@@ -151,7 +152,7 @@ def _several(runs: Sequence[ShownRun]) -> list[Markup]:
     drawn = curves([_curve_source(name, one) for name, one in zip(names, runs[:MOST_COMPARED], strict=False)])
     performances = [performance_of(one, replay=False) for one in runs]
     sources = [performance.source for performance in performances]
-    same = len(set(sources)) == 1  # then said once
+    same = len(set(sources)) == 1  # then shown once
     each = []
     for place, (name, one, performance) in enumerate(zip(names, runs, performances, strict=True)):
         inside = controllers(one.run.team, performance.uses, f"run{place}")
@@ -176,12 +177,12 @@ def _note(words: str) -> Markup:
     return tag("p", words, class_="note")
 
 
-def _curve_source(name: str, shown: ShownRun) -> Source:
-    """The trace; in a comparison (named) without unreliable values, beside which the others could not be seen."""
+def _curve_source(name: str, shown: ShownRun) -> RunTrace:
+    """The trace; in a comparison (named) without unreliable values: the others would be too small to see."""
     trace: Mapping[str, Sequence[Any]] = shown.run.trace
     if name and unsupported(shown.run.record) and "value" in trace:
         trace = {**trace, "value": [None] * len(trace["value"])}
-    return Source(name, trace, tuple(agent.name for agent in shown.run.team.agents))
+    return RunTrace(name, trace, tuple(agent.name for agent in shown.run.team.agents))
 
 
 def _names(runs: Sequence[ShownRun]) -> list[str]:
@@ -192,6 +193,6 @@ def _names(runs: Sequence[ShownRun]) -> list[str]:
 
 def _replay(shown: ShownRun, performance: Performance) -> Markup:
     if performance.replay is None or shown.source is None:
-        return section("replay", "Replay", _note(f"Nothing to replay: {shown.missing}."))
+        return section("replay", "Replay", _note(f"No replay: {shown.missing}."))
     replay = replay_from(performance.replay, shown.run.team, shown.source, performance.numbers)
     return section("replay", "Replay", _note(performance.note), panel(shown.run.team, "run", replay))

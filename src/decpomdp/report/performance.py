@@ -36,7 +36,7 @@ REPLAYED, REPLAY_STEPS, FEWEST_STEPS = 5, 40, 8  # episodes on the page and thei
 MOST_NUMBERS = 100_000  # in the replay, over all agents and steps, so that the page of a large team stays small
 RECORDED_NOTE = (
     "Recorded episodes, those with the highest returns: there is no model or simulator to play the learned team on, so "
-    "this is what others did. States are not known; nodes are the likeliest given what each agent saw and did."
+    "actions are those of the recorded behaviour. States are unknown; nodes are the likeliest for each agent's history."
 )
 
 
@@ -49,7 +49,7 @@ class Trajectories:
     actions: Ints  # [r, n]
     rewards: Floats  # [r]
     lengths: NDArray[np.int64]  # [k]
-    moments: Moments = ()  # [k][t] what an observer sees, where there is something
+    moments: Moments = ()  # [k][t] states or street scenes, if any
 
     def times(self) -> NDArray[np.int64]:
         """[r]: the step of every row."""
@@ -66,19 +66,19 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """What a team does."""
+    """Use of the controllers, and episodes to replay."""
 
     uses: tuple[Use, ...]
     source: str  # where the shares come from
     replay: Trajectories | None = None
-    note: str = ""  # what is replayed
+    note: str = ""  # on the replayed episodes
     numbers: tuple[int, ...] = ()  # of recorded episodes in their file
 
 
 class Stored(NamedTuple):
     """The content of `STORED`."""
 
-    key: str  # digest of what it was computed from
+    key: str  # digests of team and model, and the seed
     performance: Performance
 
 
@@ -111,7 +111,7 @@ def performance_of(shown: ShownRun, replay: bool = True) -> Performance:
     """Shares and, if wanted, episodes to replay; stored ones where there are some."""
     team, source, seed = shown.run.team, shown.source, shown.seed
     if source is None:
-        return Performance(unknown_use(team), f"Shares of time are not known: {shown.missing}.")
+        return Performance(unknown_use(team), f"Shares of time are unknown: {shown.missing}.")
     if isinstance(source, Episodes):
         count = min(EPISODES, source.count)
         words = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."

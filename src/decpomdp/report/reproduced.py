@@ -33,7 +33,7 @@ td.partly { font-weight: 600; } h3 { margin: 22px 0 4px; }
 
 
 def write_reproduced(shown: Sequence[Section], folder: Path) -> Path:
-    """Write the page and its Markdown beside the data and the figures they show."""
+    """Write the page and its Markdown into the folder of data and figures."""
     write_bytes(folder / TEXT, markdown(shown).encode())
     write_bytes(folder / PAGE, page(shown, folder).encode())
     return folder / PAGE

@@ -20,7 +20,7 @@ from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Change, Drawing, Film, 
 
 GRIDS = {"gridsmall": 16, "boxpushing": 100, "marsrovers": 256}  # domains with a grid, with their numbers of states
 CELL = 90.0  # pixels of a grid's cell, and between neighbouring lights
-BESIDE = 38.0  # between robots that share a cell
+SIDE_BY_SIDE = 38.0  # pixels between robots in one cell
 NOSE = ((0.0, -23.0), (19.0, 14.0), (0.0, 18.0), (-19.0, 14.0))  # a robot that faces up
 TICK = ((0.0, 6.0), (3.0, 3.0), (6.0, 6.5), (13.0, -2.0), (16.0, 1.0), (6.0, 12.0))
 HEAD = 24.0  # above a zone's boxes, where its name stands
@@ -54,7 +54,7 @@ def grid_film(model: DecPOMDP, states: Sequence[Sequence[int]]) -> Film | None:
         poses = {state: _pose(label, things) for state, things in shown.items()}
         turns = any(pose and pose[2] >= 0 for pose in poses.values())
         for shapes, values in _robot(label, poses, turns):
-            add(Part(shapes, said=f"agent {label}", agent=int(label) - 1), values)
+            add(Part(shapes, tooltip=f"agent {label}", agent=int(label) - 1), values)
     cells = [_rect("cell", c * CELL, r * CELL, CELL, CELL) for r in range(rows) for c in range(columns)]
     drawing = Drawing(-2, -2, columns * CELL + 4, rows * CELL + 4, tuple(cells), tuple(parts), tuple(changes))
     frames = tuple(tuple(tuple(places[state] for places in choice) for state in episode) for episode in states)
@@ -78,13 +78,13 @@ def _standing(shown: Mapping[int, Sequence[Thing]]) -> list[Thing]:
 
 
 def _pose(label: str, things: Sequence[Thing]) -> tuple[float, float, float] | None:
-    """x, y and turn of a robot; None if it is nowhere. Robots in one cell stand beside each other."""
+    """x, y and turn of a robot; None if it is not on the grid. Robots in one cell stand side by side."""
     agents = [thing for thing in things if thing["kind"] == "agent"]
     own = next((thing for thing in agents if str(thing["label"]) == label), None)
     if own is None:
         return None
     near = [thing for thing in agents if (thing["column"], thing["row"]) == (own["column"], own["row"])]
-    shift = (near.index(own) - (len(near) - 1) / 2) * BESIDE
+    shift = (near.index(own) - (len(near) - 1) / 2) * SIDE_BY_SIDE
     return (own["column"] + 0.5) * CELL + shift, (own["row"] + 0.5) * CELL + 8, float(own.get("turn", -1.0))
 
 
@@ -131,9 +131,11 @@ def street_film(streets: StreetMap, scenes: Sequence[Sequence[StreetScene]]) -> 
     changes: list[Change] = []
     for lane, occurring in zip(lanes, counts, strict=True):
         changes.append(Change(len(parts), "x2" if lane.back[0] else "y2", lane.ends(occurring)))
-        parts.append(Part((lane.cars(occurring[0]),), said=f"{lane.name}: at most {occurring[-1]} of {lane.most} cars"))
+        parts.append(
+            Part((lane.cars(occurring[0]),), tooltip=f"{lane.name}: at most {occurring[-1]} of {lane.most} cars")
+        )
         changes.append(Change(len(parts), DISPLAY, (0.0, 1.0)))
-        parts.append(Part((lane.full_end(),), said=f"{lane.name} is full"))
+        parts.append(Part((lane.full_end(),), tooltip=f"{lane.name} is full"))
     for n, (x, y) in enumerate((column * CELL, row * CELL) for column, row in streets.lights):
         still.append(_rect("light", x - LIGHT, y - LIGHT, 2 * LIGHT, 2 * LIGHT, 4.0))
         still.append(_line("stop", (x - LIGHT + 4, y), (x + LIGHT - 4, y), 2.5))
