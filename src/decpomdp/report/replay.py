@@ -19,7 +19,7 @@ from decpomdp.report.scenes import grid_film, street_film
 from decpomdp.report.sources import ShownRun, Source
 
 LEGEND = (
-    "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: the direction that has green. "
+    "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: direction with green. "
     "Click a light to follow its agent."
 )
 BUTTONS = {
