@@ -10,6 +10,7 @@ from learners import data
 from learners.logged import fitted
 
 import decpomdp as dp
+from decpomdp import domains
 from decpomdp.core.errors import LearningWarning
 from decpomdp.learners import (
     ExpectationMaximisation,
@@ -40,7 +41,7 @@ def begun_once(monkeypatch):
     return lambda: monkeypatch.setattr("decpomdp.learners.method.other_sizes", lambda *_: [])
 
 
-PROBLEMS = [*dp.problems(), "traffic:2"]
+PROBLEMS = [*domains.PAPER, "traffic:2"]
 BEGINNINGS = ["best", "random"]
 
 
