@@ -358,8 +358,8 @@ def _fewer_episodes(fits: Fits) -> Evidence | None:
         sides[k] = compare(value, largest).side, ours.against(em).side, compare(value, played, same_data=True).side
         words = f" ({sides[k][0]} that of {most})" if k != most else ""
         numbers.append(
-            f"K = {k}: {mean_of(value).words()}, EM's average {em.mean('value').value:.2f}, who played "
-            f"{mean_of(played).value:.2f}{words}, {sides[k][1]} EM's and {sides[k][2]} who played"
+            f"K = {k}: {mean_of(value).words()}, EM's average {em.mean('value').value:.2f}, the behaviour "
+            f"{mean_of(played).value:.2f}{words}, {sides[k][1]} EM's and {sides[k][2]} the behaviour"
         )
     kept = all(sides[k][0] != "below" for k in fewer)
     ahead = all(sides[k][i] == "above" for k in fewer for i in (1, 2))
@@ -380,7 +380,7 @@ def _guided(fits: Fits) -> Evidence | None:
     played = [some.mean("behaviour").value for some in (ours, own)]
     numbers = (
         f"PBVI followed with probability {other[0]:g} earns {played[0]:.2f}, with {first:g} {played[1]:.2f}. From the "
-        f"former Dec-SBPR learns {ours.mean('value').words()} ({over_played.words()}, against who played; "
+        f"former Dec-SBPR learns {ours.mean('value').words()} ({over_played.words()}, against the behaviour; "
         f"{ours.against(em).side} EM's average of {em.mean('value').value:.2f}); from the latter "
         f"{own.mean('value').words()}: the former is {over_own.side}."
     )

@@ -183,7 +183,7 @@ def _words(name: str, some: Rows, means: Points, far: tuple[float, float], rest:
     (low, high), (less, more) = _range(means), _range(rest)
     sizes = [mean.value for mean in _grid(some, "inferred").values()]
     return (
-        f"{name}: {_moved(means)}, means from {low:.2f} to {high:.2f} over the grid (who played earns "
+        f"{name}: {_moved(means)}, means from {low:.2f} to {high:.2f} over the grid (the behaviour earns "
         f"{some.mean('behaviour').value:.2f}), {FACTOR:g} standard deviations over seeds are "
         f"{_noise(means):.2f} (median); the point that moves the mean most is c = {far[0]:g}, d = {far[1]:g}, without "
         f"it from {less:.2f} to {more:.2f}: {_moved(rest)}; sizes {min(sizes):.1f} to {max(sizes):.1f}"

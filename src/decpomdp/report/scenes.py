@@ -5,8 +5,8 @@ Grids (`core/scene.py`): mappings with `kind` ("agent", "box", "site" or "zone")
 problem with the same digest: a file with the same numbers has the same drawing, whatever its name.
 
 Streets (`core/scene.py`): one dash per waiting car, the first at the light. A full street has a red
-end. A light is a dark square with a red cross; a green bar shapes the direction that may go. Opposite directions lie
-beside each other, each on its right.
+end. A light is a dark square with a red cross; a green bar shows the direction that may go. Opposite directions are
+drawn side by side, each on its right.
 """
 
 import importlib
@@ -91,7 +91,7 @@ def _pose(label: str, things: Sequence[Thing]) -> tuple[float, float, float] | N
 def _robot(
     label: str, poses: Mapping[int, tuple[float, float, float] | None], turns: bool
 ) -> list[tuple[tuple[Shape, ...], dict[str, dict[int, Any]]]]:
-    """Marks with their changes: a body that may turn, and a number that stays upright."""
+    """Shapes with their changes: a body that may turn, and a number that stays upright."""
     look, first = f"robot a{(int(label) - 1) % 4}", next(pose for pose in poses.values() if pose)
     known = {state: pose or first for state, pose in poses.items()}  # hidden where it first was
     values: dict[str, dict[int, Any]] = {MOVE: {state: pose[:2] for state, pose in known.items()}}
