@@ -142,9 +142,8 @@ def test_show(run, as_json, team_file):
     assert as_json("show", team_file)["agents"][0]["nodes"] == 6
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_a_mistake_is_one_line_and_code_two(run, tmp_path):
+    for arguments, expected in [
         (["info", "dectigr"], "did you mean dectiger?"),
         (["info", "missing.dpomdp"], "missing.dpomdp"),
         (["info", "missing.csv"], "missing.csv: expected a problem, but there is no such file"),
@@ -163,16 +162,14 @@ def test_show(run, as_json, team_file):
         (["learn", "dectiger", "--prior", "dp", "--out", "r"], "--prior: not a setting of search"),
         (["learn", "nobody.dpomdp", "--out", "r/deep/er"], "nobody.dpomdp"),
         (["simulate", "dectiger", "--horizon", "99999999999999999999"], "horizon: expected a whole number"),
-    ],
-)
-def test_a_mistake_is_one_line_and_code_two(run, tmp_path, arguments, words):
-    code, out, err = run(*arguments)
-    assert code == 2
-    assert out == ""
-    assert words in err
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []  # nothing half-written is left
+    ]:
+        code, out, err = run(*arguments)
+        assert code == 2
+        assert out == ""
+        assert expected in err
+        assert err.startswith("error: ")
+        assert err.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []  # nothing half-written is left
 
 
 def test_a_team_for_another_problem(run, team_file):

@@ -186,9 +186,8 @@ def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
     assert replace(dp.Episodes.load("o.parquet"), facts={}) == replace(tiger, facts={})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
+def test_mistakes_are_one_line(run, tiger, tmp_path):
+    for arguments, word in [
         (("convert", "long.csv", "x.parquet"), "does not say the discount; say it with --discount or --like"),
         (("convert", "e.parquet", "x.txt"), "expected a name that ends in .csv or .parquet"),
         (("convert", "e.parquet", "x.csv", "--to", "episodes"), "episodes are Parquet files"),
@@ -204,14 +203,12 @@ def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
         (("validate", "none.csv"), "No such file"),
         (("validate", "."), "expected the folder of a Minari dataset"),
         (("validate", "long.csv", "--from", "episodes"), "expected an episodes file, got a long table"),
-    ],
-)
-def test_mistakes_are_one_line(run, tiger, tmp_path, arguments, word):
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "")
-    assert word in err
-    assert err.count("\n") == 1
-    assert not [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(("x.", "."))]
+    ]:
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert word in err
+        assert err.count("\n") == 1
+        assert not [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(("x.", "."))]
 
 
 def test_minari_is_converted(run, tmp_path, monkeypatch):

@@ -75,9 +75,8 @@ def test_warnings_go_beside_the_result(run, files, tmp_path):
     assert err.startswith("warning: ")
 
 
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
+def test_mistakes_are_one_line(run, files):
+    for options, word in [
         (("--episodes", "e.parquet", "--problem", "recycling"), "expected neither --problem nor --test-episodes"),
         (("--episodes", "e.parquet", "--test-episodes", 10), "expected neither --problem nor --test-episodes"),
         (("--confidence", 0.9), "expected --episodes beside them"),
@@ -85,10 +84,8 @@ def test_warnings_go_beside_the_result(run, files, tmp_path):
         (("--episodes", "e.parquet", "--reward-range", 1, 2), "reward range: expected the data's rewards"),
         (("--episodes", "e.parquet", "--horizon", 9), "horizon: expected a whole number from 1 to 3"),
         (("--episodes", "none.parquet"), "no such file"),
-    ],
-)
-def test_mistakes_are_one_line(run, files, options, word):
-    code, _, err = run("evaluate", "team.json", *options)
-    assert code == 2
-    assert word in err
-    assert err.count("\n") == 1
+    ]:
+        code, _, err = run("evaluate", "team.json", *options)
+        assert code == 2
+        assert word in err
+        assert err.count("\n") == 1

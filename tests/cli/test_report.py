@@ -122,9 +122,9 @@ def test_an_animation_beside_the_page(run, folder, tmp_path):
     assert not (tmp_path / "other.svg").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_mistakes_are_one_line(run, folder, tmp_path):
+    copied(folder, tmp_path, "one")
+    for arguments, words in [
         (["report", "one", "--animate", "moving.png"], "expected a file that ends in .svg or .gif"),
         (["report", "one", "one", "--out", "x.html", "--animate", "x.svg"], "expected a single run, got 2"),
         (["report", "one", "--animate", "no/such/place.svg"], "cannot write no/such/place.svg"),
@@ -132,10 +132,7 @@ def test_an_animation_beside_the_page(run, folder, tmp_path):
         (["report", "nowhere"], "nowhere: expected the folder of a run"),
         (["report", "one", "--out", "no/such/page.html"], "cannot write no/such/page.html"),
         (["report", "one", "--problem", "dectiger"], "does not fit problem dectiger"),
-    ],
-)
-def test_mistakes_are_one_line(run, folder, tmp_path, arguments, words):
-    copied(folder, tmp_path, "one")
-    code, out, err = run(*arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert words in err
+    ]:
+        code, out, err = run(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert words in err

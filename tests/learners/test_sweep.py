@@ -9,6 +9,7 @@ from decpomdp.core import Agent, Episodes
 from decpomdp.filtering.filter import filtered
 from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process
 from decpomdp.learners.sweep import count, evaluate, update
+from decpomdp.learners.weighing import weigh
 
 EXACT = 1e-10
 MILD = {"c": 1.5, "d": 2.0, "reading": "rate"}  # concentrations of order one: every term of the bound counts
@@ -169,6 +170,16 @@ def test_filtering_again_gives_the_same_as_keeping(monkeypatch):
     assert again.kept == [None] * len(work.layout.pieces)
     for one, other in zip(kept, count(work, again), strict=True):
         assert np.array_equal(one.moves, other.moves)
+
+
+def test_ratios_are_capped():
+    episodes, work, _ = setting("fixed", 2, False)
+    more = np.linspace(-1, 2, episodes.steps)  # log ratio of team and behaviour
+    found = weigh(work.steps, work.steps.log_behaviour + more, cap=2.0)
+    weights = np.minimum(np.exp(more), 2.0) * work.steps.gain
+    value = weights.sum() / episodes.count
+    assert np.exp(found.log_value) == pytest.approx(value, rel=EXACT)
+    assert found.nu == pytest.approx(weights / value, rel=EXACT)
 
 
 def test_counts_sum_to_weights():
