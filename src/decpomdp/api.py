@@ -380,8 +380,8 @@ def default_method(source: Source) -> str:
 
 
 def taught(fit: Fit) -> bool:
-    """Whether anything was learned before the limits were reached: whether any value was measured."""
-    values = (row.get("value") for row in fit.trace)
+    """Whether anything was learned before the limits were reached: whether any value, or bound, was measured."""
+    values = (row.get("value", row.get("bound")) for row in fit.trace)
     return any(isinstance(value, float | int) and math.isfinite(value) for value in values)
 
 

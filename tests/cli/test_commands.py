@@ -13,6 +13,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.cli import words
+from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
 
 
 @pytest.fixture
@@ -88,10 +89,11 @@ def test_learn_from_episodes(run, as_json, tmp_path):
     run("simulate", "broadcast", "--episodes", 100, "--horizon", 6, "--out", "e.parquet")
     told = as_json("learn", "e.parquet", "--prior", "fixed:3", "--sweeps", 5, "--seed", 2, "--out", "r", "--quiet")
     assert dp.Team.load(tmp_path / "r/team.json").problem == "broadcast"
-    assert dp.Team.load(tmp_path / "r/team-decided.json").nodes <= (3, 3)
+    assert dp.Team.load(tmp_path / "r/team-mean.json").nodes <= (3, 3)
     trace = pq.read_table(tmp_path / "r/trace.parquet").to_pydict()
     assert trace["bound"] == sorted(trace["bound"])
-    assert len(trace["sample_sizes"][0]) == 6
+    assert told["facts"]["verdict"] in (BETTER, UNPROVEN, WORSE)
+    assert told["value"]["value"] == told["facts"]["estimate"]
     record = json.loads((tmp_path / "r/run.json").read_text())
     assert record["settings"]["prior"] == "fixed:3"
     assert record["stopped"] == told["stopped"] == "iterations"

@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     for arguments in (
         ["learn", "gridsmall", "--steps", "200000", "--seed", "3", "--threads", "1", "--out", "again"],
         ["simulate", "broadcast", "--episodes", "80", "--horizon", "5", "--out", "e.parquet"],
-        ["learn", "e.parquet", "--sweeps", "5", "--truncation", "4", "--cap", "5", "--out", "logged"],
+        ["learn", "e.parquet", "--sweeps", "5", "--truncation", "4", "--starts", "2", "--out", "logged"],
     ):
         with chdir(place), warnings.catch_warnings(action="ignore"):
             assert code_of(arguments) == 0
@@ -55,7 +55,7 @@ def test_a_run_folder_is_complete_and_repeatable(folder):
 def test_learning_from_episodes_keeps_its_posterior(folder):
     record = json.loads((folder / "logged/run.json").read_text())
     assert {len(agent["nodes"]) for agent in record["posterior"]["agents"]} <= set(range(1, 5))
-    assert (folder / "logged/team-decided.json").exists()
+    assert (folder / "logged/team-mean.json").exists()
     assert "Uncertainty of the learner" in (folder / "logged/report.html").read_text()
 
 

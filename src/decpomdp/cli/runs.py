@@ -263,11 +263,11 @@ def _add_value(work: Work, fit: "Fit", record: "RunRecord", steps: _Steps) -> No
     if isinstance(work.source, Episodes):
         if not fit.trace:
             return
-        best = max(fit.trace, key=lambda row: _number(row["bound"]))  # the row of the returned team
-        record.bound, record.sample_size = _number(best["bound"]), _number(best["sample_size"])
-        record.sweeps = int(_number(best["sweep"]))
-        method = "importance-weighted mean return of the data"
-        record.value = ValueRecord(value=_number(best["value"]), method=method)
+        last = fit.trace[-1]
+        record.bound, record.sample_size = _number(last["bound"]), _number(last["sample_size"])
+        record.sweeps = int(_number(last["sweep"]))
+        if "estimate" in fit.facts:
+            record.value = ValueRecord(value=_number(fit.facts["estimate"]), method="estimated from held-out episodes")
         return
     posterior = getattr(fit, "posterior", None)
     record.posterior_nodes = None if posterior is None else list(posterior.sizes)
@@ -431,6 +431,19 @@ def test_episodes(simulator: "DecPOMDP | Simulator") -> int:
     return TESTS[bool(getattr(simulator, "quick", False))]
 
 
+def _from_episodes(result: dict[str, Any]) -> list[str]:
+    """What a team from recorded episodes is based on."""
+    facts = result["facts"]
+    found = [f"{result['sample_size']:.0f} of {facts['episodes']} episodes carry the result (effective sample size)"]
+    if "estimate" not in facts:
+        return [*found, "no estimate of its value: not judged, or action probabilities unknown"]
+    span = f"{facts['estimate_low']:.6g} to {facts['estimate_high']:.6g}"
+    said = {
+        "cloned behaviour": "the estimate is lower, so the cloned behaviour is returned instead",
+    }.get(facts["verdict"], facts["verdict"])
+    return [*found, f"95 % interval {span}, the behaviour earned {facts['behaviour']:.6g}: {said}"]
+
+
 def sizes(nodes: "Sequence[int]") -> str:
     """Nodes per agent in words: all of them, or for many agents the mean."""
     if len(nodes) <= MANY:
@@ -455,5 +468,5 @@ def lines(result: dict[str, Any]) -> list[str]:
     if "posterior_nodes" in result:
         found.append(f"nodes that fresh episodes support (posterior): {sizes(result['posterior_nodes'])}")
     if "sample_size" in result:
-        found.append(f"bound {result['bound']:.6g}, smallest effective sample size {result['sample_size']:.1f}")
+        found += _from_episodes(result)
     return [*found, f"written to {result['out']}"]

@@ -36,7 +36,6 @@ class Effort:
     truncation: int = 20
     sweeps: int = 200
     tolerance: float = 1e-5
-    cap: float = 10.0
 
 
 QUICK = Effort(
@@ -57,8 +56,7 @@ def cells(effort: Effort) -> list[Cell]:
     for seed in range(effort.seeds):
         for problem in effort.problems:
             shared = offline.settings_of(problem, effort.episodes, effort.steps, seed, FOLLOW) | options
-            shared |= {"method": "sbpr", "cap": effort.cap, "normalise": False, "evidence": None}
-            shared |= {"resize": True, "stop": "ours"}
+            shared |= {"method": "sbpr", "preset": "default", "evidence": None, "stop": "ours"}
             grid = ((reading, c, d) for reading in READINGS for c in effort.c for d in effort.d)
             given = [{**shared, "reading": reading, "c": c, "d": d} for reading, c, d in grid]
             found += [Cell(WORK, each, 0.012 * effort.sweeps) for each in given]
@@ -67,7 +65,7 @@ def cells(effort: Effort) -> list[Cell]:
 
 def rows(results: Results) -> Rows:
     """One row per fit."""
-    keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "cap", "truncation", "tolerance")
+    keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "truncation", "tolerance")
     found = zip(flat(results, *keys), results, strict=True)
     return Rows({**row, "limit": cell.settings["sweeps"]} for row, (cell, _) in found)
 
@@ -91,7 +89,6 @@ def _held(rows: Rows) -> TextTable:
         "episodes": "episodes K",
         "steps": "steps of an episode",
         "follow": "probability of following PBVI",
-        "cap": "importance ratios cut at",
         "truncation": "nodes to begin with (truncation)",
         "limit": "sweeps at most",
         "tolerance": "tolerance of the bound",

@@ -30,7 +30,7 @@ from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import StickBreaking, behaviour
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.sweep import Task, count, evaluate, update
-from decpomdp.learners.weighing import steps_of, weigh
+from decpomdp.learners.weighing import by_reward, weigh
 from decpomdp.rollouts import simulate
 
 ACTIONS, SYMBOLS = 4, 3
@@ -96,8 +96,8 @@ def work(settings: Settings) -> Times:
     """Settings are K, N, T, Z, S (None: no model), terminal, repeats, seed."""
     rng = np.random.default_rng(settings["seed"])
     data = _played(settings, rng) if settings["S"] else _random(settings, rng)
-    steps = steps_of(data, behaviour.log_behaviour(data))
-    task = Task(lay_out(data, settings["Z"]), steps, float(data.count), None, False, 1)
+    steps = by_reward(data, behaviour.log_behaviour(data))
+    task = Task(lay_out(data, settings["Z"]), steps, float(data.count), 1.0, 1)
     posterior = tuple(_posterior(agent, settings["Z"], rng) for agent in data.agents)
     return _timed(task, posterior, settings["repeats"])
 
@@ -112,7 +112,7 @@ def _timed(task: Task, posterior: tuple[AgentPosterior, ...], repeats: int) -> T
         counting, counts = _took(partial(count, task, evaluated))
         updating, _ = _took(partial(update, evaluated, counts))
         filtering, _ = _took(partial(filtered, task.layout, tables, False, 1))
-        weighing, _ = _took(lambda: weigh(task.steps, cumulated(logs, task.layout.episodes)))
+        weighing, _ = _took(lambda: weigh(task.steps, cumulated(logs, task.layout.episodes), 1.0))
         bounding, _ = _took(lambda: sum(agent.divergence() for agent in posterior))
         rounds.append((evaluating + counting + updating, counting, filtering, weighing, bounding))
     return Times(*(min(part) for part in zip(*rounds[1:], strict=True)))

@@ -28,7 +28,7 @@ from decpomdp.io.team import read_team, team_to_json, write_team
 
 RUN_FORMAT, OLD_FORMAT = "decpomdp-run/2", "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
-DECIDED = "team-decided.json"
+MEAN = "team-mean.json"
 LIMIT = 64 * 2**20  # bytes of a run.json
 MOST_ROWS = 10_000_000  # of a trace
 
@@ -165,9 +165,9 @@ def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
     """Write the result of a run: trace, team and record. Returns the record."""
     write_trace(fit.trace, folder / TRACE)
     write_team(fit.team, folder / TEAM)
-    decided = getattr(fit, "decided", None)  # of Bayesian learners: the team of the likeliest choices
-    if decided is not None:
-        write_team(decided, folder / DECIDED)
+    mean = getattr(fit, "mean", None)  # of Bayesian learners: the team of posterior means
+    if mean is not None:
+        write_team(mean, folder / MEAN)
     record.stopped, record.seconds = fit.stopped, round(fit.seconds, 3)
     record.nodes, record.facts = list(fit.team.nodes), dict(fit.facts)
     write_record(folder, record)
