@@ -316,14 +316,7 @@ def _needed(runs: list[OnProblem], method: str) -> Evidence | None:
     return Evidence(words, len(fitting) == len(numbers), bool(fitting))
 
 
-EVIDENCE: dict[str, Callable[..., Evidence | None]] = {
-    "better": _better,
-    "lower": _lower,
-    "near": _near,
-    "closer": _closer,
-    "sometimes": _sometimes,
-    "needed": _needed,
-}
+EVIDENCE = (_better, _lower, _near, _closer, _sometimes, _needed)
 EXPERIMENT = Experiment(
     "table2",
     {"quick": QUICK, "full": FULL},
@@ -331,5 +324,5 @@ EXPERIMENT = Experiment(
     rows,
     tables,
     lambda _: [],
-    {name: _weighed(weigh) for name, weigh in EVIDENCE.items()},
+    {weigh.__name__[1:]: _weighed(weigh) for weigh in EVIDENCE},
 )

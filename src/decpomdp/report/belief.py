@@ -93,13 +93,13 @@ def belief(team: Team, summary: Belief) -> Markup:
         f"Bars span {summary.level:.0%} of {summary.draws} teams drawn from the posterior; the mark is the posterior "
         "mean. Share of time: how much the drawn teams use the node."
     )
-    agents = [_agent(agent, told) for agent, told in zip(team.agents, summary.agents, strict=False)]
+    agents = [_agent(agent, one) for agent, one in zip(team.agents, summary.agents, strict=False)]
     return tag("div", tag("p", note, class_="note"), tag("div", *agents, class_="beliefs"))
 
 
-def _agent(agent: Agent, told: AgentBelief) -> Markup:
+def _agent(agent: Agent, summary: AgentBelief) -> Markup:
     names, rows = dict(enumerate(agent.actions)), []
-    for node in told.nodes:
+    for node in summary.nodes:
         actions = [
             tag("div", tag("span", names.get(a, a)), _bar(mean, low, high), tag("span", percent(mean)))
             for a, mean, low, high in node.actions
@@ -110,7 +110,7 @@ def _agent(agent: Agent, told: AgentBelief) -> Markup:
             share = [tag("b", percent(middle)), tag("br"), tag("small", f"{percent(low)} to {percent(high)}")]
         rows.append(tag("tr", tag("th", node.node, scope="row"), tag("td", *share), tag("td", *actions)))
     head = tag("tr", *(tag("th", words, scope="col") for words in ("node", "share of time", "actions")))
-    title = agent.name if told.same_nodes else f"{agent.name} (nodes of the posterior, with numbers of their own)"
+    title = agent.name if summary.same_nodes else f"{agent.name} (nodes of the posterior, with numbers of their own)"
     table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", *rows), class_="belief")
     return tag("div", table, class_="wide")
 

@@ -63,10 +63,10 @@ def curves(sources: Sequence[RunTrace]) -> Markup | None:
 
 def _only_row(source: RunTrace) -> Markup | None:
     """A trace of one row as a list: there is no curve through one point."""
-    told = [(key, cells[0]) for key, cells in source.trace.items() if len(cells) == 1 and cells[0] is not None]
-    if not told:
+    cells_of_row = [(key, cells[0]) for key, cells in source.trace.items() if len(cells) == 1 and cells[0] is not None]
+    if not cells_of_row:
         return None
-    rows = [(tag("th", _title(key), scope="row"), tag("td", _in_a_cell(key, cell))) for key, cell in told]
+    rows = [(tag("th", _title(key), scope="row"), tag("td", _in_a_cell(key, cell))) for key, cell in cells_of_row]
     return tag(
         "div", tag("p", "The trace has one row, too few for curves:", class_="note"), table((), rows, "settings")
     )

@@ -123,9 +123,9 @@ def boxes_of(agent: Agent, controller: Controller, use: Use) -> list[Box]:
     for i, row in enumerate(controller.action):
         likely = [(agent.actions[a], float(row[a])) for a in np.argsort(-row, kind="stable") if row[a] >= RARE]
         share = None if use.nodes is None else float(use.nodes[i])
-        told = f"node {i}: " + ", ".join(f"{name} {percent(p)}" for name, p in likely)
+        tooltip = f"node {i}: " + ", ".join(f"{name} {percent(p)}" for name, p in likely)
         time = "" if share is None else f"; {percent(share)} of the time"
-        boxes.append(Box(i, _lines([_choice(name, p) for name, p in likely]), told + time, share, starts.get(i)))
+        boxes.append(Box(i, _lines([_choice(name, p) for name, p in likely]), tooltip + time, share, starts.get(i)))
     return boxes
 
 
@@ -145,11 +145,11 @@ def _link(agent: Agent, chances: np.ndarray, use: Use, i: int, j: int) -> Link:
     leading = [o for o in range(len(chances)) if chances[o] >= RARE]
     named = [_choice(agent.observations[o], chances[o]) for o in leading if met[o]]
     everything = met.sum() > 1 and bool(np.all(chances[met] >= CERTAIN))
-    told = f"{i} to {j}: " + ", ".join(_choice(agent.observations[o], chances[o]) for o in leading)
+    tooltip = f"{i} to {j}: " + ", ".join(_choice(agent.observations[o], chances[o]) for o in leading)
     often = f" ({percent(share)} of the moves)" if leaving > 0 else ""
     rare = share < FAINT or (use.nodes is not None and leaving <= 0)
     flow = flow if use.nodes is not None else UNKNOWN * share
-    return Link(i, j, share, flow, ("any",) if everything else _lines(named), told + often, rare)
+    return Link(i, j, share, flow, ("any",) if everything else _lines(named), tooltip + often, rare)
 
 
 def _choice(label: str, probability: float) -> str:

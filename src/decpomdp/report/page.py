@@ -18,7 +18,7 @@ from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import REPORT, Belief, Run, RunRecord, as_written, columns_of, write_record
 from decpomdp.report.controllers import controllers, reading
 from decpomdp.report.curves import RunTrace, curves
-from decpomdp.report.facts import facts, log, odd, settings
+from decpomdp.report.facts import log, odd, settings, tiles
 from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
 from decpomdp.report.markup import Markup, table, tag, trusted
 from decpomdp.report.performance import STORED, Performance, packed, performance_of
@@ -127,7 +127,7 @@ def _one(shown: ShownRun) -> list[Markup]:
     run, record = shown.run, shown.run.record
     performance = performance_of(shown)
     parts = [
-        facts(record),
+        tiles(record),
         section(
             "controllers", "Controllers", reading(performance.source), controllers(run.team, performance.uses, "run")
         ),
