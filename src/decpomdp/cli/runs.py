@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 
 class Options(NamedTuple):
-    """How to run, beside what is learned or planned."""
+    """Options of a run that its result does not depend on."""
 
     threads: int | None
     every: float | None  # seconds between checkpoints
@@ -125,7 +125,7 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
 
 
 def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
-    """Run, save the result at once, then add value, posterior and page. Returns the result for people and programs."""
+    """Run, save the result at once, then add value, posterior and page. Returns the result for the output."""
     from decpomdp.io.run_folder import locked, new_run, unfinished
     from decpomdp.io.runs import write_record
 
@@ -223,7 +223,7 @@ class _Steps:
         self.quiet = quiet
 
     def run(self, name: str, task: "Callable[[], Result]", seconds: float) -> "Result | None":
-        """The result of a step; None after a line that says why there is none."""
+        """The result of a step; None after a line with the reason if it failed."""
         try:
             return words.bounded(name, task, seconds, self.quiet)
         except TimeoutError as error:
@@ -235,7 +235,7 @@ class _Steps:
 
 
 def _with_posterior(work: Work, fit: "Fit", threads: int | None) -> "Fit":
-    """With the posterior that fresh episodes of the found team support, where that says something."""
+    """The fit with the posterior that fresh episodes of the team support; unchanged where it does not apply."""
     from contextlib import suppress
     from dataclasses import replace
 
@@ -398,7 +398,7 @@ def _rows_before(folder: Path) -> int:
 
 @contextmanager
 def _resume_hint(work: Work, folder: Path) -> Iterator[None]:
-    """Say how to resume a run that was cut off."""
+    """Print how to resume a run that was interrupted."""
     from decpomdp.io.run_folder import can_resume
 
     try:

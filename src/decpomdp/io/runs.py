@@ -110,7 +110,7 @@ class Run:
     folder
         Where it is.
     record
-        What run.json says: `value`, `stopped`, `seconds`, `nodes`, `problem`, `method`, `seed`, `settings`, `versions`
+        Content of run.json: `value`, `stopped`, `seconds`, `nodes`, `problem`, `method`, `seed`, `settings`, `versions`
         and more.
     team
         What was learned.
@@ -136,7 +136,7 @@ class Run:
 
     @classmethod
     def load(cls, path: FilePath) -> "Run":
-        """The run in a folder; FormatError says what is wrong with one of its files."""
+        """The run in a folder; FormatError if one of its files is wrong."""
         return read_run(path)
 
     @property
