@@ -77,9 +77,9 @@ def sizes(given: argparse.Namespace) -> None:
                     fit, seconds = fitted(data, dp.Sbpr(judge=False, **settings), seed)
                     value = dp.evaluate(fit.team, problem).value
                     right = value >= best - 1e-3 * abs(best)
-                    exact = fit.posterior.sizes == team.nodes
+                    exact = fit.team.nodes == team.nodes
                     totals.setdefault((count, name), []).append((right, exact))
-                    found = "+".join(map(str, fit.posterior.sizes))
+                    found = "+".join(map(str, fit.team.nodes))
                     line.append(f"{name} {found} {value:.2f}{'*' if right else ''} {seconds:.1f} s")
                 print(f"K={count} {problem} {team.nodes} {best:.2f} seed {seed}: " + " | ".join(line), flush=True)
     for (count, name), found in totals.items():
@@ -121,7 +121,7 @@ def behaviours(given: argparse.Namespace) -> None:
 
 
 def priors(given: argparse.Namespace) -> None:
-    tried = {"c=.1 d=1e-6": {}, "d=1e-3": {"d": 1e-3}, "d=1": {"d": 1.0}, "c=1 d=1": {"c": 1.0, "d": 1.0}}
+    tried = {"c=.1 d=1": {}, "d=1e-3": {"d": 1e-3}, "d=1e-6": {"d": 1e-6}, "c=1 d=1": {"c": 1.0, "d": 1.0}}
     tried |= {"sigma=.3 c=1 d=.3": {"sigma": 0.3, "c": 1.0, "d": 0.3}}
     for count in given.episodes or (100, 1000):
         for problem in given.problems or ("boxpushing", "recycling", "dectiger"):
