@@ -104,7 +104,11 @@ def behaviours(given: argparse.Namespace) -> None:
                     top = dp.exact_value(problem, team, STEPS).value
                     way = (short - earned) / (top - earned)
                     fits, worse = fits + 1, worse + (short < earned - 3 * error)
-                    acted += fit.facts["verdict"] == "cloned behaviour"
+                    instead = ""
+                    if fit.facts["verdict"] == "cloned behaviour":
+                        acted += 1
+                        learned, _ = fitted(data, dp.Sbpr(judge=False), seed)
+                        instead = f" in place of {dp.exact_value(problem, learned.team, STEPS).value:.2f}"
                     ways.setdefault(behaviour, []).append(way)
                     print(
                         f"K={count} {behaviour} {problem} seed {seed}: it earns {earned:.2f}, learned {short:.2f} of "
@@ -112,7 +116,7 @@ def behaviours(given: argparse.Namespace) -> None:
                         f"{best:.2f}, "
                         f"nodes {fit.team.nodes}, estimate {fit.facts['estimate']:.2f} "
                         f"({fit.facts['estimate_low']:.2f} to {fit.facts['estimate_high']:.2f}), "
-                        f"{fit.facts['verdict']}, {seconds:.1f} s",
+                        f"{fit.facts['verdict']}{instead}, {seconds:.1f} s",
                         flush=True,
                     )
     for behaviour, found in ways.items():
