@@ -163,7 +163,7 @@ FAULTS = [
         "return gain - (",
         "return gain - 0 * (",
         "dropped baseline",
-        "interaction/test_sbpr.py",
+        "interaction/test_step.py",
     ),
     Fault(
         "interaction/mcem/counts.py", "/ (visits + DOUBT)", "/ (visits + 1)", "wrong term", "interaction/test_mcem.py"
@@ -202,7 +202,13 @@ FAULTS = [
         "domains/test_registry.py",
     ),
     Fault("engines/threads.py", ' or getattr(_worker, "busy", False):', ":", "dropped case", "engines/test_threads.py"),
-    Fault("report/markup.py", " or share >= 1 - _ROUNDING:", ":", "dropped case", "report/test_markup.py"),
+    Fault(
+        "report/markup.py",
+        " or share >= 1 - _ROUNDING:",
+        ":",
+        "dropped case",
+        "report/test_markup.py ../src/decpomdp/report/markup.py",
+    ),
     Fault("report/export/c.py", "size <= 1 << 8 else", "size <= 1 << 16 else", "wrong type", "report/test_export.py"),
     Fault(
         "report/page.py",
