@@ -147,7 +147,7 @@ def learn(
         Fixes every random choice.
     time_limit, steps, iterations
         Limits in seconds, joint steps played and iterations; the best team so far is returned. A limit that the method
-        does not count is refused.
+        does not count is rejected.
     threads
         How many threads to use; all cores by default. The result does not depend on it.
     engine
@@ -227,7 +227,7 @@ def plan(
     seed
         Fixes every random choice.
     time_limit, iterations
-        Limits; the best team so far is returned. A limit that the method does not count is refused.
+        Limits; the best team so far is returned. A limit that the method does not count is rejected.
     threads
         How many threads to use; all cores by default. The result does not depend on it.
     begin
@@ -298,8 +298,8 @@ def evaluate(
     >>> team = dp.Team.uniform(dp.load("dectiger"))
     >>> round(dp.evaluate(team, "dectiger").value, 3)
     -462.222
-    >>> told = dp.evaluate(team, dp.DenseSimulator("dectiger"))
-    >>> abs(told.value + 462.222) < 4 * told.standard_error
+    >>> sampled = dp.evaluate(team, dp.DenseSimulator("dectiger"))
+    >>> abs(sampled.value + 462.222) < 4 * sampled.standard_error
     True
     """
     from decpomdp.evaluation import exact_value, offpolicy_value, sampled_value
@@ -391,14 +391,14 @@ def run_id(source: Source, settings: Settings, inputs: Inputs, budget: Budget) -
 
     sources = list(source) if isinstance(source, Sequence) else [source]
     teams = [inputs.begin, *(inputs.behaviours or ())]
-    told = [
+    parts = [
         [source_digest(each) for each in sources],
         [None if team is None else team_digest(team) for team in teams],
         settings,
         inputs.seed,
         budget,
     ]
-    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 def _shown(
@@ -413,6 +413,7 @@ def _shown(
 ) -> Fit:
     """`execute` for Python: with checked arguments, and a progress display if wanted."""
     from decpomdp.core.progress import Progress
+    from decpomdp.domains.references import best_value
     from decpomdp.io.checkpoints import CheckpointFolder
 
     checks.whole("seed", inputs.seed, 0, 2**63 - 1)
@@ -425,5 +426,5 @@ def _shown(
     if watch is not None:
         checks.callback("watch", watch)
     folder = None if checkpoint is None else CheckpointFolder(checkpoint, run_id(source, settings, inputs, budget))
-    with Progress() if checks.truth("progress", progress) else nullcontext() as display:
+    with Progress(best=best_value(source)) if checks.truth("progress", progress) else nullcontext() as display:
         return execute(source, entry, settings, inputs, budget, checkpoint=folder, watch=watch, display=display)

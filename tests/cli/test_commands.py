@@ -334,3 +334,13 @@ def test_a_working_folder_that_is_gone(run, tmp_path, monkeypatch, arguments):
     assert (code, out) == (2, "")
     assert err == "error: the working folder no longer exists; run the command in another one\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_help_shows_flags_without_a_type_and_the_ranges_of_settings(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = run("learn", "--help")
+    rows = {line.split()[1]: line for line in out.splitlines() if line.startswith("│ --")}
+    assert code == 0
+    assert "bool" not in rows["--quiet"] + rows["--estimate-behaviour"] + rows["--value"]
+    assert "INT 1..1000" in rows["--max-nodes"]
+    assert "FLOAT 0..1" in rows["--exploration"]

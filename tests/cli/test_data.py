@@ -63,7 +63,7 @@ def test_info_in_words(run, tiger):
     assert "nothing before the first action: 200" in out
     code, out, _ = run("info", "long.csv")
     assert code == 0
-    assert "discount 1 (assumed: the file does not say)" in out
+    assert "discount 1 (assumed: the file contains none)" in out
     assert "imported from: long.csv" in out
 
 
@@ -171,7 +171,7 @@ def test_convert_replaces_nothing_unasked(run, tiger, tmp_path):
     code, _, err = run("convert", "e.parquet", "mine.csv")
     assert (code, err) == (
         2,
-        "error: mine.csv: expected a new file, got one that is there; --overwrite replaces it\n",
+        "error: mine.csv: expected a new file, got an existing one; --overwrite replaces it\n",
     )
     assert (tmp_path / "mine.csv").read_text() == "precious"
     assert run("convert", "e.parquet", "mine.csv", "--overwrite")[0] == 0
@@ -188,7 +188,7 @@ def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
 
 def test_mistakes_are_one_line(run, tiger, tmp_path):
     for arguments, word in [
-        (("convert", "long.csv", "x.parquet"), "does not say the discount; say it with --discount or --like"),
+        (("convert", "long.csv", "x.parquet"), "contains no discount; pass --discount or --like"),
         (("convert", "e.parquet", "x.txt"), "expected a name that ends in .csv or .parquet"),
         (("convert", "e.parquet", "x.csv", "--to", "episodes"), "episodes are Parquet files"),
         (("convert", "e.parquet", "x.csv", "--to", "table"), "--to: expected episodes or long, got 'table'"),

@@ -75,7 +75,7 @@ def test_several_runs_need_a_place(run, folder, tmp_path):
     copied(folder, tmp_path, "one", "again", "logged", "e.parquet")
     code, _, err = run("report", "one", "again")
     assert code == 2
-    assert "--out PAGE.html" in err
+    assert "--out: expected a file" in err
     assert run("report", "one", "again", "logged", "--out", "all.html")[0] == 0
     assert "3 runs compared" in (tmp_path / "all.html").read_text()
 

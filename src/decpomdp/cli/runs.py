@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 
 class Options(NamedTuple):
-    """How to run, beside what is learned or planned."""
+    """Options of a run that its result does not depend on."""
 
     threads: int | None
     every: float | None  # seconds between checkpoints
@@ -69,6 +69,7 @@ def started(
     """A new run from the options of a command."""
     import msgspec
 
+    from decpomdp.domains.references import best_value
     from decpomdp.io.runs import RunRecord, versions
 
     opened = _opened(command, source, discount, named=True)
@@ -81,6 +82,7 @@ def started(
         problem=opened.name,
         digest=_digest(opened),
         discount=opened.discount,
+        best_known=best_value(opened) if settings.method != "pbvi" else None,  # which plans for one agent
         method=settings.method,
         seed=seed,
         settings=msgspec.to_builtins(settings),
@@ -125,7 +127,7 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
 
 
 def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
-    """Run, save the result at once, then add value, posterior and page. Returns the result for people and programs."""
+    """Run, save the result at once, then add value, posterior and page. Returns the result for the output."""
     from decpomdp.io.run_folder import locked, new_run, unfinished
     from decpomdp.io.runs import write_record
 
@@ -158,7 +160,7 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     checkpoint = CheckpointFolder(folder, identity, every)
     if resuming and not checkpoint.exists:
         words.note(f"{folder}: there is no checkpoint, so the run starts again")
-    with RunLog(sys.argv[1:], folder / LOG) as log, words.display(options.quiet) as display:
+    with RunLog(sys.argv[1:], folder / LOG) as log, words.display(options.quiet, work.record.best_known) as display:
         fit = run_method(
             work.source,
             work.entry,
@@ -223,7 +225,7 @@ class _Steps:
         self.quiet = quiet
 
     def run(self, name: str, task: "Callable[[], Result]", seconds: float) -> "Result | None":
-        """The result of a step; None after a line that says why there is none."""
+        """The result of a step; None after a line with the reason if it failed."""
         try:
             return words.bounded(name, task, seconds, self.quiet)
         except TimeoutError as error:
@@ -235,7 +237,7 @@ class _Steps:
 
 
 def _with_posterior(work: Work, fit: "Fit", threads: int | None) -> "Fit":
-    """With the posterior that fresh episodes of the found team support, where that says something."""
+    """The fit with the posterior that fresh episodes of the team support; unchanged where it does not apply."""
     from contextlib import suppress
     from dataclasses import replace
 
@@ -398,7 +400,7 @@ def _rows_before(folder: Path) -> int:
 
 @contextmanager
 def _resume_hint(work: Work, folder: Path) -> Iterator[None]:
-    """Say how to resume a run that was cut off."""
+    """Print how to resume a run that was interrupted."""
     from decpomdp.io.run_folder import can_resume
 
     try:

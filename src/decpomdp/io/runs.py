@@ -91,6 +91,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     learned: bool = True  # whether a value was measured within the limits
     value: ValueRecord | None = None
     horizon: int | None = None
+    best_known: float | None = None  # value of the problem when the run started
     upper_bound: float | None = None
     gap: float | None = None
     bound: float | None = None
@@ -110,7 +111,7 @@ class Run:
     folder
         Where it is.
     record
-        What run.json says: `value`, `stopped`, `seconds`, `nodes`, `problem`, `method`, `seed`, `settings`, `versions`
+        Content of run.json: `value`, `stopped`, `seconds`, `nodes`, `problem`, `method`, `seed`, `settings`, `versions`
         and more.
     team
         What was learned.
@@ -136,7 +137,7 @@ class Run:
 
     @classmethod
     def load(cls, path: FilePath) -> "Run":
-        """The run in a folder; FormatError says what is wrong with one of its files."""
+        """The run in a folder; FormatError if one of its files is wrong."""
         return read_run(path)
 
     @property

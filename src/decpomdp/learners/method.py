@@ -94,10 +94,7 @@ class FitState(NamedTuple):
     carrying: float | None = None  # effective number of episodes, of the last of them
     stopped: str = ""
 
-    @property
-    def steps(self) -> int:
-        """Nothing is played."""
-        return 0
+    steps: int = 0  # nothing is played
 
 
 class SbprMethod:
