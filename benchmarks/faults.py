@@ -41,7 +41,7 @@ RULES = "planners/test_fb_hsvi_parts.py"
 FB_HSVI = "planners/test_fb_hsvi.py planners/test_fb_hsvi_parts.py"
 CHECKPOINTS = "core/test_run.py io/test_run_folder.py learners/test_resume.py"
 TABLES = "io/test_tables.py io/test_tables_by_hand.py"
-RESIZE = "learners/test_resize.py learners/test_proposals.py"
+RESIZE = "learners/test_learned_sizes.py learners/test_bound.py"
 EM = "planners/test_em.py"
 
 FAULTS = [
@@ -98,8 +98,8 @@ FAULTS = [
     Fault("filtering/count.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
     Fault("learners/sweep.py", "- sum(agent.div", "+ sum(agent.div", "sign", SWEEP),
     Fault("learners/credit.py", "gain[last[ended]] -= later[", "_ = later[", "dropped term", "learners/test_credit.py"),
-    Fault("learners/sticks.py", "gap -= self.eta", "_ = self.eta", "dropped term", "learners/test_sticks.py " + SWEEP),
-    Fault("learners/posterior.py", "moves[..., target] += moves[..., gone]", "pass", "dropped term", RESIZE),
+    Fault("learners/rows.py", "- log_rise(self.prior, added)", "", "dropped term", SWEEP),
+    Fault("learners/posterior.py", "moves[..., into] += moves[..., gone]", "pass", "dropped term", RESIZE),
     Fault(
         "learners/weighing.py",
         "gain[last] += -base",
