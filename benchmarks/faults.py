@@ -189,17 +189,13 @@ FAULTS = [
     ),
     Fault(
         "domains/marsrovers.py",
-        "drive[a, site, site] += 1 - SUCCESS",
-        "drive[a, site, site] += 1 - SUCCESS if a else 0.0",
-        "dropped case",
+        "{there: SUCCESS, site: 1 - SUCCESS}",
+        "{there: 1 - SUCCESS, site: SUCCESS}",
+        "exchanged",
         "domains/test_registry.py",
     ),
     Fault(
-        "domains/gridsmall.py",
-        "moves[a, cell, cell] += STRAY",
-        "moves[a, cell, 0] += STRAY",
-        "wrong index",
-        "domains/test_registry.py",
+        "domains/gridsmall.py", "after = {cell: STRAY}", "after = {0: STRAY}", "wrong index", "domains/test_registry.py"
     ),
     Fault("engines/threads.py", ' or getattr(_worker, "busy", False):', ":", "dropped case", "engines/test_threads.py"),
     Fault(
