@@ -41,7 +41,7 @@ RULES = "planners/test_fb_hsvi_parts.py"
 FB_HSVI = "planners/test_fb_hsvi.py planners/test_fb_hsvi_parts.py"
 CHECKPOINTS = "core/test_run.py io/test_run_folder.py learners/test_resume.py"
 TABLES = "io/test_tables.py io/test_tables_by_hand.py"
-RESIZE = "learners/test_learned_sizes.py learners/test_bound.py"
+MERGES = "learners/test_merges.py"
 EM = "planners/test_em.py"
 
 FAULTS = [
@@ -99,7 +99,11 @@ FAULTS = [
     Fault("learners/sweep.py", "- sum(agent.div", "+ sum(agent.div", "sign", SWEEP),
     Fault("learners/credit.py", "gain[last[ended]] -= later[", "_ = later[", "dropped term", "learners/test_credit.py"),
     Fault("learners/rows.py", "- log_rise(self.prior, added)", "", "dropped term", SWEEP),
-    Fault("learners/posterior.py", "moves[..., into] += moves[..., gone]", "pass", "dropped term", RESIZE),
+    Fault("learners/sticks.py", ".sum()) - self.evid", ".sum()) - 0 * self.evid", "dropped term", SWEEP),
+    Fault("learners/posterior.py", "moves[..., into] += moves[..., gone]", "pass", "dropped term", MERGES),
+    Fault("learners/weighing.py", "log_mean = total / power", "log_mean = total", "dropped factor", SWEEP),
+    Fault("learners/judging.py", "size + SHRINK)", "size + SHRINK + 1)", "wrong weight", "learners/test_judging.py"),
+    Fault("learners/utility.py", "SHARE = 0.2", "SHARE = 0.0", "dropped guard", "learners/test_off_policy_data.py"),
     Fault(
         "learners/weighing.py",
         "gain[last] += -base",
