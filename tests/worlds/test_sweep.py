@@ -1,19 +1,22 @@
 """The expectation step against enumeration; bounds that never fall; threads that do not matter."""
 
+import dataclasses
+import itertools
+
 import numpy as np
 import pytest
 from oracles.worlds import enumerate_paths
+from worlds.logs import small_log
 
 from decpomdp.worlds.data import Form, alphabet_of, records_of
 from decpomdp.worlds.posterior import Tables, posterior_of, weak_prior
 from decpomdp.worlds.sweep import PHASE, Sweeps
-from worlds.logs import small_log
 
 KINDS = [
-    pytest.param(dict(), id="plain"),
-    pytest.param(dict(first=True), id="first observations"),
-    pytest.param(dict(ends=True), id="ends"),
-    pytest.param(dict(first=True, ends=True, agents=((2, 3), (2, 2), (1, 2))), id="three agents"),
+    pytest.param({}, id="plain"),
+    pytest.param({"first": True}, id="first observations"),
+    pytest.param({"ends": True}, id="ends"),
+    pytest.param({"first": True, "ends": True, "agents": ((2, 3), (2, 2), (1, 2))}, id="three agents"),
 ]
 FORMS = [Form(memory, joint) for memory in (False, True) for joint in (False, True)]
 
@@ -38,7 +41,7 @@ def test_likelihood_and_counts_are_those_of_all_state_paths(form, kind):
     log = data.log
     see = np.concatenate(tables.see, axis=-1)
     expected, likelihoods = [0.0] * 4, []
-    for low, high in zip(log.offsets, log.offsets[1:], strict=False):
+    for low, high in itertools.pairwise(log.offsets):
         rows = (log.inputs[low:high], log.symbols[low:high], log.rewards[low:high])
         likelihood, counts = enumerate_paths(tables.start, tables.move, see, tables.pay, *rows)
         likelihoods.append(likelihood)
@@ -59,7 +62,7 @@ def test_the_bound_never_falls_within_a_phase(form, seed):
     _, counts = Sweeps(data).expected(random_tables(data, 4, seed))
     trail = Sweeps(data).vb_sweeps(counts, 40, 0.0, beam=0.0)
     rises = 0
-    for before, after in zip(trail, trail[1:], strict=False):
+    for before, after in itertools.pairwise(trail):
         if before.prior is after.prior:  # the same phase
             assert after.bound >= before.bound - 1e-7 * abs(before.bound)
             rises += 1
@@ -103,8 +106,6 @@ def test_the_beam_changes_little():
 
 def test_continuous_rewards_are_put_into_bins_whose_mean_is_kept():
     log = small_log(episodes=300)
-    import dataclasses
-
     noisy = dataclasses.replace(log, rewards=log.rewards + np.random.default_rng(0).normal(size=log.steps))
     alphabet = alphabet_of(noisy)
     data = records_of(noisy, alphabet, Form())

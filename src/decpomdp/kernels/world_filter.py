@@ -3,7 +3,7 @@
 A world is an input-output hidden Markov model. Row r of the log has the input v_r (the joint action, or the last joint
 observation and the joint action), the reward category and the symbols that were seen before the action:
 
-  e_t(z)     = pay[v_t, r_t, z] prod_g see[v_{t-1}, y_{t,g}, z]          v_{-1} is the extra input V: before the first action
+  e_t(z)     = pay[v_t, r_t, z] prod_g see[v_{t-1}, y_{t,g}, z]          v_{-1} = V: before the first action
   alpha_t(z) = e_t(z) sum_i alpha_{t-1}(i) move[v_{t-1}, i, z] / p_t     with start[z] in place of the sum at t = 0
   gamma_t(z) = alpha_t(z) beta_t(z)
 
@@ -63,7 +63,13 @@ def filter_chunk(
     emission = np.empty((longest, states))
     sizes = np.empty(longest, np.int64)
     scale = np.empty(longest)
-    e, ahead, beta, onward, back = np.empty(states), np.empty(states), np.empty(states), np.empty(states), np.empty(states)
+    e, ahead, beta, onward, back = (
+        np.empty(states),
+        np.empty(states),
+        np.empty(states),
+        np.empty(states),
+        np.empty(states),
+    )
     candidates = np.empty(states, np.int32)
     for k in range(first, last):
         begin, length, total = log.offsets[k], log.offsets[k + 1] - log.offsets[k], 0.0

@@ -62,7 +62,7 @@ def _base(kind: int, own: int, v: int, z: int, pools: Pools, base: NDArray[np.fl
     SEEN: uniform on what occurred with the input.
     """
     symbols, agents, h = len(base), pools.parts.shape[1], pools.smoothing
-    row, visits, overall = pools.counts[v, z], pools.visits[v, z], pools.overall
+    row, overall = pools.counts[v, z], pools.overall
     if kind == OVERALL:
         for j in range(symbols):
             base[j] = overall[j]
@@ -170,12 +170,12 @@ def shared_tables(
     by_input: NDArray[np.float64],  # [v, j] added to
     by_part: NDArray[np.float64],  # [a, z, j] added to
 ) -> None:
-    """Expected tables (Chinese restaurant) that rows send to the bases they share: counts that these have to explain."""
+    """Expected tables (Chinese restaurant) that rows send to the bases they share."""
     agents = pools.parts.shape[1]
     for v in range(priors.shape[0]):
         for z in range(priors.shape[1]):
             kind = kinds[chosen[v, z] // strengths]
-            if pools.visits[v, z] < PRESENT or kind == OVERALL or kind == SEEN:
+            if pools.visits[v, z] < PRESENT or kind in (OVERALL, SEEN):
                 continue
             for j in range(priors.shape[2]):
                 count = pools.counts[v, z, j]

@@ -65,7 +65,7 @@ class Alphabet:
         return (*sizes, 2) if self.ends else sizes
 
     def parts(self, form: Form) -> NDArray[np.int64]:
-        """[v + 1, n]: the part of every input that agent n knows; the last input, before the first action, has its own."""
+        """[v + 1, n]: the part of an input that agent n knows; the input before the first action has its own."""
         acts = joint_table(self.actions)  # [u, n]
         sizes = np.array(self.actions)
         if form.memory:
@@ -124,7 +124,9 @@ class Records:
         """The first episodes."""
         count = max(1, int(self.episodes * part))
         rows = int(self.log.offsets[count])
-        log = Log(self.log.offsets[: count + 1], self.log.inputs[:rows], self.log.symbols[:rows], self.log.rewards[:rows])
+        log = Log(
+            self.log.offsets[: count + 1], self.log.inputs[:rows], self.log.symbols[:rows], self.log.rewards[:rows]
+        )
         return Records(self.alphabet, self.form, log, self.groups, self.parts, self.paid)
 
 

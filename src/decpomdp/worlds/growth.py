@@ -10,13 +10,13 @@
 One step is one of these stages. Random numbers follow from the seed, the number of the fit and of the round.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from decpomdp.worlds.data import Form, Records
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, BY_STATE, copies, merge_pairs, merged, one_state, other_form
-from decpomdp.worlds.posterior import Posterior, Tables, strong_prior, weak_prior
+from decpomdp.worlds.posterior import Fixed, Posterior, Tables, posterior_of, strong_prior, weak_prior
 from decpomdp.worlds.sweep import FEW, Sweeps
 
 QUARTER, ON_QUARTER, QUARTER_STEPS = 0.25, 40, 15_000  # of the data; sweeps on it; steps below which it is left out
@@ -76,7 +76,8 @@ class Grower:
 
     def step(self, fit: Growth) -> Growth:
         """One stage."""
-        return getattr(self, f"_{fit.stage}")(fit)
+        stages = {"quarter": self._quarter, "em": self._em, "vb": self._vb, "merge": self._merge}
+        return stages[fit.stage](fit)
 
     def _quarter(self, fit: Growth) -> Growth:
         sweeps, start = self.sweeps[fit.form], start_of(fit.number, fit.form.memory)
@@ -93,27 +94,23 @@ class Grower:
             part = Sweeps(sweeps.records.share(QUARTER), self.threads, sweeps.check)
             prior = self._prior(fit, tables.states)
             counts = part.em(tables, prior, ON_QUARTER, 2 * TOLERANCE, prune=False)
-            from decpomdp.worlds.posterior import posterior_of
-
             tables = posterior_of(part.records, counts, prior).mean()
         return fit._replace(stage="em", tables=tables)
 
     def _em(self, fit: Growth) -> Growth:
-        assert fit.tables is not None
-        sweeps, few = self.sweeps[fit.form], fit.tables.states <= FEW
-        count = EM_SWEEPS * (PATIENT if few else 1)
-        counts = sweeps.em(fit.tables, self._prior(fit, fit.tables.states), count, TOLERANCE)
+        tables = cast(Tables, fit.tables)
+        count = EM_SWEEPS * (PATIENT if tables.states <= FEW else 1)
+        counts = self.sweeps[fit.form].em(tables, self._prior(fit, tables.states), count, TOLERANCE)
         return fit._replace(stage="vb", tables=counts)
 
     def _vb(self, fit: Growth) -> Growth:
-        assert fit.tables is not None
-        count = VB_SWEEPS * (PATIENT if fit.tables.states <= FEW else 1)
-        trial = self.sweeps[fit.form].vb(fit.tables, count, TOLERANCE)
+        counts = cast(Tables, fit.tables)
+        count = VB_SWEEPS * (PATIENT if counts.states <= FEW else 1)
+        trial = self.sweeps[fit.form].vb(counts, count, TOLERANCE)
         return fit._replace(stage="merge", tables=None, trial=trial, share=1.0, tries=0)
 
     def _merge(self, fit: Growth) -> Growth:
-        assert fit.trial is not None
-        sweeps, trial = self.sweeps[fit.form], fit.trial
+        sweeps, trial = self.sweeps[fit.form], cast(Posterior, fit.trial)
         pairs = merge_pairs(sweeps, trial) if trial.states > 1 and fit.tries < MERGES else []
         if not pairs:
             return self._judged(fit)
@@ -128,20 +125,20 @@ class Grower:
 
     def _judged(self, fit: Growth) -> Growth:
         """The other form of observations is tried; then the round ends."""
-        assert fit.trial is not None and fit.best is not None
-        trial, form = fit.trial, fit.form._replace(joint=not fit.form.joint)
+        trial, before = cast(Posterior, fit.trial), cast(Posterior, fit.best)
+        form = fit.form._replace(joint=not fit.form.joint)
         if form in self.sweeps:
             sweeps = self.sweeps[form]
             counts = sweeps.expected(other_form(sweeps.records, trial.mean()))[1]
             other = sweeps.vb(counts, FORM_SWEEPS, TOLERANCE)
             trial = other if other.bound > trial.bound else trial
-        gain = trial.bound - fit.best.bound
+        gain = trial.bound - before.bound
         least = LEAST[fit.form.memory] * trial.steps
         enough = gain > (min(1.0, least) if trial.states <= FEW else least)
-        best, fails = trial if gain > 0 else fit.best, 0 if enough else fit.fails + 1
+        best, fails = trial if gain > 0 else before, 0 if enough else fit.fails + 1
         over = fails >= PATIENCE or best.states >= self.most
         return Growth(best.form, fit.number, best, round=fit.round + 1, fails=fails, over=over)
 
-    def _prior(self, fit: Growth, states: int):
+    def _prior(self, fit: Growth, states: int) -> Fixed:
         strong = start_of(fit.number, fit.form.memory).strong and states <= FEW
         return strong_prior(self.sweeps[fit.form].records, states) if strong else weak_prior(fit.form)

@@ -20,7 +20,9 @@ from decpomdp.kernels.world_rows import BOTH, INPUT, OVERALL, OWN, PARTS, PRESEN
 from decpomdp.worlds.data import Form, Records
 
 Floats = NDArray[np.float64]
-STRENGTHS = np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5])  # k; a row that equals its base pays nothing
+STRENGTHS = np.array(
+    [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5]
+)  # k; a row that equals its base pays nothing
 MOVE, SEE, PAY = (OVERALL, STATE, PARTS, PRODUCT), (OVERALL, STATE, OWN), (SEEN, STATE, BOTH, INPUT)  # bases of a table
 SEE_JOINT = (OVERALL, STATE, PARTS)
 SMOOTHING = {"move": 0.5, "see": 0.3, "pay": 0.5}  # counts of the overall row in every base
