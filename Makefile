@@ -7,16 +7,17 @@ READY := .venv/ready
 SHELL := /bin/bash
 unexport PYTHONDONTWRITEBYTECODE # tests start hundreds of processes; each would compile our modules anew
 
-.PHONY: help demo test lint unit browser test-slow test-sumo test-oldest bench reliability docs setup lock audit clean
+.PHONY: help demo test lint ratchet unit browser test-slow test-sumo test-oldest bench faults reliability docs setup lock audit clean
 
 help:
 	@echo "make demo       set up and run the main job"
-	@echo "make test       set up and run every check (format, lint, types, imports, tests)"
+	@echo "make test       set up and run every check (format, lint, types, imports, sizes, tests)"
 	@echo "make test-slow  the longer checks"
 	@echo "make test-sumo  the checks that need SUMO (installs libsumo, 370 MB)"
 	@echo "make test-oldest  the quick tests with the oldest versions that pyproject.toml allows"
 	@echo "make lock       write the locked versions and their digests anew, and the list of licences"
-	@echo "make audit      known vulnerabilities of what is locked"
+	@echo "make audit      the locks, and known vulnerabilities of what they name"
+	@echo "make faults     inject faults, report which ones the tests miss (an hour)"
 	@echo "make bench      speed, beside other libraries (installs them)"
 	@echo "make reliability  the figures of docs/reliability.md (an hour or two; installs atheris)"
 	@echo "make docs       the documentation site, in site/"
@@ -36,7 +37,15 @@ $(READY): pyproject.toml requirements/dev.lock
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
 
-test: lint unit
+# lint and ratchet run beside the tests and are shown after them; a failure of either fails the whole
+test: $(READY) browser
+	@$(MAKE) --no-print-directory lint ratchet > .venv/checks 2>&1 & checks=$$!; trap 'kill $$checks 2>/dev/null' EXIT; \
+	$(MAKE) --no-print-directory unit; tests=$$?; took=$$SECONDS; wait $$checks; checked=$$?; cat .venv/checks; \
+	echo "== tests: exit code $$tests, $$took s; other checks: exit code $$checked"; exit $$((tests || checked))
+
+ratchet: $(READY)
+	@echo "== ratchet"
+	@$(BIN)/python tests/ratchet.py
 
 lint: $(READY)
 	@echo "== format"
@@ -101,7 +110,8 @@ lock: .venv-tools/ready $(READY)
 	@$(COMPILE) --output-file requirements/tools.lock requirements/tools.in
 	@$(BIN)/python docs/reference/make_licences.py
 
-audit: .venv-tools/ready
+audit: .venv-tools/ready $(READY)
+	@$(BIN)/python -m pytest -n 0 requirements/test_locks.py
 	@.venv-tools/bin/python requirements/audit.py
 
 .venv/bench: $(READY)
@@ -116,6 +126,9 @@ bench: .venv/bench
 	@$(BIN)/python benchmarks/estep.py
 	@echo "== growth and memory"
 	@$(BIN)/python benchmarks/growth.py
+
+faults: $(READY)
+	@$(BIN)/python benchmarks/faults.py
 
 reliability: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[fuzz]"

@@ -65,7 +65,9 @@ def fresh(arguments: list[str], folder: Path, cache: str) -> dict:
     """The same in a process of its own."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / cache)}
     command = [sys.executable, str(Path(__file__).resolve()), "--inside", str(folder / "result.json"), *arguments]
-    subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     return json.loads((folder / "result.json").read_text())
 
 

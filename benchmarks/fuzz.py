@@ -4,7 +4,7 @@
 
 Needs atheris (libFuzzer for Python). Every target of tests/fuzz/targets.py runs in processes of its own, with a limit
 of time for each input and of memory for the process, from the corpus in tests/fuzz/corpus and with the mutations of
-tests/fuzz/mutations.py. Counts are kept in the file given by --out after every process: called again, it goes on until
+fuzz_inputs. Counts are kept in the file given by --out after every process: called again, it goes on until
 so many executions were done in all. What breaks a promise is kept beside that file, one input per kind of failure, the
 shortest; exit code 1 if there is any. Prints the table of docs/reliability.md.
 """
@@ -120,8 +120,11 @@ def work(name: str, counts: str, findings: str, arguments: list[str]) -> int:
 
     sys.path.insert(0, str(ROOT / "tests"))  # before this folder, where this file has the same name
     with atheris.instrument_imports(include=["decpomdp.io", "decpomdp.core"]):
+        from fuzz_inputs import mutations
+
         import decpomdp  # noqa: F401
-        from fuzz import mutations, targets
+        from fuzz import targets
+    assert set(mutations.MAKERS) == set(targets.TARGETS)
     warnings.simplefilter("error")
     target = targets.TARGETS[name]
     with open(counts, "r+b") as file:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from decpomdp.core.progress import Progress
     from decpomdp.domains import problems
     from decpomdp.domains.load import load
+    from decpomdp.domains.rules import from_rules
     from decpomdp.environments.discretiser import Discretiser
     from decpomdp.environments.pettingzoo import from_pettingzoo, parallel_env, play
     from decpomdp.evaluation import (
@@ -72,6 +73,7 @@ _NAMES = {
     "decpomdp.core.progress": ("Progress",),
     "decpomdp.domains": ("problems",),
     "decpomdp.domains.load": ("load",),
+    "decpomdp.domains.rules": ("from_rules",),
     "decpomdp.environments.discretiser": ("Discretiser",),
     "decpomdp.environments.pettingzoo": ("from_pettingzoo", "parallel_env", "play"),
     "decpomdp.evaluation": (
@@ -135,6 +137,7 @@ __all__ = [
     "evaluate",
     "exact_value",
     "from_pettingzoo",
+    "from_rules",
     "learn",
     "load",
     "offpolicy_value",

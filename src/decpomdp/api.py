@@ -358,7 +358,7 @@ def source_of(
 
 def _holds_episodes(path: str | os.PathLike[str]) -> bool:
     """Whether a path is that of recorded episodes: an episodes file, a long table or the folder of a Minari dataset."""
-    from decpomdp.io.kinds import is_logged
+    from decpomdp.io.files import is_logged
 
     return is_logged(path) or os.path.isdir(path)
 

@@ -48,20 +48,12 @@ def test_the_same_again(as_json, tmp_path):
     assert (tmp_path / "r/team.json").read_bytes() == (tmp_path / "s/team.json").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("method", "end"),
-    [
-        ("em", ["--time-limit", 1]),
-        ("periem", ["--time-limit", 1]),
-        ("fb-hsvi", ["--time-limit", 60, "--epsilon", 0.5]),  # soon
-    ],
-)
-def test_other_methods(as_json, tmp_path, method, end):
-    told = as_json("plan", "broadcast", "--method", method, *end, "--out", "r", "--quiet")
+def test_a_decentralised_team(as_json, tmp_path):
+    told = as_json("plan", "broadcast", "--method", "fb-hsvi", "--epsilon", 0.5, "--out", "r", "--quiet")
     team = dp.Team.load(tmp_path / "r/team.json")
     assert told["value"]["value"] == dp.exact_value(dp.load("broadcast"), team).value
     assert told["value"]["value"] > 8
-    assert told.get("upper_bound", 10) >= told["value"]["value"]
+    assert told["upper_bound"] >= told["value"]["value"]
 
 
 def test_a_finite_horizon(as_json):
@@ -91,20 +83,6 @@ def test_no_time_gives_the_first_team(as_json, tmp_path, method):
     told = as_json("plan", "dectiger", "--method", method, "--time-limit", 0, "--out", "r", "--quiet")
     assert (told["stopped"], told["nodes"]) == ("time limit", [1] * (1 if method == "pbvi" else 2))
     assert told["value"]["value"] == pytest.approx(-20)  # everybody listens for ever
-
-
-@pytest.mark.parametrize("method", ["em", pytest.param("periem", marks=pytest.mark.slow), "fb-hsvi"])
-def test_an_interrupt_of_the_others(tmp_path, method):
-    command = [sys.executable, "-m", "decpomdp.cli.main", "plan", "dectiger", "--method", method, "--time-limit", "99"]
-    process = subprocess.Popen(
-        [*command, "--out", "r", "--json"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
-    )
-    process.stderr.readline()  # the first line of progress
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert json.loads(out)["stopped"] == "interrupted"
-    assert dp.Team.load(tmp_path / "r/team.json").problem == "dectiger"
 
 
 @pytest.mark.parametrize(

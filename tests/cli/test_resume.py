@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import decpomdp as dp
+from decpomdp.cli.main import code_of
 from decpomdp.io.checkpoints import STATE
 from decpomdp.io.run_folder import locked
 
@@ -59,18 +61,36 @@ def content(run: Path) -> tuple[bytes, dict, dict]:
     return (run / "team.json").read_bytes(), trace, record
 
 
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The folder of a run that was killed."""
+    folder = tmp_path_factory.mktemp("killed")
+    cut(folder, SEARCH)
+    assert not json.loads((folder / "cut/run.json").read_text())["finished"]
+    return folder / "cut"
+
+
 @pytest.fixture
-def unfinished(tmp_path):
-    """A run that was killed."""
-    cut(tmp_path, SEARCH)
-    assert not json.loads((tmp_path / "cut/run.json").read_text())["finished"]
-    return tmp_path / "cut"
+def unfinished(killed, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(killed, tmp_path / "cut")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of the same run, never interrupted."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    assert code_of([*SEARCH, "--out", str(folder), "--quiet", *BARE]) == 0
+    return folder
 
 
 @pytest.mark.parametrize("arguments", [SEARCH, PLAN], ids=["search", "fb-hsvi"])
-def test_killed_and_resumed(run, tmp_path, arguments):
+def test_killed_and_resumed(run, tmp_path, arguments, killed):
     assert run(*arguments, "--out", "whole", "--quiet", *BARE)[0] == 0
-    cut(tmp_path, arguments)
+    if arguments is SEARCH:
+        shutil.copytree(killed, tmp_path / "cut")
+    else:
+        cut(tmp_path, arguments)
     code, out, err = run(arguments[0], "--resume", "cut", "--quiet", *BARE)
     assert code == 0, err
     assert "written to cut" in out
@@ -83,7 +103,7 @@ def test_killed_and_resumed(run, tmp_path, arguments):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
-def test_a_signal_saves_the_best_team_and_the_run_can_be_resumed(run, tmp_path, number, code):
+def test_a_signal_saves_the_best_team_and_the_run_can_be_resumed(run, tmp_path, whole, number, code):
     process = cut(tmp_path, SEARCH, number)
     assert process.returncode == code
     record = json.loads((tmp_path / "cut/run.json").read_text())
@@ -91,8 +111,7 @@ def test_a_signal_saves_the_best_team_and_the_run_can_be_resumed(run, tmp_path, 
     assert not record["finished"]
     assert dp.Team.load(tmp_path / "cut/team.json").problem == "broadcast"
     assert run("learn", "--resume", "cut", "--quiet", *BARE)[0] == 0
-    run(*SEARCH, "--out", "whole", "--quiet", *BARE)
-    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+    assert content(tmp_path / "cut") == content(whole)
 
 
 def test_a_second_process_is_refused(run, unfinished):

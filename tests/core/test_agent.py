@@ -17,9 +17,8 @@ def test_labels_become_tuples():
     assert agent != Agent("b", ("left", "right"), ("near",))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
+def test_a_bad_agent_cannot_be_made():
+    for arguments, expected in [
         (("", ["x"], ["y"]), "agent name: expected a non-empty text, got an empty one"),
         ((3, ["x"], ["y"]), "agent name: expected a text, got 3"),
         (("a", "xy", ["y"]), "actions of a: expected a list of labels, got 'xy'"),
@@ -29,12 +28,10 @@ def test_labels_become_tuples():
         (("a", ["x", "z", "x"], ["y"]), "actions of a: expected distinct labels, got 'x' twice (again at 2)"),
         (("a", ["x", ""], ["y"]), "actions of a: expected non-empty texts, got an empty one at 1"),
         (("a", ["x"], [None]), "observations of a[0]: expected a text, got None"),
-    ],
-)
-def test_a_bad_agent_cannot_be_made(arguments, expected):
-    with pytest.raises(InputError) as caught:
-        Agent(*arguments)
-    assert str(caught.value) == expected
+    ]:
+        with pytest.raises(InputError) as caught:
+            Agent(*arguments)
+        assert str(caught.value) == expected
 
 
 def test_agents_are_frozen():
@@ -42,24 +39,21 @@ def test_agents_are_frozen():
         Agent("a", ["x"], ["y"]).name = "b"
 
 
-@pytest.mark.parametrize(
-    ("agents", "expected"),
-    [
+def test_a_bad_team_of_agents_cannot_be_made():
+    for agents, expected in [
         ([], "agents: expected at least one label, got none"),
         (["a"], "agents: expected Agent objects, got str at 0"),
         ([Agent("a", ["x"], ["y"])] * 2, "agents: expected distinct labels, got 'a' twice (again at 1)"),
-    ],
-)
-def test_a_bad_team_of_agents_cannot_be_made(agents, expected):
-    with pytest.raises(InputError) as caught:
-        team_of_agents(agents)
-    assert str(caught.value) == expected
+    ]:
+        with pytest.raises(InputError) as caught:
+            team_of_agents(agents)
+        assert str(caught.value) == expected
 
 
-@pytest.mark.parametrize("sizes", [(3,), (2, 3), (3, 2, 2), (2, 1, 3, 2, 2)])
-def test_the_last_agent_changes_fastest(sizes):
-    expected = list(itertools.product(*(range(size) for size in sizes)))
-    assert np.array_equal(joint_table(sizes), expected)
+def test_the_last_agent_changes_fastest():
+    for sizes in [(3,), (2, 3), (3, 2, 2), (2, 1, 3, 2, 2)]:
+        expected = list(itertools.product(*(range(size) for size in sizes)))
+        assert np.array_equal(joint_table(sizes), expected)
 
 
 def test_numbered():

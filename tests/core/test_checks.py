@@ -26,16 +26,16 @@ def test_an_array_is_a_read_only_copy_of_what_can_still_be_written():
     assert given.flags.writeable
 
 
-@pytest.mark.parametrize("view", [lambda a: a[::-1], lambda a: a.T, lambda a: np.asfortranarray(a), lambda a: a[:]])
-def test_views_of_writable_memory_are_copied_and_made_contiguous(view):
-    given = np.arange(4.0).reshape(2, 2)
-    shown = view(given)
-    shown.setflags(write=False)  # read-only, but its base is not
-    held = checks.array("x", shown, "i, j", (2, 2), np.float64)
-    assert held.flags.c_contiguous
-    assert not held.flags.writeable
-    assert not np.shares_memory(held, given)
-    assert np.array_equal(held, shown)
+def test_views_of_writable_memory_are_copied_and_made_contiguous():
+    for view in [lambda a: a[::-1], lambda a: a.T, lambda a: np.asfortranarray(a), lambda a: a[:]]:
+        given = np.arange(4.0).reshape(2, 2)
+        shown = view(given)
+        shown.setflags(write=False)  # read-only, but its base is not
+        held = checks.array("x", shown, "i, j", (2, 2), np.float64)
+        assert held.flags.c_contiguous
+        assert not held.flags.writeable
+        assert not np.shares_memory(held, given)
+        assert np.array_equal(held, shown)
 
 
 def test_a_settled_array_is_shared_and_not_copied():
@@ -56,11 +56,11 @@ def test_what_is_held_can_never_be_written_to():
         held.setflags(write=True)
 
 
-@pytest.mark.parametrize("value", [1.5, True, "3", None, float("nan"), 0, 11, 10**400, [3]])
-def test_whole_numbers(value):
-    assert checks.whole("n", 3.0, 1, 10) == checks.whole("n", np.int16(3), 1, 10) == 3
-    with pytest.raises(InputError, match="n: expected a whole number from 1 to 10, got"):
-        checks.whole("n", value, 1, 10)
+def test_whole_numbers():
+    for value in [1.5, True, "3", None, float("nan"), 0, 11, 10**400, [3]]:
+        assert checks.whole("n", 3.0, 1, 10) == checks.whole("n", np.int16(3), 1, 10) == 3
+        with pytest.raises(InputError, match="n: expected a whole number from 1 to 10, got"):
+            checks.whole("n", value, 1, 10)
 
 
 def test_memory_of_other_objects_is_neither_shared_nor_frozen():
@@ -79,9 +79,8 @@ def test_memory_of_other_objects_is_neither_shared_nor_frozen():
     assert np.array_equal(held, np.arange(3.0))
 
 
-@pytest.mark.parametrize(
-    ("value", "dtype", "expected"),
-    [
+def test_what_does_not_fit_is_refused():
+    for value, dtype, expected in [
         ([1, 2, 3], np.float64, "x[i]: expected shape (2), got (3,)"),
         ([[1, 2]], np.float64, "x[i]: expected shape (2), got (1, 2)"),
         ([1, np.nan], np.float64, "x[i=1] is nan, expected a finite number"),
@@ -90,18 +89,23 @@ def test_memory_of_other_objects_is_neither_shared_nor_frozen():
         ([1, np.nan], np.int64, "x: expected whole numbers that fit int64, got other values"),
         ([1, 40000], np.int16, "x: expected whole numbers that fit int16, got other values"),
         ([True, 0.5], np.bool_, "x: expected truth values, got other values"),
-    ],
-)
-def test_what_does_not_fit_is_refused(value, dtype, expected):
-    assert message(checks.array, "x", value, "i", (2,), dtype) == expected
+    ]:
+        assert message(checks.array, "x", value, "i", (2,), dtype) == expected
 
 
-@pytest.mark.parametrize(
-    "value",
-    ["ab", ["1", "2"], [1j, 2], [[1], [1, 2]], [{}, 1], [10**30, 1], np.array(["2020", "2021"], dtype="datetime64[Y]")],
-)
-def test_what_is_not_numbers_is_refused(value):
-    assert message(checks.array, "x", value, "i", (2,), np.int64).startswith("x: expected numbers in an array [i], got")
+def test_what_is_not_numbers_is_refused():
+    for value in [
+        "ab",
+        ["1", "2"],
+        [1j, 2],
+        [[1], [1, 2]],
+        [{}, 1],
+        [10**30, 1],
+        np.array(["2020", "2021"], dtype="datetime64[Y]"),
+    ]:
+        assert message(checks.array, "x", value, "i", (2,), np.int64).startswith(
+            "x: expected numbers in an array [i], got"
+        )
 
 
 def test_a_refusal_of_something_large_stays_short():
@@ -117,18 +121,18 @@ def test_infinite_numbers_pass_where_they_are_asked_for():
     assert np.isnan(checks.array("x", [np.nan], "i", (1,), np.float32, finite=False)[0])
 
 
-@pytest.mark.parametrize("off", [1e-7, -1e-7, 9e-7, -9e-7])
-def test_a_row_off_by_little_is_renormalised(off):
-    held = checks.probabilities("p", [[0.5, 0.5], [0.25, 0.75 + off]], "i, j", (2, 2))
-    assert np.array_equal(held[0], [0.5, 0.5])  # a good row is left alone
-    assert held[1, 0] == 0.25 / (0.25 + (0.75 + off))
-    assert abs(held[1].sum() - 1) < 1e-15
+def test_a_row_off_by_little_is_renormalised():
+    for off in [1e-7, -1e-7, 9e-7, -9e-7]:
+        held = checks.probabilities("p", [[0.5, 0.5], [0.25, 0.75 + off]], "i, j", (2, 2))
+        assert np.array_equal(held[0], [0.5, 0.5])  # a good row is left alone
+        assert held[1, 0] == 0.25 / (0.25 + (0.75 + off))
+        assert abs(held[1].sum() - 1) < 1e-15
 
 
-@pytest.mark.parametrize("off", [1e-5, -1e-5, 1.1e-6, -1.1e-6, 1, -0.5])
-def test_a_row_off_by_more_is_refused(off):
-    found = message(checks.probabilities, "p", [[0.5, 0.5], [0.5, 0.5 + off]], "i, j", (2, 2))
-    assert found == f"p[i=1] sums to {1 + off:.9g}, expected 1"
+def test_a_row_off_by_more_is_refused():
+    for off in [1e-5, -1e-5, 1.1e-6, -1.1e-6, 1, -0.5]:
+        found = message(checks.probabilities, "p", [[0.5, 0.5], [0.5, 0.5 + off]], "i, j", (2, 2))
+        assert found == f"p[i=1] sums to {1 + off:.9g}, expected 1"
 
 
 def test_rounding_is_not_touched():
@@ -136,19 +140,16 @@ def test_rounding_is_not_touched():
     assert np.array_equal(checks.probabilities("p", given, "i", (10,)), given)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
+def test_what_is_no_distribution_is_refused():
+    for value, expected in [
         ([1.5, -0.5], "p[i=1] is -0.5, expected a probability of at least 0"),
         ([0, -0.5], "p[i=1] is -0.5, expected a probability of at least 0"),
         ([1 + 1e-300, -1e-300], "p[i=1] is -1e-300, expected a probability of at least 0"),
         ([0, 0], "p sums to 0, expected 1"),
         ([1e308, 1e308], "p sums to inf, expected 1"),
         ([np.nan, 1], "p[i=0] is nan, expected a finite number"),
-    ],
-)
-def test_what_is_no_distribution_is_refused(value, expected):
-    assert message(checks.probabilities, "p", value, "i", (2,)) == expected
+    ]:
+        assert message(checks.probabilities, "p", value, "i", (2,)) == expected
 
 
 def test_probabilities_do_not_change_or_share_what_was_given():
@@ -174,11 +175,11 @@ def test_masked_numbers_are_refused():
             checks.array("x", masked, "i", (None,), np.float64)
 
 
-@pytest.mark.parametrize("text", ["a\nb", "a\r", "\t", "\x00", "a\u2028b", "\x7f", "\x85"])
-def test_names_stay_on_one_line(text):
-    with pytest.raises(InputError, match="name: expected a text on one line, got"):
-        checks.line("name", text)
-    assert checks.line("name", "a b é") == "a b é"
+def test_names_stay_on_one_line():
+    for text in ["a\nb", "a\r", "\t", "\x00", "a\u2028b", "\x7f", "\x85"]:
+        with pytest.raises(InputError, match="name: expected a text on one line, got"):
+            checks.line("name", text)
+        assert checks.line("name", "a b é") == "a b é"
 
 
 def test_names_of_problems_stay_on_one_line():

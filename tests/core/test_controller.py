@@ -18,38 +18,34 @@ def test_sizes():
     assert (held.nodes, held.actions, held.observations) == (3, 2, 4)
 
 
-@pytest.mark.parametrize("name", ["initial", "action", "transition", "initial_given"])
-def test_tables_are_read_only_and_nobody_elses(name):
-    given = getattr(controller(), name).copy()
-    held = replace(controller(), **{name: given})
-    assert not getattr(held, name).flags.writeable
-    assert not np.shares_memory(getattr(held, name), given)
-    with pytest.raises(FrozenInstanceError):
-        setattr(held, name, given)
+def test_tables_are_read_only_and_nobody_elses():
+    for name in ["initial", "action", "transition", "initial_given"]:
+        given = getattr(controller(), name).copy()
+        held = replace(controller(), **{name: given})
+        assert not getattr(held, name).flags.writeable
+        assert not np.shares_memory(getattr(held, name), given)
+        with pytest.raises(FrozenInstanceError):
+            setattr(held, name, given)
 
 
-@pytest.mark.parametrize(
-    ("name", "place", "value", "expected"),
-    [
+def test_bad_numbers_are_refused_with_their_place():
+    for name, place, value, expected in [
         ("initial", (0,), 2.0, "initial sums to "),
         ("initial", (2,), -1.0, "initial[i=2] is -1, expected a probability of at least 0"),
         ("action", (1, 0), 1.5, "action[i=1] sums to "),
         ("action", (1, 0), np.nan, "action[i=1, a=0] is nan, expected a finite number"),
         ("transition", (2, 1, 3, 0), 1.5, "transition[i=2, a=1, o=3] sums to "),
         ("initial_given", (3, 0), 1.5, "initial_given[o=3] sums to "),
-    ],
-)
-def test_bad_numbers_are_refused_with_their_place(name, place, value, expected):
-    table = getattr(controller(), name).copy()
-    table[place] = value
-    with pytest.raises(InputError) as caught:
-        replace(controller(), **{name: table})
-    assert str(caught.value).startswith(expected)
+    ]:
+        table = getattr(controller(), name).copy()
+        table[place] = value
+        with pytest.raises(InputError) as caught:
+            replace(controller(), **{name: table})
+        assert str(caught.value).startswith(expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "table", "expected"),
-    [
+def test_wrong_shapes_are_refused():
+    for name, table, expected in [
         ("initial", np.ones(0), "initial[i]: expected shape (any), got (0,)"),
         ("action", np.ones((2, 1)), "action[i, a]: expected shape (3, any), got (2, 1)"),
         ("action", np.ones((3, 0)), "action[i, a]: expected shape (3, any), got (3, 0)"),
@@ -64,21 +60,19 @@ def test_bad_numbers_are_refused_with_their_place(name, place, value, expected):
             "transition[i, a, o, j]: expected shape (3, 2, any, 3), got (3, 2, 0, 3)",
         ),
         ("initial_given", np.ones((3, 3)), "initial_given[o, i]: expected shape (4, 3), got (3, 3)"),
-    ],
-)
-def test_wrong_shapes_are_refused(name, table, expected):
-    with pytest.raises(InputError) as caught:
-        replace(controller(), **{name: table})
-    assert str(caught.value) == expected
+    ]:
+        with pytest.raises(InputError) as caught:
+            replace(controller(), **{name: table})
+        assert str(caught.value) == expected
 
 
-@pytest.mark.parametrize("name", ["initial", "action", "transition", "initial_given"])
-def test_rows_off_by_little_are_renormalised_and_by_more_refused(name):
-    table = getattr(controller(), name)
-    held = getattr(replace(controller(), **{name: table * (1 + 1e-7)}), name)
-    assert np.abs(held.sum(axis=-1) - 1).max() < 1e-15
-    with pytest.raises(InputError, match=rf"^{name}.* sums to 0.99999, expected 1$"):
-        replace(controller(), **{name: table * (1 - 1e-5)})
+def test_rows_off_by_little_are_renormalised_and_by_more_refused():
+    for name in ["initial", "action", "transition", "initial_given"]:
+        table = getattr(controller(), name)
+        held = getattr(replace(controller(), **{name: table * (1 + 1e-7)}), name)
+        assert np.abs(held.sum(axis=-1) - 1).max() < 1e-15
+        with pytest.raises(InputError, match=rf"^{name}.* sums to 0.99999, expected 1$"):
+            replace(controller(), **{name: table * (1 - 1e-5)})
 
 
 def test_equality_sees_every_field():
@@ -96,34 +90,31 @@ def test_controllers_cannot_be_hashed():
         hash(controller())
 
 
-@pytest.mark.parametrize("rate", [0, 0.3, 1.0, np.float32(0.5), np.array(0.5), [0, 0.5, 1], np.array([0.1, 0.2, 0.3])])
-def test_exploring_mixes_in_a_uniform_action(rate):
-    held, mixed = controller(), controller().exploring(rate)
-    for i, share in enumerate(np.broadcast_to(rate, 3)):
-        for a in range(2):
-            assert mixed.action[i, a] == pytest.approx((1 - share) * held.action[i, a] + share / 2, abs=1e-15)
-    assert replace(mixed, action=held.action) == held
+def test_exploring_mixes_in_a_uniform_action():
+    for rate in [0, 0.3, 1.0, np.float32(0.5), np.array(0.5), [0, 0.5, 1], np.array([0.1, 0.2, 0.3])]:
+        held, mixed = controller(), controller().exploring(rate)
+        for i, share in enumerate(np.broadcast_to(rate, 3)):
+            for a in range(2):
+                assert mixed.action[i, a] == pytest.approx((1 - share) * held.action[i, a] + share / 2, abs=1e-15)
+        assert replace(mixed, action=held.action) == held
 
 
 def test_no_exploration_changes_nothing():
     assert controller().exploring(0.0) == controller()
 
 
-@pytest.mark.parametrize(
-    ("rate", "expected"),
-    [
+def test_bad_rates_are_refused():
+    for rate, expected in [
         (1.1, "exploration rate: expected numbers from 0 to 1, got 1.1 to 1.1"),
         ([0, -0.1, 0.5], "exploration rate: expected numbers from 0 to 1, got -0.1 to 0.5"),
         ([0.1, 0.2], "exploration rate[i]: expected shape (3), got (2,)"),
         ([[0.1], [0.2, 0.3]], "exploration rate: expected numbers in an array [i], got [[0.1], [0.2, 0.3]]"),
         (float("nan"), "exploration rate is nan, expected a finite number"),
         ("much", "exploration rate: expected numbers in an array [i], got 'much'"),
-    ],
-)
-def test_bad_rates_are_refused(rate, expected):
-    with pytest.raises(InputError) as caught:
-        controller().exploring(rate)
-    assert str(caught.value).startswith(expected)
+    ]:
+        with pytest.raises(InputError) as caught:
+            controller().exploring(rate)
+        assert str(caught.value).startswith(expected)
 
 
 def test_uniform():
@@ -143,9 +134,8 @@ def test_deterministic_follows_its_table():
                 assert held.transition[i, a, o].tolist() == [float(j == moves[i][o]) for j in range(2)]
 
 
-@pytest.mark.parametrize(
-    ("actions", "moves", "count", "start", "expected"),
-    [
+def test_bad_tables_are_refused():
+    for actions, moves, count, start, expected in [
         ([0, 2], [[0], [1]], 2, 0, "actions: expected numbers from 0 to 1, got others"),
         ([0, -1], [[0], [1]], 2, 0, "actions: expected numbers from 0 to 1, got others"),
         ([0, 1], [[0], [2]], 2, 0, "start and moves: expected nodes from 0 to 1, got others"),
@@ -154,12 +144,10 @@ def test_deterministic_follows_its_table():
         ([0, 1], [[0]], 2, 0, "moves[i, o]: expected shape (2, any), got (1, 1)"),
         ([0, 1], [[0], [1, 1]], 2, 0, "moves: expected numbers in an array [i, o], got [[0], [1, 1]]"),
         ([0.5], [[0]], 2, 0, "actions: expected whole numbers that fit int64, got other values"),
-    ],
-)
-def test_bad_tables_are_refused(actions, moves, count, start, expected):
-    with pytest.raises(InputError) as caught:
-        Controller.deterministic(actions, moves, count, start)
-    assert str(caught.value).startswith(expected)
+    ]:
+        with pytest.raises(InputError) as caught:
+            Controller.deterministic(actions, moves, count, start)
+        assert str(caught.value).startswith(expected)
 
 
 def test_decided_takes_the_likeliest_choice():

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from decpomdp.core import InputError
-from decpomdp.core.joint import joint_numbers, joint_parts
+from decpomdp.core.agent import joint_numbers, joint_parts, strides_of
 
 
 def test_the_last_agent_changes_fastest():
     sizes = (2, 3, 4)
     parts = np.unravel_index(np.arange(24), sizes)
     assert joint_numbers(parts, sizes).tolist() == list(range(24))
+    assert strides_of(sizes).tolist() == [12, 4, 1]
     assert [part.tolist() for part in joint_parts(np.arange(24), sizes)] == [part.tolist() for part in parts]
 
 

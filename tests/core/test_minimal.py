@@ -24,18 +24,18 @@ def blown_up(rng, controller, copies):
     return Controller(np.append(initial, 0.0), action, padded)
 
 
-@pytest.mark.parametrize("problem", ["dectiger", "broadcast", "recycling"])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_copies_are_merged_and_the_value_stays(problem, sparse):
-    rng = np.random.default_rng(1)
-    model = dp.load(problem)
-    small = making.team(rng, model, (2, 3), sparse)
-    large = Team.of(model, [blown_up(rng, controller, 3) for controller in small.controllers])
-    assert large.nodes == (7, 10)
-    found = minimised(large)
-    assert all(n <= m for n, m in zip(found.nodes, small.nodes, strict=True))
-    assert dp.evaluate(found, model).value == pytest.approx(dp.evaluate(large, model).value, abs=1e-8)
-    assert dp.evaluate(found, model).value == pytest.approx(dp.evaluate(small, model).value, abs=1e-8)
+def test_copies_are_merged_and_the_value_stays():
+    for sparse in [False, True]:
+        for problem in ["dectiger", "broadcast", "recycling"]:
+            rng = np.random.default_rng(1)
+            model = dp.load(problem)
+            small = making.team(rng, model, (2, 3), sparse)
+            large = Team.of(model, [blown_up(rng, controller, 3) for controller in small.controllers])
+            assert large.nodes == (7, 10)
+            found = minimised(large)
+            assert all(n <= m for n, m in zip(found.nodes, small.nodes, strict=True))
+            assert dp.evaluate(found, model).value == pytest.approx(dp.evaluate(large, model).value, abs=1e-8)
+            assert dp.evaluate(found, model).value == pytest.approx(dp.evaluate(small, model).value, abs=1e-8)
 
 
 def test_nothing_to_merge_leaves_the_behaviour():
@@ -70,15 +70,15 @@ def test_starts_given_an_observation_stay_reachable():
     assert found.initial_given.tolist() == [[0.0, 1.0]]
 
 
-@pytest.mark.parametrize("start", [[0.5, 0, 0.5], [0.4, 0, 0.6]])
-@pytest.mark.parametrize("rare", [4e-13, 1e-200])
-def test_a_rare_move_is_a_difference(start, rare):
+def test_a_rare_move_is_a_difference():
     """Node 0 may move on to the node that earns; node 2, which does the same, may not."""
-    moves = np.zeros((3, 2, 1, 3))
-    moves[0, :, 0] = [1 - rare, rare, 0]
-    moves[1, :, 0, 0] = moves[2, :, 0, 2] = 1.0
-    controller = Controller(start, [[1, 0], [0, 1], [1, 0]], moves)
-    assert minimal_controller(controller).nodes == 3
+    for rare in [4e-13, 1e-200]:
+        for start in [[0.5, 0, 0.5], [0.4, 0, 0.6]]:
+            moves = np.zeros((3, 2, 1, 3))
+            moves[0, :, 0] = [1 - rare, rare, 0]
+            moves[1, :, 0, 0] = moves[2, :, 0, 2] = 1.0
+            controller = Controller(start, [[1, 0], [0, 1], [1, 0]], moves)
+            assert minimal_controller(controller).nodes == 3
 
 
 def test_rare_actions_and_rare_moves_of_other_sizes_differ():

@@ -19,15 +19,15 @@ def team(actions=(2, 3), observations=(3, 2), nodes=2, seed=0):
     return making.team(np.random.default_rng(seed), problem(actions, observations), nodes)
 
 
-@pytest.mark.parametrize(("actions", "observations"), SIZES)
-def test_a_team_of_any_size_fits_its_problem(actions, observations):
-    held = Team.uniform(problem(actions, observations))
-    held.check_fits(problem(actions, observations))
-    assert held.nodes == (1,) * len(actions)
-    assert held.problem == "random"
-    assert held.discount == problem().discount
-    assert [c.actions for c in held.controllers] == list(actions)
-    assert [c.observations for c in held.controllers] == list(observations)
+def test_a_team_of_any_size_fits_its_problem():
+    for actions, observations in SIZES:
+        held = Team.uniform(problem(actions, observations))
+        held.check_fits(problem(actions, observations))
+        assert held.nodes == (1,) * len(actions)
+        assert held.problem == "random"
+        assert held.discount == problem().discount
+        assert [c.actions for c in held.controllers] == list(actions)
+        assert [c.observations for c in held.controllers] == list(observations)
 
 
 def test_a_team_does_not_fit_another_problem():
@@ -41,9 +41,8 @@ def test_a_team_does_not_fit_another_problem():
         team().check_fits(replace(problem((2,), (3,)), name=""))
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
+def test_a_bad_team_cannot_be_made():
+    for changes, expected in [
         ({"controllers": (Controller.uniform(2, 3),)}, "team: expected 2 controllers, got 1"),
         ({"controllers": (Controller.uniform(2, 3), None)}, "team: expected Controller objects, got NoneType"),
         (
@@ -58,12 +57,10 @@ def test_a_team_does_not_fit_another_problem():
         ({"agents": (Agent("a", ["x"], ["y"]),) * 2}, "agents: expected distinct labels, got 'a' twice (again at 1)"),
         ({"discount": 2}, "discount: expected a number from 0 to 1, got 2.0"),
         ({"problem": None}, "problem: expected a text, got None"),
-    ],
-)
-def test_a_bad_team_cannot_be_made(changes, expected):
-    with pytest.raises(InputError) as caught:
-        replace(team(), **changes)
-    assert str(caught.value) == expected
+    ]:
+        with pytest.raises(InputError) as caught:
+            replace(team(), **changes)
+        assert str(caught.value) == expected
 
 
 def test_equality_sees_every_field():
@@ -86,14 +83,14 @@ def test_all_explore_alike():
     assert mixed != team()
 
 
-@pytest.mark.parametrize("kind", [list, np.array])
-def test_each_explores_at_its_own_rates(kind):
-    held = team(nodes=(2, 3))
-    mixed = held.exploring([0.5, kind([0.1, 0.2, 0.3])])
-    assert mixed.controllers[0] == held.controllers[0].exploring(0.5)
-    assert mixed.controllers[1] == held.controllers[1].exploring([0.1, 0.2, 0.3])
-    both = held.exploring([kind([0.4, 0.5]), kind([0.1, 0.2, 0.3])])  # as many rates as nodes, not the same for all
-    assert both.controllers[0] == held.controllers[0].exploring([0.4, 0.5])
+def test_each_explores_at_its_own_rates():
+    for kind in [list, np.array]:
+        held = team(nodes=(2, 3))
+        mixed = held.exploring([0.5, kind([0.1, 0.2, 0.3])])
+        assert mixed.controllers[0] == held.controllers[0].exploring(0.5)
+        assert mixed.controllers[1] == held.controllers[1].exploring([0.1, 0.2, 0.3])
+        both = held.exploring([kind([0.4, 0.5]), kind([0.1, 0.2, 0.3])])  # as many rates as nodes, not the same for all
+        assert both.controllers[0] == held.controllers[0].exploring([0.4, 0.5])
 
 
 def test_rates_for_another_number_of_agents_are_refused():

@@ -203,17 +203,17 @@ def inline(page, program):
             yield shlex.split(line.removeprefix("$ ").replace("\\|", "|"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_in_running_text_exist(page):
+def test_commands_in_running_text_exist():
     """Commands and their options, extras, make targets and scripts that sentences and tables name."""
-    for words in inline(page, r"decpomdp [a-z]"):
-        check_options(words)
-    for words in inline(page, r"pip install "):
-        check_extras(words[2:])
-    for words in inline(page, r"make [a-z]"):
-        assert set(words[1:]) <= targets(), words
-    for words in inline(page, r"python [\w/]+\.py"):
-        assert (ROOT / words[1]).exists() or words[1] in {fence.title for fence in fences(page.read_text())}, words
+    for page in PAGES:
+        for words in inline(page, r"decpomdp [a-z]"):
+            check_options(words)
+        for words in inline(page, r"pip install "):
+            check_extras(words[2:])
+        for words in inline(page, r"make [a-z]"):
+            assert set(words[1:]) <= targets(), words
+        for words in inline(page, r"python [\w/]+\.py"):
+            assert (ROOT / words[1]).exists() or words[1] in {fence.title for fence in fences(page.read_text())}, words
 
 
 def check_options(words):

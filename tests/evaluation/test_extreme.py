@@ -22,28 +22,30 @@ def logged(rewards, steps):
     return Episodes(AGENTS, np.arange(count + 1) * steps, seen, did, chances, np.asarray(rewards, float), 0.9)
 
 
-@pytest.mark.parametrize("middle", [-2000.0, 2000.0])
-@pytest.mark.parametrize("spread", [1.0, 2000.0])
-@pytest.mark.parametrize("sizes", [0, 140])
-def test_self_normalised_estimates_and_sample_sizes(middle, spread, sizes):
-    rng = np.random.default_rng(int(spread))
-    rewards = rng.normal(size=18) * 10.0 ** rng.uniform(-sizes, sizes, 18)
-    logs = middle + rng.uniform(-spread, spread, 18)
-    episodes = logged(rewards, 3)
-    with np.errstate(over="ignore", invalid="ignore"):  # the other two estimates may be too large for a number
-        shares = weighted(episodes, logs, 3, episodes.discount)
-        estimates = shares.estimates(np.ones((1, 6)))
-    sizes_found, wanted = shares.sample_sizes(), Decimal(0)
-    for t in range(3):
-        at = slice(t, None, 3)
-        mean, size = decimals.self_normalised(
-            [Decimal(float(r)) for r in rewards[at]], [Decimal(float(x)) for x in logs[at]]
-        )
-        with decimals.localcontext(decimals.DIGITS):
-            wanted += mean * Decimal(episodes.discount) ** t
-        assert sizes_found[t] == pytest.approx(float(size), rel=1e-11)
-    assert estimates[0, 2] == pytest.approx(float(wanted), rel=1e-10)
-    assert np.isfinite(shares.ratios).all()
+def test_self_normalised_estimates_and_sample_sizes():
+    for sizes in [0, 140]:
+        for spread in [1.0, 2000.0]:
+            for middle in [-2000.0, 2000.0]:
+                rng = np.random.default_rng(int(spread))
+                rewards = rng.normal(size=18) * 10.0 ** rng.uniform(-sizes, sizes, 18)
+                logs = middle + rng.uniform(-spread, spread, 18)
+                episodes = logged(rewards, 3)
+                with np.errstate(
+                    over="ignore", invalid="ignore"
+                ):  # the other two estimates may be too large for a number
+                    shares = weighted(episodes, logs, 3, episodes.discount)
+                    estimates = shares.estimates(np.ones((1, 6)))
+                sizes_found, wanted = shares.sample_sizes(), Decimal(0)
+                for t in range(3):
+                    at = slice(t, None, 3)
+                    mean, size = decimals.self_normalised(
+                        [Decimal(float(r)) for r in rewards[at]], [Decimal(float(x)) for x in logs[at]]
+                    )
+                    with decimals.localcontext(decimals.DIGITS):
+                        wanted += mean * Decimal(episodes.discount) ** t
+                    assert sizes_found[t] == pytest.approx(float(size), rel=1e-11)
+                assert estimates[0, 2] == pytest.approx(float(wanted), rel=1e-10)
+                assert np.isfinite(shares.ratios).all()
 
 
 @pytest.mark.parametrize("size", [1e-300, pytest.param(1.0, marks=pytest.mark.slow), 1e150])

@@ -40,9 +40,13 @@ def walker(nodes):
     return dp.Controller([0.5, 0.5], np.ones((2, 1)), np.full((2, 1, 1, 2), 0.5))
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
 @pytest.mark.parametrize(
-    ("states", "discount"), [(7, 0.999999), (310, 0.9999), (120, 0.999999), (330, 0.999), (1700, 0.999999)]
+    ("states", "discount", "nodes"),
+    [
+        *((7, 0.999999, 1), (310, 0.9999, 2), (120, 0.999999, 1), (330, 0.999, 2)),
+        pytest.param(1700, 0.999999, 1, marks=pytest.mark.slow),
+        pytest.param(1700, 0.999999, 2, marks=pytest.mark.slow),
+    ],
 )
 def test_long_cycles_are_solved(states, discount, nodes):
     model = ring(states, discount)

@@ -39,17 +39,17 @@ def mixed_lengths(rng, first=False):
     return Episodes(model.agents, offsets, observations, actions, behaviour, rewards, 0.8), team
 
 
-@pytest.mark.parametrize("first", [False, True])
-@pytest.mark.parametrize("horizon", [1, 3, 4])
-def test_estimates_equal_the_book(first, horizon):
-    episodes, team = mixed_lengths(np.random.default_rng(1), first)
-    told = offpolicy_value(episodes, team, horizon, resamples=100)
-    ordinary, decision, normal, sizes = importance.estimates(team, list(pieces(episodes)), 0.8, horizon)
-    assert told.ordinary.value == pytest.approx(ordinary, rel=1e-9)
-    assert told.per_decision.value == pytest.approx(decision, rel=1e-9)
-    assert told.self_normalised.value == pytest.approx(normal, rel=1e-9)
-    assert told.sample_sizes == pytest.approx(sizes, rel=1e-9)
-    assert told.sample_size == pytest.approx(min(sizes))
+def test_estimates_equal_the_book():
+    for horizon in [1, 3, 4]:
+        for first in [False, True]:
+            episodes, team = mixed_lengths(np.random.default_rng(1), first)
+            told = offpolicy_value(episodes, team, horizon, resamples=100)
+            ordinary, decision, normal, sizes = importance.estimates(team, list(pieces(episodes)), 0.8, horizon)
+            assert told.ordinary.value == pytest.approx(ordinary, rel=1e-9)
+            assert told.per_decision.value == pytest.approx(decision, rel=1e-9)
+            assert told.self_normalised.value == pytest.approx(normal, rel=1e-9)
+            assert told.sample_sizes == pytest.approx(sizes, rel=1e-9)
+            assert told.sample_size == pytest.approx(min(sizes))
 
 
 def test_the_book_sees_a_changed_probability():
@@ -59,13 +59,13 @@ def test_the_book_sees_a_changed_probability():
     assert offpolicy_value(episodes, team, 4, resamples=100).ordinary.value != pytest.approx(values[0], rel=1e-9)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_expectations_over_all_trajectories_are_the_exact_value(sparse):
-    rng = np.random.default_rng(3)
-    model = making.model(rng, 2, (2, 2), (2, 1), 0.9)
-    behaviour, team = making.team(rng, model, 2), making.team(rng, model, 2, sparse=sparse)
-    value = exact_value(model, team, 3).value
-    assert importance.expected(model, behaviour, team, 3) == pytest.approx([value, value, 1.0], rel=1e-9)
+def test_expectations_over_all_trajectories_are_the_exact_value():
+    for sparse in [False, True]:
+        rng = np.random.default_rng(3)
+        model = making.model(rng, 2, (2, 2), (2, 1), 0.9)
+        behaviour, team = making.team(rng, model, 2), making.team(rng, model, 2, sparse=sparse)
+        value = exact_value(model, team, 3).value
+        assert importance.expected(model, behaviour, team, 3) == pytest.approx([value, value, 1.0], rel=1e-9)
 
 
 def test_ratios_are_one_for_the_behaviour_itself_and_the_same_for_any_threads():
@@ -103,16 +103,16 @@ def test_very_long_episodes_stay_finite():
     assert told.warnings
 
 
-@pytest.mark.parametrize(("size", "refused"), [(1e150, False), (1e308, True)])
-def test_huge_rewards_are_added_up_or_refused(size, refused):
-    model, behaviour, team = mild()
-    logged = dp.simulate(model, behaviour, 50, 3, seed=1)
-    huge = replace(logged, rewards=np.sign(logged.rewards) * size)
-    if refused:
-        with pytest.raises(InputError, match="too large to be added up"):
-            offpolicy_value(huge, team)
-    else:
-        assert np.isfinite(offpolicy_value(huge, team).guaranteed).all()
+def test_huge_rewards_are_added_up_or_refused():
+    for size, refused in [(1e150, False), (1e308, True)]:
+        model, behaviour, team = mild()
+        logged = dp.simulate(model, behaviour, 50, 3, seed=1)
+        huge = replace(logged, rewards=np.sign(logged.rewards) * size)
+        if refused:
+            with pytest.raises(InputError, match="too large to be added up"):
+                offpolicy_value(huge, team)
+        else:
+            assert np.isfinite(offpolicy_value(huge, team).guaranteed).all()
 
 
 def test_shorter_episodes_earn_nothing_after_their_end():
@@ -136,9 +136,8 @@ def test_shorter_episodes_earn_nothing_after_their_end():
     assert told.guaranteed[0] < 2 < told.guaranteed[1]
 
 
-@pytest.mark.parametrize(
-    ("changed", "word"),
-    [
+def test_mistakes_are_named():
+    for changed, word in [
         ({"horizon": 4}, "horizon: expected a whole number from 1 to 3"),
         ({"confidence": 1.0}, "confidence: expected a number between 0 and 1"),
         ({"reward_range": (0.0, 0.1)}, "reward range: expected the data's rewards"),
@@ -147,12 +146,10 @@ def test_shorter_episodes_earn_nothing_after_their_end():
         ({"reward_range": (0.0,)}, "reward range.*: expected shape"),
         ({"discount": 2}, "discount: expected a number from 0 to 1"),
         ({"resamples": 3}, "resamples: expected a whole number"),
-    ],
-)
-def test_mistakes_are_named(changed, word):
-    model, behaviour, team = mild()
-    with pytest.raises(InputError, match=word):
-        offpolicy_value(dp.simulate(model, behaviour, 5, 3), team, **changed)
+    ]:
+        model, behaviour, team = mild()
+        with pytest.raises(InputError, match=word):
+            offpolicy_value(dp.simulate(model, behaviour, 5, 3), team, **changed)
 
 
 def test_unknown_probabilities_and_single_episodes_are_refused():
@@ -168,11 +165,13 @@ def test_unknown_probabilities_and_single_episodes_are_refused():
         offpolicy_value(logged, Team.uniform(dp.load("dectiger")))
 
 
-@pytest.mark.parametrize("ends", [(-1.7e308, 1.7e308), (-100, 1e308)])
-def test_a_reward_range_too_large_to_be_added_up_is_refused(ends):
-    model = dp.load("recycling")
-    logged = dp.simulate(model, episodes=50, horizon=3, seed=1)
-    with pytest.raises(InputError, match="reward range: the rewards are too large to be added up in floating point"):
-        offpolicy_value(logged, Team.uniform(model), reward_range=ends)
-    low, high = offpolicy_value(logged, Team.uniform(model), reward_range=(-1e300, 1e300)).guaranteed
-    assert np.isfinite(high - low)
+def test_a_reward_range_too_large_to_be_added_up_is_refused():
+    for ends in [(-1.7e308, 1.7e308), (-100, 1e308)]:
+        model = dp.load("recycling")
+        logged = dp.simulate(model, episodes=50, horizon=3, seed=1)
+        with pytest.raises(
+            InputError, match="reward range: the rewards are too large to be added up in floating point"
+        ):
+            offpolicy_value(logged, Team.uniform(model), reward_range=ends)
+        low, high = offpolicy_value(logged, Team.uniform(model), reward_range=(-1e300, 1e300)).guaranteed
+        assert np.isfinite(high - low)

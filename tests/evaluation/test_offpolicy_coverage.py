@@ -101,7 +101,7 @@ def test_attacks_are_warned_of_or_covered(number, monkeypatch):
     [
         ([0.9245, 0.075, 0.0005], [0.1, 0.6, 0.3], [0.0, 1.0, 10.0], 200),
         pytest.param([0.8, 0.195, 0.005], [0.2, 0.6, 0.2], [0.0, 1.0, 10.0], 100, marks=pytest.mark.slow),
-        ([0.7, 0.29, 0.01], [0.4, 0.45, 0.15], [0.0, 1.0, 5.0], 60),
+        pytest.param([0.7, 0.29, 0.01], [0.4, 0.45, 0.15], [0.0, 1.0, 5.0], 60, marks=pytest.mark.slow),
         pytest.param([0.8, 0.1995, 0.0005], [0.3, 0.6, 0.1], [0.0, 1.0, 10.0], 200, marks=pytest.mark.slow),
     ],
 )
@@ -127,7 +127,7 @@ def test_intervals_hold_where_the_behaviour_hardly_ever_does_what_the_team_does(
     assert (np.mean(held, axis=0) >= 0.9 - 2 * np.sqrt(0.09 / 60)).all()
 
 
-@pytest.mark.parametrize(("little", "often", "count"), [(0.0005, 0.08, 200), (0.002, 0.03, 500), (0.0, 0.03, 500)])
+@pytest.mark.parametrize(("little", "often", "count"), [(0.0005, 0.08, 200), (0.0, 0.03, 500)])
 def test_intervals_hold_what_is_rare_in_one_situation_and_dear(little, often, count):
     """Elsewhere the action is common, and what is missing of the ratios is less than their noise."""
     acts, earned = np.array([[0.3, 0.4, 0.3], [0.2, 0.8 - often, often]]), np.array([[0, 1, 1], [0, 1, 100]])

@@ -17,21 +17,21 @@ def logged(agents, actions, seen):
     return Episodes(agents, np.array([0, rows]), seen, actions, np.full(actions.shape, 0.5), np.ones(rows), 0.9)
 
 
-@pytest.mark.parametrize("rare", [1e-300, 1e-100, 1e-12])
-@pytest.mark.parametrize("steps", [3, 400])
-def test_rare_actions_and_rare_moves(rare, steps):
-    rng = np.random.default_rng(steps)
-    agents = (Agent("x", ("a", "b"), ("o", "p")),)
-    moves = np.where(rng.random((3, 2, 2, 3)) < 0.3, rare, making.rows(rng, 3, 2, 2, 3))
-    moves[..., 0] = 1 - moves[..., 1:].sum(axis=-1)
-    controller = Controller(
-        np.array([1.0, rare, rare]), np.array([[1.0, rare], [rare, 1.0], [0.5, 0.5]]), np.abs(moves)
-    )
-    episodes = logged(agents, rng.integers(0, 2, (steps, 1)), rng.integers(0, 2, (steps, 1)))
-    got = log_likelihood(episodes, Team.of(episodes, [controller]))
-    parts = (controller.initial, controller.action, controller.transition)
-    wanted = decimals.prefix_logs(parts, episodes.actions[:, 0], episodes.observations[:, 0])
-    assert got == pytest.approx(np.array(wanted, float), rel=1e-13, abs=1e-14 * steps)
+def test_rare_actions_and_rare_moves():
+    for steps in [3, 400]:
+        for rare in [1e-300, 1e-100, 1e-12]:
+            rng = np.random.default_rng(steps)
+            agents = (Agent("x", ("a", "b"), ("o", "p")),)
+            moves = np.where(rng.random((3, 2, 2, 3)) < 0.3, rare, making.rows(rng, 3, 2, 2, 3))
+            moves[..., 0] = 1 - moves[..., 1:].sum(axis=-1)
+            controller = Controller(
+                np.array([1.0, rare, rare]), np.array([[1.0, rare], [rare, 1.0], [0.5, 0.5]]), np.abs(moves)
+            )
+            episodes = logged(agents, rng.integers(0, 2, (steps, 1)), rng.integers(0, 2, (steps, 1)))
+            got = log_likelihood(episodes, Team.of(episodes, [controller]))
+            parts = (controller.initial, controller.action, controller.transition)
+            wanted = decimals.prefix_logs(parts, episodes.actions[:, 0], episodes.observations[:, 0])
+            assert got == pytest.approx(np.array(wanted, float), rel=1e-13, abs=1e-14 * steps)
 
 
 def test_sums_of_four_million_logs():

@@ -8,21 +8,23 @@ from oracles import making, sweeps
 from decpomdp.filtering.filter import log_likelihood
 
 
-@pytest.mark.parametrize(("shown", "first"), [(False, False), (True, True), (True, False)])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_log_likelihood_is_the_sum_over_paths(shown, first, sparse):
+def test_log_likelihood_is_the_sum_over_paths():
     """With and without first observations, with controllers that heed them or not, and impossible actions."""
-    rng = np.random.default_rng(7)
-    episodes = data.episodes(rng, 3, count=6, first=shown)
-    team = making.team(rng, episodes, (3, 2, 1), sparse, first)
-    got = log_likelihood(episodes, team)
-    for k in range(episodes.count):
-        part = slice(episodes.offsets[k], episodes.offsets[k + 1])
-        wanted = np.ones(episodes.lengths[k])
-        for n, c in enumerate(team.controllers):
-            parts = (c.initial, c.initial_given, c.action, c.transition)
-            wanted *= sweeps.prefix_likelihoods(parts, episodes.actions[part, n], episodes.observations[part, n])
-        assert np.exp(got[part]) == pytest.approx(wanted, rel=1e-10, abs=1e-14)
+    for sparse in [False, True]:
+        for shown, first in [(False, False), (True, True), (True, False)]:
+            rng = np.random.default_rng(7)
+            episodes = data.episodes(rng, 3, count=6, first=shown)
+            team = making.team(rng, episodes, (3, 2, 1), sparse, first)
+            got = log_likelihood(episodes, team)
+            for k in range(episodes.count):
+                part = slice(episodes.offsets[k], episodes.offsets[k + 1])
+                wanted = np.ones(episodes.lengths[k])
+                for n, c in enumerate(team.controllers):
+                    parts = (c.initial, c.initial_given, c.action, c.transition)
+                    wanted *= sweeps.prefix_likelihoods(
+                        parts, episodes.actions[part, n], episodes.observations[part, n]
+                    )
+                assert np.exp(got[part]) == pytest.approx(wanted, rel=1e-10, abs=1e-14)
 
 
 def test_a_hundred_thousand_steps_do_not_underflow():

@@ -7,20 +7,15 @@ import pytest
 
 from decpomdp.io.dpomdp.read import parse_dpomdp
 from fuzz import targets
-from fuzz.mutations import MAKERS
 from fuzz.targets import TARGETS
 
 CORPUS = Path(__file__).parent / "corpus"
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_the_corpus_is_read_or_refused_in_one_line(name):
-    accepted = [TARGETS[name](file.read_bytes()) for file in sorted((CORPUS / name).iterdir())]
-    assert any(accepted)
-
-
-def test_every_target_has_mutations():
-    assert set(MAKERS) == set(TARGETS)
+def test_the_corpus_is_read_or_refused_in_one_line():
+    for name, target in TARGETS.items():
+        accepted = [target(file.read_bytes()) for file in sorted((CORPUS / name).iterdir())]
+        assert any(accepted), name
 
 
 def test_a_silent_wrong_model_would_be_found(monkeypatch):

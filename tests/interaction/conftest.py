@@ -5,7 +5,7 @@ import pytest
 
 from decpomdp.core import Agent, Step
 from decpomdp.core.run import unlimited
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.team import team_to_json
 
 

@@ -18,7 +18,7 @@ from decpomdp.interaction.search.machines import constant
 from decpomdp.interaction.search.method import SearchMethod, SearchState, _Round
 from decpomdp.interaction.search.settings import Search, SearchTuning
 from decpomdp.interaction.search.trial import Tally
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.team import team_to_json
 from decpomdp.rollouts import DenseSimulator
 

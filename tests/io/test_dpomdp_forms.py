@@ -39,9 +39,8 @@ def test_given_discount_replaces_that_of_the_file():
     assert model(discount=0.25).discount == 0.25
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
+def test_start():
+    for lines, expected in [
         ("start:\n0.5 0.25 0.25\n", [0.5, 0.25, 0.25]),
         ("start: 0.5 0.25 0.25\n", [0.5, 0.25, 0.25]),
         ("start:\nuniform\n", [1 / 3, 1 / 3, 1 / 3]),
@@ -54,10 +53,8 @@ def test_given_discount_replaces_that_of_the_file():
         ("start exclude: 1 rain\n", [0, 0, 1]),
         ("start  include : rain\n", [1, 0, 0]),
         ("start:\n\n# the weather\n+1e-1 .4 0.5 # sums to one\n", [0.1, 0.4, 0.5]),
-    ],
-)
-def test_start(lines, expected):
-    np.testing.assert_array_equal(with_start(lines).start, expected)
+    ]:
+        np.testing.assert_array_equal(with_start(lines).start, expected)
 
 
 def test_start_of_a_single_state():
@@ -77,9 +74,8 @@ def test_state_called_uniform_is_a_state():
 
 
 # joint action (stay, 2) is 2, (go, 0) is 3; each of these turns exactly the named joint actions into the identity
-@pytest.mark.parametrize(
-    ("words", "which"),
-    [
+def test_joint_actions():
+    for words, which in [
         ("*", range(6)),
         ("* *", range(6)),
         ("4", [4]),
@@ -89,28 +85,31 @@ def test_state_called_uniform_is_a_state():
         ("1 *", [3, 4, 5]),
         ("* 2", [2, 5]),
         ("  stay\t2  ", [2]),
-    ],
-)
-def test_joint_actions(words, which):
-    got = model(f"T:{words}:\nidentity\n")
-    for u in range(6):
-        expected = np.eye(3) if u in which else np.full((3, 3), 1 / 3)
-        np.testing.assert_array_equal(got.transition[u], expected)
+    ]:
+        got = model(f"T:{words}:\nidentity\n")
+        for u in range(6):
+            expected = np.eye(3) if u in which else np.full((3, 3), 1 / 3)
+            np.testing.assert_array_equal(got.transition[u], expected)
 
 
-@pytest.mark.parametrize(
-    ("words", "which"),
-    [("*", range(4)), ("3", [3]), ("b y", [3]), ("b *", [2, 3]), ("* x", [0, 2]), ("* 1", [1, 3]), ("0 y", [1])],
-)
-def test_joint_observations(words, which):
-    alphabets = "actions:\nstay go\n3\nobservations:\na b\nx y\n"
-    statements = f"O: * : * : * : 0\nO: go * : sun :\nuniform\nO: stay * : * : {words} : {1 / len(which)!r}\n"
-    fill = "O: go * : rain :\nuniform\nO: go * : fog :\nuniform\n"
-    got = model(statements + fill, alphabets=alphabets)
-    expected = np.zeros(4)
-    expected[list(which)] = 1 / len(which)
-    np.testing.assert_array_equal(got.observation[:3], np.broadcast_to(expected, (3, 3, 4)))
-    np.testing.assert_array_equal(got.observation[3:], np.full((3, 3, 4), 0.25))
+def test_joint_observations():
+    for words, which in [
+        ("*", range(4)),
+        ("3", [3]),
+        ("b y", [3]),
+        ("b *", [2, 3]),
+        ("* x", [0, 2]),
+        ("* 1", [1, 3]),
+        ("0 y", [1]),
+    ]:
+        alphabets = "actions:\nstay go\n3\nobservations:\na b\nx y\n"
+        statements = f"O: * : * : * : 0\nO: go * : sun :\nuniform\nO: stay * : * : {words} : {1 / len(which)!r}\n"
+        fill = "O: go * : rain :\nuniform\nO: go * : fog :\nuniform\n"
+        got = model(statements + fill, alphabets=alphabets)
+        expected = np.zeros(4)
+        expected[list(which)] = 1 / len(which)
+        np.testing.assert_array_equal(got.observation[:3], np.broadcast_to(expected, (3, 3, 4)))
+        np.testing.assert_array_equal(got.observation[3:], np.full((3, 3, 4), 0.25))
 
 
 def test_wildcards_for_joint_action_and_joint_observation_together():
@@ -121,9 +120,8 @@ def test_wildcards_for_joint_action_and_joint_observation_together():
         np.testing.assert_array_equal(got.observation[u], [expected] * 3)
 
 
-@pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
+def test_transition_forms():
+    for statement, expected in [
         ("T: 0 :\nidentity\n", np.eye(3)),
         ("T: 0\nidentity\n", np.eye(3)),
         ("T: 0 : identity\n", np.eye(3)),
@@ -139,28 +137,23 @@ def test_wildcards_for_joint_action_and_joint_observation_together():
             "T: 0 :\nidentity\nT: stay 0: fog:fog:0.25\nT: stay 0:fog:rain:75e-2\n",
             [[1, 0, 0], [0, 1, 0], [0.75, 0, 0.25]],
         ),
-    ],
-)
-def test_transition_forms(statement, expected):
-    got = model(statement)
-    np.testing.assert_array_equal(got.transition[0], expected)
-    np.testing.assert_array_equal(got.transition[1:], np.full((5, 3, 3), 1 / 3))
+    ]:
+        got = model(statement)
+        np.testing.assert_array_equal(got.transition[0], expected)
+        np.testing.assert_array_equal(got.transition[1:], np.full((5, 3, 3), 1 / 3))
 
 
-@pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
+def test_observation_forms():
+    for statement, expected in [
         ("O: 0 :\n1 0\n0 1\n0.5 0.5\n", [[1, 0], [0, 1], [0.5, 0.5]]),
         ("O: 0 : sun :\n0.25 0.75\n", [[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]),
         ("O: 0 : sun :\n0.25 0.75\nO: 0 : uniform\n", [[0.5, 0.5]] * 3),
         ("O: 0 : fog : dry 0 : 1\nO: 0 : fog : wet * : 0\n", [[0.5, 0.5], [0.5, 0.5], [1, 0]]),
         ("O: stay 0 : * : wet 0 : 0\nO: stay 0 : * : 0 : 1\n", [[1, 0]] * 3),
-    ],
-)
-def test_observation_forms(statement, expected):
-    got = model(statement)
-    np.testing.assert_array_equal(got.observation[0], expected)
-    np.testing.assert_array_equal(got.observation[1:], np.full((5, 3, 2), 0.5))
+    ]:
+        got = model(statement)
+        np.testing.assert_array_equal(got.observation[0], expected)
+        np.testing.assert_array_equal(got.observation[1:], np.full((5, 3, 2), 0.5))
 
 
 def test_observation_identity_when_there_are_as_many_observations_as_states():
@@ -169,9 +162,8 @@ def test_observation_identity_when_there_are_as_many_observations_as_states():
 
 
 # T and O are uniform, so an expectation is a mean over 3 next states and 2 joint observations
-@pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
+def test_reward_forms():
+    for statement, expected in [
         ("R: 0 : * : * : * : -2\n", [-2, -2, -2]),
         ("R: stay 0: sun : * : * : +20\n", [0, 20, 0]),
         ("R: 0 : sun : fog : * : 3\n", [0, 1, 0]),
@@ -184,12 +176,10 @@ def test_observation_identity_when_there_are_as_many_observations_as_states():
         ("R: 0 : fog :\n1 2\n3 4\n5 6\nR: 0 : fog : * : * : 7\n", [0, 0, 7]),
         ("R: 0 : * : * : * : 6\nR: 0 : sun : rain : dry 0 : 0\n", [6, 5, 6]),
         ("R: 0 : sun : * : * : 1e3\nR:0:sun:*:*:1e-3\n", [0, 0.001, 0]),
-    ],
-)
-def test_reward_forms(statement, expected):
-    got = model(statement)
-    np.testing.assert_allclose(got.reward[0], expected, rtol=1e-14)  # sums of six products
-    assert not got.reward[1:].any()
+    ]:
+        got = model(statement)
+        np.testing.assert_allclose(got.reward[0], expected, rtol=1e-14)  # sums of six products
+        assert not got.reward[1:].any()
 
 
 def test_plain_rewards_are_kept_to_the_last_digit():
@@ -203,20 +193,20 @@ def test_costs_are_negated_rewards():
     assert not np.signbit(cost.reward[1:]).any()
 
 
-@pytest.mark.parametrize("agents", [1, 2, 3, 4])
-def test_any_number_of_agents(agents):
-    last, star = " ".join(["1"] * agents), " ".join(["*"] * agents)
-    got = parse_dpomdp(
-        f"agents: {agents}\ndiscount: 1\nvalues: reward\nstates: 2\nstart: 0\n"
-        + "actions:\n" + "2\n" * agents + "observations:\n" + "left right\n" * agents
-        + f"T: {star} : identity\nO: * : uniform\nO: {last} : * : * : 0\nO: {last} : * : {last} : 1\n"
-        + f"R: {last} : 0 : * : * : 5\nR: 0 : * : * : {star} : 1\n"
-    )  # fmt: skip
-    assert got.joint_actions == got.joint_observations == 2**agents
-    assert got.observation[-1].tolist() == [[0] * (2**agents - 1) + [1]] * 2
-    np.testing.assert_array_equal(got.observation[0], np.full((2, 2**agents), 2.0**-agents))
-    assert got.reward[-1].tolist() == [5, 0]
-    assert got.reward[0].tolist() == [1, 1]
+def test_any_number_of_agents():
+    for agents in [1, 2, 3, 4]:
+        last, star = " ".join(["1"] * agents), " ".join(["*"] * agents)
+        got = parse_dpomdp(
+            f"agents: {agents}\ndiscount: 1\nvalues: reward\nstates: 2\nstart: 0\n"
+            + "actions:\n" + "2\n" * agents + "observations:\n" + "left right\n" * agents
+            + f"T: {star} : identity\nO: * : uniform\nO: {last} : * : * : 0\nO: {last} : * : {last} : 1\n"
+            + f"R: {last} : 0 : * : * : 5\nR: 0 : * : * : {star} : 1\n"
+        )  # fmt: skip
+        assert got.joint_actions == got.joint_observations == 2**agents
+        assert got.observation[-1].tolist() == [[0] * (2**agents - 1) + [1]] * 2
+        np.testing.assert_array_equal(got.observation[0], np.full((2, 2**agents), 2.0**-agents))
+        assert got.reward[-1].tolist() == [5, 0]
+        assert got.reward[0].tolist() == [1, 1]
 
 
 def test_rows_almost_one_are_accepted_and_normalised():
@@ -230,11 +220,11 @@ def test_expected_rewards_use_the_normalised_rows():
     assert got.reward[0, 1] == pytest.approx(6, rel=1e-14)
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n", " \t \n", " # why\n", "\n\n#\n"])
-def test_line_ends_comments_and_blank_lines_change_nothing(ending):
-    plain = RAIN_OR_SUN + ALPHABETS + DEFAULTS + "R: 0 : fog :\n1 2\n3 4\n5 6\n"
-    assert parse_dpomdp(plain.replace("\n", ending)) == parse_dpomdp(plain)
-    assert parse_dpomdp("\ufeff" + ending + plain.rstrip("\n")) == parse_dpomdp(plain)
+def test_line_ends_comments_and_blank_lines_change_nothing():
+    for ending in ["\n", "\r\n", " \t \n", " # why\n", "\n\n#\n"]:
+        plain = RAIN_OR_SUN + ALPHABETS + DEFAULTS + "R: 0 : fog :\n1 2\n3 4\n5 6\n"
+        assert parse_dpomdp(plain.replace("\n", ending)) == parse_dpomdp(plain)
+        assert parse_dpomdp("\ufeff" + ending + plain.rstrip("\n")) == parse_dpomdp(plain)
 
 
 def test_names_may_be_any_words():

@@ -8,9 +8,8 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.core import Fit, FormatError, InputError
-from decpomdp.io import logs
-from decpomdp.io.logs import RunLog
-from decpomdp.io.run_folder import new_run
+from decpomdp.io import run_folder
+from decpomdp.io.run_folder import RunLog, new_run
 from decpomdp.io.runs import RunRecord, ValueRecord, find_runs, read_run, write_fit
 
 TRACE = (
@@ -121,7 +120,7 @@ def test_a_log_notes_the_command_and_the_latest_progress(monkeypatch, tmp_path):
     for row in TRACE:
         watch(row)
     assert said(log) == ["decpomdp learn 'a b.dpomdp'", "sweep 1 value 2.5000 nodes 1+1", "the end"]
-    monkeypatch.setattr(logs, "EVERY", 0.0)
+    monkeypatch.setattr(run_folder, "EVERY", 0.0)
     watch(TRACE[0])
     watch(TRACE[1])
     watch({"sweep": float("nan"), "value": float("nan")})  # nothing is known yet: nothing is noted

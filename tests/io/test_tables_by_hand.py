@@ -70,9 +70,8 @@ def test_other_names_of_columns(write):
         read_table(path, 0.5, columns={"observation": "action"})
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
+def test_errors_give_the_place(write):
+    for old, new, said in [
         ("a,1,x,2", "a,1,x,", "row 2, column observation: expected an observation (empty only at t = 0), got nothing"),
         ("a,0,y,,1", "a,0,y,,", "row 1, column action: expected a label or a whole number, got nothing"),
         ("a,0,y,,1", "a,0,y,,g\0o", "row 1, column action: expected a label without control characters, got 'g\\x00o'"),
@@ -103,23 +102,21 @@ def test_other_names_of_columns(write):
         ("a,0,y,,1,", "a,0,y,,go,", "row 3, column action: expected labels or whole numbers, not both"),
         ("a,0,y,,1,", "a,0,y,,007,", "row 1, column action: expected a label, or a whole number such as 12 (or"),
         ("a,0,y,,1,", "a,0,y,,1e3,", "row 1, column action: expected a label, or a whole number such as 12 (or"),
-    ],
-)
-def test_errors_give_the_place(write, old, new, said):
-    assert GOOD.count(old) >= 1
-    with pytest.raises(FormatError) as caught:
-        read_table(write(GOOD.replace(old, new, 1)), 0.5)
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
+    ]:
+        assert GOOD.count(old) >= 1
+        with pytest.raises(FormatError) as caught:
+            read_table(write(GOOD.replace(old, new, 1)), 0.5)
+        assert said in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_an_unclosed_quotation_mark_does_not_swallow_rows(write, end):
-    rows = [HEADER.strip() + ",note", "0,0,ann,,go,1,fine", "", '1,0,ann,,go,1,"oops', "2,0,ann,,go,1,fine"]
-    with pytest.raises(FormatError, match=r"row 1, column note: expected no line break in a cell"):
-        read_table(write(end.join([*rows, ""])), 0.9)
-    rows[3] = '1,0,ann,,go,1,"oo""ps,"'
-    assert read_table(write(end.join([*rows, ""])), 0.9).count == 3
+def test_an_unclosed_quotation_mark_does_not_swallow_rows(write):
+    for end in ["\n", "\r\n", "\r"]:
+        rows = [HEADER.strip() + ",note", "0,0,ann,,go,1,fine", "", '1,0,ann,,go,1,"oops', "2,0,ann,,go,1,fine"]
+        with pytest.raises(FormatError, match=r"row 1, column note: expected no line break in a cell"):
+            read_table(write(end.join([*rows, ""])), 0.9)
+        rows[3] = '1,0,ann,,go,1,"oo""ps,"'
+        assert read_table(write(end.join([*rows, ""])), 0.9).count == 3
 
 
 def test_a_byte_order_mark_before_a_quoted_name(write):
@@ -141,18 +138,15 @@ def logged(write, actions, **options):
     return read_table(write(HEADER + "".join(rows)), 0.9, **options)
 
 
-@pytest.mark.parametrize(
-    ("actions", "alphabet", "numbers"),
-    [
+def test_numbers_and_labels(write):
+    for actions, alphabet, numbers in [
         (("2", "0"), ("0", "1", "2"), [2, 0]),
         (("2.0", "0", "1.00"), ("0", "1", "2"), [2, 0, 1]),
         (("go", "1st", "v2"), ("1st", "go", "v2"), [1, 0, 2]),
-    ],
-)
-def test_numbers_and_labels(write, actions, alphabet, numbers):
-    read = logged(write, actions)
-    assert read.agents[0].actions == alphabet
-    assert read.actions[:, 0].tolist() == numbers
+    ]:
+        read = logged(write, actions)
+        assert read.agents[0].actions == alphabet
+        assert read.actions[:, 0].tolist() == numbers
 
 
 def test_known_agents_by_name_or_number(write):
@@ -187,15 +181,18 @@ def test_cells_of_known_alphabets(write, labels, cells, expected):
     assert expected in str(caught.value)
 
 
-@pytest.mark.parametrize("empty", ["NaN", "nan", "-1", "-1.0"])
-def test_no_observation_may_be_written_in_several_ways(write, empty):
-    path = write(HEADER + f"0,0,ann,{empty},go,0\n0,1,ann,left,go,0\n")
-    read = read_table(path, 0.9)
-    assert (read.agents[0].observations, read.observations[:, 0].tolist()) == (("left",), [dp.core.NO_OBSERVATION, 0])
-    known = read_table(path, 0.9, [Agent("ann", ("go",), ("left", empty))])
-    assert known.observations[:, 0].tolist() == [1, 0]
-    with pytest.raises(FormatError, match="row 1, column observation: expected an observation"):
-        read_table(write(HEADER + f"0,0,ann,left,go,0\n0,1,ann,{empty},go,0\n"), 0.9)
+def test_no_observation_may_be_written_in_several_ways(write):
+    for empty in ["NaN", "nan", "-1", "-1.0"]:
+        path = write(HEADER + f"0,0,ann,{empty},go,0\n0,1,ann,left,go,0\n")
+        read = read_table(path, 0.9)
+        assert (read.agents[0].observations, read.observations[:, 0].tolist()) == (
+            ("left",),
+            [dp.core.NO_OBSERVATION, 0],
+        )
+        known = read_table(path, 0.9, [Agent("ann", ("go",), ("left", empty))])
+        assert known.observations[:, 0].tolist() == [1, 0]
+        with pytest.raises(FormatError, match="row 1, column observation: expected an observation"):
+            read_table(write(HEADER + f"0,0,ann,left,go,0\n0,1,ann,{empty},go,0\n"), 0.9)
 
 
 def test_flags_may_be_written_as_floats_or_not_at_all(write):

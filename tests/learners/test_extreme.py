@@ -56,23 +56,25 @@ def compare(episodes, log_team, normalise=False):
     return found
 
 
-@pytest.mark.parametrize("normalise", [False, True])
-@pytest.mark.parametrize("spread", [1.0, 700.0, 2000.0])
-@pytest.mark.parametrize("sizes", [0, 150])
-def test_weights_of_any_size(normalise, spread, sizes):
+def test_weights_of_any_size():
     """Ratios from e^-2000 to e^2000, rewards from 1e-150 to 1e150, or all alike."""
-    rng = np.random.default_rng(int(spread) + sizes)
-    lengths = np.array([4, 2, 4, 1, 3])
-    rewards = 10.0 ** rng.uniform(-sizes, sizes, 14) * rng.integers(0, 2, 14)
-    rewards[[0, 4]] = 0.0, 1.0
-    compare(one_agent(rng.integers(0, 2, 14), rewards, lengths), rng.uniform(-spread, spread, 14), normalise)
+    for sizes in [0, 150]:
+        for spread in [1.0, 700.0, 2000.0]:
+            for normalise in [False, True]:
+                rng = np.random.default_rng(int(spread) + sizes)
+                lengths = np.array([4, 2, 4, 1, 3])
+                rewards = 10.0 ** rng.uniform(-sizes, sizes, 14) * rng.integers(0, 2, 14)
+                rewards[[0, 4]] = 0.0, 1.0
+                compare(
+                    one_agent(rng.integers(0, 2, 14), rewards, lengths), rng.uniform(-spread, spread, 14), normalise
+                )
 
 
-@pytest.mark.parametrize("gap", [600.0, 745.0, 800.0, 5000.0])
-def test_what_earns_is_far_less_likely_than_what_does_not(gap):
-    episodes = one_agent([0, 1, 0], [0.0, 1.0, 0.5], [1, 1, 1])
-    found = compare(episodes, np.array([0.0, -gap, -gap - 3]))
-    assert found.log_value < -gap + 2
+def test_what_earns_is_far_less_likely_than_what_does_not():
+    for gap in [600.0, 745.0, 800.0, 5000.0]:
+        episodes = one_agent([0, 1, 0], [0.0, 1.0, 0.5], [1, 1, 1])
+        found = compare(episodes, np.array([0.0, -gap, -gap - 3]))
+        assert found.log_value < -gap + 2
 
 
 def test_rewards_that_count_as_nothing_are_still_refused():
@@ -96,26 +98,26 @@ CONTROLLERS = {
 }
 
 
-@pytest.mark.parametrize("name", CONTROLLERS)
-@pytest.mark.parametrize("steps", [12, 3000])
-def test_counts_against_sixty_digits(name, steps):
-    likes, moves = CONTROLLERS[name]
-    rng = np.random.default_rng(1)
-    actions = np.zeros(steps, int) if "better" in name else rng.integers(0, 2, steps)
-    episodes = one_agent(actions, rng.random(steps), discount=1.0)
-    posterior = by_hand(likes, moves)
-    work = data.task(episodes, evidence=1.0)
-    found = evaluate(work, (posterior,))
-    (counted,) = count(work, found)
-    tables = found.tables[0]
-    controller = tables.initial[0], tables.act.T, tables.move.reshape(2, 1, 2, 2).transpose(2, 0, 1, 3)
-    wanted = decimals.visits(controller, actions, np.zeros(steps, int), found.weighed.nu)
-    for action in (0, 1):
-        there = np.array(wanted[actions == action].sum(axis=0) + Decimal(0), float)
-        assert counted.visits[:, action] == pytest.approx(there, rel=1e-9, abs=1e-12 * steps)
-    assert np.isfinite(counted.moves).all()
-    assert counted.visits.sum() == pytest.approx(found.weighed.nu @ work.steps.steps_so_far, rel=1e-9)
-    assert counted.moves.sum() == pytest.approx(found.weighed.nu @ (work.steps.steps_so_far - 1), rel=1e-9)
+def test_counts_against_sixty_digits():
+    for steps in [12, 3000]:
+        for name in CONTROLLERS:
+            likes, moves = CONTROLLERS[name]
+            rng = np.random.default_rng(1)
+            actions = np.zeros(steps, int) if "better" in name else rng.integers(0, 2, steps)
+            episodes = one_agent(actions, rng.random(steps), discount=1.0)
+            posterior = by_hand(likes, moves)
+            work = data.task(episodes, evidence=1.0)
+            found = evaluate(work, (posterior,))
+            (counted,) = count(work, found)
+            tables = found.tables[0]
+            controller = tables.initial[0], tables.act.T, tables.move.reshape(2, 1, 2, 2).transpose(2, 0, 1, 3)
+            wanted = decimals.visits(controller, actions, np.zeros(steps, int), found.weighed.nu)
+            for action in (0, 1):
+                there = np.array(wanted[actions == action].sum(axis=0) + Decimal(0), float)
+                assert counted.visits[:, action] == pytest.approx(there, rel=1e-9, abs=1e-12 * steps)
+            assert np.isfinite(counted.moves).all()
+            assert counted.visits.sum() == pytest.approx(found.weighed.nu @ work.steps.steps_so_far, rel=1e-9)
+            assert counted.moves.sum() == pytest.approx(found.weighed.nu @ (work.steps.steps_so_far - 1), rel=1e-9)
 
 
 def test_the_comparison_can_fail():

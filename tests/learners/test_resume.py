@@ -9,7 +9,7 @@ from learners.logged import quiet
 
 import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.learners import Sbpr
 from decpomdp.learners.method import SbprMethod
 

@@ -38,63 +38,67 @@ def setting(name, agents, first, seed=0, ended=False):
     return episodes, work, data.posterior(rng, episodes, PRIORS[name], first=first)
 
 
-@pytest.mark.parametrize("name", PRIORS)
-@pytest.mark.parametrize(("agents", "first"), CASES)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_likelihoods_weights_and_counts(name, agents, first, seed):
-    episodes, work, posterior = setting(name, agents, first, seed)
-    found = evaluate(work, posterior)
-    brute = controllers(found, first)
-    dicts, weights = data.as_dicts(episodes), data.step_weights(work, episodes)
-    logs, _ = filtered(work.layout, found.tables, keep=False)
-    for k, episode in enumerate(dicts):
-        part = slice(episodes.offsets[k], episodes.offsets[k + 1])
-        for n in range(agents):
-            wanted = sweeps.step_probabilities(brute[n], episode["actions"][:, n], episode["observations"][:, n])
-            assert np.exp(logs[part, n]) == pytest.approx(wanted, rel=EXACT)
-    assert np.exp(found.weighed.log_value) == pytest.approx(sweeps.value_of_weights(dicts, brute, weights), rel=EXACT)
-    assert found.weighed.nu == pytest.approx(
-        np.concatenate(sweeps.reweighted(dicts, brute, weights)), rel=EXACT, abs=EXACT
-    )
-    for n, counted in enumerate(count(work, found)):
-        visits, moves, firsts = sweeps.counts(dicts, brute, weights, n)
-        assert counted.visits == pytest.approx(3.0 * visits, rel=EXACT, abs=EXACT)
-        assert counted.moves == pytest.approx(3.0 * moves, rel=EXACT, abs=EXACT)
-        assert counted.firsts == pytest.approx(3.0 * firsts, rel=EXACT, abs=EXACT)
+def test_likelihoods_weights_and_counts():
+    for seed in [0, 1]:
+        for agents, first in CASES:
+            for name in PRIORS:
+                episodes, work, posterior = setting(name, agents, first, seed)
+                found = evaluate(work, posterior)
+                brute = controllers(found, first)
+                dicts, weights = data.as_dicts(episodes), data.step_weights(work, episodes)
+                logs, _ = filtered(work.layout, found.tables, keep=False)
+                for k, episode in enumerate(dicts):
+                    part = slice(episodes.offsets[k], episodes.offsets[k + 1])
+                    for n in range(agents):
+                        wanted = sweeps.step_probabilities(
+                            brute[n], episode["actions"][:, n], episode["observations"][:, n]
+                        )
+                        assert np.exp(logs[part, n]) == pytest.approx(wanted, rel=EXACT)
+                assert np.exp(found.weighed.log_value) == pytest.approx(
+                    sweeps.value_of_weights(dicts, brute, weights), rel=EXACT
+                )
+                assert found.weighed.nu == pytest.approx(
+                    np.concatenate(sweeps.reweighted(dicts, brute, weights)), rel=EXACT, abs=EXACT
+                )
+                for n, counted in enumerate(count(work, found)):
+                    visits, moves, firsts = sweeps.counts(dicts, brute, weights, n)
+                    assert counted.visits == pytest.approx(3.0 * visits, rel=EXACT, abs=EXACT)
+                    assert counted.moves == pytest.approx(3.0 * moves, rel=EXACT, abs=EXACT)
+                    assert counted.firsts == pytest.approx(3.0 * firsts, rel=EXACT, abs=EXACT)
 
 
-@pytest.mark.parametrize("name", PRIORS)
-@pytest.mark.parametrize("end", range(4))
-def test_phi_and_xi(name, end):
+def test_phi_and_xi():
     """Every action occurs once, so the counts of (node, action) tell the steps apart; only step `end` has weight."""
-    agent = Agent("x", ("a", "b", "c", "d"), ("o", "p"))
-    did, saw = np.array([2, 0, 3, 1]), np.array([-1, 1, 0, 1])
-    rewards = np.eye(4)[end]
-    episodes = Episodes(
-        (agent,), np.array([0, 4]), saw[:, None], did[:, None], np.full((4, 1), 0.25), rewards, discount=0.9
-    )
-    work = data.task(episodes, evidence=1.0)
-    found = evaluate(work, data.posterior(np.random.default_rng(3), episodes, PRIORS[name]))
-    (brute,) = controllers(found, shown=False)
-    (counted,) = count(work, found)
-    for tau in range(4):
-        wanted = sweeps.phi(brute, did, saw, end, tau) if tau <= end else np.zeros(3)
-        assert counted.visits[:, did[tau]] == pytest.approx(wanted, rel=EXACT, abs=EXACT)
-    for tau in range(3):
-        wanted = sweeps.xi(brute, did, saw, end, tau) if tau < end else np.zeros((3, 3))
-        assert counted.moves[:, did[tau], saw[tau + 1]] == pytest.approx(wanted, rel=EXACT, abs=EXACT)
-        assert counted.moves[:, did[tau], 1 - saw[tau + 1]].sum() == 0
+    for end in range(4):
+        for name in PRIORS:
+            agent = Agent("x", ("a", "b", "c", "d"), ("o", "p"))
+            did, saw = np.array([2, 0, 3, 1]), np.array([-1, 1, 0, 1])
+            rewards = np.eye(4)[end]
+            episodes = Episodes(
+                (agent,), np.array([0, 4]), saw[:, None], did[:, None], np.full((4, 1), 0.25), rewards, discount=0.9
+            )
+            work = data.task(episodes, evidence=1.0)
+            found = evaluate(work, data.posterior(np.random.default_rng(3), episodes, PRIORS[name]))
+            (brute,) = controllers(found, shown=False)
+            (counted,) = count(work, found)
+            for tau in range(4):
+                wanted = sweeps.phi(brute, did, saw, end, tau) if tau <= end else np.zeros(3)
+                assert counted.visits[:, did[tau]] == pytest.approx(wanted, rel=EXACT, abs=EXACT)
+            for tau in range(3):
+                wanted = sweeps.xi(brute, did, saw, end, tau) if tau < end else np.zeros((3, 3))
+                assert counted.moves[:, did[tau], saw[tau + 1]] == pytest.approx(wanted, rel=EXACT, abs=EXACT)
+                assert counted.moves[:, did[tau], 1 - saw[tau + 1]].sum() == 0
 
 
-@pytest.mark.parametrize("name", ["stick-breaking", "dp", "fixed"])
-@pytest.mark.parametrize(("agents", "first"), CASES)
-def test_bound_has_every_term(name, agents, first):
-    if name == "dp" and first:
-        first = False  # the oracle knows one concentration per agent; first nodes have their own
-    episodes, work, posterior = setting(name, agents, first)
-    told = [data.as_oracle(agent) for agent in posterior]
-    wanted = sweeps.bound(data.as_dicts(episodes), told, data.step_weights(work, episodes), kappa=3.0)
-    assert evaluate(work, posterior).bound == pytest.approx(wanted, rel=EXACT)
+def test_bound_has_every_term():
+    for agents, first in CASES:
+        for name in ["stick-breaking", "dp", "fixed"]:
+            if name == "dp" and first:
+                first = False  # the oracle knows one concentration per agent; first nodes have their own
+            episodes, work, posterior = setting(name, agents, first)
+            told = [data.as_oracle(agent) for agent in posterior]
+            wanted = sweeps.bound(data.as_dicts(episodes), told, data.step_weights(work, episodes), kappa=3.0)
+            assert evaluate(work, posterior).bound == pytest.approx(wanted, rel=EXACT)
 
 
 @pytest.mark.parametrize(
@@ -116,25 +120,25 @@ def test_bound_with_another_sigma(sigma, first):
     assert found == pytest.approx(sweeps.bound(data.as_dicts(episodes), told, weights, kappa=3.0), rel=EXACT)
 
 
-@pytest.mark.parametrize("name", PRIORS)
-def test_every_arrow_is_a_pure_function(name):
+def test_every_arrow_is_a_pure_function():
     """The same in gives the same out, bit by bit, and what went in is as it was."""
-    _, work, posterior = setting(name, 2, True)
-    before = [np.array(agent.counts.moves) for agent in posterior]
-    found, again = evaluate(work, posterior), evaluate(work, posterior)
-    assert found.bound == again.bound
-    nu, tables = found.weighed.nu.copy(), [table.copy() for table in found.tables[0]]
-    once, twice = count(work, found), count(work, found)
-    for one, other in zip(once, twice, strict=True):
-        assert np.array_equal(one.visits, other.visits)
-        assert np.array_equal(one.moves, other.moves)
-    kept = [counts.moves.copy() for counts in once]
-    first, second = update(found, once), update(found, once)
-    assert evaluate(work, first).bound == evaluate(work, second).bound != found.bound
-    assert all(np.array_equal(a, b) for a, b in zip(kept, (c.moves for c in once), strict=True))
-    assert all(np.array_equal(a, b.counts.moves) for a, b in zip(before, posterior, strict=True))
-    assert np.array_equal(nu, found.weighed.nu)
-    assert all(np.array_equal(a, b) for a, b in zip(tables, found.tables[0], strict=True))
+    for name in PRIORS:
+        _, work, posterior = setting(name, 2, True)
+        before = [np.array(agent.counts.moves) for agent in posterior]
+        found, again = evaluate(work, posterior), evaluate(work, posterior)
+        assert found.bound == again.bound
+        nu, tables = found.weighed.nu.copy(), [table.copy() for table in found.tables[0]]
+        once, twice = count(work, found), count(work, found)
+        for one, other in zip(once, twice, strict=True):
+            assert np.array_equal(one.visits, other.visits)
+            assert np.array_equal(one.moves, other.moves)
+        kept = [counts.moves.copy() for counts in once]
+        first, second = update(found, once), update(found, once)
+        assert evaluate(work, first).bound == evaluate(work, second).bound != found.bound
+        assert all(np.array_equal(a, b) for a, b in zip(kept, (c.moves for c in once), strict=True))
+        assert all(np.array_equal(a, b.counts.moves) for a, b in zip(before, posterior, strict=True))
+        assert np.array_equal(nu, found.weighed.nu)
+        assert all(np.array_equal(a, b) for a, b in zip(tables, found.tables[0], strict=True))
 
 
 def test_the_bound_test_can_fail():
@@ -167,15 +171,15 @@ def test_filtering_again_gives_the_same_as_keeping(monkeypatch):
         assert np.array_equal(one.moves, other.moves)
 
 
-@pytest.mark.parametrize("name", PRIORS)
-def test_counts_sum_to_weights(name):
+def test_counts_sum_to_weights():
     """Every weighted step visits one node at every step up to it: the visits sum to the weighted number of steps."""
-    episodes, work, posterior = setting(name, 2, False)
-    found = evaluate(work, posterior)
-    wanted = 3.0 * (found.weighed.nu * (episodes.times() + 1)).sum() / episodes.count
-    for counted in count(work, found):
-        assert counted.visits.sum() == pytest.approx(wanted, rel=1e-12)
-        assert counted.moves.sum() == pytest.approx(wanted - 3.0, rel=1e-12)
+    for name in PRIORS:
+        episodes, work, posterior = setting(name, 2, False)
+        found = evaluate(work, posterior)
+        wanted = 3.0 * (found.weighed.nu * (episodes.times() + 1)).sum() / episodes.count
+        for counted in count(work, found):
+            assert counted.visits.sum() == pytest.approx(wanted, rel=1e-12)
+            assert counted.moves.sum() == pytest.approx(wanted - 3.0, rel=1e-12)
 
 
 def test_large_evidence_with_a_flat_prior_is_em():

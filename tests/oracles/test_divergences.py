@@ -13,18 +13,20 @@ BETAS = [(1.0, 0.5, 1.0, 2.0), (3.2, 1.7, 1.0, 0.4), (1.4, 6.0, 2.0, 2.5)]
 GAMMAS = [(1.1, 0.5, 0.5, 2.0), (2.0, 3.0, 1.5, 0.7), (7.5, 0.2, 1.0, 0.1)]
 
 
-@pytest.mark.parametrize(("s", "e", "sigma", "eta"), BETAS)
-def test_beta_divergence(s, e, sigma, eta):
-    want = sweeps.kl_beta_by_quadrature(s, e, sigma, eta)
-    agree(sweeps.kl_beta(s, e, sigma, eta), want, 1e-10)
-    agree(sweeps.kl_beta(s, e, sigma, eta), sweeps.kl_dirichlet([s, e], [sigma, eta]))
-    differ(sweeps.kl_beta(sigma, eta, s, e), want, 1e-7)  # the two the wrong way round
+def test_beta_divergence():
+    for s, e, sigma, eta in BETAS:
+        want = sweeps.kl_beta_by_quadrature(s, e, sigma, eta)
+        agree(sweeps.kl_beta(s, e, sigma, eta), want, 1e-10)
+        agree(sweeps.kl_beta(s, e, sigma, eta), sweeps.kl_dirichlet([s, e], [sigma, eta]))
+        differ(sweeps.kl_beta(sigma, eta, s, e), want, 1e-7)  # the two the wrong way round
 
 
-@pytest.mark.parametrize(("shape", "rate", "c", "b"), GAMMAS)
-def test_gamma_divergence(shape, rate, c, b):
-    agree(sweeps.kl_gamma(shape, rate, c, b), sweeps.kl_gamma_by_quadrature(shape, rate, c, b), 1e-10)
-    differ(sweeps.kl_gamma(shape, rate, c, b), sweeps.kl_gamma_by_quadrature(shape, rate, c, 1 / b), 1e-7)  # a scale
+def test_gamma_divergence():
+    for shape, rate, c, b in GAMMAS:
+        agree(sweeps.kl_gamma(shape, rate, c, b), sweeps.kl_gamma_by_quadrature(shape, rate, c, b), 1e-10)
+        differ(
+            sweeps.kl_gamma(shape, rate, c, b), sweeps.kl_gamma_by_quadrature(shape, rate, c, 1 / b), 1e-7
+        )  # a scale
 
 
 def test_dirichlet_divergence():
@@ -50,24 +52,24 @@ STICKS = [
 ]
 
 
-@pytest.mark.parametrize(("s", "e", "shape", "rate"), STICKS)
-def test_expected_stick_divergence_in_closed_form(s, e, shape, rate):
-    # E ln q(V) - E ln p(V | eta), with ln p = ln eta + (eta - 1) ln(1 - V)
-    kept, left = digamma(s) - digamma(s + e), digamma(e) - digamma(s + e)
-    own = (s - 1) * kept + (e - 1) * left - log_beta(s, e)
-    want = own - (digamma(shape) - np.log(rate)) - (shape / rate - 1) * left
-    agree(sweeps.expected_stick_divergence(s, e, shape, rate), want, 1e-10)
-    differ(sweeps.expected_stick_divergence(s, e, shape, rate), sweeps.kl_beta(s, e, 1, shape / rate), 1e-10)
+def test_expected_stick_divergence_in_closed_form():
+    for s, e, shape, rate in STICKS:
+        # E ln q(V) - E ln p(V | eta), with ln p = ln eta + (eta - 1) ln(1 - V)
+        kept, left = digamma(s) - digamma(s + e), digamma(e) - digamma(s + e)
+        own = (s - 1) * kept + (e - 1) * left - log_beta(s, e)
+        want = own - (digamma(shape) - np.log(rate)) - (shape / rate - 1) * left
+        agree(sweeps.expected_stick_divergence(s, e, shape, rate), want, 1e-10)
+        differ(sweeps.expected_stick_divergence(s, e, shape, rate), sweeps.kl_beta(s, e, 1, shape / rate), 1e-10)
 
 
-@pytest.mark.parametrize("sigma", [1.0, 0.4])
-def test_expected_stick_divergence_by_another_quadrature(sigma):
-    nodes, weights = np.polynomial.legendre.leggauss(200)  # in u, eta = u^4: smooth enough at 0
-    u = 60**0.25 * (nodes + 1) / 2
-    density = np.exp(gamma_density(4 * np.log(u), 2.5, 1.5))
-    terms = 4 * u**3 * density * sweeps.kl_beta(1.3, 2.0, sigma, u**4)
-    want = 60**0.25 / 2 * np.sum(weights * terms)
-    agree(sweeps.expected_stick_divergence(1.3, 2.0, 2.5, 1.5, sigma), want, 1e-9)
+def test_expected_stick_divergence_by_another_quadrature():
+    for sigma in [1.0, 0.4]:
+        nodes, weights = np.polynomial.legendre.leggauss(200)  # in u, eta = u^4: smooth enough at 0
+        u = 60**0.25 * (nodes + 1) / 2
+        density = np.exp(gamma_density(4 * np.log(u), 2.5, 1.5))
+        terms = 4 * u**3 * density * sweeps.kl_beta(1.3, 2.0, sigma, u**4)
+        want = 60**0.25 / 2 * np.sum(weights * terms)
+        agree(sweeps.expected_stick_divergence(1.3, 2.0, 2.5, 1.5, sigma), want, 1e-9)
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ EULER = 0.57721566490153286061
 POINTS = np.geomspace(1e-9, 1e9, 200)
 
 
-@pytest.mark.parametrize("x", POINTS)
-def test_log_gamma_is_the_standard_librarys(x):
-    assert special.log_gamma(x) == pytest.approx(math.lgamma(x), rel=2e-14, abs=2e-14)
+def test_log_gamma_is_the_standard_librarys():
+    for x in POINTS:
+        assert special.log_gamma(x) == pytest.approx(math.lgamma(x), rel=2e-14, abs=2e-14)
 
 
 def test_log_gamma_of_whole_numbers_and_of_a_half():
@@ -38,12 +38,12 @@ def test_digamma_satisfies_its_recurrence_and_is_a_slope():
     assert special.digamma(x) == pytest.approx(slope, rel=1e-7, abs=1e-7)
 
 
-@pytest.mark.parametrize("b", [1e-7, 0.3, 1.0, 14.9, 15.1, 1e3, 1e7, 1e12])
-def test_log_beta_in_closed_form(b):
-    assert special.log_beta(1.0, b) == pytest.approx(-math.log(b), rel=1e-14, abs=2e-14)
-    assert special.log_beta(b, 2.0) == pytest.approx(-math.log(b) - math.log1p(b), rel=1e-14, abs=2e-14)
-    three = math.log(2) - math.log(b) - math.log1p(b) - math.log(b + 2)
-    assert special.log_beta(3.0, b) == pytest.approx(three, rel=1e-14, abs=3e-14)
+def test_log_beta_in_closed_form():
+    for b in [1e-7, 0.3, 1.0, 14.9, 15.1, 1e3, 1e7, 1e12]:
+        assert special.log_beta(1.0, b) == pytest.approx(-math.log(b), rel=1e-14, abs=2e-14)
+        assert special.log_beta(b, 2.0) == pytest.approx(-math.log(b) - math.log1p(b), rel=1e-14, abs=2e-14)
+        three = math.log(2) - math.log(b) - math.log1p(b) - math.log(b + 2)
+        assert special.log_beta(3.0, b) == pytest.approx(three, rel=1e-14, abs=3e-14)
 
 
 @pytest.mark.parametrize(("s", "e"), [(1.0, 0.5), (0.2, 3.0), (4.0, 6.0)])

@@ -11,11 +11,10 @@ from decpomdp.api import PLANNING, plan
 from decpomdp.core import Controller, InputError, Team
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.planners.em.chain import Chain, ShiftedModel, Tables, flattened, one_layer
-from decpomdp.planners.em.climbs import Climb, Climber
+from decpomdp.planners.em.climbs import Climb, Climber, expected_counts, first_iterate, next_iterate, updated
 from decpomdp.planners.em.method import random_team
-from decpomdp.planners.em.step import expected_counts, first_iterate, next_iterate, updated
 
 SHAPES = [
     ((2,), (3,), (2,)),
@@ -241,9 +240,8 @@ def test_no_iteration_is_a_random_team():
     assert climb.values == (pytest.approx(exact_value(model, flattened(model, start)).value),)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
+def test_bad_settings_are_named():
+    for change, message in [
         ({"nodes": 0}, "nodes: expected a whole number"),
         ({"nodes": (2, "x")}, "nodes: expected a whole number"),
         ({"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
@@ -251,11 +249,9 @@ def test_no_iteration_is_a_random_team():
         ({"least": float("nan")}, "least: expected a finite number from 0 to 1e.12, got nan"),
         ({"stride": 0.5}, "stride: expected a finite number from 1 to 1e.12, got 0.5"),
         ({"iterations": 5}, "iterations: not a limit of em, which has time_limit"),
-    ],
-)
-def test_bad_settings_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        plan("dectiger", "em", **change)
+    ]:
+        with pytest.raises(InputError, match=message):
+            plan("dectiger", "em", **change)
 
 
 def test_a_discount_of_one_is_refused():

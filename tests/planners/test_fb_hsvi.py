@@ -14,7 +14,7 @@ from decpomdp.core import InputError, Team
 from decpomdp.core.run import Budget, Cut, Inputs, run, unlimited, warm_up
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.planners.fb_hsvi.method import ROUNDS, FbHsviMethod, FbHsviState
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 
@@ -224,7 +224,11 @@ def same_rows(one, other):
 
 @pytest.mark.parametrize(
     ("horizon", "epsilon", "rounds", "moment"),
-    [(None, 0.01, 2, 20), (None, 0.01, 2, 2), (None, 0.01, 2, 43), (4, 0.01, 3, 10), (4, 0.01, 3, 1)],
+    [
+        *((None, 0.01, 2, 20), (4, 0.01, 3, 10)),
+        *(pytest.param(None, 0.01, 2, moment, marks=pytest.mark.slow) for moment in (2, 43)),
+        pytest.param(4, 0.01, 3, 1, marks=pytest.mark.slow),
+    ],
 )
 def test_resuming_gives_the_same_result(horizon, epsilon, rounds, moment):
     model, budget, settings = load("dectiger", 0.9), Budget(iterations=rounds), {"horizon": horizon, "epsilon": epsilon}

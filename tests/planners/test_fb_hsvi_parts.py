@@ -20,10 +20,9 @@ from decpomdp.kernels import occupancy as kernels
 from decpomdp.planners.fb_hsvi import rules
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import components, composed, compress
-from decpomdp.planners.fb_hsvi.folding import folded_team
 from decpomdp.planners.fb_hsvi.occupancy import follow, gathered, reward_of, start_of
 from decpomdp.planners.fb_hsvi.points import Points
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, evaluate_graph, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, evaluate_graph, folded_team, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.polishing import polished
 from decpomdp.planners.fb_hsvi.rules import Ranking, bound_within, game_of, solve
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, begin_at_best_layer, look_ahead

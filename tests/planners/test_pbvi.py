@@ -12,7 +12,7 @@ from oracles.values import value_of_paths
 import decpomdp as dp
 from decpomdp.api import plan
 from decpomdp.core.run import Cut, Inputs, unlimited
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.kernels.beliefs import upper_bound
 from decpomdp.planners.centralised import centralised
 from decpomdp.planners.pbvi.bounds import Bounds

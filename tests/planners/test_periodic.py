@@ -14,10 +14,9 @@ from decpomdp.core.checks import freeze
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.core.sparse import discounted_model
 from decpomdp.evaluation import exact_value
-from decpomdp.io.snapshots import decode, encode
-from decpomdp.kernels.periodic import fill_joint, reach, worth
+from decpomdp.io.checkpoints import decode, encode
+from decpomdp.kernels.periodic import at_start, fill_joint, occupancies, reach, spread, values, worth
 from decpomdp.kernels.periodic_climb import kick, sweeps
-from decpomdp.kernels.periodic_solve import at_start, occupancies, spread, values
 from decpomdp.planners.em.chain import flattened
 from decpomdp.planners.periodic.plans import (
     copied,

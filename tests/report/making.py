@@ -9,7 +9,7 @@ import decpomdp as dp
 from decpomdp.core import Fit
 from decpomdp.core.scene import Street, StreetMap, StreetScene
 from decpomdp.io.runs import RunRecord, ValueRecord, read_run, write_fit
-from decpomdp.report.page import write_report
+from decpomdp.report.page import report_of, save_report
 from decpomdp.report.performance import watch
 from decpomdp.report.replay import replay_from
 from decpomdp.rollouts import as_simulator
@@ -39,7 +39,8 @@ def kept(folder, model, team, trace=None, seed=1, **facts):
 
 def written(folder, fit, record, source):
     """The run as a command leaves it behind, with its page."""
-    write_report(folder, fit, write_fit(folder, fit, record), source)
+    record = write_fit(folder, fit, record)
+    save_report(folder, record, *report_of(folder, fit, record, source))
     return read_run(folder)
 
 

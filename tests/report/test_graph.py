@@ -93,13 +93,13 @@ def test_starts():
     assert [box.start for box in boxes_of(AGENT, drawn, unknown(AGENT, drawn))] == ["start 25%", "start 75%"]
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 7, 30, MOST_NODES])
-def test_every_node_is_drawn_in_well_formed_svg(nodes):
-    drawn = graph(AGENT, random_controller(nodes, nodes)).drawn
-    tree = ElementTree.fromstring(drawn)
-    found = [int(group.get("data-node")) for group in tree.iter("g") if group.get("data-node")]
-    assert sorted(found) == list(range(nodes))
-    assert "nan" not in drawn
+def test_every_node_is_drawn_in_well_formed_svg():
+    for nodes in [1, 2, 7, 30, MOST_NODES]:
+        drawn = graph(AGENT, random_controller(nodes, nodes)).drawn
+        tree = ElementTree.fromstring(drawn)
+        found = [int(group.get("data-node")) for group in tree.iter("g") if group.get("data-node")]
+        assert sorted(found) == list(range(nodes))
+        assert "nan" not in drawn
 
 
 def test_a_large_controller_is_not_drawn():
@@ -121,12 +121,12 @@ def drawing_of(made):
     return GraphDrawing(boxes_of(AGENT, made, use), links_of(AGENT, made, use), "g")
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_nodes_and_labels_do_not_overlap(seed):
-    items = [item for item in drawing_of(random_controller(seed, 3 + 2 * seed)).layout.items if item.height]
-    boxes = [(i.x - i.left, i.y - i.height / 2, i.x + i.right, i.y + i.height / 2) for i in items]
-    for (a, b, c, d), (e, f, g, h) in combinations(boxes, 2):
-        assert c <= e + 1e-6 or g <= a + 1e-6 or d <= f + 1e-6 or h <= b + 1e-6
+def test_nodes_and_labels_do_not_overlap():
+    for seed in range(12):
+        items = [item for item in drawing_of(random_controller(seed, 3 + 2 * seed)).layout.items if item.height]
+        boxes = [(i.x - i.left, i.y - i.height / 2, i.x + i.right, i.y + i.height / 2) for i in items]
+        for (a, b, c, d), (e, f, g, h) in combinations(boxes, 2):
+            assert c <= e + 1e-6 or g <= a + 1e-6 or d <= f + 1e-6 or h <= b + 1e-6
 
 
 def test_wires_keep_clear_of_nodes_and_labels():

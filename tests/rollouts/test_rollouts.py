@@ -6,7 +6,7 @@ from oracles import making, values
 
 import decpomdp as dp
 from decpomdp.core import NO_OBSERVATION, Agent, InputError, Step, Team
-from decpomdp.core.joint import joint_numbers
+from decpomdp.core.agent import joint_numbers
 from decpomdp.domains.traffic import Traffic
 from decpomdp.rollouts import DenseSimulator, as_simulator, record, simulate, stream
 from decpomdp.rollouts.play import play_batch, players_of

@@ -6,7 +6,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
-from decpomdp.rollouts.policies import team_for
+from decpomdp.rollouts.collect import team_for
 
 
 def test_nobody_in_particular_acts_at_random():

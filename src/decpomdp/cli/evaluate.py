@@ -51,6 +51,7 @@ def evaluate(
 ) -> None:
     """Compute the exact expected discounted reward of a team, or estimate it from test or logged episodes."""
     from decpomdp.core import DecPOMDP, InputError
+    from decpomdp.domains.code import load_named
     from decpomdp.domains.load import load
     from decpomdp.evaluation import exact_value, sampled_value
     from decpomdp.io.team import read_team
@@ -67,7 +68,9 @@ def evaluate(
     if problem is None and not team.problem:
         raise InputError(f"{team_file} names no problem; say which with --problem")
     named = (problem or team.problem).removeprefix(PREFIX)  # a centralised team plays the problem with one agent
-    opened = load(named, team.discount if discount is None else discount)
+    if problem is None:
+        runs.refuse_code(team_file, f"--problem {runs.CODE}")
+    opened = (load if problem is None else load_named)(named, team.discount if discount is None else discount)
     model = played_by(opened, team) if isinstance(opened, DecPOMDP) else opened
     shared = {"problem": model.name, "discount": model.discount, "nodes": list(team.nodes), "team": str(team_file)}
     span = "for ever" if horizon is None else f"over {horizon} steps"

@@ -1,4 +1,4 @@
-"""`decpomdp export`."""
+"""`decpomdp show` and `decpomdp export`: a team in words, and a controller as a program, graph or table."""
 
 import sys
 from pathlib import Path
@@ -51,3 +51,20 @@ def harmless(text: str, form: str) -> str:
 
     written = "\\u{:04x}" if form == "json" else "&#{};"
     return CONTROL.sub(lambda found: found[0] if found[0] == "\n" else written.format(ord(found[0])), text)
+
+
+def show(
+    team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to show.")],
+    as_json: words.Json = False,
+) -> None:
+    """Say in words what each agent's controller does."""
+    from decpomdp.io.team import read_team
+    from decpomdp.report.text import controller_in_words, team_in_words
+
+    team = read_team(team_file)
+    agents = zip(team.agents, team.controllers, strict=True)
+    told = [
+        {"name": agent.name, "nodes": controller.nodes, "words": controller_in_words(agent, controller)}
+        for agent, controller in agents
+    ]
+    words.tell({"problem": team.problem, "discount": team.discount, "agents": told}, as_json, team_in_words(team))

@@ -1,9 +1,22 @@
-"""`decpomdp learn` and `decpomdp plan`: options in, a run in a folder out."""
+"""`decpomdp learn` and `decpomdp plan`: options in, a run in a folder out.
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+The settings of the methods are options, generated with their ranges, defaults and descriptions (`with_fields`).
+"""
+
+import inspect
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import typer
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from decpomdp.core.settings import Settings
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from decpomdp.cli import engine, runs, words
 
@@ -12,7 +25,14 @@ if TYPE_CHECKING:
     from decpomdp.core.run import Inputs
     from decpomdp.core.settings import Settings
 
+
 LIMITS, AFTER = "Limits", "After the run"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+PLAIN = (int, float, bool, str)
+
 
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the run: team.json, report.html, run.json, ...")]
 TimeLimit = Annotated[
@@ -32,7 +52,7 @@ Posterior = Annotated[
     bool,
     typer.Option(
         "--posterior",
-        help="Play fresh episodes of the team and report how many nodes they support (at most 20 s).",
+        help="Play fresh episodes of the team and report how many nodes they support (about 20 s).",
         rich_help_panel=AFTER,
     ),
 ]
@@ -99,14 +119,18 @@ def learn(
     inputs = Inputs(threads=threads)
     given = {"source": source, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
     if resume is not None:
+        code = _code(source)
+        given = given if code is None else {**given, "source": None}
         _check_alone({**given, "time_limit": time_limit, "steps": steps, "iterations": iterations, **fields})
-        work, folder = _unfinished("learn", resume, inputs), resume
+        work, folder = _unfinished("learn", resume, inputs, code), resume
     else:
         name, folder = _required(source, out)
         work = runs.started("learn", name, discount, seed or 0, Budget(**limits), begin, choose, inputs)
     if engine_name == engine.DASK and "engine" not in work.settings.inputs:
         raise InputError(f"--engine {engine.DASK}: not for {work.settings.method}")
-    with engine.opened(engine_name, scheduler, threads) as cluster:
+    with (
+        nullcontext() if engine_name is scheduler is None else engine.opened(engine_name, scheduler, threads) as cluster
+    ):
         work = work._replace(inputs=work.inputs._replace(engine=cluster))
         result = runs.execute(work, folder, resume is not None, options)
     words.tell(result, as_json, runs.lines(result))
@@ -146,8 +170,10 @@ def plan(
     options, inputs = runs.Options(threads, checkpoint_every, quiet, value, False, report), Inputs(threads=threads)
     given = {"problem": problem, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
     if resume is not None:
+        code = _code(problem)
+        given = given if code is None else {**given, "problem": None}
         _check_alone({**given, "time_limit": time_limit, "iterations": iterations, **fields})
-        work, folder = _unfinished("plan", resume, inputs), resume
+        work, folder = _unfinished("plan", resume, inputs, code), resume
     else:
         name, folder = _required(problem, out)
         work = runs.started(
@@ -169,7 +195,6 @@ def _chosen(
 ) -> "tuple[Entry, Settings]":
     """The method with its settings; an option of another method is refused."""
     from decpomdp.api import chosen
-    from decpomdp.cli.options import given
     from decpomdp.core import InputError, checks
 
     name = checks.one_of("--method", default if method is None else method, tuple(known))
@@ -207,8 +232,107 @@ def _check_alone(given: dict[str, Any]) -> None:
             raise InputError(f"{option}: not allowed with --resume, which uses the settings of the run")
 
 
-def _unfinished(command: str, folder: Path, inputs: "Inputs") -> runs.Work:
-    work = runs.resumed(command, folder, inputs)
+def _code(source: str | None) -> str | None:
+    """The source of a resumed run if it is code, which has to be named again."""
+    from decpomdp.domains.load import is_code
+
+    return source if source is not None and is_code(source) else None
+
+
+def _unfinished(command: str, folder: Path, inputs: "Inputs", code: str | None) -> runs.Work:
+    work = runs.resumed(command, folder, inputs, code)
     if work is None:
         raise runs.AlreadyFinished(folder)
     return work
+
+
+def with_fields(command: Command, methods: "dict[str, type[Settings]]") -> Callable[..., Any]:
+    """The command with every field of every method as an option, in place of its `**fields`."""
+    import msgspec
+
+    owners: dict[str, list[tuple[str, msgspec.structs.FieldInfo]]] = {}
+    for name, kind in methods.items():
+        for field in msgspec.structs.fields(kind):
+            if not isinstance(field.default, msgspec.Struct):  # tunables are no options
+                owners.setdefault(field.name, []).append((name, field))
+    return _with_parameters(command, [_parameter(uses) for uses in owners.values()])
+
+
+def without_fields(command: Command) -> Callable[..., Any]:
+    """The command without its `**fields`, for the list of commands."""
+    return _with_parameters(command, [])
+
+
+def _with_parameters(command: Command, more: list[inspect.Parameter]) -> Callable[..., Any]:
+    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
+
+    @wraps(command)
+    def changed(*args: Any, **options: Any) -> Any:
+        return command(*args, **options)
+
+    changed.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+    return changed
+
+
+def _parameter(uses: "list[tuple[str, msgspec.structs.FieldInfo]]") -> inspect.Parameter:
+    """The option of one field, which several methods may have; the settings check its range."""
+    from decpomdp.core.settings import about
+
+    kinds = {name: about(field.type) for name, field in uses}
+    first = next(iter(kinds.values())).kind
+    plain = all(known.kind in PLAIN or get_origin(known.kind) is Literal for known in kinds.values())
+    alike = (
+        len({(known.description, str(field.default)) for known, (_, field) in zip(kinds.values(), uses, strict=True)})
+        == 1
+    )
+    if alike:
+        words, default = next(iter(kinds.values())).description, uses[0][1].default
+    else:
+        words = " ".join(f"{name}: {kinds[name].description}{_default(field.default)}" for name, field in uses)
+        default = None
+    several = any(_takes_several(known.kind) for known in kinds.values())
+    option = typer.Option(
+        help=words + (" One number, or one per agent: 2,3." if several else "") + _default(default),
+        show_default=False,
+        rich_help_panel=f"Settings of {', '.join(kinds)}",
+    )
+    kind = first if plain else str
+    return inspect.Parameter(
+        uses[0][1].name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
+
+
+def _default(value: Any) -> str:
+    words = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+    return "" if value is None else f" Default: {words}."
+
+
+def given(fields: dict[str, Any], kind: "type[Settings]") -> dict[str, Any]:
+    """The fields that were set, as the settings take them: "2,3" as (2, 3)."""
+    import msgspec
+
+    from decpomdp.core.settings import about
+
+    types = {field.name: about(field.type).kind for field in msgspec.structs.fields(kind)}
+    found = {name: value for name, value in fields.items() if value is not None}
+    return {
+        name: _numbers(value) if isinstance(value, str) and _holds_numbers(types.get(name)) else value
+        for name, value in found.items()
+    }
+
+
+def _holds_numbers(kind: Any) -> bool:
+    """A single number is a text, too, where the same option takes several for another method."""
+    return kind is int or _takes_several(kind)
+
+
+def _takes_several(kind: Any) -> bool:
+    return any(get_origin(part) in (tuple, list) for part in (kind, *get_args(kind)))
+
+
+def _numbers(text: str) -> Any:
+    """A whole number, or several with commas between them; anything else as it is, for the settings to refuse."""
+    parts = text.split(",")
+    if not all(part.strip().isdigit() for part in parts):
+        return text
+    return int(parts[0]) if len(parts) == 1 else tuple(map(int, parts))

@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Collection
 from typing import Annotated, Any
@@ -20,7 +21,6 @@ from decpomdp.cli import (
     problems,
     report,
     reproduce,
-    show,
     simulate,
     words,
 )
@@ -36,7 +36,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "plan": learn.plan,
     "simulate": simulate.simulate,
     "evaluate": evaluate.evaluate,
-    "show": show.show,
+    "show": export.show,
     "export": export.export,
     "report": report.report,
     "runs": list_runs.list_runs,
@@ -68,14 +68,14 @@ def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., Non
     if name not in ("learn", "plan"):
         return command
     from decpomdp.api import LOGGED, PLANNING, PLAYING
-    from decpomdp.cli.options import with_fields
+    from decpomdp.cli.learn import with_fields
 
     entries = [*PLAYING.values(), *LOGGED.values()] if name == "learn" else PLANNING.values()
     return with_fields(command, {str(entry.settings.__struct_config__.tag): entry.settings for entry in entries})
 
 
 def _without_settings(command: Callable[..., None]) -> Callable[..., None]:
-    from decpomdp.cli.options import without_fields
+    from decpomdp.cli.learn import without_fields
 
     return without_fields(command)
 
@@ -112,14 +112,14 @@ def run(arguments: list[str] | None = None) -> None:
 
 
 def _exit(code: int) -> None:
-    """Exit without waiting for a step that is still running on its thread."""
+    """Exit without waiting for work that is still running on its thread."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             try:
                 stream.flush()
             except (OSError, ValueError):  # the reader is gone
                 code = code or 1
-    if code in (INTERRUPTED, TERMINATED):
+    if code in (INTERRUPTED, TERMINATED) or any(thread.name == words.ABANDONED for thread in threading.enumerate()):
         os._exit(code)
     sys.exit(code)
 

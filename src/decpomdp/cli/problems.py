@@ -30,9 +30,9 @@ def info(
     """Show states, agents, actions, observations and rewards of a problem."""
     from decpomdp import domains
     from decpomdp.core import DecPOMDP
-    from decpomdp.domains.load import load
+    from decpomdp.domains.code import load_named
 
-    model = load(problem, discount)
+    model = load_named(problem, discount)
     if not isinstance(model, DecPOMDP):
         _play_only(model, domains.note(problem), as_json)
         return

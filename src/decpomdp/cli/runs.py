@@ -1,13 +1,14 @@
 """A run in a folder: `learn` and `plan` start one or resume one, save its result, then add its value and its page.
 
 `run.json` holds source, settings, seed and budget from the start, so `--resume` needs nothing else. The result is saved
-as soon as the run ends. What follows (value, posterior of the found team, page) is bounded, shown as it happens, and
-can be switched off; an interrupt there loses nothing.
+as soon as the run ends. The steps after it (value, posterior of the team, page) have time limits, are shown while they
+run and can be switched off. A step that fails or is interrupted loses nothing: the run is finished.
 """
 
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
     from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Simulator, Team
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.core.settings import Settings
-    from decpomdp.io.runs import RunRecord
+    from decpomdp.io.runs import RunRecord, ValueRecord
 
 MANY = 8  # agents, whose nodes are no longer listed one by one
 TESTS = {True: 1000, False: 20}  # test episodes on a fast and on a slow simulator
-VALUE_SECONDS, POSTERIOR_SECONDS = 60.0, 20.0  # for the steps after the run, at most
+VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # for the steps after the run
 TERMINATED = 143  # exit code after SIGTERM
+CODE = "{code}"  # in a hint: the name of the code that a run was learned from
 
 Result = TypeVar("Result")
 
@@ -69,7 +71,7 @@ def started(
 
     from decpomdp.io.runs import RunRecord, versions
 
-    opened = _opened(command, source, discount)
+    opened = _opened(command, source, discount, named=True)
     entry, settings = choose(opened)
     team = None if begin is None else _team(begin, opened)
     record = RunRecord(
@@ -91,8 +93,8 @@ def started(
     return Work(record, opened, entry, settings, inputs._replace(seed=seed, begin=team), budget)
 
 
-def resumed(command: str, folder: Path, inputs: "Inputs") -> Work | None:
-    """The unfinished run in a folder; None if it is finished."""
+def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work | None:
+    """The unfinished run in a folder; None if it is finished. A run of code needs its name again."""
     import msgspec
 
     from decpomdp.api import ENTRIES, entry_of
@@ -105,7 +107,10 @@ def resumed(command: str, folder: Path, inputs: "Inputs") -> Work | None:
         return None
     if record.command != command:
         raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got one of `decpomdp {record.command}`")
-    opened = _opened(command, _path(record, record.source), record.discount)
+    if code is None:
+        refuse_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
+    source = _path(record, record.source) if code is None else code
+    opened = _opened(command, source, record.discount, named=code is not None)
     check_same(record, _digest(opened))
     team = _team(_path(record, record.begin), opened) if record.begin else None
     if team is not None and _team_digest(team) != record.begin_digest:
@@ -145,7 +150,7 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     from decpomdp.api import execute as run_method
     from decpomdp.api import run_id, taught
     from decpomdp.io.checkpoints import EVERY, CheckpointFolder
-    from decpomdp.io.logs import RunLog
+    from decpomdp.io.run_folder import RunLog
     from decpomdp.io.runs import LOG, write_fit, write_record
 
     every = EVERY if options.every is None else options.every
@@ -177,39 +182,59 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     if fit.stopped == "terminated":
         words.note(f"the team is in {folder / 'team.json'}")
         raise SystemExit(TERMINATED)
-    fit = _after(work, folder, fit, record, options)
-    if fit.stopped != "interrupted":
-        record.finished = True
-        write_record(folder, record)
-        checkpoint.clear()
+    try:
+        _after(work, folder, fit, record, options)
+    finally:  # the result is saved: the run is finished, whatever happens to its value and its page
+        if fit.stopped != "interrupted":
+            record.finished = True
+            write_record(folder, record)
+            checkpoint.clear()
     return _result(record, fit, folder)
 
 
-def _after(work: Work, folder: Path, fit: "Fit", record: "RunRecord", options: Options) -> "Fit":
-    """What is added to a saved result: its value, the posterior of the found team, the page."""
+def _after(work: Work, folder: Path, fit: "Fit", record: "RunRecord", options: Options) -> None:
+    """Add value, posterior and page to a saved result; each has a time limit, and one that fails is a line."""
     from decpomdp.io.runs import write_record
 
     if fit.stopped == "interrupted":
         words.note(f"the team is in {folder}; its value and its page follow (Ctrl-C again: skip them)")
+    steps, command = _Steps(work, options.quiet), shlex.join(["decpomdp", "report", str(folder)])
     try:
         if options.posterior:
-            fit = _with_posterior(work, fit, options)
+            fit = (
+                steps.run("posterior", lambda: _with_posterior(work, fit, options.threads), 2 * POSTERIOR_SECONDS)
+                or fit
+            )
         if options.value:
-            _add_value(work, fit, record, options.quiet)
+            _add_value(work, fit, record, steps)
             write_record(folder, record)
         if options.report:
-            from decpomdp.report.page import write_report
-
-            with words.phase("making the page", options.quiet):
-                write_report(folder, fit, record, work.source)
+            _add_page(folder, fit, record, steps, command)
     except KeyboardInterrupt:
-        command = shlex.join(["decpomdp", "report", str(folder)])
         words.note(f"the team is in {folder}, without its value or page; for the page: {command}")
         raise
-    return fit
 
 
-def _with_posterior(work: Work, fit: "Fit", options: Options) -> "Fit":
+class _Steps:
+    """Runs the steps after a run. A step that reaches its limit goes on playing on its thread, so later ones do not."""
+
+    def __init__(self, work: Work, quiet: bool) -> None:
+        self.source: Any = work.source
+        self.quiet = quiet
+
+    def run(self, name: str, task: "Callable[[], Result]", seconds: float) -> "Result | None":
+        """The result of a step; None after a line that says why there is none."""
+        try:
+            return words.bounded(name, task, seconds, self.quiet)
+        except TimeoutError as error:
+            self.source = None
+            words.note(str(error))
+        except Exception as error:
+            words.note(f"{name}: {type(error).__name__}: {error}")
+        return None
+
+
+def _with_posterior(work: Work, fit: "Fit", threads: int | None) -> "Fit":
     """With the posterior that fresh episodes of the found team support, where that says something."""
     from contextlib import suppress
     from dataclasses import replace
@@ -225,16 +250,15 @@ def _with_posterior(work: Work, fit: "Fit", options: Options) -> "Fit":
         return fit
     from decpomdp.interaction.posterior_of_team import read_out
 
-    with words.phase("posterior of the team", options.quiet), suppress(InputError):  # rewards that never vary
-        return read_out(simulator, fit, seed=work.inputs.seed, threads=options.threads, time_limit=POSTERIOR_SECONDS)
+    with suppress(InputError):  # rewards that never vary
+        return read_out(simulator, fit, seed=work.inputs.seed, threads=threads, time_limit=POSTERIOR_SECONDS)
     return fit
 
 
-def _add_value(work: Work, fit: "Fit", record: "RunRecord", quiet: bool) -> None:
-    """What can be said about the team: its value is computed again, whatever the method thought of it."""
+def _add_value(work: Work, fit: "Fit", record: "RunRecord", steps: _Steps) -> None:
+    """The value of the team: it is computed again, whatever the method estimated."""
     from decpomdp.core import DecPOMDP, Episodes
     from decpomdp.io.runs import ValueRecord
-    from decpomdp.planners.centralised import played_by
 
     if isinstance(work.source, Episodes):
         if not fit.trace:
@@ -249,69 +273,90 @@ def _add_value(work: Work, fit: "Fit", record: "RunRecord", quiet: bool) -> None
     record.posterior_nodes = None if posterior is None else list(posterior.sizes)
     if fit.trace and fit.trace[-1].get("upper") is not None:
         record.upper_bound, record.gap = _last(fit, "upper"), _last(fit, "gap")
-    horizon = getattr(work.settings, "horizon", None) if record.command == "plan" else None
-    if isinstance(work.source, DecPOMDP):
-        played = played_by(work.source, fit.team)
-        record.problem, record.horizon = played.name, horizon
-        record.value = exact_record(played, fit.team, horizon, quiet)
+    source, team, seed = work.source, fit.team, work.inputs.seed ^ 1
+    if isinstance(source, DecPOMDP):
+        horizon = getattr(work.settings, "horizon", None) if record.command == "plan" else None
+        if record.command == "plan":
+            from decpomdp.planners.centralised import played_by
+
+            source = played_by(source, team)
+        record.problem, record.horizon = source.name, horizon
+        model = source
+        record.value = steps.run("exact value", lambda: _exact(model, team, horizon), VALUE_SECONDS)
+    elif steps.source is None:
+        words.note("no value: the simulator is still playing for the posterior")
     else:
-        record.value = sampled_record(work.source, fit.team, work.inputs.seed, quiet)
+        simulator = source
+        record.value = steps.run("test episodes", lambda: _sampled(simulator, team, seed), VALUE_SECONDS)
 
 
-def exact_record(model: "DecPOMDP", team: "Team", horizon: int | None, quiet: bool) -> Any:
-    """The exact value, unless it takes too long."""
+def _exact(model: "DecPOMDP", team: "Team", horizon: int | None) -> "ValueRecord":
     from decpomdp.evaluation import exact_value
     from decpomdp.io.runs import ValueRecord
 
-    with words.phase("exact value", quiet):
-        exact = bounded(lambda: exact_value(model, team, horizon), VALUE_SECONDS)
-    if exact is None:
-        words.note(f"the exact value takes more than {VALUE_SECONDS:.0f} s; `decpomdp evaluate` computes it")
-        return None
+    exact = exact_value(model, team, horizon)
     span = "" if horizon is None else f", over {horizon} steps"
     return ValueRecord(value=exact.value, error=exact.error, method=f"{exact.precision}, from the model{span}")
 
 
-def sampled_record(simulator: "Simulator", team: "Team", seed: int, quiet: bool) -> Any:
-    """The mean return of fresh test episodes."""
+def _sampled(simulator: "Simulator", team: "Team", seed: int) -> "ValueRecord":
+    """The mean return of fresh test episodes: as many as half of the time allows."""
     from decpomdp.evaluation import sampled_value
     from decpomdp.io.runs import ValueRecord
 
-    tests = test_episodes(simulator)
-    with words.counting(tests, "test episodes", quiet) as progress:
-        sampled = sampled_value(simulator, team, tests, seed=seed ^ 1, watch=progress)
-    method = f"mean of {tests} fresh episodes of {sampled.horizon} steps"
+    began = time.monotonic()
+    sampled = sampled_value(
+        simulator,
+        team,
+        test_episodes(simulator),
+        seed=seed,
+        watch=lambda _: time.monotonic() - began > VALUE_SECONDS / 2,
+    )
+    method = f"mean of {sampled.episodes} fresh episodes of {sampled.horizon} steps"
     return ValueRecord(value=sampled.value, standard_error=sampled.standard_error, method=method)
 
 
-def bounded(task: "Callable[[], Result]", seconds: float) -> "Result | None":
-    """The result of a task, or None if it takes longer than `seconds`."""
-    from concurrent.futures import Future, wait
-    from threading import Thread
+def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: _Steps, command: str) -> None:
+    """Write the page: with a replay if the team can be played within the limit, otherwise without."""
+    from decpomdp.report.page import report_of, save_report
 
-    future: Future[Result] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(task())
-        except BaseException as error:
-            future.set_exception(error)
-
-    Thread(target=work, name="decpomdp-bounded", daemon=True).start()
-    return None if wait([future], timeout=seconds).not_done else future.result()
+    slow = f"the simulator is too slow to play the team here; `{command}` plays it"
+    made = steps.run("page", lambda: report_of(folder, fit, record, steps.source, slow), PAGE_SECONDS)
+    if made is None and steps.source is None:
+        made = steps.run("page without replay", lambda: report_of(folder, fit, record, None, slow), PAGE_SECONDS)
+    if made is None or steps.run("page", lambda: save_report(folder, record, *made), PAGE_SECONDS) is None:
+        words.note(f"the run has no page; to make it: {command}")
 
 
-def _opened(command: str, source: str, discount: float | None) -> Any:
+def refuse_code(path: Path, hint: str) -> None:
+    """Code that a run was learned from runs only if it is named again; the hint says how."""
+    from decpomdp.core import InputError
+    from decpomdp.domains.load import is_code
+    from decpomdp.io.runs import RUN, read_record
+
+    file = (path if path.is_dir() else path.parent) / RUN
+    source = read_record(file).source if file.is_file() else ""
+    if is_code(source):
+        told = hint.replace(CODE, shlex.quote(source))
+        raise InputError(f"{path}: learned from {source}, code that runs only if it is named: {told}")
+
+
+def _opened(command: str, source: str, discount: float | None, named: bool) -> Any:
+    """The source of a run; `named`: a person named it now, so that it may be code."""
     from decpomdp.api import source_of
-    from decpomdp.domains.load import opened_model
+    from decpomdp.domains.code import load_named
+    from decpomdp.domains.load import is_code, opened_model
 
+    if named and is_code(source):
+        built = load_named(source, discount)
+        return opened_model(built) if command == "plan" else built  # type: ignore[arg-type]
     return opened_model(source, discount) if command == "plan" else source_of(source, discount)
 
 
 def _team(name: str, source: Any) -> "Team":
     from decpomdp.core import Episodes
     from decpomdp.io.team import read_team
-    from decpomdp.rollouts.policies import team_for
+    from decpomdp.rollouts.collect import team_for
 
     return read_team(name) if isinstance(source, Episodes) else team_for(name, source)
 

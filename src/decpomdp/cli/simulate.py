@@ -41,11 +41,11 @@ def simulate(
     scheduler: engine.Scheduler = None,
 ) -> None:
     """Play a policy and record what each agent saw and did, with which probability, and the rewards."""
-    from decpomdp.domains.load import load
+    from decpomdp.domains.code import load_named
     from decpomdp.evaluation.sampled import mean_return
     from decpomdp.io.episodes import EpisodeWriter
 
-    model = load(problem, discount)
+    model = load_named(problem, discount)
     told: dict[str, str] = getattr(model, "facts", {})
     named = policy.encode(errors="backslashreplace").decode()  # the name of a file may be no text
     facts = {**told, "policy": named, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from decpomdp.core import Row, Watch
     from decpomdp.core.progress import Progress
 
-PROBLEM = "A built-in problem (see `decpomdp list`) or the path of a .dpomdp file."
+PROBLEM = "A built-in problem (see `decpomdp list`), a .dpomdp file, or Python code that builds one (file.py:function)."
 
 WIDE = 400  # columns of a table that goes to a file or another program: nothing is folded there
-QUIET = 2.0  # seconds before the number of episodes is shown
+QUIET = 2.0  # seconds before progress is shown
+TICK = 0.1  # seconds between updates of a line
+ABANDONED = "decpomdp-bounded"  # name of the threads of `bounded`
 HUGE = 1e15  # a number from here on is told with its exponent
+
+Result = TypeVar("Result")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Fixes every random choice.")]
@@ -83,17 +87,36 @@ def display(quiet: bool) -> "AbstractContextManager[Progress | None]":
     return nullcontext() if quiet else Progress()
 
 
-@contextmanager
-def phase(name: str, quiet: bool) -> Iterator[None]:
-    """Show what is being done after a run, in a terminal."""
-    if quiet or not on_terminal():
-        yield
-        return
-    aside(f"\r{name} ...")
+def bounded(name: str, task: "Callable[[], Result]", seconds: float, quiet: bool) -> "Result":
+    """The result of a task, shown while it runs; TimeoutError after `seconds`, when its thread is abandoned."""
+    import time
+    from concurrent.futures import Future, wait
+    from threading import Thread
+
+    future: Future[Result] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(task())
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=work, name=ABANDONED, daemon=True).start()
+    began, shown, live = time.monotonic(), "", on_terminal()
     try:
-        yield
+        while wait([future], timeout=TICK).not_done:
+            elapsed = time.monotonic() - began
+            if elapsed > seconds:
+                raise TimeoutError(f"{name}: not complete after {seconds:g} s")
+            if not quiet and (live or (elapsed > QUIET and not shown)):
+                shown = (
+                    f"{name} ... {elapsed:.0f} s (at most {seconds:g} s)" if live else f"{name} (at most {seconds:g} s)"
+                )
+                aside("\r" + shown if live else shown + "\n")
     finally:
-        aside("\r" + " " * (len(name) + 4) + "\r")
+        if live and shown:
+            aside("\r" + " " * len(shown) + "\r")
+    return future.result()
 
 
 @contextmanager

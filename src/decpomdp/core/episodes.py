@@ -209,7 +209,7 @@ class Episodes:
     def save(self, path: str | os.PathLike[str], long: bool | None = None) -> None:
         """Write the episodes: to an episodes file (Parquet), or to a long table (CSV, or Parquet with `long=True`)."""
         from decpomdp.io.episodes import write_episodes
-        from decpomdp.io.kinds import is_csv
+        from decpomdp.io.files import is_csv
         from decpomdp.io.tables import write_table
 
         if is_csv(os.fspath(path)) if long is None else long:

@@ -9,7 +9,7 @@ observation[u, s1, y]. Nothing is seen before the first action. Joint indices ar
 import hashlib
 import math
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import checks
 from decpomdp.core.agent import Agent, joint_table, labels, team_of_agents
+from decpomdp.core.scene import GridScene
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -43,6 +44,8 @@ class DecPOMDP:
         From 0 to 1; below 1 for tasks that go on for ever.
     name
         For people.
+    scene
+        What stands where in every state, for drawings; None: the states are not drawn.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class DecPOMDP:
     reward: NDArray[np.float64]  # [u, s] expected reward of taking u in s
     discount: float
     name: str = ""
+    scene: GridScene | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -144,14 +148,16 @@ def checked_discount(value: float) -> float:
 
 def remade(thing: object) -> tuple[type, tuple[object, ...]]:
     """How to copy or unpickle a noun: through its constructor, so that a bad one cannot come about."""
-    values = (getattr(thing, field.name) for field in fields(thing))  # type: ignore[arg-type]
+    values = (getattr(thing, each.name) for each in fields(thing))  # type: ignore[arg-type]
     return type(thing), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
 
 def same_fields(one: object, other: object) -> bool:
     """Whether two dataclass objects of one kind hold equal fields, arrays included (NaN equals NaN)."""
-    for field in fields(one):  # type: ignore[arg-type]
-        a, b = getattr(one, field.name), getattr(other, field.name)
+    for each in fields(one):  # type: ignore[arg-type]
+        if not each.compare:
+            continue
+        a, b = getattr(one, each.name), getattr(other, each.name)
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
             if a.shape != b.shape or not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
                 return False
@@ -161,3 +167,13 @@ def same_fields(one: object, other: object) -> bool:
         elif a != b:
             return False
     return True
+
+
+def horizon_of(discount: float, tail: float, longest: int) -> int:
+    """The smallest T with discount^T <= tail, at least 1 and at most `longest`.
+
+    A constant reward has then paid all but a share `tail` of its discounted sum. Without discounting: `longest`.
+    """
+    if discount <= 0:
+        return 1
+    return longest if discount >= 1 else min(longest, math.ceil(math.log(tail) / math.log(discount)))

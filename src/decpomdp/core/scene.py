@@ -1,4 +1,6 @@
-"""Streets, lights and queues of a simulator, for people to look at: the same few nouns for every traffic problem.
+"""Scenes for people to look at: what stands where on a grid, and the streets, lights and queues of traffic.
+
+A model may have a `GridScene`: what stands where in each of its states.
 
 A simulator that takes place on streets may offer two more methods, and the page and the animations draw it:
 
@@ -14,10 +16,11 @@ the next action; `green` is what the lights showed in the step that led here (`N
     (4,)
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from decpomdp.core.checks import text, whole
+from decpomdp.core.checks import kind_of, number, text, whole
 from decpomdp.core.errors import InputError
 
 Place = tuple[float, float]  # column, row
@@ -25,6 +28,44 @@ Place = tuple[float, float]  # column, row
 NEITHER, ROW, COLUMN = -1, 0, 1  # who has green at a light
 MOST_CARS = 10_000  # that a street may hold
 FAR = 1_000.0  # blocks from the origin
+KINDS = ("agent", "box", "site", "zone")
+ENTRIES = ("kind", "column", "row", "width", "turn", "label", "done")  # of a thing on a grid
+LARGEST_GRID = 100  # columns or rows
+
+Thing = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GridScene:
+    """What stands where in every state: things[s] are mappings with the keys `ENTRIES`, agents with their number."""
+
+    things: tuple[tuple[Thing, ...], ...]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+        every = [thing for shown in self.things for thing in shown]
+        columns = max((int(thing["column"]) + int(thing.get("width", 1)) for thing in every), default=1)
+        return columns, max((int(thing["row"]) + 1 for thing in every), default=1)
+
+    @staticmethod
+    def checked(things: Iterable[Thing]) -> tuple[Thing, ...]:
+        """What stands where in one state; agents without a label are numbered from 1."""
+        if isinstance(things, Mapping | str) or not isinstance(things, Iterable):
+            raise InputError(f"expected a list of dictionaries, got {kind_of(things)}")
+        found: list[Thing] = []
+        for thing in things:
+            if not isinstance(thing, Mapping) or thing.get("kind") not in KINDS:
+                raise InputError(f"expected dictionaries with a kind among {', '.join(KINDS)}, got {thing!r:.60}")
+            strange = next((key for key in thing if key not in ENTRIES), None)
+            if strange is not None:
+                raise InputError(f"expected entries among {', '.join(ENTRIES)}, got {strange!r}")
+            for key in ("column", "row"):
+                number(key, thing.get(key), 0, LARGEST_GRID - 1)
+            number("width", thing.get("width", 1), 0, LARGEST_GRID)
+            agents = 1 + sum(other["kind"] == "agent" for other in found)
+            found.append({"label": agents, **thing} if thing["kind"] == "agent" else dict(thing))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import strides_of
+from decpomdp.core.agent import strides_of
 from decpomdp.core.model import DecPOMDP
 from decpomdp.kernels import sampling
 from decpomdp.kernels.model import AliasModel, DiscountedModel, FactoredModel, OutcomeModel, SparseRows

@@ -41,7 +41,6 @@ CELLS = (1, 2, 3, 4)
 HEADINGS = "NESW"
 STEPS = {"E": 1, "W": -1}
 START = "s1E4W"
-GRID = (4, 3)  # columns and rows, for drawings: the goal, the boxes, the robots
 
 SUCCESS = 0.9
 STEP_COST = -0.1

@@ -28,7 +28,6 @@ DIRECTIONS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}  
 ACTIONS = (*DIRECTIONS, "stay")
 OBSERVATIONS = ("nnnnnynnn", "nnnynnnnn")  # left column, right column
 CELLS = 4
-GRID = (2, 2)  # columns and rows, for drawings
 
 WANTED = 0.6  # chance to go where the robot wants to
 STRAY = 0.1  # chance of each other direction, and of not moving

@@ -1,15 +1,17 @@
 """Open a problem: by name, from a file, or a model or simulator itself."""
 
 import os
+import re
 from pathlib import Path
 
 from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.model import checked_discount
 from decpomdp.domains import registry
-from decpomdp.io.kinds import conversion, is_logged
+from decpomdp.io.files import is_logged
 
 ENDINGS = (".dpomdp", ".dpomdp.gz")
+CODE = re.compile(r".+\.py(:\w*)?")  # a name of code: see code.py
 
 Problem = str | os.PathLike[str] | DecPOMDP | Simulator
 
@@ -50,7 +52,11 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     text = os.fspath(problem)
     if registry.is_simulator(text):
         return registry.simulator(text, discount)
+    if is_code(text):
+        raise InputError(f"{text}: code runs only if it is named on the command line; in Python, pass what it builds")
     if is_logged(text):
+        from decpomdp.io.kinds import conversion
+
         got = conversion(text) or "got logged episodes"
         raise InputError(f"{text}: expected a problem, {got}")
     if is_file(text):
@@ -58,6 +64,11 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
 
         return read_dpomdp(text, discount)
     return registry.build(text, discount)
+
+
+def is_code(problem: str) -> bool:
+    """Whether this names Python code, `file.py:function`, which is never run because a file says so."""
+    return CODE.fullmatch(problem) is not None
 
 
 def is_file(problem: str) -> bool:

@@ -44,7 +44,6 @@ OBSERVATIONS = (
 MASKS = 2**SITES
 ALL_DONE = MASKS - 1
 DRILL_SITES = (0, 3)
-GRID = (2, 2)  # columns and rows, for drawings
 
 SUCCESS = 0.9
 MOVE_COST = -0.1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
-from decpomdp.core.joint import LARGEST, joint_numbers, joint_parts
+from decpomdp.core.agent import LARGEST, joint_numbers, joint_parts
 from decpomdp.core.sparse import sparse_rows
 from decpomdp.evaluation.fixed_point import LEAST, allowance, power_of
 from decpomdp.kernels.model import SparseRows

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Simulator, Watch
 from decpomdp.core.checks import callback, whole
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 from decpomdp.domains.load import Problem, opened
 from decpomdp.rollouts import stream
-from decpomdp.rollouts.policies import Policy
+from decpomdp.rollouts.collect import Policy
 
 NEGLIGIBLE = 1e-4  # share of a constant reward's value after the default horizon
 LARGE = 1e100  # larger returns are added up in units of the largest
@@ -65,7 +65,7 @@ def sampled_value(
         Steps at most. None: as many as leave less than 1e-4 of a constant reward beyond them, and no more than the
         simulator's own `horizon`, if it has one (those of `from_pettingzoo(..., horizon=...)` do).
     watch
-        Called after every batch with the number of `episodes` played so far.
+        Called after every batch with the number of `episodes` played so far; no more are played if it returns True.
 
     Returns
     -------
@@ -93,10 +93,10 @@ def sampled_value(
     for part in parts:
         returns.append(part.returns())
         count += part.count
-        if watch is not None:
-            watch({"episodes": count})
+        if watch is not None and watch({"episodes": count}) is True:
+            break
     value, error = mean_return(returns)
-    return SampledValue(value, error, int(episodes), int(steps), played.discount)
+    return SampledValue(value, error, count, int(steps), played.discount)
 
 
 def mean_return(parts: Iterable[NDArray[np.float64]]) -> tuple[float, float]:

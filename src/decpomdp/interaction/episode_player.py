@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, concatenate
 from decpomdp.core.fit import Row
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 from decpomdp.core.run import PROCESSOR_TIME, TIME_LIMIT, Inputs, Now, unlimited
 from decpomdp.core.simulator import Step
 from decpomdp.rollouts import DenseSimulator, as_simulator, stream

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, InputError, Row, Simulator, checks, concatenate
 from decpomdp.core.errors import LearningWarning
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 from decpomdp.core.run import Budget, Inputs, Now, run
 from decpomdp.domains.load import opened
 from decpomdp.learners.method import FitState, SbprMethod, toy_method

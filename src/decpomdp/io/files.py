@@ -23,6 +23,7 @@ from decpomdp.core.errors import FormatError, InputError
 Document = TypeVar("Document")
 FilePath = str | os.PathLike[str]
 PIECE = 1 << 20  # bytes read at a time
+CSV = (".csv", ".csv.gz", ".csv.zst")
 
 
 def path_of(path: FilePath) -> str:
@@ -31,6 +32,16 @@ def path_of(path: FilePath) -> str:
     if not isinstance(text, str) or "\0" in text:
         raise InputError(f"path: expected the path of a file, got {kind_of(path)}")
     return text
+
+
+def is_csv(source: str) -> bool:
+    """Whether a file of this name is CSV, compressed or not; every other one is Parquet."""
+    return source.lower().endswith(CSV)
+
+
+def is_logged(path: FilePath) -> bool:
+    """Whether a name is that of recorded episodes, and not of a problem."""
+    return path_of(path).lower().endswith((".parquet", *CSV))
 
 
 @contextmanager

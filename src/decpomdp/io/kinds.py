@@ -9,24 +9,13 @@ import os
 import re
 import shlex
 
-from decpomdp.io.files import FilePath, path_of
+from decpomdp.io.files import FilePath, is_csv, path_of
 from decpomdp.io.parquet import open_parquet
 
 KINDS = ("episodes", "long", "minari")
-CSV = (".csv", ".csv.gz", ".csv.zst")
 KEY = "decpomdp"  # of the metadata of an episodes file
 MISSING = "but there is no such file"
 FOUND = {"long": "a long table;", "minari": "a folder; if it is a Minari dataset,"}
-
-
-def is_csv(source: str) -> bool:
-    """Whether a file of this name is CSV, compressed or not; every other one is Parquet."""
-    return source.lower().endswith(CSV)
-
-
-def is_logged(path: FilePath) -> bool:
-    """Whether a name is that of logged data, and not of a problem."""
-    return path_of(path).lower().endswith((".parquet", *CSV))
 
 
 def kind_of(path: FilePath) -> str:

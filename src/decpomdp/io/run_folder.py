@@ -1,18 +1,27 @@
-"""Creating, locking and resuming a run folder.
+"""Creating, locking, logging and resuming a run folder.
 
 The folder of an unfinished run holds a checkpoint (`checkpoints.py`), and `run.json` says `finished: false`. A lock
-keeps other processes out; the operating system releases it when the process dies.
+keeps other processes out; the operating system releases it when the process dies. Lines of log.txt are written when
+they happen: the log of a killed run shows how far it came.
 """
 
 import os
+import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+import time
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
-from decpomdp.core import InputError
+from decpomdp.core import InputError, Row
+from decpomdp.core.progress import in_words as row_in_words
+from decpomdp.core.text import on_a_line
 from decpomdp.io.checkpoints import STATE
 from decpomdp.io.checkpoints import TRACE as ROWS
 from decpomdp.io.files import FilePath, in_words, write_bytes
@@ -20,6 +29,9 @@ from decpomdp.io.runs import LOG, RUN, RunRecord, read_record, versions
 
 LOCK = ".lock"
 OLD = "begun.json"  # of an unfinished run of version 0.1
+EVERY = 5.0  # seconds between lines of progress
+
+
 PARTS = ".decpomdp-*.part"  # temporary files of `files.replacing`, left by killed processes
 BUSY = "another process is writing to this run"
 
@@ -167,3 +179,46 @@ def _remove_if_alone(folder: Path) -> None:
     if all(place.name in (*names, LOCK) for place in folder.iterdir()):
         for name in names:
             (folder / name).unlink(missing_ok=True)
+
+
+class RunLog:
+    """A context manager: warnings are logged while it is open, and still shown as before."""
+
+    def __init__(self, command: Sequence[str], path: Path) -> None:
+        self.path = path
+        self.shown = time.monotonic()
+        self.last = ""
+        self.say(shlex.join(["decpomdp", *command]))
+
+    def say(self, line: str) -> None:
+        """Write a line, with the time of day."""
+        with in_words(self.path), self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {on_a_line(line)}\n")
+
+    def watch(self, row: Row) -> None:
+        """A callback for a run: logs a row every few seconds."""
+        self.last = " ".join(row_in_words(row).split())
+        if time.monotonic() - self.shown >= EVERY:
+            self._log_progress()
+
+    def close(self, last: str) -> None:
+        """Log the latest progress and a last line."""
+        self._log_progress()
+        self.say(last)
+
+    def __enter__(self) -> Self:
+        self._show = warnings.showwarning
+        warnings.showwarning = self._warned
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        warnings.showwarning = self._show
+
+    def _warned(self, message: Warning | str, *place: Any, **more: Any) -> None:
+        self.say(f"warning: {message}")
+        self._show(message, *place, **more)
+
+    def _log_progress(self) -> None:
+        if self.last:
+            self.say(self.last)
+        self.last, self.shown = "", time.monotonic()

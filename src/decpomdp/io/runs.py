@@ -148,8 +148,17 @@ class Run:
 def write_record(folder: Path, record: RunRecord) -> None:
     """Write run.json; fields that are not known are left out."""
     record.format = RUN_FORMAT
+    write_bytes(folder / RUN, json.dumps(_known(record), indent=2, allow_nan=False).encode() + b"\n")
+
+
+def as_written(record: RunRecord, **changes: Any) -> RunRecord:
+    """A copy with changed fields, as it would be read from run.json."""
+    return msgspec.convert(_known(msgspec.structs.replace(record, **changes)), RunRecord)
+
+
+def _known(record: RunRecord) -> dict[str, Any]:
     known = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
-    write_bytes(folder / RUN, json.dumps(finite(known), indent=2, allow_nan=False).encode() + b"\n")
+    return finite(known)
 
 
 def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:

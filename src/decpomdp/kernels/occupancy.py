@@ -34,6 +34,38 @@ def successors(
 
 
 @kernel
+def number_rows(rows: NDArray, sizes: NDArray) -> tuple[NDArray, NDArray]:
+    """Number the distinct rows in lexicographic order: [k] the number of row k, [m] a row with number m.
+
+    Column c has values below sizes[c]. Counting sort, from the last column to the first.
+    """
+    count, columns = rows.shape
+    order, after = np.arange(count), np.empty(count, np.int64)
+    for c in range(columns - 1, -1, -1):
+        begin = np.zeros(sizes[c] + 1, np.int64)
+        for k in range(count):
+            begin[rows[k, c] + 1] += 1
+        for value in range(sizes[c]):
+            begin[value + 1] += begin[value]
+        for i in range(count):
+            value = rows[order[i], c]
+            after[begin[value]] = order[i]
+            begin[value] += 1
+        order, after = after, order
+    numbers, first = np.empty(count, np.int64), np.empty(count, np.int64)
+    distinct = 0
+    for i in range(count):
+        different = i == 0
+        for c in range(columns):
+            different = different or rows[order[i], c] != rows[order[i - 1], c]
+        if different:
+            first[distinct] = order[i]
+            distinct += 1
+        numbers[order[i]] = distinct - 1
+    return numbers, first[:distinct].copy()
+
+
+@kernel
 def payoffs(
     model: OutcomeModel,
     groups: NDArray,

@@ -1,9 +1,12 @@
-"""Backups of single beliefs, and the bounds that planning begins with.
+"""Backups of single beliefs, the initial bounds, and values and visits of a policy graph.
 
 The backup of belief b takes the best joint action and, after every joint observation y, the best vector for the
 successor of b. It is a vector again, and a lower bound at every other belief too:
 
   vector(s) = reward[u, s] + discount * sum_s1 transition[u, s, s1] sum_y observation[u, s1, y] vector_next(y)(s1)
+
+Node i of a policy graph takes joint action u_i and moves to node following[i, y] after y. Its value is the same sum
+with the next node's values; visits = the start in the first node + discount * visits moved one step on.
 """
 
 from typing import NamedTuple
@@ -158,3 +161,37 @@ def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) ->
                 s1 = transition.columns[e]
                 total += transition.values[e] * (best[s1] if free else values[s1, u])
             out[s, u] = model.reward[u, s] + model.discount * total
+
+
+@kernel
+def value_step(model: FactoredModel, actions: Whole, following: Whole, values: Floats, out: Floats) -> float:
+    """One backup of the node values [s, i]; returns the largest change."""
+    states = len(values)
+    ahead, vector = np.empty(states), np.empty(states)
+    change = 0.0
+    for i in range(len(actions)):
+        fill_vector(model, values, actions[i], following[i], ahead, vector)
+        for s in range(states):
+            change = max(change, abs(vector[s] - values[s, i]))
+            out[s, i] = vector[s]
+    return change
+
+
+@kernel
+def visit_step(model: FactoredModel, actions: Whole, following: Whole, visits: Floats, out: Floats) -> None:
+    """out[i, s] += discount * the visits [i, s] moved one step on."""
+    nodes, states = visits.shape
+    transition, observation = model.transition, model.observation
+    ahead = np.empty(states)
+    for i in range(nodes):
+        ahead[:] = 0.0
+        base = actions[i] * states
+        for s in range(states):
+            weight = model.discount * visits[i, s]
+            if weight > 0.0:
+                for e in range(transition.offsets[base + s], transition.offsets[base + s + 1]):
+                    ahead[transition.columns[e]] += weight * transition.values[e]
+        for s1 in range(states):
+            if ahead[s1] > 0.0:
+                for e in range(observation.offsets[base + s1], observation.offsets[base + s1 + 1]):
+                    out[following[i, observation.columns[e]], s1] += ahead[s1] * observation.values[e]

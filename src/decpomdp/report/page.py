@@ -15,7 +15,7 @@ from typing import Any
 from decpomdp import domains
 from decpomdp.core import Episodes, Fit
 from decpomdp.io.files import write_bytes
-from decpomdp.io.runs import REPORT, RUN, Run, RunRecord, columns_of, read_record, write_record
+from decpomdp.io.runs import REPORT, Belief, Run, RunRecord, as_written, columns_of, write_record
 from decpomdp.report.controllers import controllers
 from decpomdp.report.curves import Source, curves
 from decpomdp.report.facts import facts, log, odd, settings
@@ -30,24 +30,42 @@ FEW = 4  # runs whose controllers are unfolded
 MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
 
 
-def write_report(folder: Path, fit: Fit, record: RunRecord, source: RunSource | Sequence[Episodes]) -> None:
-    """The page of a run that has just finished, and the summary of its posterior in run.json."""
+def save_report(folder: Path, record: RunRecord, summary: Belief | None, text: str) -> Path:
+    """Write the summary of the posterior into run.json, and the page."""
+    if summary is not None:
+        record.posterior = summary
+        write_record(folder, record)
+    return write_text(folder / REPORT, text)
+
+
+def report_of(
+    folder: Path, fit: Fit, record: RunRecord, source: RunSource | Sequence[Episodes] | None, missing: str = ""
+) -> tuple[Belief | None, str]:
+    """The summary of the posterior and the page of a run that has just finished.
+
+    Without a source (`missing` says why) nothing is played.
+    """
     posterior = getattr(fit, "posterior", None)  # only of Bayesian learners, whose modules are slow to import
     if isinstance(source, Sequence):
         source = source[0]
+    summary = None
     if posterior is not None:
         from decpomdp.report.belief import belief_summary
 
-        record.posterior = belief_summary(posterior, fit.team, source, record.seed or 0)
-        write_record(folder, record)
-    write_page([on(Run(folder, read_record(folder / RUN), fit.team, columns_of(fit.trace)), source)])
+        summary = belief_summary(posterior, fit.team, source, record.seed or 0)
+    run = Run(folder, as_written(record, posterior=summary), fit.team, columns_of(fit.trace))
+    return summary, page([Shown(run, missing=missing) if source is None else on(run, source)])
 
 
 def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
     """Write the page of one run or of several; by default into the (first) run's own folder."""
-    target = path or runs[0].run.folder / REPORT
-    write_bytes(target, page(runs).encode(errors="backslashreplace"))  # names may be bytes that are no text
-    return target
+    return write_text(path or runs[0].run.folder / REPORT, page(runs))
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a page; names may be bytes that are no text."""
+    write_bytes(path, text.encode(errors="backslashreplace"))
+    return path
 
 
 def page(runs: Sequence[Shown]) -> str:

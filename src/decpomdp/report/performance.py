@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, Simulator, Team
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 from decpomdp.report.sources import Shown
 from decpomdp.rollouts import DenseSimulator, as_simulator, record
 from decpomdp.rollouts import play as rollouts

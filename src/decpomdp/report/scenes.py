@@ -1,8 +1,8 @@
 """Scenes of episodes as drawings that move: robots, boxes and sites on a grid; streets with queues and lights.
 
-Grids: a domain module offers `GRID` (columns, rows) and `things(state)`: mappings with `kind` ("agent", "box", "site"
-or "zone"), `column`, `row` and, where they apply, `width`, `turn` (degrees clockwise from north), `label` and `done`.
-A model is recognised by its digest, so a file with the same numbers has the same drawing, whatever its name.
+Grids (`core/scene.py`): mappings with `kind` ("agent", "box", "site" or "zone"), `column`, `row` and, where they apply,
+`width`, `turn` (degrees clockwise from north), `label` and `done`. A model has its own scene, or that of the built-in
+problem with the same digest: a file with the same numbers has the same drawing, whatever its name.
 
 Streets (`core/scene.py`): one dash per waiting car, the first at the light. A full street has a red
 end. A light is a dark square with a red cross; a green bar marks the direction that may go. Opposite directions lie
@@ -15,7 +15,7 @@ from typing import Any
 
 from decpomdp import domains
 from decpomdp.core import DecPOMDP
-from decpomdp.core.scene import COLUMN, NEITHER, ROW, Place, Street, StreetMap, StreetScene
+from decpomdp.core.scene import COLUMN, NEITHER, ROW, GridScene, Place, Street, StreetMap, StreetScene, Thing
 from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Change, Drawing, Film, Frame, Mark, Part
 
 GRIDS = {"gridsmall": 16, "boxpushing": 100, "marsrovers": 256}  # domains with a grid, with their numbers of states
@@ -29,17 +29,14 @@ ROAD, LANE = 15.0, 8.0  # across a street; across one lane, where there are two
 LONGEST = 7.0  # of a car
 EDGE = 8.0
 
-Thing = Mapping[str, Any]
-
 
 def grid_film(model: DecPOMDP, states: Sequence[Sequence[int]]) -> Film | None:
     """A frame for every states[k][t]; None if the problem has no drawing."""
-    name = next((name for name, count in GRIDS.items() if len(model.states) == count), None)
-    if name is None or domains.build(name).digest() != model.digest():
+    scene = model.scene or _built_in(model)
+    if scene is None:
         return None
-    module = importlib.import_module(f"decpomdp.domains.{name}")
-    columns, rows = module.GRID
-    shown: dict[int, list[Thing]] = {s: module.things(s) for s in sorted({s for episode in states for s in episode})}
+    columns, rows = scene.size
+    shown = {s: scene.things[s] for s in sorted({s for episode in states for s in episode})}
     parts: list[Part] = []
     changes: list[Change] = []
     choice: list[dict[int, int]] = []  # per change: state -> place of its value
@@ -63,6 +60,15 @@ def grid_film(model: DecPOMDP, states: Sequence[Sequence[int]]) -> Film | None:
     frames = tuple(tuple(tuple(places[state] for places in choice) for state in episode) for episode in states)
     captions = tuple(tuple(f"state {model.states[state]}" for state in episode) for episode in states)
     return Film(drawing, frames, captions)
+
+
+def _built_in(model: DecPOMDP) -> GridScene | None:
+    """The scene of the built-in problem with the same numbers."""
+    name = next((name for name, count in GRIDS.items() if len(model.states) == count), None)
+    if name is None or domains.build(name).digest() != model.digest():
+        return None
+    module = importlib.import_module(f"decpomdp.domains.{name}")
+    return GridScene(tuple(tuple(module.things(s)) for s in range(len(model.states))))
 
 
 def _standing(shown: Mapping[int, Sequence[Thing]]) -> list[Thing]:

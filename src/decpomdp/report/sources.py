@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from decpomdp import domains
 from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator
-from decpomdp.domains.load import load
+from decpomdp.domains.code import load_named
+from decpomdp.domains.load import is_code, load
 from decpomdp.io.episodes import read_episodes
 from decpomdp.io.runs import Run, source_digest
 
@@ -32,8 +33,10 @@ def shown(run: Run, problem: str | None = None) -> Shown:
     """The run with the named problem or, by default, with what it was learned from, if that still exists."""
     record = run.record
     if problem is not None:
-        return on(run, load(problem, record.discount))
+        return on(run, load_named(problem, record.discount))
     name = record.source or record.problem
+    if is_code(name):
+        return Shown(run, missing=f"{name} is code, which runs only if it is named: --problem {name}")
     try:
         source: Source = read_episodes(name) if name.endswith(EPISODES) else load(name, record.discount)
         if record.digest and source_digest(source) != record.digest:
@@ -47,7 +50,7 @@ def shown(run: Run, problem: str | None = None) -> Shown:
 
 def on(run: Run, source: Source) -> Shown:
     """The run with a source; a team of one agent that acts for all plays the centralised model."""
-    if isinstance(source, DecPOMDP):
+    if isinstance(source, DecPOMDP) and len(run.team.agents) < len(source.agents):
         from decpomdp.planners.centralised import played_by
 
         source = played_by(source, run.team)

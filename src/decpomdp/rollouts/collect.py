@@ -1,22 +1,42 @@
-"""Play a team and collect its episodes: all at once, or as a stream of bounded pieces."""
+"""Play a team and collect its episodes: all at once, as a stream of pieces, or with nodes, states and scenes."""
 
+import os
 from collections.abc import Iterator
 from copy import deepcopy
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from decpomdp.core import Episodes, Simulator, Team, checks, concatenate
+from decpomdp.core import DecPOMDP, Episodes, InputError, Simulator, Team, checks, concatenate
 from decpomdp.core.checks import freeze, whole
+from decpomdp.core.scene import OnStreets, StreetScene
 from decpomdp.domains.load import Problem, opened
 from decpomdp.engines.cluster import Cluster
+from decpomdp.io.team import read_team
 from decpomdp.kernels.rollout import Players
-from decpomdp.rollouts.dense import as_simulator
+from decpomdp.rollouts.dense import DenseSimulator, as_simulator
 from decpomdp.rollouts.play import Batch, Look, TeamPlayer, play, players_of
-from decpomdp.rollouts.policies import Policy, team_for
 
 CHUNK = 1_000_000  # agent-steps held at a time by `stream`
 LONGEST = 10_000_000  # steps of an episode, all of which are in memory
 BATCH = 1000  # episodes that a simulator without a model plays side by side
+
+
+RANDOM = "random"
+
+
+Policy = Team | str | os.PathLike[str] | None
+
+
+class Recording(NamedTuple):
+    """Episodes with nodes, states and scenes. Entries after the end of an episode are 0."""
+
+    episodes: Episodes
+    nodes: NDArray[np.int16]  # [k, t, n] in which the action was chosen
+    states: NDArray[np.int64] | None  # [k, t] before the action; None: the problem has no model
+    scenes: tuple[tuple[StreetScene, ...], ...]  # [k][t] queues before the step, lights in it; empty if not recorded
 
 
 def simulate(
@@ -181,3 +201,102 @@ def episodes_of(simulator: Simulator, batch: Batch) -> Episodes:
         name=simulator.name,
         facts=getattr(simulator, "facts", {}),  # settings of a simulator that names them
     )
+
+
+def team_for(policy: Policy, problem: DecPOMDP | Simulator) -> Team:
+    """The team of `policy`, checked to fit `problem`; None: uniformly random actions."""
+    if isinstance(policy, Team):
+        team = policy
+    elif policy is None or (isinstance(policy, str) and policy == RANDOM):
+        return Team.uniform(problem)
+    elif isinstance(policy, str | os.PathLike) and isinstance(os.fspath(policy), str):
+        team = _named(os.fspath(policy), problem)
+    else:
+        raise InputError(f"team: expected a Team, the name of a policy or a team.json, got {checks.kind_of(policy)}")
+    team.check_fits(problem)
+    return team
+
+
+def _named(policy: str, problem: DecPOMDP | Simulator) -> Team:
+    own = getattr(problem, "policies", None)
+    known: dict[str, Team] = own() if callable(own) else {}
+    if policy in known:
+        return known[policy]
+    if not policy.endswith(".json") and not Path(policy).exists():
+        names = ", ".join(dict.fromkeys((RANDOM, *known)))
+        raise InputError(f"policy: expected {names} or the path of a team.json, got {policy!r}")
+    return read_team(policy)
+
+
+def record(
+    problem: Problem, team: Policy, episodes: int, horizon: int, seed: int = 0, *, scenes: bool = False
+) -> Recording:
+    """The same episodes as `simulate`, with the nodes of the agents and the states of a model.
+
+    With `scenes`, also the street scenes of a simulator that has streets. A simulator with a compiled `play` repeats
+    the recorded actions step by step for its states or scenes, all episodes side by side.
+    """
+    count, length = whole("episodes", episodes, 1, 2**53), whole("horizon", horizon, 1, LONGEST)
+    key = whole("seed", seed, 0, 2**64 - 1)
+    simulator = as_simulator(opened(problem))
+    players = players_of(team_for(team, simulator))
+    if isinstance(simulator, TeamPlayer):
+        batch, hidden = play_piece(simulator, players, 0, count, length, key), _Hidden(simulator, count, scenes)
+        if hidden.recorded:
+            hidden.repeat(batch.paths.actions.reshape(count, length, -1), key)
+        parts = [(batch, hidden)]
+    else:
+        parts = []
+        for first, part in pieces_of(simulator, count, length):
+            hidden = _Hidden(simulator, part, scenes)
+            parts.append((play_piece(simulator, players, first, part, length, key, look=hidden.look), hidden))
+    nodes = np.zeros((count, max(int(batch.lengths.max()) for batch, _ in parts), len(simulator.agents)), np.int16)
+    lengths = np.concatenate([batch.lengths for batch, _ in parts])
+    nodes[np.arange(nodes.shape[1]) < lengths[:, None]] = np.concatenate([batch.paths.nodes for batch, _ in parts])
+    return Recording(
+        concatenate([episodes_of(simulator, batch) for batch, _ in parts]),
+        nodes,
+        parts[0][1].states(),
+        tuple(episode for batch, hidden in parts for episode in hidden.scenes(batch.lengths)),
+    )
+
+
+class _Hidden:
+    """States of a model, and scenes of a simulator that has streets, after the reset and after every step."""
+
+    def __init__(self, simulator: Simulator, episodes: int, scenes: bool) -> None:
+        self.simulator, self.episodes = simulator, episodes
+        self.model = simulator if isinstance(simulator, DenseSimulator) else None
+        self.streets = simulator if scenes and isinstance(simulator, OnStreets) else None
+        self._states: list[NDArray[np.int64]] = []  # [t][k]
+        self._scenes: list[list[StreetScene]] = []  # [t][k]
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the simulator has states or scenes to record."""
+        return self.model is not None or self.streets is not None
+
+    def look(self) -> None:
+        """Record this moment."""
+        if self.model is not None:
+            self._states.append(self.model.states)
+        if self.streets is not None:
+            self._scenes.append([self.streets.street_scene(k) for k in range(self.episodes)])
+
+    def repeat(self, actions: NDArray[np.int16], seed: int) -> None:
+        """Take actions[k, t, n] again and record every moment."""
+        self.simulator.reset(self.episodes, seed)
+        self.look()
+        for t in range(actions.shape[1]):
+            self.simulator.step(actions[:, t])
+            self.look()
+
+    def states(self) -> NDArray[np.int64] | None:
+        """[k, t]: the state before every action."""
+        return None if self.model is None else np.stack(self._states[:-1], axis=1)
+
+    def scenes(self, lengths: NDArray[np.int64]) -> Iterator[tuple[StreetScene, ...]]:
+        """[k][t]: queues before every step, and the lights in it."""
+        for k, length in enumerate(lengths.tolist() if self.streets is not None else ()):
+            moments = zip(self._scenes[:length], self._scenes[1 : length + 1], strict=True)
+            yield tuple(StreetScene(before[k].waiting, after[k].green) for before, after in moments)

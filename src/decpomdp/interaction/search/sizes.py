@@ -12,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 from decpomdp.core.run import Now
 from decpomdp.interaction.search.ascent import Effort, ascend
 from decpomdp.interaction.search.machines import constant

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.agent import joint_parts
 from decpomdp.core.checks import ACCEPTED, Floats, freeze
 from decpomdp.core.checks import probabilities as checked_probabilities
 from decpomdp.core.errors import FormatError
-from decpomdp.core.joint import joint_parts
 from decpomdp.io.dpomdp.header import Header
 from decpomdp.io.dpomdp.text import Alphabet, Lines, Memo, Numbers, probabilities, rewards, shown, whole
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io.files import check_regular, words
-from decpomdp.io.kinds import is_csv
+from decpomdp.io.files import check_regular, is_csv, words
 from decpomdp.io.parquet import check_memory, open_parquet, read_columns
 from decpomdp.io.tables.columns import Columns
 

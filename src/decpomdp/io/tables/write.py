@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Episodes, checks
-from decpomdp.io.files import FilePath, path_of, replacing
-from decpomdp.io.kinds import is_csv
+from decpomdp.io.files import FilePath, is_csv, path_of, replacing
 from decpomdp.io.tables.files import NEEDED, OPTIONAL
 
 PACKED = {".gz": "gzip", ".zst": "zstd"}  # ending of a name -> compression

@@ -1,9 +1,25 @@
-"""One climb of EM, and the best team of all climbs: shared by EM and periodic EM.
+"""Expectation maximisation for planning (Kumar & Zilberstein, UAI 2010), for controllers in layers.
+
+Here: one iteration, a climb (many iterations from one start), and the best team of all climbs. Shared by `em` and
+`periem`.
+
+The value of shifted rewards r~ >= 0 is a mixture likelihood: a trajectory of random length, discounted, that "sees
+reward". Its expected counts have closed forms in F (occupancy) and V (value to go), both exact. For agent n,
+
+  action[i, a]     counts  sum_{s, q: q_n = i, u: u_n = a} F(s, q) pi(u | q) [r~(s, u) + discount E V(s1, q1)]
+  move[i, a, o, j] counts  the part of discount F pi E V that goes through a, o and j
+  initial[i]       counts  sum_{s, q: q_n = i} start(s) initial(q) V(s, q)
+
+and the new tables are the counts, normalised, for all agents at once. The exact value never falls.
+
+A longer stride raises every ratio count / old probability to a power before normalising. The value may then fall, so a
+longer stride is taken only when the exact value does not fall; stride 1 is EM itself.
 
 A climb has the value of its team from its own exact solve. When that claims an improvement, the evaluator computes the
 value that the trace reports.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -14,14 +30,100 @@ from decpomdp.core import DecPOMDP, Row, Team
 from decpomdp.core.minimal import simplified
 from decpomdp.core.run import Cut
 from decpomdp.engines import threads as engine
+from decpomdp.kernels.em_flow import count_moves
 from decpomdp.planners.common import ValuedTeam, first_team, valued
-from decpomdp.planners.em.chain import ShiftedModel, Tables, flattened
-from decpomdp.planners.em.step import Iterate, first_iterate, next_iterate
+from decpomdp.planners.em.chain import Chain, Floats, ShiftedModel, Tables, flattened
 
 ABREAST = 4  # concurrent climbs
 STRETCH = 5  # iterations of a climb in one step of the method
 GAIN = 1e-9  # relative: a smaller gain is not worth an evaluation
 PATIENCE = 10  # iterations over which a gain is measured
+SLACK = 1e-12  # relative: a fall by less is rounding
+
+
+class Iterate(NamedTuple):
+    """What the next iteration needs."""
+
+    team: tuple[Tables, ...]
+    value: float  # exact, unshifted
+    v: Floats  # [m, s, q]
+    f: Floats | None  # [m, s, q] of the team before: a first guess
+    stride: float
+
+
+def first_iterate(shifted: ShiftedModel, team: Sequence[Tables]) -> Iterate:
+    """The state before the first iteration."""
+    chain = Chain(shifted, team)
+    v = chain.values()
+    return Iterate(tuple(team), chain.value(v), v, None, 1.0)
+
+
+def next_iterate(shifted: ShiftedModel, state: Iterate, longest: float) -> Iterate:
+    """One iteration: strides up to `longest` are tried, and the value never falls."""
+    chain = Chain(shifted, state.team)
+    f = chain.occupancies(None if state.f is None else state.f[0])
+    counts = expected_counts(chain, f, state.v)
+    stride = min(state.stride, longest)
+    while True:
+        team = tuple(updated(old, new, stride) for old, new in zip(state.team, counts, strict=True))
+        following = Chain(shifted, team)
+        v = following.values(state.v[0])
+        value = following.value(v)
+        if stride == 1.0 or value >= state.value - SLACK * abs(state.value):
+            return Iterate(team, value, v, f, min(longest, 1.5 * stride))
+        stride = max(1.0, stride / 4)
+
+
+def expected_counts(chain: Chain, f: Floats, v: Floats) -> list[Tables]:
+    """The expected counts of every agent, shaped like its tables."""
+    agents = range(len(chain.team))
+    out = [Tables(*(np.zeros_like(table) for table in tables)) for tables in chain.team]
+    for m in range(chain.layers):
+        chain.shifted.check()
+        flat = np.zeros_like(chain.moves[m].table)
+        count_moves(chain.shifted.factored, chain.moves[m], f[m], v[(m + 1) % chain.layers], flat)
+        earned = (f[m].T @ chain.shifted.reward.T) * chain.acts[m]  # [q, u]
+        for n in agents:
+            width, actions, observations, _ = chain.team[n].move[m].shape
+            first, size = int(chain.moves[m].place[n]), actions * observations * width * width
+            table = flat[first : first + size].reshape(actions, observations, width, width)
+            out[n].move[m] = table.transpose(3, 0, 1, 2)
+            out[n].action[m] = out[n].move[m].sum(axis=(2, 3)) + _marginal(earned, chain.team, n)
+    for n in agents:
+        started = (chain.first * v[0]).sum(axis=0)[:, None]  # [q, 1]
+        out[n].initial[:] = _own(started, chain.team, n)[:, 0]
+    return out
+
+
+def updated(old: Tables, counts: Tables, stride: float) -> Tables:
+    """The new tables."""
+    return Tables._make(_normalised(table, count, stride) for table, count in zip(old, counts, strict=True))
+
+
+def _own(table: Floats, team: Sequence[Tables], n: int) -> Floats:
+    """[i, column] of agent n from [q, column], the others' nodes summed out."""
+    widths = [tables.shape[1] for tables in team]
+    before, after = math.prod(widths[:n]), math.prod(widths[n + 1 :])
+    return table.reshape(before, widths[n], after, -1).sum(axis=(0, 2))
+
+
+def _marginal(table: Floats, team: Sequence[Tables], n: int) -> Floats:
+    """[i, a] of agent n from [q, u]."""
+    actions = [tables.action.shape[2] for tables in team]
+    before, after = math.prod(actions[:n]), math.prod(actions[n + 1 :])
+    own = _own(table, team, n)
+    return own.reshape(len(own), before, actions[n], after).sum(axis=(1, 3))
+
+
+def _normalised(old: Floats, counts: Floats, stride: float) -> Floats:
+    """Rows of old * (counts / old)^stride that sum to one; a row without counts stays."""
+    positive = np.maximum(counts, 0.0)  # a solve may leave -1e-17 where nothing happens
+    ratio = np.divide(positive, old, out=np.zeros_like(old), where=old > 0)
+    highest = ratio.max(axis=-1, keepdims=True)
+    known = highest > 0
+    new = old * np.divide(ratio, highest, out=np.zeros_like(ratio), where=known) ** stride
+    total = new.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, np.divide(new, total, out=np.zeros_like(new), where=total > 0), old)
 
 
 class Climb(NamedTuple):

@@ -1,8 +1,8 @@
 """EM for planning with a known model: Kumar & Zilberstein (UAI 2010), for any number of agents.
 
 Stochastic controllers of a fixed size are improved by expectation maximisation on the exact model, from random starts
-or from a given team. F and V are solved exactly, each from its last answer; the exact value never falls. The step is
-in `step.py`, the equations in `chain.py`, one climb and the best team in `climbs.py`.
+or from a given team. F and V are solved exactly, each from its last answer; the exact value never falls. The step and
+the climbs are in `climbs.py`, the equations in `chain.py`.
 
 ABREAST climbs run concurrently. One step advances each by STRETCH iterations, on threads; rows of the trace are in the
 order of the climbs' values, and new climbs replace those that are over. Neither the number of threads nor their speed

@@ -24,7 +24,6 @@ is at most
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.planners.fb_hsvi.occupancy import ABSENT, Labelling, Occupancy, gathered
 
@@ -86,12 +85,11 @@ def composed(first: Labelling, second: Labelling) -> Labelling:
 def conditionals(occupancy: Occupancy, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[label, column]: for every label of agent n the distribution over (state, others' labels); and its weight."""
     labels = occupancy.row_labels()
-    others = [labels[:, m] for m in range(labels.shape[1]) if m != n]
-    sizes = [count for m, count in enumerate(occupancy.counts) if m != n]
-    joint = joint_numbers((*others, occupancy.state), (*sizes, int(occupancy.state.max()) + 1))
-    columns, place = np.unique(joint, return_inverse=True)
-    table = np.zeros((occupancy.counts[n], len(columns)))
-    table[labels[:, n], place.ravel()] = occupancy.weight
+    others = np.column_stack((np.delete(labels, n, axis=1), occupancy.state))
+    sizes = (*occupancy.counts[:n], *occupancy.counts[n + 1 :], int(occupancy.state.max()) + 1)
+    column, first = kernels.number_rows(others, np.array(sizes, np.int64))
+    table = np.zeros((occupancy.counts[n], len(first)))
+    table[labels[:, n], column] = occupancy.weight
     weight = table.sum(axis=1)
     return table / weight[:, None], weight
 

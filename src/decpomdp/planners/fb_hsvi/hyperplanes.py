@@ -29,9 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Team
-from decpomdp.core.joint import joint_parts
-from decpomdp.kernels import hyperplanes as kernels
-from decpomdp.kernels import layers
+from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy
 from decpomdp.planners.fb_hsvi.policy_graph import Layer, joint_actions, joint_moves
@@ -108,7 +106,7 @@ def hyperplane(
     after, ahead = np.empty_like(values), discount / (1 - discount)
     for _ in range(BACKUPS):
         check()
-        layers.values_before(dynamics, actions, onward, values, discount, after)
+        kernels.values_before(dynamics, actions, onward, values, discount, after)
         change = after - values
         least, most = float(change.min()) * ahead, float(change.max()) * ahead
         size = float(np.abs(after).max())
@@ -125,7 +123,7 @@ def start_in(plane: Hyperplane, occupancy: Occupancy) -> Start:
     firsts = np.concatenate([[0], np.cumsum(occupancy.counts)]).astype(np.int64)
     strides = np.array([math.prod(counts[n + 1 :]) for n in range(len(counts))], np.int64)
     common = int(kernels.best_joint_node(occupancy.state, occupancy.weight, plane.values))
-    chosen = np.repeat(np.array(joint_parts(common, counts), np.int64), occupancy.counts)
+    chosen = np.repeat(np.array(np.unravel_index(common, counts), np.int64), occupancy.counts)
     close = CLOSE * max(1.0, float(np.abs(plane.values[:, common]).max()))
     value = kernels.ascend(
         occupancy.row_labels(), occupancy.state, occupancy.weight, firsts, np.array(counts, np.int64), strides,

@@ -30,11 +30,10 @@ from decpomdp.engines import threads as engine
 from decpomdp.planners.common import ValuedTeam, check_model, first_team, toy_model, trivial_upper_bound, valued
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import compress
-from decpomdp.planners.fb_hsvi.folding import folded_team
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
 from decpomdp.planners.fb_hsvi.occupancy import Rule, start_of
 from decpomdp.planners.fb_hsvi.points import Point, Points, policy_from_bounds
-from decpomdp.planners.fb_hsvi.policy_graph import ROUGH, Graph, GraphValues, evaluate_graph
+from decpomdp.planners.fb_hsvi.policy_graph import ROUGH, Graph, GraphValues, evaluate_graph, folded_team
 from decpomdp.planners.fb_hsvi.rules import game_of, solve
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, look_ahead, sketch_numbered, sketches_of_round
@@ -112,7 +111,8 @@ class FbHsviMethod:
         return Fit(state.best.team, facts={name: row[name] for name in ("lower", "upper")}), row
 
     def check(self) -> None:
-        self.now.check()
+        if self.now.stop[0]:
+            raise Cut
 
     def _sketcher(self) -> Sketcher:
         if self.sketcher is None:

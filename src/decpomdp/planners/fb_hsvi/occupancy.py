@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP
-from decpomdp.core.joint import joint_numbers, joint_parts
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 
@@ -55,19 +54,24 @@ def gathered(
 ) -> Occupancy:
     """An occupancy state from rows in any order; equal rows are added up. Without counts, no label is unused."""
     counts = tuple(int(count) for count in labels.max(axis=0) + 1) if counts is None else counts
-    states = int(state.max()) + 1
-    joint = joint_numbers((*labels.T, state), (*counts, states))
-    keys, place = np.unique(joint, return_inverse=True)
-    mass = np.bincount(place.ravel(), weights=weight, minlength=len(keys)).astype(np.float64)
-    which, groups = np.unique(keys // states, return_index=True)
-    rows = np.stack(joint_parts(which, counts), axis=-1)
-    return Occupancy(counts, rows, np.append(groups, len(keys)).astype(np.int64), keys % states, mass)
+    rows = np.column_stack((labels, state))
+    numbers, first = kernels.number_rows(rows, np.array((*counts, int(state.max()) + 1), np.int64))
+    rows = rows[first]
+    joint = rows[:, :-1]
+    groups = np.flatnonzero(np.append(True, (joint[1:] != joint[:-1]).any(axis=1)))
+    return Occupancy(
+        counts,
+        np.ascontiguousarray(joint[groups]),
+        np.append(groups, len(rows)),
+        rows[:, -1].copy(),
+        np.bincount(numbers, weights=weight, minlength=len(rows)).astype(np.float64),
+    )
 
 
 def chosen(dynamics: OutcomeModel, labels: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
     """[j]: the joint action that a rule takes in every joint label."""
-    sizes = tuple(int(size) for size in dynamics.action_parts.max(axis=0) + 1)
-    return joint_numbers([rule[n][labels[:, n]] for n in range(len(rule))], sizes)
+    sizes = dynamics.action_parts[-1] + 1
+    return np.ravel_multi_index(tuple(own[labels[:, n]] for n, own in enumerate(rule)), tuple(sizes))
 
 
 def reward_of(dynamics: OutcomeModel, occupancy: Occupancy, rule: Rule) -> float:

@@ -1,4 +1,4 @@
-"""Layered policy graphs, and their values at the pairs (state, joint node) that matter.
+"""Layered policy graphs, their values at the pairs (state, joint node) that matter, and the controllers made of them.
 
 Layer t gives each agent nodes; node i of agent n takes actions[n][i] and on observation o moves to node moves[n][i, o]
 of the next layer. The last layer moves to layer `back` (a loop, for an infinite horizon) or nowhere (None).
@@ -10,6 +10,11 @@ so all values are true or too low, and an improvement by them is a true improvem
 
 In one round through a loop of m layers let the values change by between a and b. Then the true values lie between
 a f and b f from those reached, f = discount^m / (1 - discount^m): rounds stop when that is precise enough.
+
+`folded_team` makes small controllers of a graph. A node and observation that cannot occur while the team plays may lead
+anywhere. Nodes that take the same action and lead, on every observation that can occur at both, to nodes that can be
+one, are merged (greedily, `kernels.fold`): the team acts the same in everything that can happen, so its value from the
+start is unchanged.
 """
 
 import math
@@ -19,7 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import joint_numbers, joint_parts
+from decpomdp.core import Controller, DecPOMDP, Team
+from decpomdp.kernels import fold as fold_kernels
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.occupancy import successors
@@ -147,7 +153,7 @@ class Chain:
 
 def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.float64]) -> float:
     """Expectation of values[s, q] where labels are nodes."""
-    joint = joint_numbers(occupancy.row_labels().T, counts)
+    joint = np.ravel_multi_index(tuple(occupancy.row_labels().T), counts)
     return float(occupancy.weight @ values[occupancy.state, joint])
 
 
@@ -155,7 +161,7 @@ def met_pairs(chain: Chain, start: Occupancy) -> tuple[Pairs, Pairs]:
     """[t] of [s, q]: pairs that may be met; [t] of [q, y]: joint observations that may occur."""
     layers, states = chain.graph.layers, chain.dynamics.reward.shape[1]
     met = [np.zeros((states, len(actions)), np.bool_) for actions in chain.actions]
-    joint = joint_numbers(start.row_labels().T, layers[0].counts)
+    joint = np.ravel_multi_index(tuple(start.row_labels().T), layers[0].counts)
     met[0][start.state, joint] = True
     return met, followed(chain, met)
 
@@ -194,7 +200,7 @@ def _deviations(chain: Chain, t: int, met: NDArray[np.bool_], after: NDArray[np.
     layer, counts = chain.graph.layers[t], chain.graph.counts_after(t)
     sizes = [int(size) for size in chain.dynamics.action_parts.max(axis=0) + 1]
     state, node = _listed(met)
-    local = joint_parts(node, layer.counts)
+    local = np.unravel_index(node, layer.counts)
     parts = chain.dynamics.observation_parts
     for n in range(len(counts)):
         step, stride = math.prod(sizes[n + 1 :]), math.prod(counts[n + 1 :])
@@ -262,3 +268,71 @@ def _settle(
                 values[back][pairs[back]] += (least + most) / 2
     for t in range(count - 1 if back is None else back - 1, -1, -1):
         step(t)
+
+
+def folded_team(model: DecPOMDP, dynamics: OutcomeModel, start: Occupancy, graph: Graph) -> Team:
+    """Small controllers that together act as the graph does."""
+    met, used = met_pairs(Chain(dynamics, graph), start)
+    return Team.of(
+        model,
+        [_controller(dynamics, graph, n, met, used, len(agent.actions)) for n, agent in enumerate(model.agents)],
+    )
+
+
+def _controller(dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pairs, actions: int) -> Controller:
+    action, moves = _laid_out(dynamics, graph, n, met, used)
+    action, moves = _merged_equal(np.concatenate([[-1], action]), np.concatenate([moves[:1] * 0 - 1, moves]))
+    order = np.flatnonzero(action >= 0)
+    parent = np.empty(len(action), np.int64)
+    fold_kernels.fold(action, moves, order, parent)
+    leaders = [int(i) for i in order if parent[i] == i]
+    place = np.full(len(action), 0)
+    place[leaders] = np.arange(len(leaders))
+    place = place[parent]
+    onward = np.where(moves[leaders] < 0, np.arange(len(leaders))[:, None], place[np.maximum(moves[leaders], 0)])
+    return Controller.deterministic(action[leaders].tolist(), onward.tolist(), actions, int(place[1]))
+
+
+def _laid_out(
+    dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pairs
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Agent n's visited nodes of all layers in a row, numbered from 1; moves that cannot occur are -1."""
+    symbols = int(dynamics.observation_parts[:, n].max()) + 1
+    numbers, count = [], 1
+    for t, layer in enumerate(graph.layers):
+        local = np.indices(layer.counts).reshape(len(layer.counts), -1)[n]
+        seen = np.zeros(layer.counts[n], np.bool_)
+        seen[local[met[t].any(axis=0)]] = True
+        number = np.full(layer.counts[n], -1)
+        number[seen] = count + np.arange(seen.sum())
+        numbers.append(number)
+        count += int(seen.sum())
+    actions, moves = np.empty(count - 1, np.int64), np.full((count - 1, symbols), -1, np.int64)
+    for t, layer in enumerate(graph.layers):
+        own = np.flatnonzero(numbers[t] >= 0)
+        rows = numbers[t][own] - 1
+        actions[rows] = layer.actions[n][own]
+        following = graph.after(t)
+        if following is not None:
+            local = np.indices(layer.counts).reshape(len(layer.counts), -1)[n]
+            meets = np.zeros((layer.counts[n], symbols), np.bool_)
+            q, y = np.nonzero(used[t])
+            meets[local[q], dynamics.observation_parts[y, n]] = True
+            targets = numbers[following][layer.moves[n][own]]
+            moves[rows] = np.where(meets[own], targets, -1)
+    return actions, moves
+
+
+def _merged_equal(action: NDArray[np.int64], move: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Nodes with equal actions and moves merged, repeatedly: quick, and leaves less for the slow merging.
+
+    Node 0 is a sentinel; the start stays node 1.
+    """
+    while True:
+        rows = np.concatenate([action[:, None], move], axis=1)
+        _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        if len(first) == len(action):
+            return action, move
+        leaders = np.sort(first)
+        new = np.searchsorted(leaders, first)[inverse.ravel()]
+        action, move = action[leaders], np.where(move[leaders] < 0, -1, new[np.maximum(move[leaders], 0)])

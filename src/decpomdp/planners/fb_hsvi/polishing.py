@@ -16,7 +16,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.joint import joint_numbers
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
@@ -173,7 +172,7 @@ class Ahead:
         step, stride = math.prod(self.sizes[n + 1 :]), math.prod(counts[n + 1 :])
         base = chosen(self.dynamics, labels, layer.actions) - step * layer.actions[n][labels[:, n]]
         after = [layer.moves[m][labels[:, m]][:, parts[:, m]] * (m != n) for m in range(len(counts))]
-        beside = np.ascontiguousarray(joint_numbers(after, counts))
+        beside = np.ravel_multi_index(tuple(after), counts)
         earned = np.zeros((len(layer.actions[n]), self.sizes[n]))
         ahead = np.zeros((*earned.shape, int(parts[:, n].max()) + 1, counts[n]))
         kernels.gains(

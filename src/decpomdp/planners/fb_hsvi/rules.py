@@ -19,7 +19,6 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core.agent import joint_table
 from decpomdp.kernels import constraints as kernels
 from decpomdp.planners.fb_hsvi.occupancy import Rule
 
@@ -82,7 +81,7 @@ def game_of(
     starts = np.searchsorted(np.sort(flat), np.arange(firsts[-1] + 1)).astype(np.int64)
     scale = float(np.abs(tables).max())
     shared, single = tables.copy(), np.where(everything, 0.0, -np.inf)
-    parts = joint_table(sizes)
+    parts = np.ascontiguousarray(np.indices(sizes).reshape(len(sizes), -1).T)
     kernels.share_out(shared, single, scope, parts, np.array(sizes), sweeps, 1e-9 * scale)
     spans = np.bincount(flat, weights=np.repeat(np.ptp(tables, axis=1), len(counts)), minlength=int(firsts[-1]))
     strides = np.array([int(np.prod(sizes[n + 1 :])) for n in range(len(sizes))], np.int64)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP
-from decpomdp.core.horizon import horizon_of
+from decpomdp.core.model import horizon_of
 from decpomdp.kernels import layers as layer_kernels
 from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel

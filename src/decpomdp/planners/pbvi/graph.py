@@ -21,8 +21,7 @@ import numpy as np
 from decpomdp.core import checks
 from decpomdp.evaluation.fixed_point import Scheme, fixed_point
 from decpomdp.kernels.beliefs import best_vector, foresee, scratch_for, successor
-from decpomdp.kernels.point_backup import Backups, back_up, lower_value
-from decpomdp.kernels.policy_graph import value_step, visit_step
+from decpomdp.kernels.point_backup import Backups, back_up, lower_value, value_step, visit_step
 from decpomdp.planners.pbvi.beliefs import Floats, Whole, key_of
 from decpomdp.planners.pbvi.bounds import Bounds, empty_backups
 

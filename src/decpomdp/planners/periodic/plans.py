@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
-from decpomdp.core.joint import strides_of
+from decpomdp.core.agent import strides_of
 from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import Joint, Plan, Room
 from decpomdp.planners.em.chain import Tables

@@ -6,8 +6,8 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fuzz.input_json import change_json
-from fuzz.odd import NAMES, ODD, flipped
+from fuzz_inputs.json_files import change_json
+from fuzz_inputs.odd import NAMES, ODD, flipped
 
 
 def parquet(table, rng):

@@ -5,8 +5,8 @@ import io
 
 import pyarrow as pa
 
-from fuzz.input_parquet import parquet
-from fuzz.odd import NAMES, NUMBERS, flipped
+from fuzz_inputs.odd import NAMES, NUMBERS, flipped
+from fuzz_inputs.parquet_files import parquet
 
 
 def make_rows(rng):

@@ -8,11 +8,11 @@ Where an input no longer is what a change needs (no JSON, no Parquet, more rows 
 flipped instead: every call gives an input, none is left out.
 """
 
-from fuzz.input_dpomdp import change_dpomdp, make_dpomdp
-from fuzz.input_json import change_json, make_controller, make_run, make_team
-from fuzz.input_parquet import change_parquet, make_episodes, make_trace
-from fuzz.input_table import change_csv, make_csv, make_table
-from fuzz.odd import flipped
+from fuzz_inputs.dpomdp import change_dpomdp, make_dpomdp
+from fuzz_inputs.json_files import change_json, make_controller, make_run, make_team
+from fuzz_inputs.odd import flipped
+from fuzz_inputs.parquet_files import change_parquet, make_episodes, make_trace
+from fuzz_inputs.tables import change_csv, make_csv, make_table
 
 
 def mutate(target, data, rng):

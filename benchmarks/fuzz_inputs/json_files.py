@@ -2,7 +2,7 @@
 
 import json
 
-from fuzz.odd import NAMES, ODD, flipped, place_in
+from fuzz_inputs.odd import NAMES, ODD, flipped, place_in
 
 
 def make_team(rng, whole=True):

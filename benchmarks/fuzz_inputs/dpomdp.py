@@ -2,7 +2,7 @@
 
 import re
 
-from fuzz.odd import NAMES, NUMBERS
+from fuzz_inputs.odd import NAMES, NUMBERS
 
 
 def make_dpomdp(rng):

@@ -1,0 +1,301 @@
+"""Fault injection: change one line of the package, run the quick tests of the rooms concerned, report what they miss.
+
+    python benchmarks/faults.py [--only TEXT] [--out faults.json]
+
+Every fault is a file, a text that occurs in it once, and the text that replaces it. The tree at HEAD is copied to a
+temporary folder; the working tree is not touched. A fault whose text no longer occurs is reported as "does not apply":
+give it a new text or remove it. A test run that hangs for five minutes counts as caught.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+LONGEST = 300.0  # seconds of one run of tests
+
+
+class Fault(NamedTuple):
+    """One line made wrong."""
+
+    file: str  # below src/decpomdp
+    old: str
+    new: str
+    kind: str
+    tests: str  # that should catch it: files and folders below tests
+
+
+CONTROLLERS = "core/test_controller.py"
+SWEEP = "learners/test_sweep.py filtering"
+OFF_POLICY = "evaluation/test_offpolicy.py evaluation/test_offpolicy_intervals.py learners/test_off_policy_data.py"
+EXACT = "evaluation/test_exact.py"
+BOUNDS = "evaluation/test_bounds.py evaluation/test_fixed_point.py"
+PLAYERS = "interaction/test_players.py"
+RULES = "planners/test_fb_hsvi_parts.py"
+FB_HSVI = "planners/test_fb_hsvi.py planners/test_fb_hsvi_parts.py"
+CHECKPOINTS = "core/test_run.py io/test_run_folder.py learners/test_resume.py"
+TABLES = "io/test_tables.py io/test_tables_by_hand.py"
+RESIZE = "learners/test_resize.py learners/test_proposals.py"
+EM = "planners/test_em.py"
+
+FAULTS = [
+    Fault("core/run.py", "max(0.0, limit - used)", "max(0.0, limit)", "dropped term", "core/test_run.py"),
+    Fault("core/run.py", "(self.spent)[0] >= 1", "(self.spent)[0] > 1", "off by one", "core/test_run.py"),
+    Fault("core/run.py", "signal.signal(number, usual[number])", "pass", "missing call", "core/test_run.py"),
+    Fault("core/model.py", "math.ceil", "math.floor", "off by one", "core/test_horizon.py"),
+    Fault("core/agent.py", "sizes[n + 1 :]", "sizes[n:]", "off by one", "core/test_joint.py"),
+    Fault(
+        "core/minimal.py", "= _numbered(action)", "= _numbered(action[:, :1])", "dropped term", "core/test_minimal.py"
+    ),
+    Fault(
+        "core/controller.py", "share[:, None] / self.actions", "share[:, None] / self.nodes", "wrong size", CONTROLLERS
+    ),
+    Fault("core/episodes.py", "** self.times()", "** (1 + self.times())", "off by one", "core/test_episodes.py"),
+    Fault("core/checks.py", "ACCEPTED = 1e-6", "ACCEPTED = 1e-3", "wrong constant", "core/test_checks.py"),
+    Fault("kernels/expectation.py", "+= alpha[slot, i] * weights[slot]", "+= alpha[slot, i]", "dropped term", SWEEP),
+    Fault("kernels/expectation.py", "= observations[row] + 1", "= max(0, observations[row])", "wrong index", SWEEP),
+    Fault("kernels/sampling.py", "-= 1.0 - scaled[poor]", "-= scaled[poor]", "wrong term", "kernels/test_sampling.py"),
+    Fault(
+        "kernels/rollout.py",
+        "key = stream(seed, first + k)\n        state = pick(",
+        "key = stream(seed, k)\n        state = pick(",
+        "wrong index",
+        "rollouts/test_rollouts.py rollouts/test_simulate.py",
+    ),
+    Fault("kernels/weighing.py", "np.exp(min(total, log_cap))", "np.exp(total)", "dropped cap", OFF_POLICY),
+    Fault("kernels/backup.py", "observation_parts[y, n]\n", "observation_parts[y, 0]\n", "wrong index", EXACT),
+    Fault("kernels/advantage.py", "base[t] += ahead", "base[t] = ahead", "dropped sum", "kernels/test_advantage.py"),
+    Fault("kernels/fold.py", "if not merge(", "if not 1 + merge(", "missing rollback", "kernels/test_fold.py"),
+    Fault("kernels/machines.py", "if t >= window.begin:", "if t > window.begin:", "off by one", PLAYERS),
+    Fault("kernels/periodic.py", "to + j * stride]", "to + j]", "dropped stride", "planners/test_periodic.py"),
+    Fault("kernels/constraints.py", "parts[u, n]] / agents", "parts[u, n]]", "dropped divisor", RULES),
+    Fault("io/checkpoints.py", '"a" if self._written else "w"', '"a"', "wrong mode", CHECKPOINTS),
+    Fault("io/checkpoints.py", "keepends=True)[:count]", "keepends=True)", "dropped cut", CHECKPOINTS),
+    Fault("io/run_folder.py", "fcntl.flock(", "str(", "missing lock", "io/test_run_folder.py cli/test_runs.py"),
+    Fault("io/tables/read.py", "n != place % size", "n < 0", "dropped check", TABLES),
+    Fault("io/tables/read.py", "(members.of_row, times, ", "(times, members.of_row, ", "wrong order", TABLES),
+    Fault("io/checkpoints.py", "-abs(value.strides", "abs(value.strides", "sign", CHECKPOINTS),
+    Fault(
+        "io/dpomdp/statements.py",
+        "self._blocks.get(int(numbers[at]), values[at])",
+        "values[at]",
+        "dropped case",
+        "io/test_dpomdp_forms.py io/test_dpomdp_overwriting.py",
+    ),
+    Fault("io/files.py", "if tag != known:", "if False:", "dropped check", "io/test_files.py io/test_team.py"),
+    Fault("filtering/filter.py", "initial[1:] =", "initial[:-1] =", "off by one", "filtering/test_filter.py"),
+    Fault(
+        "filtering/layout.py", "with self._lock:\n            for", "if True:\n            for", "missing lock", SWEEP
+    ),
+    Fault("filtering/count.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
+    Fault("learners/sweep.py", "- sum(agent.div", "+ sum(agent.div", "sign", SWEEP),
+    Fault("learners/credit.py", "gain[last[ended]] -= later[", "_ = later[", "dropped term", "learners/test_credit.py"),
+    Fault("learners/sticks.py", "gap -= self.eta", "_ = self.eta", "dropped term", "learners/test_sticks.py " + SWEEP),
+    Fault("learners/posterior.py", "moves[..., target] += moves[..., gone]", "pass", "dropped term", RESIZE),
+    Fault(
+        "learners/weighing.py",
+        "gain[last] += -base",
+        "_ = -base",
+        "dropped term",
+        "learners/test_hard_data.py " + SWEEP,
+    ),
+    Fault("evaluation/fixed_point.py", "residual * (_ahead(chain) - 1)", "residual", "dropped factor", BOUNDS),
+    Fault("evaluation/exact.py", "while steps < horizon:", "while steps <= horizon:", "off by one", EXACT),
+    Fault("evaluation/offpolicy/intervals.py", "(over, risk / 2)", "(over, risk)", "dropped factor", OFF_POLICY),
+    Fault(
+        "evaluation/offpolicy/estimates.py", "(self.scaled**2).sum(", "(self.scaled).sum(", "dropped power", OFF_POLICY
+    ),
+    Fault("evaluation/offpolicy/estimates.py", "(len(self.shares) - 1)", "len(self.shares)", "off by one", OFF_POLICY),
+    Fault(
+        "planners/em/climbs.py",
+        ".sum(axis=(2, 3)) + _marginal(",
+        ".sum(axis=(2, 3)) + 0 * _marginal(",
+        "dropped term",
+        EM,
+    ),
+    Fault("planners/pbvi/bounds.py", "(most if above else least)", "least", "wrong bound", "planners/test_pbvi.py"),
+    Fault("planners/fb_hsvi/points.py", ".lower - edge.price", ".lower + edge.price", "sign", FB_HSVI),
+    Fault(
+        "planners/fb_hsvi/points.py",
+        "other.occupancy.weight).min()",
+        "other.occupancy.weight).max()",
+        "wrong bound",
+        FB_HSVI,
+    ),
+    Fault(
+        "planners/periodic/plans.py",
+        "larger.first[:] = plan.first",
+        "pass",
+        "dropped copy",
+        "planners/test_periodic.py",
+    ),
+    Fault(
+        "interaction/search/players.py",
+        "if self.steps + steps > self.limit:",
+        "if self.steps > self.limit:",
+        "dropped term",
+        PLAYERS + " interaction/test_search.py",
+    ),
+    Fault(
+        "interaction/episode_player.py",
+        "self.count(part)\n                own",
+        "own",
+        "uncounted steps",
+        "interaction/test_sbpr.py interaction/test_mcem.py",
+    ),
+    Fault(
+        "interaction/sbpr/window.py",
+        "del batch.relative[0]",
+        "del batch.relative[-1]",
+        "wrong index",
+        "interaction/test_sbpr.py",
+    ),
+    Fault(
+        "interaction/sbpr/step.py",
+        "return gain - (",
+        "return gain - 0 * (",
+        "dropped baseline",
+        "interaction/test_sbpr.py",
+    ),
+    Fault(
+        "interaction/mcem/counts.py", "/ (visits + DOUBT)", "/ (visits + 1)", "wrong term", "interaction/test_mcem.py"
+    ),
+    Fault(
+        "interaction/search/islands.py",
+        "2 * sum(sizes(island.plan)) <= ",
+        "sum(sizes(island.plan)) <= ",
+        "dropped factor",
+        "interaction/test_islands.py",
+    ),
+    Fault("rollouts/collect.py", "SeedSequence([seed, first])", "SeedSequence([seed])", "dropped seed", "rollouts"),
+    Fault("rollouts/runner.py", "counter + 2 + 2 * n", "counter + 1 + 2 * n", "off by one", "rollouts/test_runner.py"),
+    Fault(
+        "environments/problem_env.py",
+        "self._time >= self.horizon",
+        "self._time > self.horizon",
+        "off by one",
+        "environments/test_parallel_env.py",
+    ),
+    Fault(
+        "environments/discretiser.py", 'side="right"', 'side="left"', "wrong side", "environments/test_discretiser.py"
+    ),
+    Fault(
+        "domains/marsrovers.py",
+        "drive[a, site, site] += 1 - SUCCESS",
+        "drive[a, site, site] += 1 - SUCCESS if a else 0.0",
+        "dropped case",
+        "domains/test_registry.py",
+    ),
+    Fault(
+        "domains/gridsmall.py",
+        "moves[a, cell, cell] += STRAY",
+        "moves[a, cell, 0] += STRAY",
+        "wrong index",
+        "domains/test_registry.py",
+    ),
+    Fault("engines/threads.py", ' or getattr(_worker, "busy", False):', ":", "dropped case", "engines/test_threads.py"),
+    Fault("report/markup.py", " or share >= 1 - _ROUNDING:", ":", "dropped case", "report/test_markup.py"),
+    Fault("report/export/c.py", "size <= 1 << 8 else", "size <= 1 << 16 else", "wrong type", "report/test_export.py"),
+    Fault(
+        "report/page.py",
+        "sha256(script.encode())",
+        "sha256(script.strip().encode())",
+        "wrong digest",
+        "report/test_page.py report/test_hostile.py",
+    ),
+    Fault(
+        "experiments/cells.py",
+        "if found is None or found.settings != ",
+        "if found is None or None != ",
+        "wrong check",
+        "experiments/test_cells.py",
+    ),
+    Fault(
+        "experiments/judge.py",
+        " and OPPOSITE[wanted] not in sides",
+        "",
+        "dropped term",
+        "experiments/test_judge.py ../src/decpomdp/experiments/judge.py",
+    ),
+    Fault(
+        "experiments/means.py",
+        "if abs(published - ours.value) <=",
+        "if published - ours.value <=",
+        "dropped abs",
+        "experiments/test_means.py",
+    ),
+    Fault("cli/main.py", "    sys.exit(code)", "    sys.exit(0)", "exit code", "cli/test_commands.py"),
+    Fault("cli/runs.py", "if unfinished(folder) is None:", "if False:", "missing check", "cli/test_resume.py"),
+    Fault(
+        "api.py",
+        "        inputs.seed,\n        budget,",
+        "        budget,",
+        "dropped field",
+        "test_api.py cli/test_resume.py",
+    ),
+]
+
+
+def main() -> None:
+    """Apply every fault in turn."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--only", default="", help="faults whose file contains this text")
+    options.add_argument("--out", type=Path, help="write the results as JSON")
+    given = options.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        tree = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", scratch], input=tree, check=True)
+        for fault in FAULTS:
+            if given.only in fault.file:
+                row = outcome(Path(scratch), fault)
+                print(
+                    f"{row['outcome']:14} {row['seconds']:5.0f} s  {fault.file}: {fault.kind}  {row['by']}", flush=True
+                )
+                rows.append(row)
+    counts = {kind: sum(row["outcome"] == kind for row in rows) for kind in ("caught", "missed", "does not apply")}
+    print(", ".join(f"{number} {kind}" for kind, number in counts.items()))
+    if given.out:
+        given.out.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def outcome(tree: Path, fault: Fault) -> dict:
+    """Whether the tests notice the fault, and which one does."""
+    path = tree / "src/decpomdp" / fault.file
+    text, began = path.read_text() if path.exists() else "", time.monotonic()
+    row = {"file": fault.file, "old": fault.old, "new": fault.new, "kind": fault.kind, "by": ""}
+    if text.count(fault.old) != 1:
+        return row | {"outcome": "does not apply", "seconds": 0.0}
+    path.write_text(text.replace(fault.old, fault.new))
+    try:
+        code, row["by"] = tested(tree, fault.tests.split())
+    finally:
+        path.write_text(text)
+    return row | {"outcome": "missed" if code == 0 else "caught", "seconds": time.monotonic() - began}
+
+
+def tested(tree: Path, tests: list[str]) -> tuple[int, str]:
+    """Exit code of the quick tests, up to the first failure, and the name of that test."""
+    paths = [str(path) for name in tests if (path := tree / "tests" / name).exists()]
+    command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no"]
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    try:
+        run = subprocess.run(
+            [*command, *paths], cwd=tree, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return 1, "hangs"
+    if run.returncode not in (0, 1, 2):  # 2: the tests cannot even be imported
+        raise SystemExit(run.stdout + run.stderr)
+    failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return run.returncode, failed[0].split(" - ")[0] if failed else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Inputs that `fuzz.py` makes and mutates."""

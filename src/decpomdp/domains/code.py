@@ -1,0 +1,43 @@
+"""A problem from a Python file: `my_problem.py:build` is what the function `build` of that file returns.
+
+Code runs only when a person names it, in Python or on the command line. A name that was read from a file (`run.json`,
+`team.json`) is never run: `load` refuses names of code.
+"""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+from decpomdp.core import DecPOMDP, InputError, Simulator
+from decpomdp.domains.load import load, opened
+
+NAMED = re.compile(r"(?P<path>.+\.py):(?P<function>[A-Za-z_]\w*)")
+
+
+def load_named(problem: str, discount: float | None = None) -> DecPOMDP | Simulator:
+    """Like `load`, for a name that was given on the command line: it may also be `file.py:function`."""
+    found = NAMED.fullmatch(problem)
+    return load(problem, discount) if found is None else opened(_built(found["path"], found["function"]), discount)
+
+
+def _built(path: str, function: str) -> DecPOMDP | Simulator:
+    place = Path(path)
+    if not place.is_file():
+        raise InputError(f"{path}: no such file")
+    spec = importlib.util.spec_from_file_location(f"decpomdp_{place.stem}", place)
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - a file that ends in .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(place.absolute().parent))  # as for a script: it may import its neighbours
+    try:
+        spec.loader.exec_module(module)
+        build = getattr(module, function, None)
+        if not callable(build):
+            raise InputError(f"{path}: expected a function {function}, got {'none' if build is None else repr(build)}")
+        problem = build()
+    finally:
+        sys.path.remove(str(place.absolute().parent))
+    if isinstance(problem, DecPOMDP | Simulator):
+        return problem
+    raise InputError(f"{path}:{function}: expected a DecPOMDP or a Simulator, got {type(problem).__name__}")

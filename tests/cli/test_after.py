@@ -1,0 +1,113 @@
+"""The steps after a run: each has a time limit, and one that fails leaves a finished run."""
+
+import json
+import time
+
+import pytest
+
+import decpomdp as dp
+from decpomdp.cli import runs
+from decpomdp.evaluation import sampled
+from decpomdp.report import page
+
+LEARN = ["learn", "broadcast", "--steps", "20000", "--out", "run", "--quiet"]
+
+
+def record(folder):
+    return json.loads((folder / "run/run.json").read_text())
+
+
+def sleep(*_, **__):
+    time.sleep(30)
+
+
+def fail(*_, **__):
+    raise ValueError("no graph")
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_a_page_that_fails_is_a_line_and_can_be_made_later(run, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(page, "report_of", fail)
+        code, out, err = run(*LEARN)
+    assert code == 0
+    assert err.splitlines() == [
+        "page: ValueError: no graph",
+        "the run has no page; to make it: decpomdp report run",
+    ]
+    assert "value 9.1" in out
+    assert record(tmp_path)["finished"]
+    assert run("learn", "--resume", "run")[2] == "run: the run is finished; nothing to do\n"
+    assert run("report", "run")[0] == 0
+    assert (tmp_path / "run/report.html").exists()
+
+
+def test_a_slow_page_is_written_without_replay(run, tmp_path, monkeypatch):
+    whole = page.report_of
+
+    def slow(folder, fit, record, source, missing=""):
+        if source is not None:
+            time.sleep(30)
+        return whole(folder, fit, record, source, missing)
+
+    monkeypatch.setattr(page, "report_of", slow)
+    monkeypatch.setattr(runs, "PAGE_SECONDS", 2.0)
+    began = time.monotonic()
+    code, _, err = run(*LEARN)
+    assert (code, err) == (0, "page: not complete after 2 s\n")
+    assert time.monotonic() - began < 20
+    assert "the simulator is too slow" in (tmp_path / "run/report.html").read_text()
+    assert record(tmp_path)["finished"]
+
+
+def test_a_slow_value_is_left_out(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(dp.evaluation, "exact_value", sleep)
+    monkeypatch.setattr(runs, "VALUE_SECONDS", 0.2)
+    code, out, err = run(*LEARN, "--no-report")
+    assert (code, err) == (0, "exact value: not complete after 0.2 s\n")
+    assert out.startswith("no value, nodes ")
+    assert record(tmp_path)["finished"]
+    assert "value" not in record(tmp_path)
+
+
+def test_an_interrupted_page_leaves_a_finished_run(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "report_of", interrupt)
+    code, _, err = run(*LEARN)
+    assert code == 130
+    assert "for the page: decpomdp report run" in err
+    assert record(tmp_path)["finished"]
+
+
+class Slow:
+    """A simulator without compiled code that plays one episode at a time."""
+
+    piece, repeatable = 1, True
+
+    def __init__(self):
+        self.inner = dp.DenseSimulator("dectiger")
+        self.name, self.agents, self.discount = self.inner.name, self.inner.agents, self.inner.discount
+
+    def reset(self, episodes, seed):
+        time.sleep(0.02)
+        return self.inner.reset(episodes, seed)
+
+    def step(self, actions):
+        return self.inner.step(actions)
+
+
+@pytest.mark.parametrize("seconds", [0.2, 60.0])
+def test_the_sampled_value_takes_as_many_episodes_as_the_time_allows(monkeypatch, seconds):
+    monkeypatch.setattr(runs, "VALUE_SECONDS", seconds)
+    simulator = Slow()
+    value = runs._sampled(simulator, dp.Team.uniform(simulator), 1)
+    played = int(value.method.split()[2])
+    assert played == 20 if seconds == 60 else 1 <= played < 20
+
+
+def test_sampling_ends_when_the_callback_says_so():
+    team = dp.Team.uniform(dp.load("dectiger"))
+    value = sampled.sampled_value(Slow(), team, 20, horizon=3, watch=lambda row: row["episodes"] == 4)
+    assert value.episodes == 4

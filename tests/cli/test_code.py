@@ -1,0 +1,162 @@
+"""Problems from Python code: it runs when a person names it, and never because a file says so."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from decpomdp.cli.main import code_of
+from decpomdp.core import InputError
+from decpomdp.domains.load import load
+
+CODE = """
+from pathlib import Path
+
+import decpomdp as dp
+from neighbour import SIDES
+
+with Path(__file__).with_name("ran").open("a") as ran:
+    ran.write("x")
+
+
+def build():
+    return dp.from_rules(
+        name="dectiger",
+        states=SIDES,
+        actions=SIDES,
+        observations=SIDES,
+        start="left",
+        transition=lambda state: set(SIDES),
+        observation=lambda agent, next_state: next_state,
+        reward=lambda state, actions: 1 if actions == (state, state) else 0,
+    )
+
+
+def nothing():
+    return 3
+"""
+LEARN = ["learn", "mine.py:build", "--out", "run", "--steps", "20000", "--max-nodes", "2", "--quiet", "--no-report"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(CODE)
+    Path("neighbour.py").write_text('SIDES = ("left", "right")\n')
+    return tmp_path
+
+
+def times_run() -> int:
+    place = Path("ran")
+    return len(place.read_text()) if place.exists() else 0
+
+
+def refused(capsys, *arguments: str) -> str:
+    """The error of a command, which runs no code."""
+    before = times_run()
+    code = code_of(list(arguments))
+    told = capsys.readouterr().err
+    assert code == 2, told
+    assert times_run() == before
+    assert told.count("\n") == 1
+    return told.strip()
+
+
+def test_code_is_a_problem_like_any_other(folder, capsys):
+    assert code_of(["info", "mine.py:build"]) == 0
+    assert "2 agents, 2 states, 4 joint actions" in capsys.readouterr().out
+    assert code_of(["simulate", "mine.py:build", "--episodes", "10"]) == 0
+    assert code_of(LEARN) == 0
+    assert code_of(["plan", "mine.py:build", "--out", "plan", "--method", "pbvi", "--quiet"]) == 0
+    assert json.loads(Path("run/run.json").read_text())["source"] == "mine.py:build"
+    capsys.readouterr()
+    assert code_of(["evaluate", "run", "--problem", "mine.py:build", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] > 4
+
+
+def test_evaluate_asks_for_the_name_again(folder, capsys):
+    code_of(LEARN)
+    capsys.readouterr()
+    wanted = "learned from mine.py:build, code that runs only if it is named: --problem mine.py:build"
+    assert refused(capsys, "evaluate", "run") == f"error: run: {wanted}"
+    assert refused(capsys, "evaluate", "run/team.json") == f"error: run/team.json: {wanted}"
+
+
+def test_resume_asks_for_the_name_again(folder, capsys):
+    code_of(LEARN)
+    record = Path("run/run.json")
+    record.write_text(record.read_text().replace('"finished": true', '"finished": false'))
+    capsys.readouterr()
+    told = refused(capsys, "learn", "--resume", "run")
+    assert told.endswith("code that runs only if it is named: decpomdp learn mine.py:build --resume run")
+    assert "not allowed with --resume" in refused(capsys, "learn", "dectiger", "--resume", "run")
+    assert code_of(["learn", "mine.py:build", "--resume", "run", "--quiet", "--no-report"]) == 0
+    assert json.loads(record.read_text())["finished"]
+
+
+def test_a_resumed_run_must_be_of_the_same_problem(folder, capsys):
+    code_of(LEARN)
+    record = Path("run/run.json")
+    record.write_text(record.read_text().replace('"finished": true', '"finished": false'))
+    Path("mine.py").write_text(CODE.replace("1 if", "2 if"))
+    capsys.readouterr()
+    assert code_of(["learn", "mine.py:build", "--resume", "run", "--quiet"]) == 2
+    assert "changed since the run started" in capsys.readouterr().err
+
+
+def test_report_asks_for_the_name_again(folder, capsys):
+    code_of(LEARN)
+    before = times_run()
+    capsys.readouterr()
+    assert code_of(["report", "run"]) == 0
+    assert "code, which runs only if it is named: --problem mine.py:build" in capsys.readouterr().err
+    assert "Nothing to replay" in Path("run/report.html").read_text()
+    assert times_run() == before
+    assert code_of(["report", "run", "--problem", "mine.py:build"]) == 0
+    assert "Nothing to replay" not in Path("run/report.html").read_text()
+
+
+@pytest.mark.parametrize("field", ["source", "problem"])
+def test_a_forged_record_runs_nothing(folder, capsys, field):
+    code_of(["learn", "dectiger", *LEARN[2:]])
+    for name in ("run.json", "team.json"):
+        place = Path("run", name)
+        content = json.loads(place.read_text())
+        if field in content:
+            content[field] = str(folder / "mine.py:build")
+        place.write_text(json.dumps(content).replace('"finished": true', '"finished": false'))
+    capsys.readouterr()
+    for command in (
+        ["evaluate", "run"],
+        ["learn", "--resume", "run"],
+        ["report", "run"],
+        ["show", "run"],
+        ["runs", "."],
+    ):
+        code_of(command)
+    assert times_run() == 0
+
+
+def test_python_refuses_names_of_code(folder):
+    for name in ("mine.py:build", "mine.py", str(folder / "mine.py:build")):
+        with pytest.raises(InputError, match="code runs only if it is named on the command line"):
+            load(name)
+    assert times_run() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("other.py:build", "error: other.py: no such file"),
+        ("mine.py:bild", "error: mine.py: expected a function bild, got none"),
+        ("mine.py:nothing", "error: mine.py:nothing: expected a DecPOMDP or a Simulator, got int"),
+    ],
+)
+def test_mistakes_are_one_line(folder, capsys, name, message):
+    assert code_of(["info", name]) == 2
+    assert capsys.readouterr().err.strip() == message
+
+
+def test_another_discount_may_be_asked_for(folder, capsys):
+    assert code_of(["info", "mine.py:build", "--discount", "0.5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["discount"] == 0.5
