@@ -5,7 +5,7 @@ import pytest
 from worlds.logs import small_log
 
 import decpomdp as dp
-from decpomdp.io.snapshots import decode, encode
+from decpomdp.io.checkpoints import decode, encode
 from decpomdp.worlds.learner import DONE, Fits, Worlds, clearly_better
 
 

@@ -28,7 +28,7 @@ from decpomdp.io.team import read_team, team_to_json, write_team
 
 RUN_FORMAT, OLD_FORMAT = "decpomdp-run/2", "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
-DECIDED = "team-decided.json"
+DECIDED, WORLD = "team-decided.json", "world.dpomdp"
 LIMIT = 64 * 2**20  # bytes of a run.json
 MOST_ROWS = 10_000_000  # of a trace
 
@@ -168,6 +168,9 @@ def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
     decided = getattr(fit, "decided", None)  # of Bayesian learners: the team of the likeliest choices
     if decided is not None:
         write_team(decided, folder / DECIDED)
+    world = getattr(fit, "world", None)  # that was fitted to episodes
+    if world is not None:
+        world.save(folder / WORLD)
     record.stopped, record.seconds = fit.stopped, round(fit.seconds, 3)
     record.nodes, record.facts = list(fit.team.nodes), dict(fit.facts)
     write_record(folder, record)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent, Episodes
-from decpomdp.core.agent import joint_table
-from decpomdp.core.joint import joint_numbers
+from decpomdp.core.agent import joint_numbers, joint_table
 from decpomdp.kernels.world_filter import Log
 
 CATEGORIES = 40  # most distinct rewards that are told apart; more are put into bins

@@ -23,18 +23,24 @@ VISITS = 5e-5  # share of the steps: pairs that occur less often are left out
 FIRST_STEP, END = "before the first observation", "end"
 
 
-def world_of(alphabet: Alphabet, posterior: Posterior, tables: Tables | None = None, name: str = "") -> DecPOMDP:
-    """The Dec-POMDP of these tables (the posterior mean by default)."""
+def world_of(
+    alphabet: Alphabet,
+    posterior: Posterior,
+    tables: Tables | None = None,
+    name: str = "",
+    paid: Floats | None = None,
+) -> DecPOMDP:
+    """The Dec-POMDP of these tables (the posterior mean by default), with other rewards paid[v, z] if given."""
     form, cut = posterior.form, CUT[posterior.form.memory]
     tables = (posterior.mean() if tables is None else tables).mapped(lambda rows: _cut(rows, cut))
+    paid = tables.pay @ alphabet.values if paid is None else paid
     seen = _joint_observations(alphabet, form, tables)  # [v + 1, z, y]
     goes_on = 1 - tables.see[-1][..., ENDED] if alphabet.ends else np.ones(seen.shape[:2])  # [v + 1, z]
-    flat = (
-        _with_memory(alphabet, posterior, tables, seen, goes_on)
-        if form.memory
-        else _plain(alphabet, tables, seen, goes_on)
-    )
-    labels, start, move, shows, reward = flat.labels, flat.start, flat.move, flat.shows, flat.pay @ alphabet.values
+    if form.memory:
+        flat = _with_memory(alphabet, posterior, tables, seen, goes_on, paid)
+    else:
+        flat = _plain(alphabet, tables, seen, goes_on, paid)
+    labels, start, move, shows, reward = flat
     if alphabet.first:
         labels, start, reward = [*labels, FIRST_STEP], np.append(0 * start, 1.0), np.pad(reward, ((0, 0), (0, 1)))
         move = np.pad(move, ((0, 0), (0, 1), (0, 1)))
@@ -83,22 +89,24 @@ class Flat(NamedTuple):
     start: Floats  # [s]
     move: Floats  # [u, s, s1]
     shows: Floats  # [u, s1, y]
-    pay: Floats  # [u, s, r]
+    reward: Floats  # [u, s]
 
 
-def _plain(alphabet: Alphabet, tables: Tables, seen: Floats, goes_on: Floats) -> Flat:
+def _plain(alphabet: Alphabet, tables: Tables, seen: Floats, goes_on: Floats, paid: Floats) -> Flat:
     """Hidden states; those that show a first observation are copies that are left after one step."""
     labels = [f"s{z}" for z in range(tables.states)]
-    move, shows, pay, start = tables.move * goes_on[:-1, None, :], _rows(seen[:-1]), tables.pay, tables.start
+    move, shows, start = tables.move * goes_on[:-1, None, :], _rows(seen[:-1]), tables.start
     if alphabet.first:
         labels += [f"{label} first" for label in labels]
         move = np.pad(np.tile(move, (1, 2, 1)), ((0, 0), (0, 0), (0, tables.states)))
         shows = np.concatenate([shows, np.broadcast_to(_rows(seen[-1]), shows.shape)], axis=1)
-        pay, start = np.tile(pay, (1, 2, 1)), np.concatenate([0 * start, start])
-    return Flat(labels, start, move, shows, pay)
+        paid, start = np.tile(paid, (1, 2)), np.concatenate([0 * start, start])
+    return Flat(labels, start, move, shows, paid)
 
 
-def _with_memory(alphabet: Alphabet, posterior: Posterior, tables: Tables, seen: Floats, goes_on: Floats) -> Flat:
+def _with_memory(
+    alphabet: Alphabet, posterior: Posterior, tables: Tables, seen: Floats, goes_on: Floats, paid: Floats
+) -> Flat:
     """Pairs of the last joint observation (or none, before the first one) and the hidden state."""
     states, actions, memories = tables.states, alphabet.joint_actions, alphabet.memories(posterior.form)
     visits = posterior.counts.pay.sum(-1).reshape(memories, actions, states).sum(1)  # [m, z]
@@ -120,8 +128,7 @@ def _with_memory(alphabet: Alphabet, posterior: Posterior, tables: Tables, seen:
     start = np.where(real, 0.0, tables.start[hidden])
     if alphabet.first:
         start = np.where(real, tables.start[hidden] * seen[-1, hidden, np.where(real, last, 0)], 0.0)
-    pay = tables.pay.reshape(*shape, states, -1)[last, :, hidden].transpose(1, 0, 2)
-    return Flat(labels, start, move, shows, pay)
+    return Flat(labels, start, move, shows, paid.reshape(*shape, states)[last, :, hidden].T)
 
 
 def after_first_step(team: Team) -> Team:

@@ -21,7 +21,7 @@ from decpomdp.worlds.sweep import FEW, Sweeps
 
 QUARTER, ON_QUARTER, QUARTER_STEPS = 0.25, 40, 15_000  # of the data; sweeps on it; steps below which it is left out
 EM_SWEEPS, VB_SWEEPS, MERGE_SWEEPS, FORM_SWEEPS = 40, 15, 8, 6
-PATIENT = 5  # times more sweeps with few states
+PATIENT = 4  # times more sweeps with few states
 TOLERANCE = 1e-4  # gain per step at which sweeps stop
 LEAST = {False: 1e-4, True: 1e-3}  # gain of a round per step that is sufficient, by `Form.memory`
 MERGES, FEWER = 5, 0.3  # most tries of a round; share of the pairs that is tried after a failure
@@ -60,6 +60,7 @@ class Growth(NamedTuple):
     share: float = 1.0  # of the proposed pairs
     tries: int = 0
     fails: int = 0
+    gain: float = np.inf  # of the last round, in nats
     over: bool = False
 
 
@@ -137,7 +138,7 @@ class Grower:
         enough = gain > (min(1.0, least) if trial.states <= FEW else least)
         best, fails = trial if gain > 0 else before, 0 if enough else fit.fails + 1
         over = fails >= PATIENCE or best.states >= self.most
-        return Growth(best.form, fit.number, best, round=fit.round + 1, fails=fails, over=over)
+        return Growth(best.form, fit.number, best, round=fit.round + 1, fails=fails, gain=gain, over=over)
 
     def _prior(self, fit: Growth, states: int) -> Fixed:
         strong = start_of(fit.number, fit.form.memory).strong and states <= FEW

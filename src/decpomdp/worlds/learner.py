@@ -1,6 +1,6 @@
 """Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
 
-    fits          a plain one, one with memory, then restarts of the form that predicts held-out episodes better
+    fits          one with memory, a plain one, then restarts of the form that predicts held-out episodes better
     over-complete the best fit with more copies of its states, not merged: a guard against too few states
     refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
 
@@ -22,12 +22,15 @@ from decpomdp.worlds.posterior import Floats, Posterior, weak_prior
 from decpomdp.worlds.sweep import Check, Sweeps
 
 HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and number of held-out episodes; episodes for any at all
-RESTARTS, RESTART_WORK = (2, 12), 3e6  # fits of the leading form: as many as steps x states allow
+RESTARTS, RESTART_WORK = (2, 10), 8e5  # fits of the leading form: as many as steps x states allow
 SAME, NAT = 3, 1.0  # so many fits within this many nats of the best bound are enough
+MORE_ROUNDS = 3.0  # a fit is given up if so many more gains would not reach the other form
 CLEAR = 2.0  # standard errors of a difference between held-out likelihoods that settles the form
 ADMITTED = 1.0  # standard errors within which a world is admitted beside the best one
 LARGEST = 3e7  # numbers in the transitions of a world with memory
 OVER_EM, OVER_VB, REFIT = 100, 20, 12  # sweeps
+OVER_COMPLETE, CHEAP = 3, 1e6  # over-complete worlds; steps x states up to which there is more than one
+WORSE = 3.0  # standard errors by which over-complete worlds must be worse for a value to be trusted
 GROW, OVER, REFITS, DONE = "grow", "over-complete", "refit", "done"  # phases
 
 
@@ -99,15 +102,22 @@ class Worlds:
         if growth is None or (hurry and state.finished and state.growth is None):
             return state._replace(phase=OVER), None
         after = self.grower.step(growth)
-        if after.best is None or not (after.over or (hurry and after.stage == "quarter")):
+        ended = after.stage == "quarter" and (hurry or self._hopeless(state, after))
+        if after.best is None or not (after.over or ended):
             return state._replace(growth=after), None
         state = self._finished(state, after.best)._replace(growth=None)
         return state, self.row(state, state.finished[-1])
 
+    def _hopeless(self, state: Fits, growth: Growth) -> bool:
+        """Whether a few more rounds like the last would not reach the bound of the other form."""
+        bounds = [fit.posterior.bound for fit in state.finished if fit.posterior.form.memory != growth.form.memory]
+        best = growth.best
+        return bool(bounds) and best is not None and best.bound + MORE_ROUNDS * max(growth.gain, 0.0) < max(bounds)
+
     def _next(self, state: Fits) -> Growth | None:
         """The next fit; None: enough."""
         done = [fit.posterior.form.memory for fit in state.finished]
-        for memory in (False, True):
+        for memory in (True, False):
             if memory not in done and any(form.memory == memory for form in self.forms):
                 return self.grower.begin(memory, 0)
         best = self.best(state)
@@ -141,12 +151,12 @@ class Worlds:
 
     def _over(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
         """More copies of every state of the best fit, without merges."""
-        state = state._replace(phase=REFITS)
-        if hurry or not len(self.held):
-            return state, None
-        best = self.best(state).posterior
+        best, made = self.best(state).posterior, sum(fit.over_complete for fit in state.finished)
         sweeps, memory = self.grower.sweeps[best.form], best.form.memory
-        rng = np.random.default_rng([self.seed, 2, best.states])
+        wanted = OVER_COMPLETE if sweeps.records.steps * best.states <= CHEAP else 1
+        if hurry or made >= wanted or not len(self.held):
+            return state._replace(phase=REFITS), None
+        rng = np.random.default_rng([self.seed, 2, best.states, made])
         times = 4 if best.states <= 4 else 2
         tables = copies(sweeps.records, best.mean(), times, rng, 0.5, BY_PART if memory else BY_INPUT, 20.0 * memory)
         counts = sweeps.em(tables, weak_prior(best.form), OVER_EM, 2e-5)
@@ -170,10 +180,24 @@ class Worlds:
             return state._replace(phase=DONE), None
         posterior = todo[len(state.refitted)].posterior
         if len(self.held):
-            sweeps = Sweeps(self.records(posterior.form), self.threads, self.check)
-            _, counts = sweeps.expected(posterior.mean())
-            posterior = sweeps.vb(counts, REFIT, 2e-5)
+            posterior = self._refitted(posterior, self.records(posterior.form))
         return state._replace(refitted=(*state.refitted, posterior)), None
+
+    def enough_states(self, state: Fits) -> bool:
+        """Whether worlds with more states are clearly worse on held-out episodes: the best one lacks none."""
+        best = self.best(state)
+        more = [fit for fit in state.finished if fit.over_complete]
+        return bool(more) and all(clearly_better(best.heldout, fit.heldout, WORSE) for fit in more)
+
+    def bootstrap(self, posterior: Posterior, number: int) -> Posterior:
+        """The world refitted to episodes that are drawn with replacement."""
+        rng = np.random.default_rng([self.seed, 3, number])
+        drawn = rng.integers(0, self.episodes.count, self.episodes.count)
+        return self._refitted(posterior, self.records(posterior.form, drawn))
+
+    def _refitted(self, posterior: Posterior, records: Records) -> Posterior:
+        sweeps = Sweeps(records, self.threads, self.check)
+        return sweeps.vb(sweeps.expected(posterior.mean())[1], REFIT, 2e-5)
 
     def row(self, state: Fits, fit: Fitted) -> Row:
         """A row of the trace."""
