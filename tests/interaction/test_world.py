@@ -56,7 +56,7 @@ def test_a_team_is_planned_from_logs_without_behaviour_probabilities():
     own = fit.team.controllers[0]
     assert own.nodes >= 2
     assert isinstance(fit.world, dp.DecPOMDP)
-    assert dp.evaluate(fit.team, fit.world).value == pytest.approx(fit.facts["value"])
+    assert dp.evaluate(fit.team, fit.world).value == pytest.approx(fit.facts["value"], abs=0.05)
     assert isinstance(fit.draw(3), dp.DecPOMDP)
     rows = [row for row in fit.trace if row["bound"] is not None]
     assert all(np.isfinite(row["heldout"]) and row["states"] >= 1 for row in rows)

@@ -9,7 +9,7 @@ from worlds.logs import small_log
 
 import decpomdp as dp
 from decpomdp.worlds.data import Form, alphabet_of, records_of
-from decpomdp.worlds.flat import FIRST_STEP, after_first_step, rounded, world_of
+from decpomdp.worlds.flat import FIRST_STEP, UNKNOWN, after_first_step, rounded, world_of
 from decpomdp.worlds.posterior import Posterior, Tables
 
 FORMS = [Form(memory, joint) for memory in (False, True) for joint in (False, True)]
@@ -94,6 +94,27 @@ def test_a_team_for_a_world_with_a_first_step_sees_its_first_observation():
     )
     first = after_first_step(team).controllers[0].initial_given
     np.testing.assert_array_equal(first, [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_a_cautious_world_unknown_steps_lead_nowhere(form, kind):
+    log = small_log(agents=((2, 2), (1, 2)), episodes=200, **kind)
+    alphabet = alphabet_of(log)
+    fitted = posterior(records_of(log, alphabet, form))
+    pay = fitted.counts.pay.copy()
+    pay[0::2] *= 1e-3  # the first joint action was tried once for every state, the second a thousand times
+    fitted = fitted._replace(counts=fitted.counts._replace(pay=pay))
+    world, plain = world_of(alphabet, fitted, cautious=True), world_of(alphabet, fitted)
+    nowhere, count = world.states.index(UNKNOWN), len(plain.states) - alphabet.first - alphabet.ends
+    np.testing.assert_allclose(
+        world.transition[0, :count, nowhere], 0.5, atol=0.1
+    )  # one visit of the two that are needed
+    np.testing.assert_array_equal(world.transition[1, :count, nowhere], 0)
+    np.testing.assert_allclose(world.transition[1, :count, :count], plain.transition[1, :count, :count])
+    assert world.transition[0, nowhere, nowhere] == 1
+    mean = fitted.counts.pay.sum((0, 1)) @ alphabet.values / fitted.counts.pay.sum()
+    assert world.reward[1, nowhere] == pytest.approx(mean)
 
 
 def test_rounding_keeps_a_world_valid():

@@ -20,7 +20,8 @@ from decpomdp.worlds.posterior import Floats, Posterior, Tables
 CUT = {False: 1e-3, True: 1e-2}  # by `Form.memory`
 SMALL = 1e-3  # products of transition and observation below this are left out, with memory
 VISITS = 5e-5  # share of the steps: pairs that occur less often are left out
-FIRST_STEP, END = "before the first observation", "end"
+KNOWN = 2.0  # visits from which a step is known in a cautious world; with fewer, part of it is unknown
+FIRST_STEP, END, UNKNOWN = "before the first observation", "end", "unknown"
 
 
 def world_of(
@@ -29,29 +30,40 @@ def world_of(
     tables: Tables | None = None,
     name: str = "",
     paid: Floats | None = None,
+    cautious: bool = False,
 ) -> DecPOMDP:
-    """The Dec-POMDP of these tables (the posterior mean by default), with other rewards paid[v, z] if given."""
+    """The Dec-POMDP of these tables (the posterior mean by default), with other rewards paid[v, z] if given.
+
+    In a `cautious` world, steps that the episodes hardly have lead to a state in which nothing changes any more and the
+    episodes' mean reward is paid.
+    """
     form, cut = posterior.form, CUT[posterior.form.memory]
     tables = (posterior.mean() if tables is None else tables).mapped(lambda rows: _cut(rows, cut))
     paid = tables.pay @ alphabet.values if paid is None else paid
     seen = _joint_observations(alphabet, form, tables)  # [v + 1, z, y]
     goes_on = 1 - tables.see[-1][..., ENDED] if alphabet.ends else np.ones(seen.shape[:2])  # [v + 1, z]
+    visits = posterior.counts.pay.sum(-1)  # [v, z]
     if form.memory:
-        flat = _with_memory(alphabet, posterior, tables, seen, goes_on, paid)
+        flat = _with_memory(alphabet, posterior, tables, seen, goes_on, paid, visits)
     else:
-        flat = _plain(alphabet, tables, seen, goes_on, paid)
-    labels, start, move, shows, reward = flat
+        flat = _plain(alphabet, tables, seen, goes_on, paid, visits)
+    labels, start, move, shows, reward, visits = flat
+    if cautious:
+        unknown = np.clip(1 - visits / KNOWN, 0.0, 1.0)  # [u, s]
+        labels, start = [*labels, UNKNOWN], np.append(start, 0.0)
+        move = np.concatenate([move * (1 - unknown[..., None]), unknown[..., None]], axis=-1)
+        move = np.concatenate([move, np.broadcast_to(np.eye(len(labels))[-1], (len(move), 1, len(labels)))], axis=1)
+        mean = posterior.counts.pay.sum((0, 1)) @ alphabet.values / posterior.counts.pay.sum()
+        shows, reward = _shown(shows), np.pad(reward, ((0, 0), (0, 1)), constant_values=mean)
     if alphabet.first:
         labels, start, reward = [*labels, FIRST_STEP], np.append(0 * start, 1.0), np.pad(reward, ((0, 0), (0, 1)))
         move = np.pad(move, ((0, 0), (0, 1), (0, 1)))
-        move[:, -1, :-1] = _rows(flat.start)
-        shows = np.pad(shows, ((0, 0), (0, 1), (0, 0)))
-        shows[:, -1, 0] = 1
+        move[:, -1, : len(flat.start)] = _rows(flat.start)
+        shows = _shown(shows)
     if alphabet.ends:
         move = np.pad(move, ((0, 0), (0, 1), (0, 1)))
         move[:, :, -1] = 1 - move.sum(-1)
-        shows = np.pad(shows, ((0, 0), (0, 1), (0, 0)))
-        shows[:, -1, 0] = 1
+        shows = _shown(shows)
         labels, start, reward = [*labels, END], np.append(start, 0.0), np.pad(reward, ((0, 0), (0, 1)))
     observation = np.zeros((alphabet.joint_actions, len(labels), int(np.prod(alphabet.observations))))
     observation[:, :, alphabet.seen] = shows
@@ -59,6 +71,13 @@ def world_of(
     return DecPOMDP(
         alphabet.agents, tuple(labels), start / start.sum(), move, observation, reward, alphabet.discount, name
     )
+
+
+def _shown(shows: Floats) -> Floats:
+    """With one more state, which shows the first symbol."""
+    shows = np.pad(shows, ((0, 0), (0, 1), (0, 0)))
+    shows[:, -1, 0] = 1
+    return shows
 
 
 def _cut(rows: Floats, cut: float) -> Floats:
@@ -90,9 +109,10 @@ class Flat(NamedTuple):
     move: Floats  # [u, s, s1]
     shows: Floats  # [u, s1, y]
     reward: Floats  # [u, s]
+    visits: Floats  # [u, s] in the episodes
 
 
-def _plain(alphabet: Alphabet, tables: Tables, seen: Floats, goes_on: Floats, paid: Floats) -> Flat:
+def _plain(alphabet: Alphabet, tables: Tables, seen: Floats, goes_on: Floats, paid: Floats, visits: Floats) -> Flat:
     """Hidden states; those that show a first observation are copies that are left after one step."""
     labels = [f"s{z}" for z in range(tables.states)]
     move, shows, start = tables.move * goes_on[:-1, None, :], _rows(seen[:-1]), tables.start
@@ -100,17 +120,23 @@ def _plain(alphabet: Alphabet, tables: Tables, seen: Floats, goes_on: Floats, pa
         labels += [f"{label} first" for label in labels]
         move = np.pad(np.tile(move, (1, 2, 1)), ((0, 0), (0, 0), (0, tables.states)))
         shows = np.concatenate([shows, np.broadcast_to(_rows(seen[-1]), shows.shape)], axis=1)
-        paid, start = np.tile(paid, (1, 2)), np.concatenate([0 * start, start])
-    return Flat(labels, start, move, shows, paid)
+        paid, visits, start = np.tile(paid, (1, 2)), np.tile(visits, (1, 2)), np.concatenate([0 * start, start])
+    return Flat(labels, start, move, shows, paid, visits)
 
 
 def _with_memory(
-    alphabet: Alphabet, posterior: Posterior, tables: Tables, seen: Floats, goes_on: Floats, paid: Floats
+    alphabet: Alphabet,
+    posterior: Posterior,
+    tables: Tables,
+    seen: Floats,
+    goes_on: Floats,
+    paid: Floats,
+    all_visits: Floats,
 ) -> Flat:
     """Pairs of the last joint observation (or none, before the first one) and the hidden state."""
     states, actions, memories = tables.states, alphabet.joint_actions, alphabet.memories(posterior.form)
-    visits = posterior.counts.pay.sum(-1).reshape(memories, actions, states).sum(1)  # [m, z]
-    last, hidden = np.nonzero(visits > max(0.5, VISITS * posterior.steps))  # [s] both
+    visits = all_visits.reshape(memories, actions, states)  # [m, u, z]
+    last, hidden = np.nonzero(visits.sum(1) > max(0.5, VISITS * posterior.steps))  # [s] both
     real = last < memories - 1
     own = joint_table(alphabet.observations)[alphabet.seen]
     names = [".".join(a.observations[o] for a, o in zip(alphabet.agents, row, strict=True)) for row in own] + ["start"]
@@ -128,7 +154,8 @@ def _with_memory(
     start = np.where(real, 0.0, tables.start[hidden])
     if alphabet.first:
         start = np.where(real, tables.start[hidden] * seen[-1, hidden, np.where(real, last, 0)], 0.0)
-    return Flat(labels, start, move, shows, paid.reshape(*shape, states)[last, :, hidden].T)
+    reward = paid.reshape(*shape, states)[last, :, hidden].T
+    return Flat(labels, start, move, shows, reward, visits[last, :, hidden].T)
 
 
 def after_first_step(team: Team) -> Team:

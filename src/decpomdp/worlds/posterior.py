@@ -23,8 +23,11 @@ Floats = NDArray[np.float64]
 STRENGTHS = np.array(
     [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e5]
 )  # k; a row that equals its base pays nothing
-MOVE, SEE, PAY = (OVERALL, STATE, PARTS, PRODUCT), (OVERALL, STATE, OWN), (SEEN, STATE, BOTH, INPUT)  # bases of a table
-SEE_JOINT = (OVERALL, STATE, PARTS)
+MOVE, SEE, SEE_JOINT = (OVERALL, STATE, PARTS, PRODUCT), (OVERALL, STATE, OWN), (OVERALL, STATE, PARTS)  # their bases
+PAY = {False: (INPUT, STATE, BOTH, SEEN), True: (INPUT, STATE, BOTH)}  # by `Form.memory`
+UNPAID = (
+    5  # the choice of reward rows that are not present: INPUT with strength 30, which is paid elsewhere for the input
+)
 SMOOTHING = {"move": 0.5, "see": 0.3, "pay": 0.5}  # counts of the overall row in every base
 PIECES, SMALL = 8, 20_000  # of the inputs, for the threads; numbers below which one thread is faster
 
@@ -140,7 +143,7 @@ def posterior_of(records: Records, counts: Tables, fixed: Fixed | None = None, t
     see_kinds = SEE_JOINT if records.form.joint else SEE
     move = [_Table(_pools(records, counts.move, "move"), 0, MOVE)]
     see = [_Table(_pools(records, c, "see"), own[g], see_kinds) for g, c in enumerate(counts.see)]
-    pay = [_Table(_pools(records, counts.pay, "pay"), 0, PAY)]
+    pay = [_Table(_pools(records, counts.pay, "pay"), 0, PAY[records.form.memory])]
     priors, charge = list[list[Floats]](), 0.0
     for tables, choice, shared in ((move, "move", False), (see, "see", True), (pay, "pay", True)):
         if fixed is not None:
@@ -150,6 +153,8 @@ def posterior_of(records: Records, counts: Tables, fixed: Fixed | None = None, t
         evidence = np.stack([table.evidence(threads) for table in tables])  # [g, v, z, m]
         present = np.stack([table.pools.visits >= PRESENT for table in tables])
         chosen, gain = choose(evidence, present)
+        if choice == "pay":
+            chosen[~present] = UNPAID
         own_priors = [table.prior(pick) for table, pick in zip(tables, chosen, strict=True)]
         priors.append(own_priors)
         charge += gain

@@ -1,7 +1,9 @@
 """`world`: fit latent worlds to episodes, plan in them, judge every plan in all of them.
 
     fit       worlds with as many states as the episodes support (`worlds/learner.py`), until half the time is used up
-    plan      FB-HSVI, PeriEM and the search in the posterior means of the admitted worlds, also with rounded numbers
+    plan      FB-HSVI, PeriEM and the search in the posterior means of the admitted worlds, also with rounded numbers;
+              steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`): without this,
+              plans go where the worlds are wrong
     judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds. The choice is
               cautious: mean minus standard deviation over the draws of a world; the team whose largest loss over the
               worlds, against the best team of each, is smallest
@@ -108,7 +110,9 @@ class WorldMethod:
             state = state._replace(candidates=(self._candidate(posteriors, made.fit.team, "periem"),))
         if not state.candidates:
             return WorldFit(Team.uniform(self.episodes)), None
-        best, world = self._chosen(state), self._world(posteriors[0])
+        best = self._chosen(state)
+        name = f"world of {self.episodes.name or 'the episodes'}"
+        world = world_of(self.worlds.alphabet, posteriors[0], name=name)
         facts = self._facts(state, posteriors, best)
         for warning in filter(None, str(facts["warnings"]).split("; ")):
             warnings.warn(warning, LearningWarning, stacklevel=2)
@@ -207,7 +211,8 @@ class WorldMethod:
         return self._flat[id(posterior)]
 
     def _made(self, posterior: Posterior, tables: Tables | None = None) -> DecPOMDP:
-        return world_of(self.worlds.alphabet, posterior, tables, f"world of {self.episodes.name or 'the episodes'}")
+        """A cautious world: a team gains nothing from steps that the episodes do not have."""
+        return world_of(self.worlds.alphabet, posterior, tables, "cautious world", cautious=True)
 
     def _so_far(self, fits: Fits) -> list[Posterior]:
         """The best world of an unfinished fit."""
