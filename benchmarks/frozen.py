@@ -36,7 +36,7 @@ METHODS = {
     "mcem": lambda p, s: dp.learn(p, "mcem", iterations=170, seed=s),
     "many": lambda p, s: dp.learn(p, "sbpr", iterations=12, seed=s),
     "episodes": lambda p, s: dp.learn(
-        episodes(p, s), dp.Sbpr(cap=5.0 if s == 1 else None, truncation=8, sweeps=40), seed=s
+        episodes(p, s), dp.Sbpr(preset="default" if s == 1 else "as-printed", truncation=8, sweeps=40), seed=s
     ),
     "em": lambda p, s: dp.plan(p, "em", nodes=2, iterations_per_start=40, restarts=6, seed=s),
     "periem": lambda p, s: dp.plan(p, "periem", restarts=5, seed=s),

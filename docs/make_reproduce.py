@@ -19,7 +19,7 @@ BEGIN, END = "<!-- made by docs/make_reproduce.py: begin -->", "<!-- made by doc
 FIGURE = re.compile(r"\]\(figures/(\w+\.png)\)")
 DOCUMENT = re.compile(r"\bdocs/(\w+\.md)\b")
 CELLS = re.compile(r"(?<!\\)\|")
-FORM = re.compile(r"^(.*?)(?: \((as printed|episodes counted|normalised ratios)\))?$")
+FORM = re.compile(r"^(.*?)(?: \((as printed|episodes counted|normalised ratios|utility-weighted)\))?$")
 VERDICTS = ("yes", "partly", "no", "not judged")
 AS_FILES = ("figure1", "robustness")  # their tables are too long for the page
 

@@ -19,29 +19,13 @@ def make_log(path: Path) -> None:
     dp.simulate("boxpushing", good.exploring(0.1), EPISODES, STEPS, seed=1).save(path)
 
 
-def part(episodes: dp.Episodes, chosen: np.ndarray) -> dp.Episodes:
-    """The episodes with these numbers."""
-    rows = np.concatenate([np.arange(episodes.offsets[k], episodes.offsets[k + 1]) for k in chosen])
-    return dp.Episodes(
-        agents=episodes.agents,
-        offsets=np.concatenate([[0], np.cumsum(episodes.lengths[chosen])]),
-        observations=episodes.observations[rows],
-        actions=episodes.actions[rows],
-        behaviour=episodes.behaviour[rows],
-        rewards=episodes.rewards[rows],
-        discount=episodes.discount,
-        terminated=episodes.terminated[chosen],
-        name=episodes.name,
-    )
-
-
 def learned(log: Path) -> tuple[dp.Team, dp.OffPolicyValue, float]:
     """The likeliest-choice team, its value estimated from unseen episodes, and the mean return of the behaviour."""
     episodes = dp.Episodes.load(log, agents=dp.load("boxpushing").agents, discount=0.9)
     everything = np.random.default_rng(0).permutation(episodes.count)
-    train, test = (part(episodes, half) for half in np.split(everything, 2))
-    fit = dp.learn(train, dp.Sbpr(cap=5.0, truncation=8), seed=1)  # without a cap, one episode decides
-    return fit.decided, dp.offpolicy_value(test, fit.decided), float(test.returns().mean())
+    train, test = (episodes.chosen(half) for half in np.split(everything, 2))
+    fit = dp.learn(train, seed=1)
+    return fit.team, dp.offpolicy_value(test, fit.team), float(test.returns().mean())
 
 
 def main() -> None:

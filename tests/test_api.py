@@ -39,9 +39,8 @@ def test_the_default_method():
     assert default_method(EPISODES) == "sbpr"
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
+def test_a_mistake_is_one_line():
+    for call, words in [
         (lambda: dp.learn(MODEL, sweeps=3), "sweeps: not a setting of search, which has max_nodes, horizon, tuning"),
         (lambda: dp.learn(MODEL, "magic"), "method: expected one of search, sbpr, mcem, got 'magic'"),
         (lambda: dp.learn(MODEL, dp.Search(), max_nodes=3), r"max_nodes: set it in Search\(...\)"),
@@ -53,12 +52,10 @@ def test_the_default_method():
         (lambda: dp.learn(MODEL, time_limit=-1), "time_limit: expected"),
         (lambda: dp.learn(MODEL, steps=0), "steps: expected a whole number"),
         (lambda: dp.learn(MODEL, seed=-1), "seed: expected"),
-    ],
-)
-def test_a_mistake_is_one_line(call, words):
-    with pytest.raises(dp.InputError, match=words) as caught:
-        call()
-    assert "\n" not in str(caught.value)
+    ]:
+        with pytest.raises(dp.InputError, match=words) as caught:
+            call()
+        assert "\n" not in str(caught.value)
 
 
 def test_what_was_not_learned_is_said():

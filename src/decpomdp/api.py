@@ -150,7 +150,7 @@ def learn(
         Fixes every random choice.
     time_limit, steps, iterations
         Limits in seconds, joint steps played and iterations; the best team so far is returned. A limit that the method
-        does not count is refused.
+        does not count is rejected.
     threads
         How many threads to use; all cores by default. The result does not depend on it.
     engine
@@ -230,7 +230,7 @@ def plan(
     seed
         Fixes every random choice.
     time_limit, iterations
-        Limits; the best team so far is returned. A limit that the method does not count is refused.
+        Limits; the best team so far is returned. A limit that the method does not count is rejected.
     threads
         How many threads to use; all cores by default. The result does not depend on it.
     begin
@@ -301,8 +301,8 @@ def evaluate(
     >>> team = dp.Team.uniform(dp.load("dectiger"))
     >>> round(dp.evaluate(team, "dectiger").value, 3)
     -462.222
-    >>> told = dp.evaluate(team, dp.DenseSimulator("dectiger"))
-    >>> abs(told.value + 462.222) < 4 * told.standard_error
+    >>> sampled = dp.evaluate(team, dp.DenseSimulator("dectiger"))
+    >>> abs(sampled.value + 462.222) < 4 * sampled.standard_error
     True
     """
     from decpomdp.evaluation import exact_value, offpolicy_value, sampled_value
@@ -383,8 +383,8 @@ def default_method(source: Source) -> str:
 
 
 def taught(fit: Fit) -> bool:
-    """Whether anything was learned before the limits were reached: whether any value was measured."""
-    values = (row.get("value") for row in fit.trace)
+    """Whether anything was learned before the limits were reached: whether any value, or bound, was measured."""
+    values = (row.get("value", row.get("bound")) for row in fit.trace)
     return any(isinstance(value, float | int) and math.isfinite(value) for value in values)
 
 
@@ -394,14 +394,14 @@ def run_id(source: Source, settings: Settings, inputs: Inputs, budget: Budget) -
 
     sources = list(source) if isinstance(source, Sequence) else [source]
     teams = [inputs.begin, *(inputs.behaviours or ())]
-    told = [
+    parts = [
         [source_digest(each) for each in sources],
         [None if team is None else team_digest(team) for team in teams],
         settings,
         inputs.seed,
         budget,
     ]
-    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 def _shown(

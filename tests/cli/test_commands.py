@@ -13,6 +13,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.cli import words
+from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
 
 
 @pytest.fixture
@@ -88,10 +89,11 @@ def test_learn_from_episodes(run, as_json, tmp_path):
     run("simulate", "broadcast", "--episodes", 100, "--horizon", 6, "--out", "e.parquet")
     told = as_json("learn", "e.parquet", "--prior", "fixed:3", "--sweeps", 5, "--seed", 2, "--out", "r", "--quiet")
     assert dp.Team.load(tmp_path / "r/team.json").problem == "broadcast"
-    assert dp.Team.load(tmp_path / "r/team-decided.json").nodes <= (3, 3)
+    assert dp.Team.load(tmp_path / "r/team-mean.json").nodes <= (3, 3)
     trace = pq.read_table(tmp_path / "r/trace.parquet").to_pydict()
     assert trace["bound"] == sorted(trace["bound"])
-    assert len(trace["sample_sizes"][0]) == 6
+    assert told["facts"]["verdict"] in (BETTER, UNPROVEN, WORSE)
+    assert told["value"]["value"] == told["facts"]["estimate"]
     record = json.loads((tmp_path / "r/run.json").read_text())
     assert record["settings"]["prior"] == "fixed:3"
     assert record["stopped"] == told["stopped"] == "iterations"
@@ -142,9 +144,8 @@ def test_show(run, as_json, team_file):
     assert as_json("show", team_file)["agents"][0]["nodes"] == 6
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_a_mistake_is_one_line_and_code_two(run, tmp_path):
+    for arguments, expected in [
         (["info", "dectigr"], "did you mean dectiger?"),
         (["info", "missing.dpomdp"], "missing.dpomdp"),
         (["info", "missing.csv"], "missing.csv: expected a problem, but there is no such file"),
@@ -163,16 +164,14 @@ def test_show(run, as_json, team_file):
         (["learn", "dectiger", "--prior", "dp", "--out", "r"], "--prior: not a setting of search"),
         (["learn", "nobody.dpomdp", "--out", "r/deep/er"], "nobody.dpomdp"),
         (["simulate", "dectiger", "--horizon", "99999999999999999999"], "horizon: expected a whole number"),
-    ],
-)
-def test_a_mistake_is_one_line_and_code_two(run, tmp_path, arguments, words):
-    code, out, err = run(*arguments)
-    assert code == 2
-    assert out == ""
-    assert words in err
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []  # nothing half-written is left
+    ]:
+        code, out, err = run(*arguments)
+        assert code == 2
+        assert out == ""
+        assert expected in err
+        assert err.startswith("error: ")
+        assert err.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []  # nothing half-written is left
 
 
 def test_a_team_for_another_problem(run, team_file):
@@ -335,3 +334,13 @@ def test_a_working_folder_that_is_gone(run, tmp_path, monkeypatch, arguments):
     assert (code, out) == (2, "")
     assert err == "error: the working folder no longer exists; run the command in another one\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_help_shows_flags_without_a_type_and_the_ranges_of_settings(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = run("learn", "--help")
+    rows = {line.split()[1]: line for line in out.splitlines() if line.startswith("│ --")}
+    assert code == 0
+    assert "bool" not in rows["--quiet"] + rows["--estimate-behaviour"] + rows["--value"]
+    assert "INT 1..1000" in rows["--max-nodes"]
+    assert "FLOAT 0..1" in rows["--exploration"]

@@ -85,23 +85,20 @@ def test_no_time_gives_the_first_team(as_json, tmp_path, method):
     assert told["value"]["value"] == pytest.approx(-20)  # everybody listens for ever
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_a_mistake_is_one_line_and_code_two(run, tmp_path):
+    for arguments, words in [
         (["nobody"], "expected one of dectiger"),
         (["dectiger", "--method", "magic"], "method: expected one of fb-hsvi, periem, em, pbvi, got 'magic'"),
         (["dectiger", "--method", "pbvi", "--horizon", "3"], "--horizon: not a setting of pbvi"),
         (["dectiger", "--method", "em", "--epsilon", "1"], "--epsilon: not a setting of em"),
         (["dectiger", "--method", "pbvi", "--epsilon", "0"], "epsilon"),
         (["dectiger", "--method", "pbvi", "--discount", "1"], "needs a discount below 1"),
-    ],
-)
-def test_a_mistake_is_one_line_and_code_two(run, tmp_path, arguments, words):
-    code, out, err = run("plan", *arguments, "--out", "r")
-    assert (code, out) == (2, "")
-    assert words in err
-    assert err.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    ]:
+        code, out, err = run("plan", *arguments, "--out", "r")
+        assert (code, out) == (2, "")
+        assert words in err
+        assert err.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_with_contents_is_refused(run, tmp_path):

@@ -53,11 +53,12 @@ def cut(folder: Path, arguments: list[str], number: int = signal.SIGKILL) -> "su
 
 
 def content(run: Path) -> tuple[bytes, dict, dict]:
-    """What must be the same: the team, and the trace and the record without times."""
+    """What must be the same: the team, and the trace and the record without times and folder."""
     trace = pq.read_table(run / "trace.parquet").to_pydict()
     record = json.loads((run / "run.json").read_text())
     for timed in (trace, record):
         timed.pop("seconds")
+    record.pop("working_folder")
     return (run / "team.json").read_bytes(), trace, record
 
 

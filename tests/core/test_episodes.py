@@ -176,11 +176,6 @@ def test_equality_sees_every_field_and_knows_nan():
         assert replace(held, **{name: value}) != held, name
 
 
-def test_episodes_cannot_be_hashed():
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(episodes())
-
-
 def test_places_in_words():
     assert [episodes().place(row) for row in (0, 2, 3, 7)] == [
         "episode 0, step 0",

@@ -20,7 +20,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", domains.problems())
+@pytest.mark.parametrize("name", domains.PAPER)
 def test_equals_the_published_file(name):
     path = FOLDER / FILES[name]
     if not path.exists():

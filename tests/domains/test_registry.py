@@ -18,22 +18,41 @@ DIGESTS = {
     "gridsmall": "94bd4c13d422b68866f66719d93866bf7db86ac5a082b9123ba622729b188a1f",
     "boxpushing": "1536dfa308dbbf5f3fdec59ef91cf9d46fbfcd9a3f4c0c784bacc65d42e912ff",
     "marsrovers": "06ea955984d36ea302af26a9a81eff9c8aad8069814202738aef61718ec376e0",
+    "skewedtiger": "98eeb81a9be088643cea7e615a264a6b7fae0eb724ec3bc60d036e9ab77763c2",
+    "hotel": "4023d996b85531325e9ef9a5b2e50414385bf796f15bb134df62ffcd477e5a62",
+    "aloha": "4527ceb5695e7951c66478cff19184f4848fbccaef7ecdaa169d2ae1e079ad42",
+    "firefighting": "b3583bd4b53ead5d78105ca94f78819749d6d9b4cd9f86dd29c660b79cea5d3b",
+    "maintenance": "36ac5c2eb65614ae568a2a9235d457566db3f9ef8a1504fe8d877bc27d781193",
+    "wireless": "9b3427915f18c58665d9d648534257f5e57abc4acb929ea02692af6d7f119814",
+    "gridcorners": "7183e2dd3f4354a37537dce4d26fc22005e81608ac49992722a31c17d6930cb0",
+    "firegraph": "360795035c2e7a49e456f6825e3edfd953300e10009bf424840f3f5574a9e475",
+    "dectiger:3": "7e2a04cef9b5cf7389f8a3456d84d464cc2834d3d43650aeaee02bf31381fa41",
+    "broadcast:mabc": "e3e0e7b5b78ce66efd56fb06c52b1e2408cce59fdc0aa6b70dd10d84c7192680",
+    "firefighting:3,4,3": "35b9764f1a5f0abd4d8178e7a5bb0b68d7fdcdc0a3233a3ee1c71d3b1fe0b483",
+    "firegraph:4": "dc91ccf53724689195798e8549f735676e8c0e099ec61320c23e3edda78f30a6",
+    "aloha:4,2": "79d55ebbede80e65d29b6ee8613694a7633bdedca27db8cf59485f045a589fd4",
+    "maintenance:4,3": "9e8ba6faa538e6d82b70fd6171793689b054bd73ec00694f54d7d58248e57252",
 }
 
 
 def test_names_are_in_the_usual_order():
-    assert domains.problems() == ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
+    assert domains.PAPER == ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
+    assert domains.problems()[:6] == domains.PAPER
 
 
-@pytest.mark.parametrize("name", domains.problems())
+@pytest.mark.parametrize("name", DIGESTS)
 def test_numbers_are_pinned(name):
     problem = domains.build(name)
-    assert problem.name == name
+    assert problem.name == domains.canonical(name)
     assert problem.digest() == DIGESTS[name]
 
 
+def test_every_problem_is_pinned():
+    assert set(domains.problems()) <= set(DIGESTS)
+
+
 def test_digest_notices_the_last_bit_of_one_number():
-    for name in domains.problems():
+    for name in domains.PAPER:
         for table in ["start", "transition", "observation", "reward"]:
             problem = domains.build(name)
             changed = getattr(problem, table).copy()
@@ -53,7 +72,7 @@ def test_summary_tells_the_true_sizes():
 
 
 def test_every_problem_has_two_alike_agents_and_exact_decimals():
-    for name in domains.problems():
+    for name in domains.PAPER:
         problem = domains.build(name)
         assert [agent.name for agent in problem.agents] == ["agent1", "agent2"]
         assert problem.agents[0].actions == problem.agents[1].actions
@@ -96,6 +115,49 @@ def test_listing_builds_nothing():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "decpomdp.domains.registry"
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("firefighting:2,3,3", "firefighting"),
+        ("firefighting:3", "firefighting:3,3,3"),
+        ("firefighting:levels=2,agents=3", "firefighting:3,3,2"),
+        ("dectiger:2", "dectiger"),
+        ("broadcast:mabc", "broadcast:variant=mabc"),
+    ],
+)
+def test_parameters_are_given_by_place_or_name(name, same):
+    assert domains.canonical(name) == domains.canonical(same)
+    assert domains.build(name).digest() == domains.build(same).digest()
+    assert domains.build(domains.build(name).name).digest() == domains.build(name).digest()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("firefighting:9", "firefighting:9: agents: expected a whole number from 2 to 4, got 9"),
+        ("firefighting:x", "firefighting:x: agents: expected a whole number from 2 to 4, got 'x'"),
+        ("firefighting:2,3,3,3", "firefighting:2,3,3,3: expected firefighting:AGENTS,HOUSES,LEVELS, got '3'"),
+        ("firefighting:rooms=3", "firefighting:rooms=3: expected firefighting:AGENTS,HOUSES,LEVELS, got 'rooms=3'"),
+        ("firefighting:2,agents=2", "expected firefighting:AGENTS,HOUSES,LEVELS, got 'agents=2'"),
+        ("firefighting:", "firefighting:: agents: expected a whole number from 2 to 4, got ''"),
+        ("gridsmall:3", "gridsmall:3: expected gridsmall without parameters, got '3'"),
+        ("broadcast:other", "broadcast:other: variant: expected one of file, mabc, got 'other'"),
+        ("maintenance:2,4", "maintenance: expected k of at most n = 2, got 4"),
+    ],
+)
+def test_wrong_parameters_are_named(name, message):
+    with pytest.raises(InputError) as caught:
+        domains.build(name)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", domains.problems())
+def test_rules_are_told_in_a_few_sentences(name):
+    told = domains.rules_of(name)
+    assert 60 < len(told) < 700
+    assert ("reconstruction" in told) == (domains.note(name) is not None and "reconstruction" in domains.note(name))
 
 
 def test_build_gives_a_model():

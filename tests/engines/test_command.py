@@ -89,9 +89,8 @@ def test_the_papers_loop_plays_on_workers(tmp_path):
     assert (there / "team.json").read_bytes() == (tmp_path / "here/team.json").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
+def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys):
+    for given, told in [
         (["simulate", "broadcast", "--scheduler", "tcp://x:1"], "--scheduler belongs to --engine dask"),
         (["simulate", "broadcast", "--engine", "mpi"], "--engine: expected one of threads, dask, got 'mpi'"),
         (["simulate", "broadcast", "--engine", "dask", "--scheduler", "x"], "expected the address of a Dask scheduler"),
@@ -101,16 +100,14 @@ def test_the_papers_loop_plays_on_workers(tmp_path):
             "--jobs does not belong to --scheduler",
         ),
         (["reproduce", "table2", "--out", "t", "--scheduler", "tcp://x:1"], "--scheduler belongs to --engine dask"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys, given, told):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("decpomdp.engines.cluster.ANSWER", 0.5)
-    assert code_of(given) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1
-    assert told in lines[0]
-    assert list(tmp_path.iterdir()) == []
+    ]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("decpomdp.engines.cluster.ANSWER", 0.5)
+        assert code_of(given) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == 1
+        assert told in lines[0]
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

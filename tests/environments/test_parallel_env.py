@@ -7,6 +7,7 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
+from decpomdp import domains
 from decpomdp.core import InputError
 
 with warnings.catch_warnings():  # the tests of PettingZoo import games by a name that it deprecates itself
@@ -15,7 +16,7 @@ with warnings.catch_warnings():  # the tests of PettingZoo import games by a nam
     from pettingzoo.utils.conversions import parallel_to_aec
 
 
-@pytest.mark.parametrize("name", dp.problems())
+@pytest.mark.parametrize("name", domains.PAPER)
 @pytest.mark.parametrize("horizon", [None, 7])
 def test_pettingzoo_finds_nothing_wrong(name, horizon, capsys):
     parallel_api_test(dp.parallel_env(name, horizon=horizon), num_cycles=60)
@@ -42,7 +43,7 @@ def trace(env, seed, steps=30):
     return lines
 
 
-@pytest.mark.parametrize("name", dp.problems())
+@pytest.mark.parametrize("name", domains.PAPER)
 def test_every_seed_fixes_an_episode_zero_too(name):
     env = dp.parallel_env(name)
     assert trace(env, 0) == trace(env, 0) == trace(dp.parallel_env(name, seed=99), 0)

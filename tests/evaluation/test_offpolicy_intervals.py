@@ -6,8 +6,16 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import Controller, Team
 from decpomdp.evaluation import offpolicy_value
-from decpomdp.evaluation.offpolicy.estimates import log_chances, log_ratios, weighted
-from decpomdp.evaluation.offpolicy.intervals import bootstrap, corrected, log_wealth, mean_at_least, spread, studentised
+from decpomdp.evaluation.offpolicy.estimates import Weighted, log_chances, log_ratios, weighted
+from decpomdp.evaluation.offpolicy.intervals import (
+    bootstrap,
+    corrected,
+    guaranteed,
+    log_wealth,
+    mean_at_least,
+    spread,
+    studentised,
+)
 from evaluation.logged import mild
 
 
@@ -76,9 +84,25 @@ def test_standard_errors_of_new_draws_are_those_of_the_delta_method():
     assert ends[2] == pytest.approx([values[2] - half, values[2] + half], abs=0.1 * half)
 
 
+def test_the_jackknife_leaves_one_episode_out():
+    model, behaviour, team = mild()
+    logged = dp.simulate(model, behaviour, 20, 3, seed=3)
+    shares = weighted(logged, log_ratios(logged, log_chances(logged, team)), 3, 0.9)
+    assert shares.without_one() == pytest.approx(shares.estimates(1 - np.eye(20)), rel=1e-9)
+
+
 def test_ends_are_within_what_rewards_allow():
     model = dp.load("dectiger")
     team = Team.of(model, [Controller.deterministic([0], [[0, 0]], 3)] * 2).exploring(0.1)
     told = offpolicy_value(dp.simulate(model, Team.uniform(model), 30, 3, seed=1), team, reward_range=(-101.0, 20.0))
     for one in (told.ordinary, told.per_decision, told.self_normalised):
         assert -101 * 2.71 - 1e-9 <= one.low <= one.value <= one.high <= 20 * 2.71 + 1e-9
+
+
+def test_each_side_of_the_guarantee_has_half_of_the_risk():
+    rewards = np.random.default_rng(5).uniform(size=(40, 2))
+    every = Weighted(rewards, np.ones((40, 2)), np.zeros(2), rewards, np.tile(rewards.sum(axis=1)[:, None], 2))
+    found = guaranteed(every, np.zeros(2), np.ones(2), 0.1)
+    over, under = rewards.sum(axis=1), (1 - rewards).sum(axis=1)
+    assert found == pytest.approx((mean_at_least(over, 0.05), 2 - mean_at_least(under, 0.05)), rel=1e-12)
+    assert mean_at_least(over, 0.05) < mean_at_least(over, 0.1) < over.mean()

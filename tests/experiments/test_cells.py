@@ -42,9 +42,8 @@ def test_a_result_is_saved_and_read_back(tmp_path):
     assert [each.result.value for _, each in load_all(tmp_path, [cell])] == [2.0]
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
+def test_a_damaged_result_is_one_line(tmp_path):
+    for edit in [
         {"result": {}},
         {"result": []},
         {"result": None},
@@ -56,17 +55,15 @@ def test_a_result_is_saved_and_read_back(tmp_path):
         "half a ce",
         "[" * 100_000,
         "7",
-    ],
-)
-def test_a_damaged_result_is_one_line(tmp_path, edit):
-    cell = doubled(2)
-    save(tmp_path, cell, compute(cell))
-    path = tmp_path / cell.place
-    path.write_text(edit if isinstance(edit, str) else json.dumps({**json.loads(path.read_text()), **edit}))
-    with pytest.raises(
-        FormatError, match=f"{cell.place}: not a result file of this experiment; delete it to recompute"
-    ):
-        load(tmp_path, cell)
+    ]:
+        cell = doubled(2)
+        save(tmp_path, cell, compute(cell))
+        path = tmp_path / cell.place
+        path.write_text(edit if isinstance(edit, str) else json.dumps({**json.loads(path.read_text()), **edit}))
+        with pytest.raises(
+            FormatError, match=f"{cell.place}: not a result file of this experiment; delete it to recompute"
+        ):
+            load(tmp_path, cell)
 
 
 def test_the_digest_of_the_code_is_that_of_its_files(tmp_path):

@@ -1,9 +1,7 @@
 """Verdicts follow from the rows, by the stated rules: made-up tables of every experiment."""
 
-import pytest
-
 from decpomdp.experiments import figure1, figure2, reproduction, table1, table2
-from decpomdp.experiments.judge import Claim, Evidence, Rows, judged
+from decpomdp.experiments.judge import Claim, Evidence, Rows, Texts, judged, texts_of
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
 from experiments.made_rows import (
     BEGUN,
@@ -32,15 +30,24 @@ def verdict(name, rows, words):
 
 def test_one_judge_decides_all_claims():
     rows = Rows({"seed": seed} for seed in range(3))
-
-    def claim(*evidence, **facts):
-        return Claim("It is so.", "yes: {limit}", lambda _: Evidence("told", *evidence, facts={"limit": 5}, **facts))
-
-    claims = [claim(True), claim(True, True), claim(False, True), claim(False), Claim("", "", lambda _: None)]
-    assert [each.seen for each in judged(claims, rows)] == ["yes", "yes", "partly", "no"]
-    assert judged(claims, rows)[0].evidence == "told Rule: yes: 5"
-    (few,) = judged(claims[:1], Rows(rows[:2]))
+    weigh = {
+        name: lambda _, *on, found=found: (
+            None if found is None else Evidence("told", *found, facts={"most": "".join(on)})
+        )
+        for name, found in {"a": (True,), "b": (True, True), "c": (False, True), "d": (False,), "e": None}.items()
+    }
+    claims = tuple(Claim("It is so.", "yes: {limit} {most}", name, ("7",)) for name in weigh)
+    texts = Texts("", "", {"limit": 5}, claims=claims)
+    assert [each.seen for each in judged(texts, weigh, rows)] == ["yes", "yes", "partly", "no"]
+    assert judged(texts, weigh, rows)[0].evidence == "told Rule: yes: 5 7"
+    few = judged(texts, weigh, Rows(rows[:2]))[0]
     assert (few.seen, few.told) == ("not judged", "Not judged: that takes at least three seeds, here 2. told")
+
+
+def test_every_claim_names_its_evidence_and_every_evidence_has_a_claim():
+    for name in reproduction.NAMES:
+        named = {claim.evidence for claim in texts_of(name).claims}
+        assert named == set(reproduction.experiment_named(name).weigh)
 
 
 FITTED = [*em(1, 2, 3), *LEARNED, *BEGUN]
@@ -96,14 +103,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "rows", "words", "seen"), CASES)
-def test_a_made_up_table(name, rows, words, seen):
-    found = verdict(name, rows, words)
-    assert found.seen == seen
-    assert found.told
-    assert found.rule
-    few = reproduction.experiment_named(name).verdicts(Rows(row for row in rows if row["seed"] < 2))
-    assert {each.seen for each in few} == {"not judged"} or name == "complexity"
+def test_a_made_up_table():
+    for name, rows, words, seen in CASES:
+        found = verdict(name, rows, words)
+        assert found.seen == seen
+        assert found.told
+        assert found.rule
+        few = reproduction.experiment_named(name).verdicts(Rows(row for row in rows if row["seed"] < 2))
+        assert {each.seen for each in few} == {"not judged"} or name == "complexity"
 
 
 def test_quicker_is_only_what_converged():

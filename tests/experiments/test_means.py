@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from decpomdp.experiments.judge import RULE
+from decpomdp.experiments.judge import texts_of
 from decpomdp.experiments.means import (
     above,
     compare,
@@ -83,7 +83,7 @@ def test_seeds_around_a_single_number_are_seldom_told_from_it():
         trials = np.random.default_rng(seeds).standard_normal((800, seeds))
         wrong = sum(compare(list(trial), [0.0]).side != "level" for trial in trials)
         assert wrong <= (most + 0.02) * len(trials)
-        assert "at most 8 of 100" in RULE
+        assert "at most 8 of 100" in texts_of("judge").about
         bad = [[*trial[:-1] - 6, -900.0] for trial in trials]  # one seed is so bad that no interval tells anything
         assert all(compare(values, [0.0]).side == ("below" if seeds >= 5 else "level") for values in bad)
 
@@ -92,7 +92,7 @@ def test_equal_methods_are_seldom_told_apart():
     """The rate that the page names, 8 of 100, with room for 500 trials; and different ones are told apart."""
     for seeds in [3, 12]:
         for same_data in [False, True]:
-            assert "else one is above (by mistake in at most 8 of 100 cases" in RULE
+            assert "else one is above (by mistake in at most 8 of 100 cases" in texts_of("judge").about
             rng = np.random.default_rng(seeds)
             pairs = rng.standard_normal((500, 2, seeds))
             wrong = sum(compare(list(one), list(other), same_data).side != "level" for one, other in pairs)

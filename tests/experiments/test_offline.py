@@ -28,11 +28,11 @@ def test_the_papers_rule_of_stopping(bounds, falls, sweeps):
 def test_em_is_fitted_once_and_stands_for_both_forms_it_does_not_differ_in():
     cells = figure1.cells(replace(figure1.QUICK, seeds=1, episodes=(30,)))
     em = [cell for cell in cells if cell.settings["method"] in ("em", "em-best")]
-    assert {cell.settings["form"] for cell in em} == {"printed", "normalised"}
+    assert {cell.settings["form"] for cell in em} == {"printed", "weighted"}
     empty = Fitted(*[0] * len(Fitted.__struct_fields__))
     rows = figure1.rows([(cell, structs.replace(empty, value=float(place))) for place, cell in enumerate(cells)])
     assert len({len(rows.where(form=form)) for form in figure1.WAYS}) == 1
     same = [rows.where(form=form, method="em").column("value") for form in ("printed", "counted")]
     assert same[0] == same[1]
     weights = {cell.settings["form"]: cell.settings["evidence"] for cell in cells}
-    assert weights == {"printed": 1.0, "counted": None, "normalised": None}
+    assert weights == {"printed": 1.0, "counted": None, "weighted": None}

@@ -180,7 +180,9 @@ def test_the_full_run_holds_what_the_paper_has():
     pairs = {(form, m) for form in figure1.WAYS for m in figure1.NAMES} - {("counted", "em"), ("counted", "em-best")}
     assert grid == {(*d, *pair) for d in data for pair in pairs}  # EM as printed is EM with episodes counted
     learned = [s for s in found if s["form"] == "printed" and s["method"] in ("sbpr", "dp")]
-    assert {(s["evidence"], s["resize"], s["stop"], s["truncation"]) for s in learned} == {(1.0, False, "paper", 50)}
+    assert {(s["evidence"], s["preset"], s["stop"], s["truncation"]) for s in learned} == {
+        (1.0, "as-printed", "paper", 50)
+    }
     readings = {
         (c.settings["reading"], c.settings["c"], c.settings["d"]) for c in robustness.cells(effort["robustness"])
     }

@@ -6,7 +6,7 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.evaluation import exact_value
-from decpomdp.interaction.search.ascent import Effort, ascend, slope_from, soften
+from decpomdp.interaction.search.ascent import AscentSize, ascend, slope_from, soften
 from decpomdp.interaction.search.machines import constant, sizes, team_of
 from decpomdp.interaction.search.players import DensePlayer, player_of
 from decpomdp.interaction.search.starts import skeletons
@@ -21,7 +21,7 @@ def test_it_gets_better(actions, free):
     start = {found.name: found.plan for found in skeletons([len(agent.observations) for agent in model.agents], 20)}[
         "window 1"
     ]
-    after = ascend(player, start, Effort(40, 200, 20, 0.1, 0.0), 1, free=free)
+    after = ascend(player, start, AscentSize(40, 200, 20, 0.1, 0.0), 1, free=free)
     before, reached = (exact_value(model, team_of(plan, model, False)).value for plan in (start, after))
     random = exact_value(model, dp.Team.uniform(model)).value
     assert reached > max(before, random) + 1e-3
@@ -34,7 +34,7 @@ def test_a_given_memory_makes_dectiger_easy():
     model = dp.load("dectiger")
     player = DensePlayer(DenseSimulator(model))
     tree = {found.name: found.plan for found in skeletons([2, 2], 45)}["tree 3"]
-    plan = ascend(player, tree, Effort(120, 400, 44, 0.1, 0.0), 1, free=False)
+    plan = ascend(player, tree, AscentSize(120, 400, 44, 0.1, 0.0), 1, free=False)
     assert exact_value(model, team_of(plan, model, False)).value == pytest.approx(13.4486, abs=1e-3)
 
 
@@ -55,7 +55,7 @@ def test_the_start_has_the_confidence_that_was_asked_for():
 def test_one_action_and_one_node_are_no_trouble(corridor):
     model = making.model(np.random.default_rng(0), 2, (1, 2), (1, 2))
     player = DensePlayer(DenseSimulator(model))
-    assert sizes(ascend(player, constant(player), Effort(5, 20, 5, 0.1, 0.97), 1, free=True)) == (1, 1)
+    assert sizes(ascend(player, constant(player), AscentSize(5, 20, 5, 0.1, 0.97), 1, free=True)) == (1, 1)
     player = player_of(corridor())
-    plan = ascend(player, constant(player), Effort(40, 50, 20, 0.1, 0.0), 1, free=True)
+    plan = ascend(player, constant(player), AscentSize(40, 50, 20, 0.1, 0.0), 1, free=True)
     assert [int(machine.action[1]) for machine in plan] == [1, 1]

@@ -5,11 +5,11 @@ import pytest
 
 from decpomdp.interaction.search.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen, real
 from decpomdp.interaction.search.machines import Machine
-from decpomdp.interaction.search.trial import Tally, Verdict
+from decpomdp.interaction.search.trial import ReturnSums, TrialResult
 
 
 def island(score, nodes=1, idle=0):
-    return Island((Machine(np.zeros(nodes + 1, int), np.ones((nodes + 1, 2), int)),), score, Tally(), idle)
+    return Island((Machine(np.zeros(nodes + 1, int), np.ones((nodes + 1, 2), int)),), score, ReturnSums(), idle)
 
 
 def test_islands_are_the_best_of_every_size():
@@ -57,8 +57,8 @@ def met(accepted, gain):
     group.add(island(2.0))
     group.add(island(2.0, nodes=3))  # a copy
     assert group.rival is group.all[1]
-    old, new = Tally.of(np.array([1.0, 3.0])), Tally.of(np.array([2.0, 6.0]))
-    group.resolve(Verdict(accepted, gain, 0.1, old, new))
+    old, new = ReturnSums.of(np.array([1.0, 3.0])), ReturnSums.of(np.array([2.0, 6.0]))
+    group.resolve(TrialResult(accepted, gain, 0.1, old, new))
     return group
 
 
@@ -83,12 +83,12 @@ def test_who_is_behind_is_no_rival():
 
 
 def test_gains_are_real_when_they_are_more_than_a_hundredth_of_the_spread():
-    old = Tally.of(np.array([0.0, 2.0]))
-    assert real(Verdict(True, 0.011, 0.0, old, old))
-    assert not real(Verdict(True, 0.009, 0.0, old, old))
+    old = ReturnSums.of(np.array([0.0, 2.0]))
+    assert real(TrialResult(True, 0.011, 0.0, old, old))
+    assert not real(TrialResult(True, 0.009, 0.0, old, old))
 
 
 def test_a_hop_that_led_nowhere_tells_about_the_value():
-    old = Tally.of(np.array([1.0, 3.0]))
-    tried = island(1.0).tried(Verdict(False, -1.0, 0.1, old, old))
+    old = ReturnSums.of(np.array([1.0, 3.0]))
+    tried = island(1.0).tried(TrialResult(False, -1.0, 0.1, old, old))
     assert (tried.idle, tried.tally.mean) == (1, 2.0)

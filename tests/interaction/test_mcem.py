@@ -12,8 +12,8 @@ from decpomdp.evaluation import exact_value
 from decpomdp.interaction.afford import FEWEST, MCEM_TESTED, mcem_sizes
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.mcem.counts import (
+    NodeTables,
     Recorded,
-    Tables,
     mean_worths,
     normalised,
     play_recorded,
@@ -63,7 +63,7 @@ def test_expected_counts_are_probability_times_mean_worth():
     team, data = played(episodes=2000)
     bounds = reward_range(data, (np.inf, -np.inf))
     controller = team.controllers[1]
-    tables = Tables(np.tile(controller.initial, (3, 1)), controller.action, controller.transition)
+    tables = NodeTables(np.tile(controller.initial, (3, 1)), controller.action, controller.transition)
     found = mean_worths(data, 1, tables, 0.9, bounds)
     value, usual = worth(data, 0.9, bounds), 0.9 ** data.times().astype(float)
     node, action = data.paths.nodes[:, 1], data.paths.actions[:, 1]

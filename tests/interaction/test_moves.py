@@ -21,7 +21,7 @@ from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.interaction.search.starts import skeletons
-from decpomdp.kernels.machines import Played, Window
+from decpomdp.kernels.machines import PlayedBatch, Window
 from decpomdp.rollouts import DenseSimulator
 
 SMALL = sizes_for(Search(max_nodes=4), 0.9, 1e6)
@@ -98,7 +98,7 @@ def test_mutants_differ_in_one_entry_and_stay_closed():
 
 def one_episode(seen, actions, nodes):
     as_played = [np.array(field, np.int16)[None, :, None] for field in (seen, actions, nodes)]
-    return Played(*as_played, np.zeros((1, len(seen))), np.array([len(seen)]))
+    return PlayedBatch(*as_played, np.zeros((1, len(seen))), np.array([len(seen)]))
 
 
 MACHINE = Machine(np.array([0, 0, 1]), np.array([[1, 1, 1], [2, 1, 1], [1, 2, 1]]))

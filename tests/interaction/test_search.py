@@ -17,7 +17,7 @@ from decpomdp.interaction.search.islands import Island
 from decpomdp.interaction.search.machines import constant
 from decpomdp.interaction.search.method import SearchMethod, SearchState, _Round
 from decpomdp.interaction.search.settings import Search, SearchTuning
-from decpomdp.interaction.search.trial import Tally
+from decpomdp.interaction.search.trial import ReturnSums
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.team import team_to_json
 from decpomdp.rollouts import DenseSimulator
@@ -235,7 +235,7 @@ def test_a_lucky_score_does_not_cost_the_best_team():
     listening, opening = constant(model, [0, 0]), constant(model, [1, 1])
 
     def crowned(*islands):
-        state = SearchState([Island(plan, score, Tally()) for plan, score in islands], affordable=1e8)
+        state = SearchState([Island(plan, score, ReturnSums()) for plan, score in islands], affordable=1e8)
         work = _Round(method, state, unlimited())
         work._crown()
         return work.islands.all

@@ -6,7 +6,7 @@ import pytest
 from decpomdp.core.run import unlimited
 from decpomdp.interaction.search.players import player_of
 from decpomdp.interaction.search.settings import Search
-from decpomdp.interaction.search.sizes import affordable, horizons, sizes_for
+from decpomdp.interaction.search.sizes import affordable, horizons, reduced, sizes_for
 
 SETTINGS = Search()
 
@@ -71,3 +71,20 @@ def test_neighbours_are_looked_at_in_long_searches_only():
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize(
+    ("progress", "seconds", "expected"),
+    [
+        (0.25, 4.0, 4e5),  # 1e5 steps in a quarter of the time: the measured speed was too high
+        (0.04, 4.0, 1e7),  # too early to tell
+        (0.25, np.inf, 1e7),  # with a limit of steps nothing depends on the speed
+    ],
+)
+def test_a_slow_run_reduces_the_affordable_steps(progress, seconds, expected):
+    now = unlimited()._replace(progress=progress, seconds=seconds)
+    assert reduced(1e7, 100_000, now) == expected
+
+
+def test_small_errors_of_the_measured_speed_change_nothing():
+    assert reduced(5e5, 100_000, unlimited()._replace(progress=0.25, seconds=4.0)) == 5e5

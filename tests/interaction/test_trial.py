@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decpomdp.interaction.search.trial import Stages, Tally, Verdict, hopeless, judge, trial
+from decpomdp.interaction.search.trial import ReturnSums, Stages, TrialResult, hopeless, judge, trial
 
 STAGES = Stages(first=1000, looks=4, horizon=1, certain=3.0, smallest=1e-4)
 
@@ -66,7 +66,7 @@ def test_losses_cost_little():
 
 def test_every_look_must_promise_more():
     old = np.random.default_rng(0).normal(size=1000)
-    half = Verdict(False, gain=0.5, error=1.0, old=Tally(), new=Tally())
+    half = TrialResult(False, gain=0.5, error=1.0, old=ReturnSums(), new=ReturnSums())
     assert [hopeless(half, old, STAGES, look, smaller=False) for look in range(4)] == [False, False, True, True]
 
 
@@ -78,7 +78,7 @@ def test_returns_that_never_vary_are_compared_too():
 
 def test_tallies_add_up():
     returns = np.random.default_rng(1).normal(3.0, 2.0, size=1000)
-    both = Tally.of(returns[:300]).plus(Tally.of(returns[300:]))
+    both = ReturnSums.of(returns[:300]).plus(ReturnSums.of(returns[300:]))
     assert both.mean == pytest.approx(returns.mean())
     assert both.error == pytest.approx(returns.std() / np.sqrt(1000))
-    assert np.isnan(Tally().mean)
+    assert np.isnan(ReturnSums().mean)

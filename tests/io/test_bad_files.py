@@ -121,23 +121,23 @@ def read_table(path):
     return dp.Episodes.load(path, 0.9)
 
 
-@pytest.mark.parametrize(("content", "expected"), [case[1:] for case in EPISODES], ids=[case[0] for case in EPISODES])
-def test_episodes(tmp_path, content, expected):
-    path = tmp_path / "e.parquet"
-    path.write_bytes(content())
-    assert expected in said(dp.Episodes.load, path)
+def test_episodes(tmp_path):
+    for content, expected in [case[1:] for case in EPISODES]:
+        path = tmp_path / "e.parquet"
+        path.write_bytes(content())
+        assert expected in said(dp.Episodes.load, path)
 
 
-@pytest.mark.parametrize(("name", "content", "expected"), TABLES)
-def test_tables(tmp_path, name, content, expected):
-    (tmp_path / name).write_bytes(content())
-    assert expected in said(read_table, tmp_path / name)
+def test_tables(tmp_path):
+    for name, content, expected in TABLES:
+        (tmp_path / name).write_bytes(content())
+        assert expected in said(read_table, tmp_path / name)
 
 
-@pytest.mark.parametrize(("content", "expected"), [case[1:] for case in TEAMS], ids=[case[0] for case in TEAMS])
-def test_teams(tmp_path, content, expected):
-    (tmp_path / "team.json").write_bytes(content())
-    assert expected in said(dp.Team.load, tmp_path / "team.json")
+def test_teams(tmp_path):
+    for content, expected in [case[1:] for case in TEAMS]:
+        (tmp_path / "team.json").write_bytes(content())
+        assert expected in said(dp.Team.load, tmp_path / "team.json")
 
 
 READERS = {

@@ -214,9 +214,8 @@ def read_complaint(path):
     return caught.value
 
 
-@pytest.mark.parametrize(
-    ("data", "line", "words"),
-    [
+def test_wrong_bytes(tmp_path):
+    for data, line, words in [
         (b"agents: 2\n\ndiscount: \xff\n", 3, "expected UTF-8 text, got byte 0xff"),
         ("agents: é".encode()[:-1], 1, "expected UTF-8 text, got byte 0xc3"),
         (GOOD.encode("utf-16"), 1, "expected UTF-8 text, got byte 0xff"),
@@ -229,14 +228,12 @@ def read_complaint(path):
         (gzip.compress(GOOD.encode(), mtime=0)[:40] + b"\xff" * 40, None, "expected a complete gzip file"),
         (gzip.compress(b"agents: 2\nbye", mtime=0), 2, "expected 'discount:'"),
         (b"", 1, "expected 'agents:', got the end of the file"),
-    ],
-)
-def test_wrong_bytes(tmp_path, data, line, words):
-    (tmp_path / "a.dpomdp").write_bytes(data)
-    error = read_complaint(tmp_path / "a.dpomdp")
-    assert error.path == str(tmp_path / "a.dpomdp")
-    assert error.line == line
-    assert words in error.message
+    ]:
+        (tmp_path / "a.dpomdp").write_bytes(data)
+        error = read_complaint(tmp_path / "a.dpomdp")
+        assert error.path == str(tmp_path / "a.dpomdp")
+        assert error.line == line
+        assert words in error.message
 
 
 def test_paths_that_cannot_be_read(tmp_path):

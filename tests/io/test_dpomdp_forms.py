@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from decpomdp.core import Agent
+from decpomdp.core import Agent, FormatError
 from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
 
 RAIN_OR_SUN = "agents: 2\ndiscount: 0.9\nvalues: reward\nstates: rain sun fog\nstart:\nuniform\n"
@@ -33,6 +33,18 @@ def test_header_gives_labels_and_discount():
 def test_agents_may_have_names():
     named = model(head=RAIN_OR_SUN.replace("agents: 2", "agents: ann the_second-agent"))
     assert [agent.name for agent in named.agents] == ["ann", "the_second-agent"]
+
+
+def test_words_may_be_quoted():
+    head = RAIN_OR_SUN.replace("reward", '"reward"').replace("rain sun fog", '"rain" "sun" fog').replace("2", '"2"')
+    quoted = 'actions:\n"stay" "go"\n3\nobservations:\n"dry" "wet"\n1\n'
+    got = model('R: "go" 1 :"sun": * : * : "4"\n', head, quoted)
+    assert got.digest() == model("R: go 1 : sun : * : * : 4\n").digest()
+
+
+def test_a_quotation_mark_inside_a_word_is_an_error():
+    with pytest.raises(FormatError, match="expected names of states"):
+        model(head=RAIN_OR_SUN.replace("rain sun", 'ra"in sun'))
 
 
 def test_given_discount_replaces_that_of_the_file():

@@ -32,18 +32,6 @@ def test_the_file_does_not_depend_on_the_parts(path, monkeypatch):
     assert sizes == [64] * (whole.steps // 64) + [whole.steps % 64]
 
 
-@pytest.mark.parametrize("lengths", [(64,), (10, 10), (1,), (200, 1)])
-def test_a_writer_holds_less_than_a_group_in_few_parts(path, monkeypatch, lengths):
-    monkeypatch.setattr(write, "GROUP", 64)
-    monkeypatch.setattr(write, "PARTS", 5)
-    with EpisodeWriter(path, AGENTS, episodes().discount) as writer:
-        for seed in range(100):
-            writer.add(episodes(lengths=lengths, seed=seed))
-            assert sum(len(table) for table in writer._waiting) == writer._rows < 64
-            assert len(writer._waiting) < 5
-    assert read_episodes(path).lengths.tolist() == list(lengths) * 100
-
-
 def test_the_name_and_facts_are_those_of_the_writer(path):
     with EpisodeWriter(path, AGENTS, episodes().discount, "mine", {"a": "b"}) as writer:
         writer.add(episodes())
@@ -125,18 +113,3 @@ def test_a_writer_works_in_its_block_only(path):
     with pytest.raises(InputError, match=r"^episodes: expected an EpisodeWriter inside its with block, got one outsi"):
         writer.add(episodes())
     assert read_episodes(path).count == episodes().count
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"agents": []}, "agents: expected at least one label, got none"),
-        ({"discount": 2}, "discount: expected a number from 0 to 1, got 2.0"),
-        ({"name": 3}, "name: expected a text, got 3"),
-        ({"facts": {"a": 3}}, "facts['a']: expected a text, got 3"),
-    ],
-)
-def test_a_bad_writer_cannot_be_made(path, changes, expected):
-    with pytest.raises(InputError) as caught:
-        EpisodeWriter(path, **({"agents": AGENTS, "discount": 1} | changes))
-    assert str(caught.value) == expected

@@ -95,31 +95,11 @@ def test_a_pipe_is_not_replaced(tmp_path):
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
-def test_a_folder_that_must_not_be_written(tmp_path, monkeypatch):
-    def refuse(*arguments):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(os, "open", refuse)  # an administrator may write everywhere, so this has to be acted
-    assert refusal(write_bytes, tmp_path / "note", b"x").endswith("note: Permission denied")
-
-
 def test_a_protected_file_is_not_replaced(tmp_path, monkeypatch):
     write_bytes(tmp_path / "note", b"old")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert refusal(write_bytes, tmp_path / "note", b"x").endswith("note: it is write-protected")
     assert (tmp_path / "note").read_bytes() == b"old"
-
-
-def test_a_path_with_a_null_byte():
-    for call in (lambda: write_bytes("no\0te", b"x"), lambda: read_bytes("no\0te", 9)):
-        assert refusal(call).startswith("path: expected the path of a file")
-
-
-def test_a_name_as_long_as_the_system_allows(tmp_path):
-    path = tmp_path / ("n" * 255)
-    write_bytes(path, b"x")
-    assert path.read_bytes() == b"x"
-    assert refusal(write_bytes, tmp_path / ("n" * 256), b"x").endswith("File name too long")
 
 
 def test_a_link_stays_a_link(tmp_path):
@@ -138,12 +118,6 @@ def test_permissions_are_those_of_the_old_file_or_of_any_new_one(tmp_path):
     (tmp_path / "note").chmod(0o640)
     write_bytes(tmp_path / "note", b"y")
     assert stat.S_IMODE((tmp_path / "note").stat().st_mode) == 0o640
-
-
-def test_a_relative_path(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_bytes("note", b"x")
-    assert read_bytes("note", 9) == b"x"
 
 
 def test_what_libraries_say_becomes_one_line():

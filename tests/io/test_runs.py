@@ -44,23 +44,20 @@ def test_a_run_comes_back(tmp_path):
     assert record.posterior is None
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
+def test_a_run_json_that_is_none(tmp_path):
+    written(tmp_path / "a")
+    for content, words in [
         ("{", "Input data was truncated"),
         ("[]", "Expected object, got array"),
         ('{"format": "decpomdp-run/9"}', 'expected "decpomdp-run/2", got "decpomdp-run/9"'),
         ('{"format": "decpomdp-run/2", "stopped": 3}', "stopped"),
         ('{"format": "decpomdp-run/2", "nodes": [1.5]}', "nodes"),
         ('{"format": "decpomdp-run/2", "posterior": {}}', "posterior"),
-    ],
-)
-def test_a_run_json_that_is_none(tmp_path, content, words):
-    written(tmp_path / "a")
-    (tmp_path / "a/run.json").write_text(content)
-    with pytest.raises(FormatError, match=re.escape(words)) as caught:
-        read_run(tmp_path / "a")
-    assert str(caught.value).count("\n") == 0
+    ]:
+        (tmp_path / "a/run.json").write_text(content)
+        with pytest.raises(FormatError, match=re.escape(words)) as caught:
+            read_run(tmp_path / "a")
+        assert str(caught.value).count("\n") == 0
 
 
 def test_other_folders_and_broken_traces(tmp_path):

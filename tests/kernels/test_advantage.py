@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from decpomdp.kernels import advantage
-from decpomdp.kernels.machines import Played, decide
+from decpomdp.kernels.machines import PlayedBatch, decide
 
 
 def played_episodes(rng, lengths, agents=2, nodes=3, actions=2, symbols=3):
     shape = (len(lengths), max(lengths), agents)
     seen = rng.integers(0, symbols, shape).astype(np.int16)
     seen[:, 0] = -1
-    return Played(
+    return PlayedBatch(
         seen,
         rng.integers(0, actions, shape).astype(np.int16),
         rng.integers(1, nodes + 1, shape).astype(np.int16),

@@ -8,7 +8,7 @@ from decpomdp.core.sparse import alias_model
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.search.machines import Machine, pack, team_of
 from decpomdp.kernels import machines as kernels
-from decpomdp.kernels.machines import Played, Window
+from decpomdp.kernels.machines import PlayedBatch, Window
 
 
 def random_plan(rng, model, nodes):
@@ -30,7 +30,9 @@ def values(model, plan, window, first, episodes, horizon, seed=3):
 
 def recorded(model, plan, window, numbers, horizon, seed=3):
     shape = (len(numbers), horizon, len(plan))
-    played = Played(*(np.empty(shape, np.int16) for _ in range(3)), np.empty(shape[:2]), np.empty(shape[0], np.int64))
+    played = PlayedBatch(
+        *(np.empty(shape, np.int16) for _ in range(3)), np.empty(shape[:2]), np.empty(shape[0], np.int64)
+    )
     kernels.record(alias_model(model), pack(plan, model), window, np.uint64(seed), np.array(numbers), played)
     return played
 
@@ -85,7 +87,7 @@ def test_a_window_explores_at_its_rate():
 def test_edges_are_counted_from_the_root_on():
     seen = np.array([[-1, 0, 1], [-1, 1, 0]], np.int16)[:, :, None]
     nodes = np.array([[1, 2, 1], [1, 1, 2]], np.int16)[:, :, None]
-    played = Played(seen, nodes, nodes, np.zeros((2, 3)), np.array([3, 2]))
+    played = PlayedBatch(seen, nodes, nodes, np.zeros((2, 3)), np.array([3, 2]))
     visits = np.zeros((1, 3, 3), np.int64)
     kernels.count_edges(played, visits)
     assert visits[0].tolist() == [[0, 0, 2], [1, 1, 0], [0, 1, 0]]

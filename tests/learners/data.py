@@ -6,9 +6,9 @@ from decpomdp.core import Agent, Episodes
 from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import behaviour
 from decpomdp.learners.posterior import Counts, updated
-from decpomdp.learners.sticks import Sticks
+from decpomdp.learners.sticks import Sticks, concentrations
 from decpomdp.learners.sweep import Task
-from decpomdp.learners.weighing import steps_of
+from decpomdp.learners.weighing import by_reward, by_utility
 
 AGENTS = (
     Agent("x", ("a", "b"), ("o", "p")),
@@ -50,9 +50,15 @@ def as_dicts(data):
     ]
 
 
-def task(data, evidence=3.0, cap=None, normalise=False, threads=None, floor=None):
-    steps = steps_of(data, behaviour.log_behaviour(data), floor)
-    return Task(lay_out(data, 3), steps, evidence, cap, normalise, threads)
+def task(data, evidence=3.0, threads=None, floor=None, alpha=1.0):
+    steps = by_reward(data, behaviour.log_behaviour(data), floor)
+    return Task(lay_out(data, 3), steps, evidence, alpha, threads)
+
+
+def weighted_task(rng, data, evidence=3.0, alpha=0.0):
+    """The utility of an episode at its last step."""
+    steps = by_utility(data, behaviour.log_behaviour(data), rng.uniform(0.1, 1.0, data.count))
+    return Task(lay_out(data, 3), steps, evidence, alpha, None)
 
 
 def step_weights(work, data):
@@ -82,15 +88,13 @@ def as_oracle(agent):
     if not isinstance(agent.move, Sticks):
         rows = np.concatenate([part.weights for part in parts])
         return {**told, "rows_hat": rows, "rows": agent.move.prior}
-    sticks = {
-        "sigma_hat": np.concatenate([part.left for part in parts]),
-        "eta_hat": np.concatenate([part.right for part in parts]),
+    eta, chance = concentrations(agent.move.prior.c, agent.move.prior.rate)
+    return {
+        **told,
+        "here": np.concatenate([part.here for part in parts]),
+        "beyond": np.concatenate([part.beyond for part in parts]),
         "sigma": agent.move.prior.sigma,
-        "c": agent.move.prior.c,
-        "b": agent.move.prior.rate,
+        "eta": eta,
+        "chance": np.exp(chance),
+        "shared": agent.move.prior.shared,
     }
-    if agent.move.prior.shared:
-        hyper = {"shape": float(agent.move.eta.shape[0, 0]), "rate": float(agent.move.eta.rate[0, 0])}
-    else:
-        hyper = {name: np.concatenate([getattr(part.eta, name) for part in parts]) for name in ("shape", "rate")}
-    return {**told, **sticks, **hyper}

@@ -25,45 +25,53 @@ def refused(act, *parts):
     return text
 
 
-def test_settings_out_of_range():
-    for name, values in [
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
         ("evidence", [0, -1.0, NAN, INF, 1e200, "5", True, [1.0], None.__class__]),
-        ("cap", [0.0, -1, NAN, INF, "big"]),
-        ("floor", [NAN, INF, -INF, "low"]),
+        ("alpha", [-0.1, 1.1, NAN, "big"]),
+        ("starts", [0, 2.5, None]),
+        ("preset", ["paper", None]),
+        ("utility", ["value", 1]),
         ("threshold", [-0.1, 1.0, NAN, None]),
         ("tolerance", [-1e-9, NAN, INF, None]),
         ("truncation", [0, -3, 2.5, 1001, 10**30, NAN, INF, "6", True]),
         ("sweeps", [0, 1.5, -1, NAN, None, "many"]),
         ("precision", ["half", None, 2, ["double"]]),
-        ("normalise", ["no", 1, None]),
+        ("judge", ["no", 1, None]),
         ("estimate_behaviour", ["yes", 0]),
-    ]:
-        for value in values:
-            refused(lambda name=name, value=value: Sbpr(**{name: value}), f"{name}: ", "got")
+    ],
+)
+def test_settings_out_of_range(name, values):
+    for value in values:
+        refused(lambda value=value: Sbpr(**{name: value}), f"{name}: ", "got")
 
 
 def test_settings_are_kept_as_numbers():
-    kept = Sbpr(truncation=3, sweeps=np.int64(7), evidence=np.float32(2.0), cap=5)
-    assert [type(x) for x in (kept.truncation, kept.sweeps, kept.evidence, kept.cap)] == [int, int, float, float]
+    kept = Sbpr(truncation=3, sweeps=np.int64(7), evidence=np.float32(2.0), alpha=1)
+    assert [type(x) for x in (kept.truncation, kept.sweeps, kept.evidence, kept.alpha)] == [int, int, float, float]
 
 
-def test_settings_are_the_same_after_json():
-    for prior in ["em:3", Fixed(3, 0.5), StickBreaking(sigma=2.0), dirichlet_process()]:
-        kept = Sbpr(prior=prior, sweeps=7, cap=5.0)
-        assert msgspec.json.decode(msgspec.json.encode(kept), type=Sbpr) == kept
+@pytest.mark.parametrize("prior", ["em:3", Fixed(3, 0.5), StickBreaking(sigma=2.0), dirichlet_process()])
+def test_settings_are_the_same_after_json(prior):
+    kept = Sbpr(prior=prior, sweeps=7, alpha=0.5)
+    assert msgspec.json.decode(msgspec.json.encode(kept), type=Sbpr) == kept
 
 
-def test_numbers_of_the_prior_out_of_range():
-    for name, values in [
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
         ("sigma", [0.0, -1.0, NAN, INF, "1", None]),
         ("c", [0.0, -0.1, NAN, INF]),
         ("d", [0.0, -1e-6, NAN, INF, 1e-320, "x"]),
         ("rho", [0.0, -1.0, NAN, INF, "x"]),
         ("reading", ["speed", None, 3]),
         ("shared", ["yes", 1]),
-    ]:
-        for value in values:
-            refused(lambda name=name, value=value: StickBreaking(**{name: value}), f"{name}: ", "got")
+    ],
+)
+def test_numbers_of_the_prior_out_of_range(name, values):
+    for value in values:
+        refused(lambda value=value: StickBreaking(**{name: value}), f"{name}: ", "got")
 
 
 def test_other_priors_out_of_range():
@@ -77,8 +85,9 @@ def test_other_priors_out_of_range():
     refused(lambda: prior_named("em:5000"), "nodes: expected a whole number from 1 to 1000, got 5000")
 
 
-def test_names_of_priors():
-    for text, part in [
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
         ("fixed:x", "got 'fixed:x'"),
         ("fixed:-3", "got 'fixed:-3'"),
         ("em:", "got 'em:'"),
@@ -88,13 +97,15 @@ def test_names_of_priors():
         ("dp:3", "got 'dp:3'"),
         ("Fixed:3", "got 'Fixed:3'"),
         (3, "a text, got 3"),
-    ]:
-        assert len(refused(lambda text=text: prior_named(text), "prior: expected", part)) < 120
+    ],
+)
+def test_names_of_priors(text, part):
+    assert len(refused(lambda: prior_named(text), "prior: expected", part)) < 120
 
 
-def test_something_else_as_prior():
-    for prior in [None, 3, 2.5, ["em"], Fixed, object(), b"em", "sticks"]:
-        refused(lambda prior=prior: Sbpr(prior=prior), "prior: expected", "got")
+@pytest.mark.parametrize("prior", [None, 3, 2.5, ["em"], Fixed, object(), b"em", "sticks"])
+def test_something_else_as_prior(prior):
+    refused(lambda: Sbpr(prior=prior), "prior: expected", "got")
 
 
 def test_something_else_as_beginning():
@@ -118,9 +129,9 @@ def _uniform(agent: Agent, nodes: int):
     return np.full((nodes, a), 1 / a), np.full((nodes, a, o, nodes), 1 / nodes)
 
 
-def test_something_else_as_episodes():
-    for episodes in [[1, 2], [EPISODES, "more.parquet"], []]:
-        refused(lambda episodes=episodes: dp.learn(episodes), "episodes", "expected", "got")
+@pytest.mark.parametrize("episodes", [[1, 2], [EPISODES, "more.parquet"], []])
+def test_something_else_as_episodes(episodes):
+    refused(lambda: dp.learn(episodes), "episodes", "expected", "got")
 
 
 def test_batches_of_different_agents():
@@ -128,9 +139,9 @@ def test_batches_of_different_agents():
     refused(lambda: dp.learn([EPISODES, other]), "same agents and discount")
 
 
-def test_something_else_as_behaviours():
-    for behaviours in [3, "team.json", OTHERS, [None], ["team.json"], [Team]]:
-        refused(lambda behaviours=behaviours: dp.learn([EPISODES], behaviours=behaviours), "behaviours", "got")
+@pytest.mark.parametrize("behaviours", [3, "team.json", OTHERS, [None], ["team.json"], [Team]])
+def test_something_else_as_behaviours(behaviours):
+    refused(lambda: dp.learn([EPISODES], behaviours=behaviours), "behaviours", "got")
 
 
 def test_behaviours_that_cannot_have_acted():
@@ -139,6 +150,13 @@ def test_behaviours_that_cannot_have_acted():
     team = Team.of(EPISODES, sure)
     row = int((EPISODES.actions != 0).any(axis=1).argmax())
     refused(lambda: dp.learn([EPISODES], behaviours=[team]), EPISODES.place(row), "behaviours", "got")
+
+
+def test_the_preset_as_printed():
+    printed = Sbpr(preset="as-printed", truncation=5)
+    assert (printed.alpha, printed.utility, printed.starts, printed.judge) == (1.0, "reward", 1, False)
+    assert msgspec.json.decode(msgspec.json.encode(printed), type=Sbpr) == printed
+    refused(lambda: Sbpr(preset="as-printed", alpha=0.5), "alpha: expected none with the preset as-printed, got 0.5")
 
 
 def test_options_that_contradict_each_other():
@@ -153,13 +171,17 @@ def test_options_that_contradict_each_other():
 
 
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-def test_the_furthest_numbers_of_a_prior_still_learn():
-    for furthest in [
+@pytest.mark.parametrize(
+    "furthest",
+    [
         *({name: 1e-9} for name in ("sigma", "c", "d", "rho")),
         *({"sigma": 100.0}, {"c": 1e6}, {"d": 1e9}, {"rho": 1e9}),
         *({"sigma": 100.0, "c": 1e6, "d": 1e9}, {"sigma": 1e-9, "c": 1e6, "d": 1e9}, {"c": 1e6, "d": 1e9}),
-    ]:
-        fit = fitted(EPISODES, StickBreaking(**furthest), settings={"truncation": 3, "sweeps": 5})
-        bounds = np.array([row["bound"] for row in fit.trace])
-        assert np.isfinite(bounds).all()
-        assert (np.diff(bounds) >= -1e-9 * np.maximum(1, np.abs(bounds[1:]))).all()
+    ],
+    ids=str,
+)
+def test_the_furthest_numbers_of_a_prior_still_learn(furthest):
+    fit = fitted(EPISODES, StickBreaking(**furthest), settings={"truncation": 3, "sweeps": 5})
+    bounds = np.array([row["bound"] for row in fit.trace])
+    assert np.isfinite(bounds).all()
+    assert (np.diff(bounds) >= -1e-9 * np.maximum(1, np.abs(bounds[1:]))).all()

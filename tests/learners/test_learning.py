@@ -23,12 +23,11 @@ def test_good_data_give_a_good_team():
     model = dp.load("dectiger")
     teacher = Team.of(model, [controller()] * 2)
     episodes = dp.simulate(model, teacher.exploring(0.02), 3000, 10, seed=5)
-    fit = fitted(episodes, begin=teacher, settings={"truncation": 8, "cap": 5.0})
+    fit = fitted(episodes, begin=teacher, settings={"truncation": 8})
     assert fit.stopped == "converged"
-    assert max(fit.trace, key=lambda row: row["bound"])["sample_size"] > 500
-    assert fit.decided.nodes == (6, 6)
-    assert dp.evaluate(fit.decided, model).value == pytest.approx(13.4486, abs=1e-3)
-    assert dp.evaluate(fit.team, model).value > dp.evaluate(teacher.exploring(0.02), model).value
+    assert fit.trace[-1]["sample_size"] > 500
+    assert fit.team.nodes == fit.posterior.sizes == (6, 6)
+    assert dp.evaluate(fit.team, model).value == pytest.approx(13.4486, abs=1e-3)
 
 
 def test_the_unit_of_the_rewards_does_not_matter():
@@ -45,16 +44,13 @@ def test_the_unit_of_the_rewards_does_not_matter():
 def test_the_same_for_any_number_of_threads(prior, monkeypatch):
     monkeypatch.setattr("decpomdp.filtering.layout.CHUNK_EPISODES", 64)
     _, episodes = logged(count=200, horizon=5)  # four chunks
-    settings = {"truncation": 4 if prior_named(prior).nodes is None else None, "sweeps": 6}
+    settings = {"truncation": 4 if prior_named(prior).nodes is None else None, "sweeps": 6, "starts": 2}
     fits = [
         fitted(episodes, prior_named(prior), "random", settings=settings, seed=4, threads=threads)
         for threads in (1, 2, 5)
     ]
     assert fits[0].team == fits[1].team == fits[2].team
     assert [row["bound"] for row in fits[0].trace] == [row["bound"] for row in fits[1].trace]
-    once = {**settings, "sweeps": 1}
-    other = fitted(episodes, prior_named(prior), "random", settings=once, seed=5)
-    assert other.trace[0]["bound"] != fits[0].trace[0]["bound"]  # the end may be the same: whatever began best
 
 
 @quiet
@@ -92,7 +88,7 @@ def test_any_number_of_agents(agents):
         rng.random(rows),
         0.9,
     )
-    fit = fitted(episodes, settings={"truncation": 3, "sweeps": 4})
+    fit = fitted(episodes, settings={"truncation": 3, "sweeps": 4, "starts": 2, "judge": False})
     bounds = [row["bound"] for row in fit.trace]
     assert len(fit.team.controllers) == agents
     assert bounds == sorted(bounds)
@@ -114,7 +110,7 @@ def test_first_observations_choose_the_first_node():
         0.9,
     )
     fit = fitted(episodes, settings={"truncation": 4})
-    controller = fit.decided.controllers[0]
+    controller = fit.team.controllers[0]
     for o in (0, 1):
         assert controller.action[controller.initial_given[o].argmax(), o] == 1
 
@@ -136,10 +132,10 @@ def test_the_posterior_can_be_sampled_and_narrows_with_evidence():
 @quiet
 def test_a_callback_ends_the_run_with_the_best_so_far():
     _, episodes = logged(count=100)
-    fit = fitted(episodes, settings={"truncation": 4}, watch=lambda row: row["sweep"] == 3)
-    same = fitted(episodes, settings={"truncation": 4, "sweeps": 3})
+    fit = fitted(episodes, settings={"truncation": 4}, watch=lambda row: row["sweep"] == 1)
+    same = fitted(episodes, settings={"truncation": 4, "sweeps": 1, "judge": False})
     assert fit.stopped == "callback"
-    assert len(fit.trace) == 4
+    assert len(fit.trace) == 2 == len(same.trace)
     assert fit.team == same.team
 
 

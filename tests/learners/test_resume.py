@@ -11,15 +11,15 @@ import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.learners import Sbpr
-from decpomdp.learners.method import SbprMethod
+from decpomdp.learners.method import FIT, JUDGED, MERGING, STARTING, WHOLE, SbprMethod
 
 SETTINGS = {
-    "stick-breaking": Sbpr(truncation=3, sweeps=10),
-    "capped": Sbpr(truncation=6, sweeps=14, cap=10.0),
-    "dp, random": Sbpr(prior="dp", truncation=4, sweeps=6, start="random"),
-    "fixed": Sbpr(prior="fixed:3", sweeps=6),
-    "em": Sbpr(prior="em:3", sweeps=6),
-    "single": Sbpr(truncation=3, sweeps=10, precision="single"),
+    "default": Sbpr(truncation=4, starts=3, sweeps=8),
+    "as printed": Sbpr(preset="as-printed", truncation=6, sweeps=8),
+    "dp, random": Sbpr(prior="dp", truncation=4, starts=2, sweeps=6, start="random", alpha=0.1),
+    "fixed": Sbpr(prior="fixed:3", starts=2, sweeps=6),
+    "em": Sbpr(prior="em:3", starts=2, sweeps=6, judge=False),
+    "single": Sbpr(truncation=3, starts=2, sweeps=6, precision="single"),
 }
 
 
@@ -38,7 +38,7 @@ def ended(settings, every=None):
         state, row = method.step(state, unlimited())
         rows += [row] if row else []
         steps += 1
-        seen |= {name for name in ("trial", "afresh") if getattr(state, name) is not None}
+        seen.add((state.part, state.phase))
         if every and steps % every == 0:
             method, state = made(), decode(encode(state), method.state)
     fit, last = method.result(state)
@@ -49,23 +49,26 @@ def ended(settings, every=None):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_same_after_a_resume(name):
     fit, rows, seen = ended(SETTINGS[name])
-    for every in (1, 7):
+    for every in (1, 7) if name == "default" else (3,):
         again, others, _ = ended(SETTINGS[name], every)
         assert (again.team, others) == (fit.team, rows)
         for one, other in zip(again.posterior.agents, fit.posterior.agents, strict=True):
             np.testing.assert_array_equal(one.counts.moves, other.counts.moves)
             np.testing.assert_array_equal(one.move.mean(), other.move.mean())
-    if name in ("stick-breaking", "single"):
-        assert seen == {"trial", "afresh"}
+    if name == "default":
+        assert {(part, phase) for part in (FIT, JUDGED) for phase in (STARTING, MERGING, WHOLE)} <= seen
 
 
 @quiet
-def test_the_best_of_a_sweep_that_was_cut_off_closes_the_trace():
-    method = SbprMethod(episodes(), SETTINGS["stick-breaking"], Inputs(seed=1))
+def test_an_unfinished_fit_has_a_result():
+    """After every step: in the starts, in the merges, in the sweeps over all, and while it is judged."""
+    method = SbprMethod(episodes(), SETTINGS["default"], Inputs(seed=1))
     state = method.init(unlimited())
-    while state.ahead is None or state.ahead.bound <= (state.best or state.now).bound:
+    finished = None
+    while not state.stopped:
+        fit, _ = method.result(state)
+        assert len(fit.team.controllers) == 2
+        if state.part != FIT:
+            finished = finished or fit.team
+            assert fit.team == finished
         state, _ = method.step(state, unlimited())
-    fit, row = method.result(state)
-    assert row["bound"] == state.ahead.bound
-    assert row["sweep"] == state.sweep
-    assert [agent.nodes for agent in fit.posterior.agents] == [agent.nodes for agent in state.ahead.posterior]

@@ -9,7 +9,6 @@ Episodes: dicts with actions[t, n], observations[t, n], behaviour[t, n], rewards
 episode, discount and shift included, none negative. For tiny sizes only: the cost is Z ** T.
 """
 
-import functools
 import itertools
 
 import numpy as np
@@ -17,11 +16,8 @@ from oracles.special import (
     beta_density,
     digamma,
     dirichlet_density,
-    gamma_density,
-    gamma_rule,
     log_beta,
     log_gamma,
-    over_half_line,
     over_unit_interval,
 )
 
@@ -112,13 +108,27 @@ def value(episodes, controllers, discount, floor):
     return value_of_weights(episodes, controllers, shifted_rewards(episodes, discount, floor))
 
 
-def reweighted(episodes, controllers, step_weights):
-    """nu_t^k = term_t^k / V~, a list of float[t]; (1/K) sum_{k,t} nu = 1."""
-    total = value_of_weights(episodes, controllers, step_weights)
-    return [term / total for term in terms(episodes, controllers, step_weights)]
+def ratios(episodes, controllers):
+    """prod_n p(a_0..a_t | o) / prod_{tau<=t} p_b, a list of float[t]."""
+    return terms(episodes, controllers, [np.ones(len(episode["rewards"])) for episode in episodes])
 
 
-def counts(episodes, controllers, step_weights, agent):
+def power_mean(episodes, controllers, step_weights, alpha=1.0):
+    """(sum weight ratio^alpha / sum weight)^(1/alpha); alpha = 0: the geometric mean."""
+    found, weights = np.concatenate(ratios(episodes, controllers)), np.concatenate(step_weights)
+    shares = weights[weights > 0] / weights.sum()
+    logs = np.log(found[weights > 0])
+    return np.exp(shares @ logs) if alpha == 0 else (shares @ np.exp(alpha * logs)) ** (1 / alpha)
+
+
+def reweighted(episodes, controllers, step_weights, alpha=1.0):
+    """nu_t^k = K weight ratio^alpha / sum of the same, a list of float[t]; (1/K) sum_{k,t} nu = 1."""
+    found = zip(step_weights, ratios(episodes, controllers), strict=True)
+    parts = [np.array(weights, float) * ratio**alpha for weights, ratio in found]
+    return [len(episodes) * part / sum(map(np.sum, parts)) for part in parts]
+
+
+def counts(episodes, controllers, step_weights, agent, alpha=1.0):
     """Soft counts of one agent, without kappa and without prior: (visits[i, a], moves[i, a, o, j], firsts[o, i]).
 
     visits = (1/K) sum_k sum_t nu_t sum_{tau<=t} 1[a_tau = a] phi_{t,tau}(i)
@@ -128,7 +138,7 @@ def counts(episodes, controllers, step_weights, agent):
     controller = controllers[agent]
     visits, moves = np.zeros_like(controller[2]), np.zeros_like(controller[3])
     firsts = np.zeros((moves.shape[2], moves.shape[0]))
-    for episode, nus in zip(episodes, reweighted(episodes, controllers, step_weights), strict=True):
+    for episode, nus in zip(episodes, reweighted(episodes, controllers, step_weights, alpha), strict=True):
         did, saw = episode["actions"][:, agent], episode["observations"][:, agent]
         for t in np.flatnonzero(nus):
             for path, p in posterior(controller, did, saw, t).items():
@@ -157,12 +167,6 @@ def kl_beta(s, e, sigma, eta):
     return log_beta(sigma, eta) - log_beta(s, e) + expected
 
 
-def kl_gamma(shape, rate, c, b):
-    """KL(Gamma(shape, rate) || Gamma(c, b)), second parameters rates."""
-    constants = log_gamma(c) - log_gamma(shape) + c * (np.log(rate) - np.log(b))
-    return constants + (shape - c) * digamma(shape) + shape * (b / rate - 1)
-
-
 def kl_beta_by_quadrature(s, e, sigma, eta):
     """KL(Beta(s, e) || Beta(sigma, eta)): the integral of q ln(q / p) over (0, 1)."""
 
@@ -171,16 +175,6 @@ def kl_beta_by_quadrature(s, e, sigma, eta):
         return q - beta_density(log_x, log_rest, sigma, eta), q
 
     return over_unit_interval(parts, min(s, e))
-
-
-def kl_gamma_by_quadrature(shape, rate, c, b):
-    """KL(Gamma(shape, rate) || Gamma(c, b)): the integral of q ln(q / p) over (0, inf)."""
-
-    def parts(log_x):
-        q = gamma_density(log_x, shape, rate)
-        return q - gamma_density(log_x, c, b), q
-
-    return over_half_line(parts, shape, rate)
 
 
 def kl_dirichlet_by_quadrature(q, p, points=100):
@@ -196,41 +190,28 @@ def kl_dirichlet_by_quadrature(q, p, points=100):
     return np.sum(area * np.exp(log_q) * (log_q - log_p))
 
 
-def expected_stick_divergence(s, e, shape, rate, sigma=1.0):
-    """E_eta[KL(Beta(s, e) || Beta(sigma, eta))] with eta ~ Gamma(shape, rate), shape >= 0.1, by quadrature."""
-    eta, weights = gamma_rule(shape, rate)
-    return np.sum(weights * kl_beta(s, e, sigma, eta))
+def concentrations(agent):
+    """[r, Z-1, g]: q(eta_g) of every stick: p(eta_g) times the probability of its counts (shared: of all counts)."""
+    eta, sigma = np.asarray(agent["eta"], float), agent["sigma"]
+    logs = np.zeros((*np.shape(agent["here"]), len(eta)))
+    for at in np.ndindex(np.shape(agent["here"])):
+        logs[at] = log_beta(sigma + agent["here"][at], eta + agent["beyond"][at]) - log_beta(sigma, eta)
+    if agent["shared"]:
+        logs = np.broadcast_to(logs.sum(axis=(0, 1)), logs.shape)
+    logs = logs + np.log(agent["chance"])
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def line_below(shape, rate, sigma):
-    """The highest E of a line that touches f(eta) = ln Gamma(sigma + eta) - ln Gamma(eta) from below; by search.
-
-    sigma < 1: ln eta + a line in eta; sigma > 1: a line in ln eta. eta ~ Gamma(shape, rate).
-    """
-    eta, weights = gamma_rule(shape, rate)
-    mean, log_mean = weights @ eta, weights @ np.log(eta)
-
-    def expected(log_x):
-        x = np.exp(log_x)
-        if sigma < 1:
-            slope = digamma(sigma + x) - digamma(1 + x)
-            return log_mean + log_gamma(sigma + x) - log_gamma(1 + x) + slope * (mean - x)
-        slope = x * (digamma(sigma + x) - digamma(x))
-        return log_gamma(sigma + x) - log_gamma(x) + slope * (log_mean - log_x)
-
-    middle = np.log(mean)
-    for width in (5.0, 0.01, 2e-5):  # each search a thousand times finer than the last
-        points = middle + width * np.linspace(-1, 1, 1001)
-        middle = points[np.argmax(expected(points))]
-    return expected(middle)
-
-
-@functools.lru_cache(maxsize=10_000)  # whoever changes one stick asks for the others again
-def bounded_stick_divergence(s, e, shape, rate, sigma):
-    """`expected_stick_divergence` with the line in place of f, where sigma is not 1."""
-    eta, weights = gamma_rule(shape, rate)
-    lost = weights @ (log_gamma(sigma + eta) - log_gamma(eta)) - line_below(shape, rate, sigma) if sigma != 1 else 0.0
-    return expected_stick_divergence(s, e, shape, rate, sigma) + lost
+def sticks_divergence(agent):
+    """KL of q(V | eta) q(eta) from the prior: E KL(q(V | eta) || Beta(sigma, eta)) + KL(q(eta) || p(eta))."""
+    q, total = concentrations(agent), 0.0
+    for at in np.ndindex(np.shape(agent["here"])):
+        for g, eta in enumerate(agent["eta"]):
+            left, right = agent["sigma"] + agent["here"][at], eta + agent["beyond"][at]
+            total += q[at][g] * kl_beta(left, right, agent["sigma"], eta)
+    each = np.sum(q * np.log(q / agent["chance"]), axis=-1)
+    return total + (each.flat[0] if agent["shared"] else each.sum())
 
 
 # ---- expectations of the posterior ----
@@ -241,24 +222,21 @@ def expected_log_dirichlet(hat):
     return digamma(hat) - digamma(np.sum(hat, axis=-1, keepdims=True))
 
 
-def expected_log_sticks(sigma_hat, eta_hat):
-    """[..., Z] from sticks [..., Z-1]: E ln W_j = E ln V_j + sum_{m<j} E ln(1 - V_m); the last stick is 1."""
-    sigma_hat, eta_hat = np.asarray(sigma_hat, float), np.asarray(eta_hat, float)
-    both = digamma(sigma_hat + eta_hat)
-    result = np.zeros((*sigma_hat.shape[:-1], sigma_hat.shape[-1] + 1))
-    result[..., :-1] += digamma(sigma_hat) - both
-    for m in range(sigma_hat.shape[-1]):
-        result[..., m + 1 :] += (digamma(eta_hat) - both)[..., m : m + 1]
+def expected_log_sticks(agent):
+    """[r, Z]: E ln W_j = E ln V_j + sum_{m<j} E ln(1 - V_m), over q(V | eta) q(eta); the last stick is 1."""
+    q, here, beyond = concentrations(agent), np.asarray(agent["here"]), np.asarray(agent["beyond"])
+    result = np.zeros((here.shape[0], here.shape[1] + 1))
+    for r, m in np.ndindex(here.shape):
+        left, right = agent["sigma"] + here[r, m], np.asarray(agent["eta"]) + beyond[r, m]
+        result[r, m] += q[r, m] @ (digamma(left) - digamma(left + right))
+        result[r, m + 1 :] += q[r, m] @ (digamma(right) - digamma(left + right))
     return result
 
 
 def expected_controller(agent):
     """The sub-normalised controller exp(E ln pi), exp(E ln W) of an agent's posterior; see `bound` for its layout."""
     action = np.exp(expected_log_dirichlet(agent["rho_hat"]))
-    if "rows_hat" in agent:
-        logs = expected_log_dirichlet(agent["rows_hat"])
-    else:
-        logs = expected_log_sticks(agent["sigma_hat"], agent["eta_hat"])
+    logs = expected_log_dirichlet(agent["rows_hat"]) if "rows_hat" in agent else expected_log_sticks(agent)
     (nodes, actions), seen = action.shape, agent["observations"]
     own = nodes * actions * seen
     move = np.exp(logs[:own]).reshape(nodes, actions, seen, nodes)
@@ -267,31 +245,25 @@ def expected_controller(agent):
 
 
 def divergence(agent):
-    """Everything the bound subtracts for one agent: KL of actions, of rows (or what bounds it), of concentrations."""
+    """Everything the bound subtracts for one agent: KL of actions and of rows."""
     total = sum(kl_dirichlet(row, agent["rho"]) for row in agent["rho_hat"])
     if "rows_hat" in agent:
         return total + sum(kl_dirichlet(row, agent["rows"]) for row in agent["rows_hat"])
-    s, e = agent["sigma_hat"], agent["eta_hat"]
-    shapes, rates = (np.broadcast_to(agent[name], s.shape) for name in ("shape", "rate"))
-    for at in np.ndindex(s.shape):
-        total += bounded_stick_divergence(s[at], e[at], shapes[at], rates[at], agent.get("sigma", 1.0))
-    # one concentration for each number that was given: as many as there are sticks, or one that all share
-    return total + np.sum(kl_gamma(np.asarray(agent["shape"]), np.asarray(agent["rate"]), agent["c"], agent["b"]))
+    return total + sticks_divergence(agent)
 
 
-def bound(episodes, agents, step_weights, kappa=1.0):
-    """LB = kappa ln V~ - sum KL(q(pi) || Dir(rho)) - sum E KL(q(V) || Beta(sigma, eta)) - sum KL(q(eta) || prior).
+def bound(episodes, agents, step_weights, kappa=1.0, alpha=1.0):
+    """LB = kappa ln M~ - sum KL(q(pi) || Dir(rho)) - sum KL(q(V, eta) || p(V, eta)).
 
-    V~ is that of the sub-normalised controllers. One dict per agent:
+    M~ is the power mean of the ratios of the sub-normalised controllers. One dict per agent:
       initial[i] held fixed; observations: how many symbols; first[o, i] optional, held fixed
       rho_hat[i, a], rho: number or [a]                                            actions
     and then either Dirichlet rows
-      rows_hat[r, Z], rows: number or [Z]                                          (c)
-    or sticks, c and b being shape and rate of the prior Gamma, sigma optional (1)
-      sigma_hat[r, Z-1], eta_hat[r, Z-1], c, b, shape[r, Z-1], rate[r, Z-1]        (a) each stick its concentration
-      sigma_hat[r, Z-1], eta_hat[r, Z-1], c, b, shape, rate: two numbers           (b) one concentration for the agent
+      rows_hat[r, Z], rows: number or [Z]
+    or sticks, whose concentration is eta[g] with the probability chance[g], one for each stick or one that all share
+      here[r, Z-1], beyond[r, Z-1] soft counts; sigma, eta[g], chance[g], shared
     Row r = (i A + a) O + o holds the move from i after a and o; O more rows, when there, are learned first-node rows.
     """
     controllers = [expected_controller(agent) for agent in agents]
-    attained = kappa * np.log(value_of_weights(episodes, controllers, step_weights))
+    attained = kappa * np.log(power_mean(episodes, controllers, step_weights, alpha))
     return attained - sum(divergence(agent) for agent in agents)

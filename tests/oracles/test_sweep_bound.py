@@ -8,10 +8,11 @@ import itertools
 import numpy as np
 import pytest
 from oracles import sweeps
-from oracles.special import digamma, gamma_rule, log_beta, log_gamma
+from oracles.special import log_beta, log_gamma
 from oracles.sweep_cases import DISCOUNT, FLOOR, agree, differ, random_episodes
 
-PRIOR = {"rho": 0.5, "c": 1.2, "b": 0.8, "rows": 0.4, "observations": 2}
+PRIOR = {"rho": 0.5, "rows": 0.4, "observations": 2}
+STICKS = {"sigma": 1.3, "eta": [0.3, 1.0, 4.0], "chance": [0.5, 0.3, 0.2]}
 KINDS = ["each", "shared", "dirichlet"]
 
 
@@ -25,39 +26,27 @@ def random_posterior(rng, kind, nodes=2, actions=2, seen=2, first=True):
     agent = {**PRIOR, "initial": np.eye(nodes)[0], "rho_hat": rng.uniform(0.5, 2, size=(nodes, actions))}
     if kind == "dirichlet":
         return {**agent, "rows_hat": rng.uniform(0.4, 2, size=(rows, nodes))}
-    sticks = (rows, nodes - 1)
-    size = sticks if kind == "each" else ()
-    agent |= {"sigma_hat": rng.uniform(1, 3, size=sticks), "eta_hat": rng.uniform(0.5, 3, size=sticks)}
-    return agent | {"shape": rng.uniform(1, 3, size=size), "rate": rng.uniform(0.5, 3, size=size)}
-
-
-def with_concentrations(agent):
-    """q(eta) given q(V): shape c + sticks, rate b - sum E ln(1 - V)."""
-    if "rows_hat" in agent:
-        return agent
-    left = digamma(agent["eta_hat"]) - digamma(agent["sigma_hat"] + agent["eta_hat"])
-    if np.ndim(agent["shape"]):
-        return {**agent, "shape": np.full(left.shape, agent["c"] + 1), "rate": agent["b"] - left}
-    return {**agent, "shape": agent["c"] + left.size, "rate": agent["b"] - left.sum()}
+    agent |= {**STICKS, "shared": kind == "shared"}
+    return agent | {name: rng.uniform(0, 3, size=(rows, nodes - 1)) for name in ("here", "beyond")}
 
 
 def with_counts(agent, counts, kappa):
-    """q(pi) and q(V) given the soft counts and q(eta)."""
+    """q(pi) and q(V, eta) given the soft counts."""
     visits, moves, firsts = counts
     own, nodes = moves.size // len(visits), len(visits)
     rows = kappa * np.concatenate([moves.reshape(own, nodes), firsts])
     agent = {**agent, "rho_hat": agent["rho"] + kappa * visits}
     if "rows_hat" in agent:
         return {**agent, "rows_hat": agent["rows"] + rows[: len(agent["rows_hat"])]}
-    rows = rows[: len(agent["sigma_hat"])]
+    rows = rows[: len(agent["here"])]
     above = np.array([[row[j + 1 :].sum() for j in range(nodes - 1)] for row in rows])
-    return {**agent, "sigma_hat": 1 + rows[:, :-1], "eta_hat": agent["shape"] / agent["rate"] + above}
+    return {**agent, "here": rows[:, :-1], "beyond": above}
 
 
-def sweep(episodes, agents, weights, kappa):
-    """All agents' q(pi), q(V) together from one set of counts, which is one joint maximisation given the paths."""
+def sweep(episodes, agents, weights, kappa, alpha=1.0):
+    """All agents' posteriors together from one set of counts, which is one joint maximisation given the paths."""
     controllers = [sweeps.expected_controller(agent) for agent in agents]
-    found = [sweeps.counts(episodes, controllers, weights, n) for n in range(len(agents))]
+    found = [sweeps.counts(episodes, controllers, weights, n, alpha) for n in range(len(agents))]
     return [with_counts(agent, counts, kappa) for agent, counts in zip(agents, found, strict=True)]
 
 
@@ -68,19 +57,28 @@ def setting(rng, kind, first=True):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("kappa", [1.0, 20.0])
-def test_no_update_lowers_the_bound(rng, kind, kappa):
+@pytest.mark.parametrize(("kappa", "alpha"), [(1.0, 1.0), (20.0, 1.0), (20.0, 0.3), (5.0, 0.0)])
+def test_no_update_lowers_the_bound(rng, kind, kappa, alpha):
     episodes, agents, weights = setting(rng, kind)
-    bounds = [sweeps.bound(episodes, agents, weights, kappa)]
-    for _ in range(3):
-        agents = sweep(episodes, agents, weights, kappa)
-        bounds.append(sweeps.bound(episodes, agents, weights, kappa))
-        agents = [with_concentrations(agent) for agent in agents]
-        bounds.append(sweeps.bound(episodes, agents, weights, kappa))
+    bounds = [sweeps.bound(episodes, agents, weights, kappa, alpha)]
+    for _ in range(25):
+        agents = sweep(episodes, agents, weights, kappa, alpha)
+        bounds.append(sweeps.bound(episodes, agents, weights, kappa, alpha))
     assert np.all(np.diff(bounds) >= -1e-10)
     assert bounds[-1] > bounds[0] + 0.1
-    worse = sweep(episodes, agents, weights, 3 * kappa)  # counts three times too large
-    assert sweeps.bound(episodes, worse, weights, kappa) < bounds[-1] - 1e-3
+    worse = sweep(episodes, agents, weights, 3 * kappa, alpha)  # counts three times too large
+    assert sweeps.bound(episodes, worse, weights, kappa, alpha) < bounds[-1] - 1e-3
+
+
+def test_power_means_rise_with_the_power(rng):
+    """From the geometric mean to the empirical value, relative to that of the behaviour."""
+    episodes, agents, weights = setting(rng, "dirichlet")
+    team = [sweeps.expected_controller(agent) for agent in agents]
+    means = [sweeps.power_mean(episodes, team, weights, alpha) for alpha in (0.0, 1e-6, 0.2, 0.7, 1.0)]
+    assert np.all(np.diff(means) > 0)
+    agree(means[1], means[0], 1e-5)
+    whole = sum(map(np.sum, weights)) / len(episodes)
+    agree(means[-1], sweeps.value_of_weights(episodes, team, weights) / whole)
 
 
 def steepest(name, episodes, agents, weights, extra):
@@ -104,10 +102,8 @@ def terms_of_the_bound(kind):
     if kind == "dirichlet":
         yield "rows_hat", lambda agent: sum(sweeps.kl_dirichlet(row, agent["rows"]) for row in agent["rows_hat"])
         return
-    for name in ("shape", "rate"):
-        yield name, lambda agent: np.sum(sweeps.kl_gamma(agent["shape"], agent["rate"], agent["c"], agent["b"]))
-    for name in ("sigma_hat", "eta_hat"):
-        yield name, lambda agent: sweeps.kl_beta(agent["sigma_hat"], agent["eta_hat"], 1, 2.0).sum()
+    for name in ("here", "beyond"):
+        yield name, sweeps.sticks_divergence
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -117,7 +113,7 @@ def test_the_bound_is_stationary_where_the_sweep_stands_still(rng, kind):
     agents = [random_posterior(rng, kind), random_posterior(rng, "dirichlet")]  # only the first is changed
     weights = sweeps.shifted_rewards(episodes, DISCOUNT, FLOOR)
     for _ in range(200):
-        agents = [with_concentrations(agent) for agent in sweep(episodes, agents, weights, 1.0)]
+        agents = sweep(episodes, agents, weights, 1.0)
     for name, term in terms_of_the_bound(kind):
         right, wrong = steepest(name, episodes, agents, weights, term)
         assert right < 1e-6  # what central differences and the last sweep leave
@@ -138,8 +134,8 @@ def path_evidence(agent, kind, visits, rows):
         prior = np.full(rows.shape[1], agent["rows"])
         return actions * np.exp(sum(log_moment(prior, used) for used in rows))
     pairs = [(row[j], row[j + 1 :].sum()) for row in rows for j in range(len(row) - 1) if row[j:].sum() > 0]
-    eta, weights = gamma_rule(agent["c"], agent["b"])
-    factors = [np.exp(log_beta(1 + taken, eta + left) - log_beta(1, eta)) for taken, left in pairs]
+    eta, weights, sigma = np.array(agent["eta"]), np.array(agent["chance"]), agent["sigma"]
+    factors = [np.exp(log_beta(sigma + taken, eta + left) - log_beta(sigma, eta)) for taken, left in pairs]
     if kind == "shared":  # one concentration: expectation of the product; otherwise product of expectations
         return actions * np.sum(weights * np.prod(factors, axis=0)) if factors else actions
     return actions * np.prod([np.sum(weights * factor) for factor in factors])
@@ -176,8 +172,9 @@ def test_the_bound_stays_below_the_evidence(rng, kind):
     agents = [random_posterior(rng, kind) for _ in range(2)]
     weights = sweeps.shifted_rewards(episodes, DISCOUNT, FLOOR)
     for _ in range(30):
-        agents = [with_concentrations(agent) for agent in sweep(episodes, agents, weights, 1.0)]
-    bound, truth = sweeps.bound(episodes, agents, weights), np.log(evidence(episodes, agents, weights, kind))
+        agents = sweep(episodes, agents, weights, 1.0)
+    whole = np.log(sum(map(np.sum, weights)) / len(episodes))  # of the behaviour
+    bound, truth = sweeps.bound(episodes, agents, weights), np.log(evidence(episodes, agents, weights, kind)) - whole
     assert bound < truth
     wrong = bound + 2 * sum(sweeps.divergence(agent) for agent in agents)  # divergences added, not subtracted
     assert wrong > truth
@@ -189,7 +186,7 @@ def test_the_bound_is_the_evidence_when_one_path_explains_everything(rng):
     weights = [np.array([0, 0, 0, 2.5])]
     agents = [random_posterior(rng, "dirichlet", nodes=1)]
     agents = sweep(episodes, agents, weights, 1.0)
-    truth = np.log(evidence(episodes, agents, weights, "dirichlet"))
+    truth = np.log(evidence(episodes, agents, weights, "dirichlet") / 2.5)
     agree(sweeps.bound(episodes, agents, weights), truth)
     differ(sweeps.bound(episodes, [{**agents[0], "rho_hat": agents[0]["rho_hat"] + 0.1}], weights), truth)
 

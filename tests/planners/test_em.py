@@ -12,7 +12,7 @@ from decpomdp.core import Controller, InputError, Team
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
 from decpomdp.io.checkpoints import decode, encode
-from decpomdp.planners.em.chain import Chain, ShiftedModel, Tables, flattened, one_layer
+from decpomdp.planners.em.chain import LayeredChain, LayeredController, ShiftedModel, flattened, one_layer
 from decpomdp.planners.em.climbs import Climb, Climber, expected_counts, first_iterate, next_iterate, updated
 from decpomdp.planners.em.method import random_team
 
@@ -34,7 +34,7 @@ def made(actions, observations, nodes, seed=0, sparse=False):
 def test_occupancy_and_value_equal_dense_algebra(actions, observations, nodes, sparse):
     model, team = made(actions, observations, nodes, sparse=sparse)
     f, v, _ = em_by_algebra.occupancy_and_value(model, making.tables(team))
-    chain = Chain(ShiftedModel.of(model), one_layer(team))
+    chain = LayeredChain(ShiftedModel.of(model), one_layer(team))
     assert chain.occupancies()[0] == pytest.approx(f, abs=1e-10)
     assert chain.values()[0] == pytest.approx(v, abs=1e-9)
     assert chain.value(chain.values()) == pytest.approx(exact_value(model, team).value, abs=1e-9)
@@ -47,7 +47,7 @@ def test_occupancy_and_value_equal_dense_algebra(actions, observations, nodes, s
 def test_one_step_equals_dense_algebra(actions, observations, nodes, sparse):
     model, team = made(actions, observations, nodes, sparse=sparse)
     wanted = em_by_algebra.step(model, making.tables(team))
-    chain = Chain(ShiftedModel.of(model), one_layer(team))
+    chain = LayeredChain(ShiftedModel.of(model), one_layer(team))
     counts = expected_counts(chain, chain.occupancies(), chain.values())
     for old, count, (initial, action, move) in zip(chain.team, counts, wanted, strict=True):
         new = updated(old, count, 1.0)
@@ -117,7 +117,7 @@ def test_the_trace_tells_what_the_evaluator_says(monkeypatch):
 
 def layered(rng, model, layers, widths):
     return [
-        Tables(
+        LayeredController(
             making.rows(rng, w),
             making.rows(rng, layers, w, len(agent.actions)),
             making.rows(rng, layers, w, len(agent.actions), len(agent.observations), w),
@@ -133,7 +133,7 @@ def test_a_layered_step_is_the_step_of_the_flat_team():
     flat = flattened(model, team)
     assert flat.nodes == (4, 2)
     shifted = ShiftedModel.of(model)
-    chain = Chain(shifted, team)
+    chain = LayeredChain(shifted, team)
     assert chain.value(chain.values()) == pytest.approx(exact_value(model, flat).value, abs=1e-9)
     counts = expected_counts(chain, chain.occupancies(), chain.values())
     new = flattened(model, [updated(old, count, 1.0) for old, count in zip(team, counts, strict=True)])
@@ -223,8 +223,8 @@ def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
 
 
 def test_rounding_below_nothing_is_nothing():
-    old = Tables(np.array([0.5, 0.5]), np.full((1, 2, 2), 0.5), np.full((1, 2, 2, 1, 2), 0.5))
-    counts = Tables(np.array([1.0, -1e-17]), np.full((1, 2, 2), 1.0), np.full((1, 2, 2, 1, 2), 0.0))
+    old = LayeredController(np.array([0.5, 0.5]), np.full((1, 2, 2), 0.5), np.full((1, 2, 2, 1, 2), 0.5))
+    counts = LayeredController(np.array([1.0, -1e-17]), np.full((1, 2, 2), 1.0), np.full((1, 2, 2, 1, 2), 0.0))
     new = updated(old, counts, 1.5)
     assert new.initial.tolist() == [1.0, 0.0]
     assert np.array_equal(new.move, old.move)  # never counted: stays

@@ -21,8 +21,15 @@ from decpomdp.planners.fb_hsvi import rules
 from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import components, composed, compress
 from decpomdp.planners.fb_hsvi.occupancy import follow, gathered, reward_of, start_of
-from decpomdp.planners.fb_hsvi.points import Points
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, evaluate_graph, folded_team, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.points import OccupancyPoints
+from decpomdp.planners.fb_hsvi.policy_graph import (
+    Layer,
+    LayeredGraph,
+    evaluate_graph,
+    folded_team,
+    last_layer,
+    layer_of,
+)
 from decpomdp.planners.fb_hsvi.polishing import polished
 from decpomdp.planners.fb_hsvi.rules import Ranking, bound_within, game_of, solve
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, begin_at_best_layer, look_ahead
@@ -216,7 +223,7 @@ def test_the_sawtooth_is_never_below_the_optimum():
     rng = np.random.default_rng(8)
     model = making.model(rng, 2, (2, 2), (2, 2), discount=1.0)
     dynamics, central = outcome_model(model), central_bound(model, outcome_model(model), 2)
-    points = Points(dynamics, central, [2, 2], 1.0, 0.0)
+    points = OccupancyPoints(dynamics, central, [2, 2], 1.0, 0.0)
     lowered = 0
     for seed in range(12):
         start = np.random.default_rng(seed).dirichlet(np.ones(2))
@@ -246,7 +253,7 @@ def random_graph(rng, model, counts, back):
             for agent, c, f in zip(model.agents, own, following, strict=True)
         )
         layers.append(Layer(actions, moves))
-    return Graph(tuple(layers), back)
+    return LayeredGraph(tuple(layers), back)
 
 
 @pytest.mark.parametrize("back", [None, 0, 1, 2])
@@ -280,7 +287,7 @@ def test_a_path_of_rules_is_a_graph_with_the_same_value():
         plain, seen = follow(dynamics, occupancy, rule)
         occupancy, merging, _ = compress(plain)
         layers.append(layer_of(rule, composed(seen, merging)))
-    graph = Graph((*layers[:-1], last_layer(layers[-1])), None)
+    graph = LayeredGraph((*layers[:-1], last_layer(layers[-1])), None)
     assert evaluate_graph(dynamics, start_of(model), graph, 1.0).value == pytest.approx(earned, abs=1e-10)
 
 
@@ -325,7 +332,7 @@ def test_looking_ahead_with_nothing_beyond_is_the_optimum():
     model = load("dectiger", 0.9)
     dynamics = outcome_model(model)
     central = central_bound(model, dynamics, 3, np.zeros(2))
-    points = Points(dynamics, central, [3, 3], 0.9, 0.0)
+    points = OccupancyPoints(dynamics, central, [3, 3], 0.9, 0.0)
     root = points.point(compress(start_of(model))[0], 3)
     for _ in range(100):
         points.trial(root, lambda point, earned, fade: point.left != 0 and point.upper > point.lower + 1e-9)

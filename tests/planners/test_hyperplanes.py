@@ -21,7 +21,7 @@ from decpomdp.planners.fb_hsvi.compression import compress
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes, fits, hyperplane, start_in
 from decpomdp.planners.fb_hsvi.method import FbHsviMethod, FbHsviState
 from decpomdp.planners.fb_hsvi.occupancy import follow, start_of
-from decpomdp.planners.fb_hsvi.points import Points, policy_from_bounds
+from decpomdp.planners.fb_hsvi.points import OccupancyPoints, policy_from_bounds
 from decpomdp.planners.fb_hsvi.policy_graph import evaluate_graph, folded_team
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 
@@ -284,7 +284,7 @@ def test_points_promise_no_more_than_their_policy_is_worth(agents):
     dynamics, sizes = outcome_model(model), [2] * agents
     planes = Hyperplanes(dynamics, model.discount)
     central = central_bound(model, dynamics, None)
-    points = Points(dynamics, central, sizes, model.discount, 0.0, hyperplanes=planes)
+    points = OccupancyPoints(dynamics, central, sizes, model.discount, 0.0, hyperplanes=planes)
     start = compress(start_of(model))[0]
     root = points.point(start, None)
     assert root.lower == central.least[0]
@@ -309,7 +309,7 @@ def test_a_loop_of_points_is_a_team():
     model = making.model(np.random.default_rng(0), 1, (2, 3), (2, 2), 0.5)
     dynamics, start = outcome_model(model), compress(start_of(model))[0]
     planes = Hyperplanes(dynamics, 0.5)
-    points = Points(dynamics, central_bound(model, dynamics, None), [2, 3], 0.5, 0.0, hyperplanes=planes)
+    points = OccupancyPoints(dynamics, central_bound(model, dynamics, None), [2, 3], 0.5, 0.0, hyperplanes=planes)
     root = points.point(start, None)
     assert policy_from_bounds(points, root) is None  # no team, no edge
     points.trial(root, lambda point, earned, fade: fade > 1e-6)

@@ -12,10 +12,11 @@ from oracles.values import value_of_paths
 import decpomdp as dp
 from decpomdp.api import plan
 from decpomdp.core.run import Cut, Inputs, unlimited
+from decpomdp.core.sparse import factored_model
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.kernels.beliefs import upper_bound
 from decpomdp.planners.centralised import centralised
-from decpomdp.planners.pbvi.bounds import Bounds
+from decpomdp.planners.pbvi.bounds import Bounds, first_bounds
 from decpomdp.planners.pbvi.method import PbviMethod, PbviState
 from decpomdp.planners.pbvi.settings import Pbvi
 
@@ -121,6 +122,18 @@ def test_problems_of_the_literature(problem, best, informed, options):
     if not options:
         assert fit.stopped == "converged"
         assert fit.upper - value <= 0.01
+
+
+def test_first_bounds_are_valid_when_the_run_is_ending():
+    """One step of value iteration, shifted, is above or below the limit."""
+    model = factored_model(tiny(3, discount=0.9))
+    ending = unlimited()
+    ending.stop[0] = 1
+    start = np.array([1.0, 0.0, 0.0])
+    rough, fine = first_bounds(model, start, ending), first_bounds(model, start, unlimited())
+    assert np.all(rough.informed > fine.informed)
+    assert np.all(rough.vectors <= fine.vectors + 1e-9)
+    assert not np.allclose(rough.vectors, fine.vectors)
 
 
 def test_the_trace():

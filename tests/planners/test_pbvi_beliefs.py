@@ -7,7 +7,16 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.core.sparse import factored_model
-from decpomdp.kernels.beliefs import Points, best_vector, foresee, furthest, hang, scratch_for, successor, upper_bound
+from decpomdp.kernels.beliefs import (
+    BeliefPoints,
+    best_vector,
+    foresee,
+    furthest,
+    hang,
+    scratch_for,
+    successor,
+    upper_bound,
+)
 from decpomdp.planners.centralised import centralised
 from decpomdp.planners.pbvi.beliefs import BeliefSet, key_of
 
@@ -23,20 +32,20 @@ def test_successors_are_those_of_bayes(sparse):
     rng = np.random.default_rng(1)
     model = making.model(rng, states=4, actions=(2, 2), observations=(2, 3), sparse=sparse)
     dynamics = factored_model(model)
-    room = scratch_for(4, dynamics.symbols, dynamics.widest)
+    scratch = scratch_for(4, dynamics.symbols, dynamics.widest)
     states, weights = np.empty(4, np.int64), np.empty(4)
     for belief in [*making.rows(rng, 3, 4), np.eye(4)[2]]:
         support = np.flatnonzero(belief)
         for u in range(model.joint_actions):
-            seen = foresee(dynamics, u, support, belief[support], room)
-            found = {int(room.seen[k]): k for k in range(seen)}
+            seen = foresee(dynamics, u, support, belief[support], scratch)
+            found = {int(scratch.seen[k]): k for k in range(seen)}
             for y in range(model.joint_observations):
                 wanted, p = oracle.after(belief, u, y, model.transition, model.observation)
                 assert (y in found) == (p > 0)
                 if p > 0:
-                    part = slice(room.first[found[y]], room.first[found[y] + 1])
-                    assert room.weights[part].sum() == pytest.approx(p)
-                    size = successor(room, found[y], states, weights)
+                    part = slice(scratch.first[found[y]], scratch.first[found[y] + 1])
+                    assert scratch.weights[part].sum() == pytest.approx(p)
+                    size = successor(scratch, found[y], states, weights)
                     assert dense(states[:size], weights[:size], 4) == pytest.approx(wanted)
 
 
@@ -54,7 +63,7 @@ def points(beliefs, values, corner):
     chosen = BeliefSet.of(beliefs[0])
     chosen.add([(np.flatnonzero(b), b[b > 0]) for b in beliefs], [0] * len(beliefs))
     drop = np.array(values) - np.array(beliefs) @ corner
-    made = Points(
+    made = BeliefPoints(
         chosen.offsets,
         chosen.states,
         chosen.weights,

@@ -19,11 +19,11 @@ from decpomdp.kernels.periodic import at_start, fill_joint, occupancies, reach, 
 from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.planners.em.chain import flattened
 from decpomdp.planners.periodic.plans import (
+    buffers_for,
     copied,
     enlarged,
     guide_of,
     random_plan,
-    room_for,
     softened,
     team_of,
     trimmed,
@@ -51,36 +51,36 @@ def made(actions, observations, widths, layers, seed=0, discount=0.8):
 
 def settled(game, plan, closed):
     """The plan's memory with values and occupancies solved."""
-    room = room_for(game, plan)
-    for m in range(len(room.v)):
-        fill_joint(game, plan, m, room.joint)
-    places = room.places[: reach(game, plan, room.joint, closed, room.mark, room.places)]
-    assert values(game, plan, room.joint, closed, -np.inf, 1e-12, places, room.v, NEVER)
-    occupancies(game, plan, room.joint, closed, 1e-13, places, room.wave, room.f, NEVER)
-    return room
+    buffers = buffers_for(game, plan)
+    for m in range(len(buffers.v)):
+        fill_joint(game, plan, m, buffers.joint)
+    places = buffers.places[: reach(game, plan, buffers.joint, closed, buffers.mark, buffers.places)]
+    assert values(game, plan, buffers.joint, closed, -np.inf, 1e-12, places, buffers.v, NEVER)
+    occupancies(game, plan, buffers.joint, closed, 1e-13, places, buffers.wave, buffers.f, NEVER)
+    return buffers
 
 
 @pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
 def test_values_and_occupancies_equal_dense_algebra(actions, observations, widths, layers):
-    model, game, plan, room = made(actions, observations, widths, layers)
+    model, game, plan, buffers = made(actions, observations, widths, layers)
     team = team_of(model, plan)
-    assert at_start(game, plan, room.v) == pytest.approx(exact_value(model, team).value, abs=1e-9)
+    assert at_start(game, plan, buffers.v) == pytest.approx(exact_value(model, team).value, abs=1e-9)
     f, v, _ = em_by_algebra.occupancy_and_value(model, making.tables(team))
     base = model.reward.min() / (1 - model.discount)
     for m in range(layers):
         for q, parts in enumerate(itertools.product(*(range(w) for w in widths))):
             flat = np.ravel_multi_index([m * w + i for w, i in zip(widths, parts, strict=True)], team.nodes)
-            assert room.f[m, :, q] == pytest.approx(f[:, flat], abs=1e-9)
-            met = room.mark[m, :, q]
+            assert buffers.f[m, :, q] == pytest.approx(f[:, flat], abs=1e-9)
+            met = buffers.mark[m, :, q]
             assert np.array_equal(met, f[:, flat] > 1e-13)
-            assert room.v[m, met, q] == pytest.approx(v[met, flat] + base, abs=1e-9)
+            assert buffers.v[m, met, q] == pytest.approx(v[met, flat] + base, abs=1e-9)
 
 
 @pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
 def test_an_open_plan_has_the_value_of_its_horizon(actions, observations, widths, layers):
     model, game, plan, _ = made(actions, observations, widths, layers)
-    room = settled(game, plan, False)
-    assert at_start(game, plan, room.v) == pytest.approx(
+    buffers = settled(game, plan, False)
+    assert at_start(game, plan, buffers.v) == pytest.approx(
         exact_value(model, team_of(model, plan), layers).value, abs=1e-10
     )
 
@@ -88,12 +88,12 @@ def test_an_open_plan_has_the_value_of_its_horizon(actions, observations, widths
 @pytest.mark.parametrize("agent", [0, 1])
 def test_what_a_choice_is_worth_is_what_it_changes(agent):
     model, game, plan, _ = made((2, 3), (2, 1), (2, 2), 3)
-    room = settled(game, plan, False)
-    value = at_start(game, plan, room.v)
-    worth(game, plan, room.joint, 1, agent, room.f[1], room.v[2], room.direct, room.score)
+    buffers = settled(game, plan, False)
+    value = at_start(game, plan, buffers.v)
+    worth(game, plan, buffers.joint, 1, agent, buffers.f[1], buffers.v[2], buffers.direct, buffers.score)
 
     def total(i, a, moves):
-        return room.direct[i, a] + sum(room.score[i, a, o, j] for o, j in enumerate(moves))
+        return buffers.direct[i, a] + sum(buffers.score[i, a, o, j] for o, j in enumerate(moves))
 
     symbols = len(model.agents[agent].observations)
     for i, a in itertools.product(range(2), range(len(model.agents[agent].actions))):
@@ -106,23 +106,23 @@ def test_what_a_choice_is_worth_is_what_it_changes(agent):
 
 
 def test_a_target_out_of_reach_is_refused_and_one_within_reach_is_not():
-    _, game, plan, room = made((2, 3), (2, 1), (2, 3), 2)
-    value = at_start(game, plan, room.v)
-    places = room.places[: int(room.mark.sum())]
+    _, game, plan, buffers = made((2, 3), (2, 1), (2, 3), 2)
+    value = at_start(game, plan, buffers.v)
+    places = buffers.places[: int(buffers.mark.sum())]
     for shift, accepted in ((-1e-6, True), (1e-6, False)):
-        fresh = np.zeros_like(room.v)
-        assert values(game, plan, room.joint, True, value + shift, 1e-10, places, fresh, NEVER) is accepted
+        fresh = np.zeros_like(buffers.v)
+        assert values(game, plan, buffers.joint, True, value + shift, 1e-10, places, fresh, NEVER) is accepted
 
 
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
 def test_no_sweep_lowers_the_exact_value(actions, observations, widths, layers, seed, closed):
-    model, game, plan, room = made(actions, observations, widths, layers, seed)
+    model, game, plan, buffers = made(actions, observations, widths, layers, seed)
     horizon = None if closed else layers
     before = exact_value(model, team_of(model, plan), horizon).value
     for number in range(6):
-        told = sweeps(game, plan, room, closed, 1, 1, -np.inf, MARGIN, np.uint64(number), NEVER)
+        told = sweeps(game, plan, buffers, closed, 1, 1, -np.inf, MARGIN, np.uint64(number), NEVER)
         after = exact_value(model, team_of(model, plan), horizon).value
         assert told == pytest.approx(after, abs=1e-8)
         assert after >= before - 1e-8
@@ -136,9 +136,9 @@ def test_no_sweep_lowers_the_exact_value_on_real_problems(problem, layers, width
     model = dp.load(problem)
     game, rng = discounted_model(model), np.random.default_rng(0)
     plan = random_plan(game, layers, (width, width), rng)
-    room, values_seen = room_for(game, plan), []
+    buffers, values_seen = buffers_for(game, plan), []
     for number in range(8):
-        told = sweeps(game, plan, room, True, 1, 1, -np.inf, 1e-7, np.uint64(number), NEVER)
+        told = sweeps(game, plan, buffers, True, 1, 1, -np.inf, 1e-7, np.uint64(number), NEVER)
         values_seen.append(exact_value(model, team_of(model, plan)).value)
         assert told == pytest.approx(values_seen[-1], abs=1e-5)
     assert all(after >= before - 1e-6 for before, after in itertools.pairwise(values_seen))
@@ -146,12 +146,12 @@ def test_no_sweep_lowers_the_exact_value_on_real_problems(problem, layers, width
 
 
 def test_a_kick_changes_the_plan_and_stays_within_it():
-    model, game, plan, room = made((2, 3), (2, 1), (2, 3), 2)
+    model, game, plan, buffers = made((2, 3), (2, 1), (2, 3), 2)
     guide = guide_of(model)
     different = 0
     for seed in range(50):
         other = copied(plan)
-        kick(game, other, room, guide, 3, np.uint64(seed))
+        kick(game, other, buffers, guide, 3, np.uint64(seed))
         different += not np.array_equal(other.act, plan.act)
         team_of(model, other)  # refuses nodes and actions that do not exist
     assert different > 20
@@ -170,19 +170,19 @@ def test_the_guide_is_the_best_action_when_the_state_is_known():
 
 @pytest.mark.parametrize(("times", "more"), [(1, 1), (2, 0), (3, 2)])
 def test_a_larger_plan_is_worth_the_same(times, more):
-    model, game, plan, room = made((2, 3), (2, 1), (2, 3), 2)
+    model, game, plan, buffers = made((2, 3), (2, 1), (2, 3), 2)
     larger = enlarged(game, plan, times, more, np.random.default_rng(0))
     team = team_of(model, larger)
     assert team.nodes == (2 * times * (2 + more), 2 * times * (3 + more))
-    assert exact_value(model, team).value == pytest.approx(at_start(game, plan, room.v), abs=1e-9)
+    assert exact_value(model, team).value == pytest.approx(at_start(game, plan, buffers.v), abs=1e-9)
 
 
 @pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)
 def test_trimming_and_softening(actions, observations, widths, layers):
-    model, game, plan, room = made(actions, observations, widths, layers)
+    model, game, plan, buffers = made(actions, observations, widths, layers)
     larger = enlarged(game, plan, 1, 2, np.random.default_rng(0))
     smaller = trimmed(larger, settled(game, larger, True).mark)
-    value = at_start(game, plan, room.v)
+    value = at_start(game, plan, buffers.v)
     assert np.all(smaller.widths <= plan.widths)
     assert exact_value(model, team_of(model, smaller)).value == pytest.approx(value, abs=1e-9)
     assert exact_value(model, flattened(model, softened(model, smaller, 0.0))).value == pytest.approx(value, abs=1e-9)
@@ -246,25 +246,25 @@ def test_later_climbs_go_on_from_the_best_or_start_afresh():
     for number in range(len(search.sizes)):
         climb = search.climb(number, best)
         assert climb.fresh
-        best = with_climb(best, search.advanced(climb, search.room(climb), NEVER))
+        best = with_climb(best, search.advanced(climb, search.buffers(climb), NEVER))
     odd, even = (search.climb(number, best) for number in (2 * len(search.sizes) + 1, 2 * len(search.sizes)))
     assert even.fresh
     assert not odd.fresh
-    assert search.advanced(odd, search.room(odd), NEVER).value >= min(entry.value for entry in best)
+    assert search.advanced(odd, search.buffers(odd), NEVER).value >= min(entry.value for entry in best)
 
 
 def test_a_plan_that_earns_nothing_ends_its_sweeps():
-    _, game, plan, room = made((2, 2), (2, 2), (2, 2), 1, discount=0.9)
+    _, game, plan, buffers = made((2, 2), (2, 2), (2, 2), 1, discount=0.9)
     silent = game._replace(reward=freeze(np.zeros_like(game.reward)))
-    room.v[:] = 5.0  # decays to the smallest floats there are, and must not be followed down to them
-    spread(silent, room.joint, room.v, NEVER)
-    assert sweeps(silent, plan, room, True, 3, 1, -np.inf, MARGIN, np.uint64(0), NEVER) == pytest.approx(0, abs=1e-7)
+    buffers.v[:] = 5.0  # decays to the smallest floats there are, and must not be followed down to them
+    spread(silent, buffers.joint, buffers.v, NEVER)
+    assert sweeps(silent, plan, buffers, True, 3, 1, -np.inf, MARGIN, np.uint64(0), NEVER) == pytest.approx(0, abs=1e-7)
 
 
 def test_a_discount_near_one_ends():
-    model, game, plan, room = made((2, 2), (2, 2), (2, 2), 2, discount=0.9999)
+    model, game, plan, buffers = made((2, 2), (2, 2), (2, 2), 2, discount=0.9999)
     margin = 1e-9 * np.abs(model.reward).max() / 1e-4
-    told = sweeps(game, plan, room, True, 2, 1, -np.inf, margin, np.uint64(0), NEVER)
+    told = sweeps(game, plan, buffers, True, 2, 1, -np.inf, margin, np.uint64(0), NEVER)
     assert told == pytest.approx(exact_value(model, team_of(model, plan)).value, rel=1e-6)
 
 
@@ -292,9 +292,9 @@ def test_a_climb_never_loses():
     model = dp.load("recycling")
     search = PlanSearch(discounted_model(model), guide_of(model), None, None, 0, QUICK)
     climb, told = search.new_climb(0, (2, (2, 2))), []
-    room = search.room(climb)
+    buffers = search.buffers(climb)
     while not search.over(climb):
-        climb = search.advanced(climb, room, NEVER)
+        climb = search.advanced(climb, buffers, NEVER)
         told.append(climb.value)
         assert climb.value == pytest.approx(exact_value(model, team_of(model, climb.plan)).value, abs=1e-5)
     assert told == sorted(told)

@@ -114,17 +114,14 @@ def test_three_agents():
         assert fit.trace[-1]["lower"] > dp.exact_value(model, dp.Team.uniform(model)).value
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
+def test_arguments_of_all_methods_are_checked():
+    for options, words in [
         ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
         ({"time_limit": "soon"}, "time_limit: expected a number"),
         ({"threads": 1.5}, "threads: expected a whole number"),
         ({"watch": 3}, "watch: expected a function, got 3"),
         ({"discount": 2}, "discount"),
-    ],
-)
-def test_arguments_of_all_methods_are_checked(options, words):
-    for method in METHODS:
-        with pytest.raises(dp.InputError, match=words):
-            plan("dectiger", method, **options)
+    ]:
+        for method in METHODS:
+            with pytest.raises(dp.InputError, match=words):
+                plan("dectiger", method, **options)

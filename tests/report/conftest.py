@@ -29,7 +29,7 @@ def logged(tmp_path_factory):
     model = dp.load("broadcast")
     episodes = dp.simulate(model, dp.Team.uniform(model), 200, 6, seed=1)
     episodes.save(folder / "e.parquet")
-    fit = dp.learn(episodes, dp.Sbpr(truncation=5, sweeps=20, cap=5.0))
+    fit = dp.learn(episodes, dp.Sbpr(truncation=5, sweeps=20, starts=2))
     last = fit.trace[-1]
     record = RunRecord(
         source=str(folder / "e.parquet"), problem="broadcast", discount=0.9, seed=0, method="sbpr",

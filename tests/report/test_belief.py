@@ -12,7 +12,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWa
 
 def fitted(episodes, prior=None):
     return dp.learn(
-        episodes, dp.Sbpr(prior=prior or "stick-breaking", truncation=None if prior else 4, sweeps=15, cap=5.0)
+        episodes,
+        dp.Sbpr(prior=prior or "stick-breaking", truncation=None if prior else 4, sweeps=15, starts=2, judge=False),
     )
 
 
@@ -58,7 +59,7 @@ def test_it_is_repeatable_and_small_and_can_be_read_back(data):
 
 
 def test_em_knows_no_doubt(data):
-    fit = dp.learn(data[1], dp.Sbpr(prior="em:2", sweeps=15, cap=5.0))
+    fit = dp.learn(data[1], dp.Sbpr(prior="em:2", sweeps=15, starts=2, judge=False))
     assert belief_summary(fit.posterior, fit.team, None, 0) is None
 
 

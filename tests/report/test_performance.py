@@ -1,5 +1,8 @@
 """Shares of time and of moves beside exact ones; episodes with states, scenes and nodes."""
 
+import dataclasses
+import subprocess
+import sys
 from itertools import product
 
 import numpy as np
@@ -9,6 +12,7 @@ from dectiger_horizon3 import controller
 import decpomdp as dp
 from decpomdp.core import NO_OBSERVATION
 from decpomdp.domains.traffic import Traffic
+from decpomdp.report.page import page
 from decpomdp.report.performance import (
     SHORTEST,
     best_recorded,
@@ -17,14 +21,16 @@ from decpomdp.report.performance import (
     padded,
     play,
     played_steps,
+    stored,
     unknown_use,
     use_in,
     use_in_episodes,
     watch,
 )
 from decpomdp.report.replay import replay_from
+from decpomdp.report.sources import Shown
 from decpomdp.rollouts import DenseSimulator
-from report.making import Countdown
+from report.making import Countdown, kept
 
 
 def tigers():
@@ -159,3 +165,28 @@ def test_the_best_recorded_episodes_come_first():
         for nodes, actions in zip(one["nodes"], one["actions"], strict=True):
             assert all(controller().action[i, a] == 1 for i, a in zip(nodes, actions, strict=True))
     assert "states" not in told
+
+
+def test_a_page_is_made_again_without_playing(tmp_path, monkeypatch):
+    model, team = tigers()
+    run = kept(tmp_path / "run", model, team)
+    made = (tmp_path / "run/report.html").read_text()
+    assert stored(Shown(run, model)) is not None
+    with monkeypatch.context() as patched:
+        patched.setattr("decpomdp.rollouts.record", None)
+        assert page([Shown(run, model)]) == made
+    other = dataclasses.replace(run, team=dp.Team.uniform(model))
+    assert stored(Shown(other, model)) is None
+    assert stored(Shown(run, dataclasses.replace(model, reward=model.reward + 1))) is None
+    (tmp_path / "run/performance.bin").write_bytes(b"damaged")
+    assert page([Shown(run, model)]) == made
+
+
+def test_a_page_of_a_run_on_a_model_loads_no_compiler(tmp_path):
+    kept(tmp_path, *tigers())
+    script = (
+        "import sys; from decpomdp.cli.main import code_of; "
+        "print(code_of(['report', sys.argv[1]]), 'numba' in sys.modules)"
+    )
+    made = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert made.stdout.splitlines()[-1] == "0 False"

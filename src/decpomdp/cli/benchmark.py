@@ -41,7 +41,7 @@ def benchmark(
     from decpomdp.domains.load import load
     from decpomdp.experiments.benchmark import Plan, lines_of, run_table
 
-    chosen, wanted = _names(problems) or domains.problems(), _names(methods)
+    chosen, wanted = domains.split_names(problems) or domains.PAPER, _names(methods)
     if not wanted:
         raise InputError(f"methods: expected names among {', '.join(METHODS)}, got none")
     for method in wanted:

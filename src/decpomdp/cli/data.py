@@ -25,7 +25,7 @@ File = Annotated[
 Kind = Annotated[
     str | None, typer.Option("--from", help="What the file is: episodes, long or minari. Default: found out.")
 ]
-Discount = Annotated[float | None, typer.Option("--discount", help="Of data that do not say it (long, minari).")]
+Discount = Annotated[float | None, typer.Option("--discount", help="Discount of data without one (long, minari).")]
 Like = Annotated[
     str | None,
     typer.Option(
@@ -64,7 +64,7 @@ def info(
 def validate(
     file: File, kind: Kind = None, discount: Discount = None, like: Like = None, column: Column = None
 ) -> None:
-    """Check everything in a file of logged episodes; say OK, or what is wrong in which row and column."""
+    """Check a file of recorded episodes; print OK, or every error with its row and column."""
     from decpomdp.io.logged import validate_logged
 
     episodes, errors = validate_logged(file, _given(file, kind, discount, like, column)[0])
@@ -91,7 +91,7 @@ def convert(
     discount: Discount = None,
     like: Like = None,
     column: Column = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
 ) -> None:
     """Convert logged episodes: long tables and Minari datasets to episodes, episodes to long tables."""
     from decpomdp.core import InputError
@@ -105,10 +105,10 @@ def convert(
     if wanted == "episodes" and is_csv(str(target)):
         raise InputError(f"--to: expected long for {target}; episodes are Parquet files")
     if target.exists() and not overwrite:
-        raise InputError(f"{target}: expected a new file, got one that is there; --overwrite replaces it")
+        raise InputError(f"{target}: expected a new file, got an existing one; --overwrite replaces it")
     episodes, assumed = _read(source, kind, discount, like, column)
     if assumed and wanted == "episodes":
-        raise InputError(f"{source} does not say the discount; say it with --discount or --like")
+        raise InputError(f"{source} contains no discount; pass --discount or --like")
     (write_episodes if wanted == "episodes" else write_table)(episodes, target)
     words.tell(
         {}, False, [f"{episodes.count} episodes, {episodes.steps} steps, {_names(episodes)}: written to {target}"]
@@ -120,14 +120,14 @@ def _kind_by_name(target: Path) -> str:
     from decpomdp.io.files import is_csv, is_logged
 
     if not is_logged(target):
-        raise InputError(f"{target}: expected a name that ends in .csv or .parquet (or say --to)")
+        raise InputError(f"{target}: expected a name that ends in .csv or .parquet (or pass --to)")
     return "long" if is_csv(str(target)) else "episodes"
 
 
 def _read(
     file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
 ) -> tuple["Episodes", bool]:
-    """The episodes, and whether a discount of 1 had to be assumed because nobody says one."""
+    """The episodes, and whether a discount of 1 had to be assumed because none was given."""
     from decpomdp.io.logged import read_logged
 
     given, assumed = _given(file, kind, discount, like, column)
@@ -137,7 +137,7 @@ def _read(
 def _given(
     file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
 ) -> tuple["Given", bool]:
-    """What a reader is told beside the file, and whether a discount of 1 is among it that nobody said."""
+    """Information for the reader besides the file, and whether it contains an assumed discount of 1."""
     from decpomdp.io.kinds import kind_of
     from decpomdp.io.logged import Given
 
@@ -149,7 +149,7 @@ def _given(
 
 
 def _likeness(like: str) -> tuple[tuple["Agent", ...], float, str]:
-    """Agents, discount and name of whatever says who acts: a team, an episodes file, a problem."""
+    """Agents, discount and name of a team, an episodes file or a problem."""
     from decpomdp.domains.load import load
     from decpomdp.io.episodes import read_episodes
     from decpomdp.io.team import read_team
@@ -175,43 +175,43 @@ def _names(episodes: "Episodes") -> str:
     return f"agents {', '.join(agent.name for agent in episodes.agents)}"
 
 
-def data_in_words(told: Mapping[str, Any]) -> list[str]:
+def data_in_words(facts: Mapping[str, Any]) -> list[str]:
     """Lines about the facts of logged episodes."""
-    lengths, returns, rewards = told["lengths"], told["returns"], told["rewards"]
+    lengths, returns, rewards = facts["lengths"], facts["returns"], facts["rewards"]
     error = "" if returns["standard_error"] is None else f" +- {decimal(returns['standard_error'])} (standard error)"
-    assumed = " (assumed: the file does not say)" if told["discount_assumed"] else ""
-    joint = told["joint_actions"]
+    assumed = " (assumed: the file contains none)" if facts["discount_assumed"] else ""
+    joint = facts["joint_actions"]
     return [
-        f"{told['name'] or told['file']}: {told['episodes']} episodes, {told['steps']} steps, "
-        f"{len(told['agents'])} agents, discount {told['discount']:g}{assumed}",
+        f"{facts['name'] or facts['file']}: {facts['episodes']} episodes, {facts['steps']} steps, "
+        f"{len(facts['agents'])} agents, discount {facts['discount']:g}{assumed}",
         f"lengths {lengths['min']} to {lengths['max']}, mean {lengths['mean']:.4g}; "
-        f"{told['terminated']} ended by themselves, {told['truncated']} were cut off",
+        f"{facts['terminated']} terminated, {facts['truncated']} truncated",
         f"returns {decimal(returns['min'])} to {decimal(returns['max'])}, mean {decimal(returns['mean'])}{error}",
         f"rewards {rewards['min']:g} to {rewards['max']:g}, mean {decimal(rewards['mean'])}",
         f"joint actions seen: {joint['seen']} of {joint['possible']}",
-        *_behaviour(told["behaviour"], told["episodes"]),
-        *(line for agent in told["agents"] for line in _agent(agent)),
-        *(f"{key}: {value}" for key, value in told["facts"].items()),
+        *_behaviour(facts["behaviour"], facts["episodes"]),
+        *(line for agent in facts["agents"] for line in _agent(agent)),
+        *(f"{key}: {value}" for key, value in facts["facts"].items()),
     ]
 
 
-def _behaviour(told: Mapping[str, Any], episodes: int) -> list[str]:
-    if not told["known"]:
+def _behaviour(facts: Mapping[str, Any], episodes: int) -> list[str]:
+    if not facts["known"]:
         return ["behaviour probabilities: unknown; learning has to estimate them, off-policy evaluation cannot"]
-    if told["known"] < told["of"]:
-        return [f"behaviour probabilities: known for {told['known']} of {told['of']} actions"]
+    if facts["known"] < facts["of"]:
+        return [f"behaviour probabilities: known for {facts['known']} of {facts['of']} actions"]
     return [
-        f"behaviour probabilities: known, {told['min']:.4g} to {told['max']:.4g}",
-        f"a team that never varies is supported for about {told['supported_steps']} steps (10 of {episodes} episodes)",
+        f"behaviour probabilities: known, {facts['min']:.4g} to {facts['max']:.4g}",
+        f"a team that never varies is supported for about {facts['supported_steps']} steps (10 of {episodes} episodes)",
     ]
 
 
-def _agent(told: Mapping[str, Any]) -> list[str]:
-    nothing = f"; nothing before the first action: {told['nothing_seen']}" if told["nothing_seen"] else ""
+def _agent(facts: Mapping[str, Any]) -> list[str]:
+    nothing = f"; nothing before the first action: {facts['nothing_seen']}" if facts["nothing_seen"] else ""
     return [
-        f"{told['name']}",
-        f"  actions      {_counts(told['actions'])}",
-        f"  observations {_counts(told['observations'])}{nothing}",
+        f"{facts['name']}",
+        f"  actions      {_counts(facts['actions'])}",
+        f"  observations {_counts(facts['observations'])}{nothing}",
     ]
 
 

@@ -35,7 +35,7 @@ Scheduler = Annotated[
 
 @contextmanager
 def opened(engine: str | None, scheduler: str | None, workers: int | None = None) -> "Iterator[Cluster | None]":
-    """The cluster that the options ask for, for as long as the work takes; None: this machine's threads do it."""
+    """The cluster of the options, open within the context; None: threads of this machine."""
     from decpomdp.core import InputError, checks
 
     if engine is None or checks.one_of("--engine", engine, (THREADS, DASK)) == THREADS:

@@ -18,13 +18,15 @@ def evaluate(
     problem: Annotated[
         str | None, typer.Option("--problem", help=words.PROBLEM + " Default: the one the team names.")
     ] = None,
-    horizon: Annotated[int | None, typer.Option("--horizon", min=1, help="Steps; for ever when left out.")] = None,
+    horizon: Annotated[
+        int | None, typer.Option("--horizon", min=1, help="Steps of an episode.", show_default="infinite")
+    ] = None,
     test_episodes: Annotated[
         int | None,
         typer.Option(
             "--test-episodes",
             min=2,
-            help="Estimate from this many episodes instead. Without a model: 1000, or 20 if they take long.",
+            help="Estimate from this many episodes instead. Without a model: 1000, or 20 on a slow simulator.",
         ),
     ] = None,
     logged: Annotated[
@@ -36,7 +38,7 @@ def evaluate(
         typer.Option(
             "--reward-range",
             metavar="LOW HIGH",
-            help="With --episodes: what rewards are possible, for the guaranteed interval. Default: those in the file.",
+            help="With --episodes: range of possible rewards, for the guaranteed interval. Default: that of the file.",
         ),
     ] = None,
     confidence: Annotated[
@@ -60,13 +62,13 @@ def evaluate(
     team = read_team(team_file)
     if logged is not None:
         if problem is not None or test_episodes is not None:
-            raise InputError("--episodes: expected neither --problem nor --test-episodes beside it")
+            raise InputError("--episodes: cannot be combined with --problem or --test-episodes")
         _evaluate_logged(team, team_file, logged, horizon, reward_range, confidence, seed, discount, as_json)
         return
     if reward_range is not None or confidence is not None:
-        raise InputError("--reward-range, --confidence: expected --episodes beside them")
+        raise InputError("--reward-range, --confidence: only with --episodes")
     if problem is None and not team.problem:
-        raise InputError(f"{team_file} names no problem; say which with --problem")
+        raise InputError(f"{team_file} names no problem; pass --problem")
     named = (problem or team.problem).removeprefix(PREFIX)  # a centralised team plays the problem with one agent
     if problem is None:
         runs.refuse_code(team_file, f"--problem {runs.CODE}")
@@ -118,48 +120,50 @@ def _evaluate_logged(
     from decpomdp.evaluation import offpolicy_value
 
     level = 0.95 if confidence is None else confidence
-    told = offpolicy_value(episodes_at(logged, discount), team, horizon, reward_range, level, seed=seed)
+    estimates = offpolicy_value(episodes_at(logged, discount), team, horizon, reward_range, level, seed=seed)
     result: dict[str, Any] = {
-        "value": told.self_normalised.value,
+        "value": estimates.self_normalised.value,
         "method": "off-policy",
-        **asdict(told),
-        "sample_size": told.sample_size,
+        **asdict(estimates),
+        "sample_size": estimates.sample_size,
         "seed": seed,
         "nodes": list(team.nodes),
         "team": str(team_file),
         "logged": str(logged),
     }
-    words.tell(result, as_json, _lines(told, logged))
-    for warning in told.warnings:
+    words.tell(result, as_json, _lines(estimates, logged))
+    for warning in estimates.warnings:
         words.note(f"warning: {warning}")
 
 
-def _lines(told: "OffPolicyValue", logged: Path) -> list[str]:
-    """What the data say, for people."""
-    percent = f"{100 * told.confidence:g} %"
+def _lines(estimates: "OffPolicyValue", logged: Path) -> list[str]:
+    """The estimates as lines of text."""
+    percent = f"{100 * estimates.confidence:g} %"
     rows = (
-        ("self-normalised", told.self_normalised),
-        ("per-decision", told.per_decision),
-        ("ordinary", told.ordinary),
+        ("self-normalised", estimates.self_normalised),
+        ("per-decision", estimates.per_decision),
+        ("ordinary", estimates.ordinary),
     )
-    possible = told.sample_size > 0  # else the estimates mean nothing
+    possible = estimates.sample_size > 0  # else the estimates mean nothing
     return [
-        f"value over {told.horizon} steps from {told.episodes} episodes of {logged} (discount {told.discount:g})",
+        f"value over {estimates.horizon} steps from {estimates.episodes} episodes of {logged} "
+        f"(discount {estimates.discount:g})",
         *(
             f"  {name:16} {decimal(row.value) if possible else '-'}   "
             f"bootstrap {percent}: {decimal(row.low)} to {decimal(row.high)}"
             for name, row in rows
         ),
-        _guaranteed(told, percent),
-        f"  effective sample size {told.sample_size:.1f} of {told.episodes}; by step: {_sizes(told.sample_sizes)}",
+        _guaranteed(estimates, percent),
+        f"  effective sample size {estimates.sample_size:.1f} of {estimates.episodes}; "
+        f"by step: {_sizes(estimates.sample_sizes)}",
     ]
 
 
-def _guaranteed(told: "OffPolicyValue", percent: str) -> str:
+def _guaranteed(estimates: "OffPolicyValue", percent: str) -> str:
     """The proved interval; it is not called guaranteed where its condition is taken from the data themselves."""
-    low, high = told.reward_range
-    ends = f"{decimal(told.guaranteed[0])} to {decimal(told.guaranteed[1])}"
-    if told.range_from_data:
+    low, high = estimates.reward_range
+    ends = f"{decimal(estimates.guaranteed[0])} to {decimal(estimates.guaranteed[1])}"
+    if estimates.range_from_data:
         condition = f"guaranteed only if no reward can be outside {low:g} to {high:g}, those of the file"
         return f"  {'within the range':16} {ends} with {percent}, {condition} (--reward-range)"
     return f"  {'guaranteed':16} {ends} with {percent}, if all rewards are within {low:g} and {high:g}"

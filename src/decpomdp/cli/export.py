@@ -12,7 +12,7 @@ from decpomdp.cli import words
 def export(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to take the agent from.")],
     agent: Annotated[
-        str | None, typer.Option("--agent", help="Which agent; may be left out when there is only one.")
+        str | None, typer.Option("--agent", help="Name of the agent; optional if there is only one.")
     ] = None,
     form: Annotated[
         str, typer.Option("--format", help="json, python (one module), c (one C99 file), dot (Graphviz) or svg.")
@@ -40,7 +40,7 @@ def export(
 
 
 def harmless(text: str, form: str) -> str:
-    r"""The same to whoever reads the format, without characters in its labels that a terminal obeys or that hide text.
+    r"""Replace control characters and invisible characters in labels by escapes of the format.
 
     Graphviz and XML read a character by its number; the programs hold no such character.
 
@@ -57,7 +57,7 @@ def show(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to show.")],
     as_json: words.Json = False,
 ) -> None:
-    """Say in words what each agent's controller does."""
+    """Describe each agent's controller in words."""
     from decpomdp.io.team import read_team
     from decpomdp.report.text import controller_in_words, team_in_words
 

@@ -4,7 +4,7 @@ The settings of the methods are options, generated with their ranges, defaults a
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     import msgspec
 
-    from decpomdp.core.settings import Settings
+    from decpomdp.core.settings import About, Settings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,12 +32,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 PLAIN = (int, float, bool, str)
+UNBOUNDED = 1e9  # larger upper limits of settings are not shown
 
 
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the run: team.json, report.html, run.json, ...")]
 TimeLimit = Annotated[
     float | None,
-    typer.Option("--time-limit", min=0, help="Seconds; the best team so far is kept.", rich_help_panel=LIMITS),
+    typer.Option("--time-limit", min=0, help="Seconds; the best team so far is saved.", rich_help_panel=LIMITS),
 ]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress display.")]
@@ -103,7 +104,7 @@ def learn(
 ) -> None:
     """Learn one small controller per agent, by playing a problem or from recorded episodes.
 
-    Ctrl-C keeps the best team so far. An unfinished run, killed or interrupted, is resumed with --resume.
+    Ctrl-C saves the best team so far. An unfinished run, killed or interrupted, is resumed with --resume.
     """
     from collections.abc import Sequence
 
@@ -162,7 +163,7 @@ def plan(
 ) -> None:
     """Plan a team for a problem from its model.
 
-    Ctrl-C keeps the best team so far. An unfinished run, killed or interrupted, is resumed with --resume.
+    Ctrl-C saves the best team so far. An unfinished run, killed or interrupted, is resumed with --resume.
     """
     from decpomdp.api import PLANNING
     from decpomdp.core.run import Budget, Inputs
@@ -194,7 +195,7 @@ def plan(
 def _chosen(
     known: "dict[str, Entry]", method: str | None, default: str, fields: dict[str, Any]
 ) -> "tuple[Entry, Settings]":
-    """The method with its settings; an option of another method is refused."""
+    """The method with its settings; an option of another method is rejected."""
     from decpomdp.api import chosen
     from decpomdp.core import InputError, checks
 
@@ -293,6 +294,7 @@ def _parameter(uses: "list[tuple[str, msgspec.structs.FieldInfo]]") -> inspect.P
         default = None
     several = any(_takes_several(known.kind) for known in kinds.values())
     option = typer.Option(
+        metavar=_metavar(kinds.values()) if plain else None,
         help=words + (" One number, or one per agent: 2,3." if several else "") + _default(default),
         show_default=False,
         rich_help_panel=f"Settings of {', '.join(kinds)}",
@@ -301,6 +303,16 @@ def _parameter(uses: "list[tuple[str, msgspec.structs.FieldInfo]]") -> inspect.P
     return inspect.Parameter(
         uses[0][1].name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
     )
+
+
+def _metavar(kinds: "Iterable[About]") -> str | None:
+    """Type and range of a number, such as INT 1..64; None for other types, or if methods differ."""
+    first, *others = {(known.kind, known.least, known.most) for known in kinds}
+    kind, least, most = first
+    if others or kind not in (int, float) or least is None or least <= -UNBOUNDED:
+        return None
+    high = "" if most is None or most >= UNBOUNDED else f"{most:g}"
+    return f"{kind.__name__.upper()} {0 if least < 1 / UNBOUNDED else least:g}..{high}"
 
 
 def _default(value: Any) -> str:
@@ -332,7 +344,7 @@ def _takes_several(kind: Any) -> bool:
 
 
 def _numbers(text: str) -> Any:
-    """A whole number, or several with commas between them; anything else as it is, for the settings to refuse."""
+    """A whole number, or several with commas between them; any other text is returned for the settings to reject."""
     parts = text.split(",")
     if not all(part.strip().isdigit() for part in parts):
         return text

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def list_runs(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to look; all folders below it too.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to search, with all folders below it.")],
     as_json: words.Json = False,
 ) -> None:
     """List and compare the runs found below a folder.
@@ -29,7 +29,7 @@ def list_runs(
         try:
             found.append((read_record(place / RUN), place.relative_to(folder) if place != folder else place))
         except InputError as error:
-            words.note(f"left out: {error}")
+            words.note(f"skipped: {error}")
     if as_json:
         words.tell({"runs": [facts_of(record, place) for record, place in found]}, True, ())
     elif not found:
@@ -52,7 +52,7 @@ def _for_people(found: "list[tuple[RunRecord, Path]]") -> None:
         words.note(LEGEND)
     left = [name for name in COLUMNS if name not in kept]
     if left:
-        words.note(f"no room for {', '.join(left)}: a wider terminal, a pipe or --json tells all")
+        words.note(f"columns not shown: {', '.join(left)}; use a wider terminal, a pipe or --json")
 
 
 def _for_programs(found: "list[tuple[RunRecord, Path]]") -> None:

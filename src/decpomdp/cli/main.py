@@ -140,7 +140,9 @@ def code_of(arguments: list[str]) -> int:
     """Run the command; its exit code: 0 success, 2 a user's mistake, 130 interrupted, 143 terminated."""
     warnings.showwarning = _warn
     try:
-        result = app_with(arguments[:1])(args=arguments or ["--help"], standalone_mode=False)
+        whole = typer.main.get_command(app_with(arguments[:1]))
+        _hide_flag_types(whole)
+        result = whole(args=arguments or ["--help"], standalone_mode=False)
         sys.stdout.flush()
     except USAGE as error:
         context = getattr(error, "ctx", None)
@@ -162,6 +164,15 @@ def code_of(arguments: list[str]) -> int:
     if result == INTERRUPTED:  # the command-line library may have turned the interrupt into this number
         words.aside("error: interrupted\n")
     return result if isinstance(result, int) else 0
+
+
+def _hide_flag_types(command: Any) -> None:
+    """Help shows flags without a type: they take no value."""
+    for option in command.params:
+        if getattr(option, "is_flag", False):
+            option.metavar = " "
+    for part in getattr(command, "commands", {}).values():
+        _hide_flag_types(part)
 
 
 def _handled(error: Exception) -> int | None:

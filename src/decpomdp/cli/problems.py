@@ -1,5 +1,6 @@
 """`decpomdp list` and `decpomdp info`."""
 
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,17 +10,23 @@ from decpomdp.cli import words
 if TYPE_CHECKING:
     from decpomdp.core import Simulator
 
+WIDTH = 100  # of the rules
+
 
 def list_problems(as_json: words.Json = False) -> None:
-    """List the built-in problems."""
+    """List the built-in problems by group; a name may carry parameters: firefighting:3,4,3."""
     from decpomdp import domains
 
     every = (*domains.problems(), *domains.simulators())
-    known = [{"name": name, "summary": domains.summary(name)} for name in every]
+    known = [{"name": name, "group": domains.group(name), "summary": domains.summary(name)} for name in every]
     if as_json:
         words.tell({"problems": known}, True, ())
-    else:
-        words.table(("problem", "what it is"), [(problem["name"], problem["summary"]) for problem in known])
+        return
+    rows: list[tuple[str, str]] = []
+    for title in dict.fromkeys(problem["group"] for problem in known):
+        own = [(problem["name"], problem["summary"]) for problem in known if problem["group"] == title]
+        rows += [("", ""), (f"{title}:", ""), *own]
+    words.table(("problem", "what it is"), rows[1:])
 
 
 def info(
@@ -31,6 +38,7 @@ def info(
     from decpomdp import domains
     from decpomdp.core import DecPOMDP
     from decpomdp.domains.code import load_named
+    from decpomdp.domains.references import best_known
 
     model = load_named(problem, discount)
     if not isinstance(model, DecPOMDP):
@@ -50,6 +58,8 @@ def info(
         "start": {state: float(p) for state, p in zip(model.states, model.start, strict=True) if p > 0},
         "digest": model.digest(),
         "note": domains.note(problem),
+        "rules": domains.rules_of(problem) if domains.is_model(problem) else None,
+        "best_known": best_known(model),
     }
     words.tell(result, as_json, _lines(result))
 
@@ -90,6 +100,10 @@ def _lines(result: dict[str, Any]) -> list[str]:
         f"discount {result['discount']:g}, rewards from {result['reward']['min']:g} to {result['reward']['max']:g}",
         f"starts in {start}{more}",
     ]
+    if result["best_known"] is not None:
+        lines.append(f"best known value {result['best_known']['value']:.6g} ({result['best_known']['by']})")
+    if result["rules"] is not None:
+        lines += ["", *textwrap.wrap(result["rules"], WIDTH), ""]
     for agent in result["agents"]:
         lines += [
             f"{agent['name']}",

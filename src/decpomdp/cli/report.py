@@ -40,7 +40,7 @@ def report(
     from decpomdp.report.sources import shown
 
     if len(runs) > 1 and out is None:
-        raise InputError("a page of several runs belongs to none of them; say where with --out PAGE.html")
+        raise InputError("--out: expected a file for the page of several runs, got none")
     if len(runs) > 1 and animate is not None:
         raise InputError(f"--animate: expected a single run, got {len(runs)}")
     if animate is not None and animate.suffix not in (".svg", ".gif"):

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 
 class Options(NamedTuple):
-    """How to run, beside what is learned or planned."""
+    """Options of a run that its result does not depend on."""
 
     threads: int | None
     every: float | None  # seconds between checkpoints
@@ -125,7 +125,7 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
 
 
 def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
-    """Run, save the result at once, then add value, posterior and page. Returns the result for people and programs."""
+    """Run, save the result at once, then add value, posterior and page. Returns the result for the output."""
     from decpomdp.io.run_folder import locked, new_run, unfinished
     from decpomdp.io.runs import write_record
 
@@ -223,7 +223,7 @@ class _Steps:
         self.quiet = quiet
 
     def run(self, name: str, task: "Callable[[], Result]", seconds: float) -> "Result | None":
-        """The result of a step; None after a line that says why there is none."""
+        """The result of a step; None after a line with the reason if it failed."""
         try:
             return words.bounded(name, task, seconds, self.quiet)
         except TimeoutError as error:
@@ -235,7 +235,7 @@ class _Steps:
 
 
 def _with_posterior(work: Work, fit: "Fit", threads: int | None) -> "Fit":
-    """With the posterior that fresh episodes of the found team support, where that says something."""
+    """The fit with the posterior that fresh episodes of the team support; unchanged where it does not apply."""
     from contextlib import suppress
     from dataclasses import replace
 
@@ -266,11 +266,11 @@ def _add_value(work: Work, fit: "Fit", record: "RunRecord", steps: _Steps) -> No
         if record.method == "world":
             record.value = _value_in_world(fit)
             return
-        best = max(fit.trace, key=lambda row: _number(row["bound"]))  # the row of the returned team
-        record.bound, record.sample_size = _number(best["bound"]), _number(best["sample_size"])
-        record.sweeps = int(_number(best["sweep"]))
-        method = "importance-weighted mean return of the data"
-        record.value = ValueRecord(value=_number(best["value"]), method=method)
+        last = fit.trace[-1]
+        record.bound, record.sample_size = _number(last["bound"]), _number(last["sample_size"])
+        record.sweeps = int(_number(last["sweep"]))
+        if "estimate" in fit.facts:
+            record.value = ValueRecord(value=_number(fit.facts["estimate"]), method="estimated from held-out episodes")
         return
     posterior = getattr(fit, "posterior", None)
     record.posterior_nodes = None if posterior is None else list(posterior.sizes)
@@ -412,7 +412,7 @@ def _rows_before(folder: Path) -> int:
 
 @contextmanager
 def _resume_hint(work: Work, folder: Path) -> Iterator[None]:
-    """Say how to resume a run that was cut off."""
+    """Print how to resume a run that was interrupted."""
     from decpomdp.io.run_folder import can_resume
 
     try:
@@ -445,6 +445,19 @@ def test_episodes(simulator: "DecPOMDP | Simulator") -> int:
     return TESTS[bool(getattr(simulator, "quick", False))]
 
 
+def _from_episodes(result: dict[str, Any]) -> list[str]:
+    """What a team from recorded episodes is based on."""
+    facts = result["facts"]
+    found = [f"{result['sample_size']:.0f} of {facts['episodes']} episodes carry the result (effective sample size)"]
+    if "estimate" not in facts:
+        return [*found, "no estimate of its value: not judged, or action probabilities unknown"]
+    span = f"{facts['estimate_low']:.6g} to {facts['estimate_high']:.6g}"
+    said = {
+        "cloned behaviour": "the estimate is lower, so the cloned behaviour is returned instead",
+    }.get(facts["verdict"], facts["verdict"])
+    return [*found, f"95 % interval {span}, the behaviour earned {facts['behaviour']:.6g}: {said}"]
+
+
 def sizes(nodes: "Sequence[int]") -> str:
     """Nodes per agent in words: all of them, or for many agents the mean."""
     if len(nodes) <= MANY:
@@ -469,5 +482,5 @@ def lines(result: dict[str, Any]) -> list[str]:
     if "posterior_nodes" in result:
         found.append(f"nodes that fresh episodes support (posterior): {sizes(result['posterior_nodes'])}")
     if "sample_size" in result:
-        found.append(f"bound {result['bound']:.6g}, smallest effective sample size {result['sample_size']:.1f}")
+        found += _from_episodes(result)
     return [*found, f"written to {result['out']}"]

@@ -1,4 +1,4 @@
-"""How the command speaks: tables for people, JSON for programs, one line for a mistake."""
+"""Output of the command: tables and lines of text, JSON, progress, one-line errors."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ WIDE = 400  # columns of a table that goes to a file or another program: nothing
 QUIET = 2.0  # seconds before progress is shown
 TICK = 0.1  # seconds between updates of a line
 ABANDONED = "decpomdp-bounded"  # name of the threads of `bounded`
-HUGE = 1e15  # a number from here on is told with its exponent
+HUGE = 1e15  # larger numbers are printed with an exponent
 
 Result = TypeVar("Result")
 
@@ -74,7 +74,7 @@ def fail(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """A line beside the result."""
+    """One line on standard error."""
     from decpomdp.core.text import on_a_line
 
     aside(on_a_line(message) + "\n")
@@ -145,7 +145,7 @@ def on_terminal() -> bool:
 
 
 def aside(text: str) -> None:
-    """Write to standard error, if there is one: a run must not be lost because its reader is gone."""
+    """Write to standard error, if it is open: a run must not be lost because a pipe was closed."""
     with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, none at all
         sys.stderr.write(text)
         sys.stderr.flush()

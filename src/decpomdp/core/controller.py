@@ -139,7 +139,7 @@ def _likeliest(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class HasAgents(Protocol):
-    """Whatever says who acts in it: a model, a simulator, a set of episodes."""
+    """Anything with agents: a model, a simulator, a set of episodes."""
 
     @property
     def agents(self) -> tuple[Agent, ...]: ...
@@ -162,7 +162,7 @@ class Team:
     discount
         That of the problem.
     problem
-        Its name, for people and for commands that are not told another.
+        Its name; the default problem of commands that take the team.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class Team:
         Raises
         ------
         FormatError
-            The file cannot be read or has wrong content; says where.
+            The file cannot be read or has wrong content.
 
         Examples
         --------
@@ -343,7 +343,7 @@ class Team:
 
 
 def _known(problem: HasAgents) -> HasAgents:
-    """`problem` itself if it says who acts in it."""
+    """`problem` itself if it has agents."""
     if isinstance(problem, type) or not all(hasattr(problem, member) for member in ("agents", "discount", "name")):
         hint = f"; load it first: dp.load({problem!r})" if isinstance(problem, str) else ""
         raise InputError(f"problem: expected a model, a simulator or episodes, got {checks.kind_of(problem)}{hint}")

@@ -217,6 +217,19 @@ class Episodes:
         else:
             write_episodes(self, path)
 
+    def chosen(self, numbers: NDArray[np.int64]) -> "Episodes":
+        """The episodes with the given numbers, in that order."""
+        rows = np.concatenate([np.arange(self.offsets[k], self.offsets[k + 1]) for k in numbers])
+        return replace(
+            self,
+            offsets=np.concatenate([[0], np.cumsum(self.lengths[numbers])]),
+            observations=self.observations[rows],
+            actions=self.actions[rows],
+            behaviour=self.behaviour[rows],
+            rewards=self.rewards[rows],
+            terminated=None if self.terminated is None else self.terminated[numbers],
+        )
+
     @staticmethod
     def concatenate(parts: "Sequence[Episodes]") -> "Episodes":
         """All episodes of `parts`, in order; agents and discount must agree. Name and facts are those of the first."""

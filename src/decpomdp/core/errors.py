@@ -1,8 +1,8 @@
-"""What goes wrong, in words. A user's mistake is an InputError: one line saying expected, got, where."""
+"""Errors and warnings. A user's mistake is an InputError: one line with the place, expected and got."""
 
 
 class InputError(ValueError):
-    """Something given to the library does not fit; the message says expected, got and where.
+    """An argument or a file is wrong; the message has the place, what was expected and what was found.
 
     Examples
     --------

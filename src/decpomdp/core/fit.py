@@ -36,7 +36,7 @@ class Fit:
     seed
         The seed.
     facts
-        What the method measured or chose beside the team, such as bounds, or sizes that follow from a speed probe.
+        Other results of the method, such as bounds, or sizes that follow from a speed probe.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Fit:
         Raises
         ------
         InputError
-            An argument is of the wrong kind, or the team's episodes say nothing about it.
+            An argument is of the wrong kind, or the team's episodes contain no information about it.
 
         Examples
         --------

@@ -124,7 +124,7 @@ class DecPOMDP:
         write_dpomdp(self, path)
 
     def digest(self) -> str:
-        """SHA-256 of shapes and numbers (labels, name and discount left out): says two models play the same."""
+        """SHA-256 of shapes and numbers, without labels, name and discount."""
         sha = hashlib.sha256()
         sizes = [(len(agent.actions), len(agent.observations)) for agent in self.agents]
         sha.update(repr((sizes, len(self.states))).encode())

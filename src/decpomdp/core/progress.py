@@ -81,7 +81,7 @@ class Progress:
         self._show(row)
 
     def tick(self, seconds: float, phase: str = "") -> None:
-        """Show the elapsed time beside the latest row."""
+        """Show the elapsed time with the latest row."""
         if self._shown is None and seconds < 1 and not phase:
             return
         word = phase or ("" if self._row else "starting")

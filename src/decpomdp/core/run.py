@@ -97,7 +97,7 @@ def unlimited() -> Now:
 
 
 class Inputs(NamedTuple):
-    """What a method gets beside its problem (or episodes) and its settings."""
+    """Inputs of a method in addition to its problem (or episodes) and its settings."""
 
     seed: int = 0
     threads: int | None = None  # None: all cores; the result does not depend on it

@@ -1,4 +1,4 @@
-"""Scenes for people to look at: what stands where on a grid, and the streets, lights and queues of traffic.
+"""Scenes for the replay: objects on a grid, and the streets, lights and queues of traffic.
 
 A model may have a `GridScene`: what stands where in each of its states.
 
@@ -8,7 +8,7 @@ A simulator that takes place on streets may offer two more methods, and the page
     street_scene(episode=0) -> StreetScene one episode of the current batch at this moment: queues and greens
 
 Light n is agent n. Places are (column, row) in blocks: the light in the second row and third column stands at (2, 1);
-rows go down. Whoever draws asks for the scene after `reset` and after every `step`: `waiting` is what waits now, before
+rows go down. The scene is requested after `reset` and after every `step`: `waiting` is what waits now, before
 the next action; `green` is what the lights showed in the step that led here (`NEITHER` before the first).
 
     >>> corner = StreetMap(((0.0, 0.0),), (Street("east", (-1.0, 0.0), (0.0, 0.0), (1.0, 0.0)),), most=9)

@@ -38,7 +38,7 @@ class Settings(Tuning, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
     """Base of the settings of a method."""
 
     limits: ClassVar[tuple[str, ...]] = ("seconds",)  # the fields of `Budget` that the method counts
-    inputs: ClassVar[tuple[str, ...]] = ()  # what it takes beside its source: "begin", "behaviours", "engine"
+    inputs: ClassVar[tuple[str, ...]] = ()  # its inputs in addition to its source: "begin", "behaviours", "engine"
     default_seconds: ClassVar[float | None] = None  # the time limit if no limit is given; None: until it has converged
 
     @property

@@ -30,7 +30,7 @@ class Step(NamedTuple):
     >>> import decpomdp as dp
     >>> simulator = dp.DenseSimulator(dp.load("dectiger"))
     >>> simulator.reset(episodes=2, seed=0)
-    >>> step = simulator.step([[0, 0], [0, 0]])  # everybody listens, in both episodes
+    >>> step = simulator.step([[0, 0], [0, 0]])  # all agents listen, in both episodes
     >>> step.rewards.tolist(), step.ended.tolist()
     ([-2.0, -2.0], [False, False])
     """

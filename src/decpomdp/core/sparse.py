@@ -126,6 +126,6 @@ def _outcomes(model: DecPOMDP, u: int) -> tuple[Whole, Whole, Whole, Floats]:
 
 
 def _fixed(array: NDArray) -> NDArray:
-    """The array itself, read-only: it is shared by all who ask for the same model."""
+    """The array itself, read-only: it is shared by all users of the same model."""
     array.setflags(write=False)
     return array

@@ -1,12 +1,41 @@
-"""The benchmark problems, one file each, built from their rules.
+"""The benchmark problems, built from their rules.
 
-Every module here tells the rules of one problem in its docstring. Those of models have one public function,
-`build(discount=0.9) -> DecPOMDP`; those of simulators, which are too large to be written down, have
-`named(text, discount)`, where the text may say a size. The numbers of models are those of the published model files,
-including the places where a published table departs from its own story; each such place is named in the module's
-docstring.
+Every module here tells the rules of a problem or family in its docstring; its function (`build`) takes the parameters
+and a discount and has the rules in a few sentences. Modules of simulators, which are too large to be written down, have
+`named(text, discount)`. The numbers of models are those of the published model files, including the places where a
+published table departs from its own story; each such place is named in the module's docstring.
 """
 
-from decpomdp.domains.registry import build, is_simulator, note, problems, simulator, simulators, summary
+from decpomdp.domains.registry import (
+    PAPER,
+    build,
+    canonical,
+    group,
+    is_model,
+    is_simulator,
+    note,
+    problems,
+    published,
+    rules_of,
+    simulator,
+    simulators,
+    split_names,
+    summary,
+)
 
-__all__ = ["build", "is_simulator", "note", "problems", "simulator", "simulators", "summary"]
+__all__ = [
+    "PAPER",
+    "build",
+    "canonical",
+    "group",
+    "is_model",
+    "is_simulator",
+    "note",
+    "problems",
+    "published",
+    "rules_of",
+    "simulator",
+    "simulators",
+    "split_names",
+    "summary",
+]

@@ -13,18 +13,16 @@ probability 0.9 after (send, send) and with probability 0.1 after anything else.
 
 Rewards: 1 when exactly one node sends and that node has a message, otherwise 0.
 
+The variant `broadcast:mabc` follows the story of the multiple access broadcast channel instead: messages that collide
+stay in their buffers.
+
 Source: E. Hansen, D. Bernstein, S. Zilberstein. Dynamic programming for partially observable stochastic games.
 AAAI 2004; after J. Ooi, G. Wornell. Decentralized control of a multiple access broadcast channel:
 performance bounds. CDC 1996.
 """
 
-from itertools import product
-
-import numpy as np
-from numpy.typing import NDArray
-
-from decpomdp.core import Agent, DecPOMDP
-from decpomdp.domains.independent import side_by_side
+from decpomdp.core import DecPOMDP
+from decpomdp.domains.rules import from_rules
 
 STATES = ("S00", "S01", "S10", "S11")
 ACTIONS = ("send", "wait")
@@ -32,34 +30,44 @@ OBSERVATIONS = ("Collision", "No-Collision")
 
 ARRIVAL = (0.9, 0.1)  # chance that the empty buffer of agent 1, of agent 2 receives a message
 ACCURACY = 0.9  # chance that one agent sees correctly whether both have sent
+BOTH = ("send", "send")
 
 
-def build(discount: float = 0.9) -> DecPOMDP:
-    """The broadcast channel problem."""
-    agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
-    transition = side_by_side(_buffer(ARRIVAL[0]), _buffer(ARRIVAL[1]))  # [u, s, s1]
-    pairs = list(product(ACTIONS, ACTIONS))
-    observation = np.empty((4, 4, 4))  # [u, s1, y]
-    for u, pair in enumerate(pairs):
-        observation[u] = _seen(collision=pair == ("send", "send"))
-    reward = [[_reward(pair, state) for state in STATES] for pair in pairs]
-    start = np.array([state == "S11" for state in STATES], dtype=float)
-    return DecPOMDP(agents, STATES, start, transition, observation, np.array(reward), discount, "broadcast")
+def build(variant: str = "file", discount: float = 0.9, name: str = "broadcast") -> DecPOMDP:
+    """Two nodes share a channel that carries one message at a time; each has a buffer for one message.
 
+    A node that sends empties its buffer; an empty buffer is refilled with probability 0.9 at agent 1 and 0.1 at agent
+    2. Each node notices with accuracy 0.9 whether both have sent. The team earns 1 when exactly one node sends a
+    message.
+    """
 
-def _buffer(arrival: float) -> NDArray[np.float64]:
-    """[action, messages, messages after]: the buffer of one node."""
-    refilled = [1 - arrival, arrival]
-    return np.array([[refilled, refilled], [refilled, [0.0, 1.0]]])
+    def transition(state: str, actions: tuple[str, ...]) -> dict[str, float]:
+        stays = actions == BOTH and variant == "mabc"
+        full = [
+            1.0 if message == "1" and (action == "wait" or stays) else arrival
+            for message, action, arrival in zip(state[1:], actions, ARRIVAL, strict=True)
+        ]
+        return {
+            f"S{a}{b}": (full[0] if a else 1 - full[0]) * (full[1] if b else 1 - full[1])
+            for a in (0, 1)
+            for b in (0, 1)
+        }
 
+    def observation(agent: int, actions: tuple[str, ...]) -> dict[str, float]:
+        collision = ACCURACY if actions == BOTH else 1 - ACCURACY
+        return {"Collision": collision, "No-Collision": 1 - collision}
 
-def _seen(collision: bool) -> NDArray[np.float64]:
-    """[y]: what the two nodes see, which depends on the actions alone."""
-    chance = ACCURACY if collision else 1 - ACCURACY
-    return side_by_side([chance, 1 - chance], [chance, 1 - chance])
+    def reward(state: str, actions: tuple[str, ...]) -> float:
+        return float(state[1 + actions.index("send")]) if actions.count("send") == 1 else 0.0
 
-
-def _reward(pair: tuple[str, str], state: str) -> float:
-    if pair.count("send") != 1:
-        return 0.0
-    return float(state[1 + pair.index("send")])  # the sender's digit in "Sab"
+    return from_rules(
+        states=STATES,
+        actions=ACTIONS,
+        observations=OBSERVATIONS,
+        start="S11",
+        transition=transition,
+        observation=observation,
+        reward=reward,
+        discount=discount,
+        name=name,
+    )

@@ -15,16 +15,15 @@ then lost:
     one treasure, one listens         9          both the tiger's door           -50
     one tiger, one listens         -101          different doors                -100
 
+For n agents, a generalisation of ours: nothing moves while all listen; the tiger costs 50 only if all open its door.
+The skewed version starts with the tiger on the left with probability 0.8.
+
 Source: R. Nair, M. Tambe, M. Yokoo, D. Pynadath, S. Marsella. Taming decentralized POMDPs: towards efficient policy
 computation for multiagent settings. IJCAI 2003.
 """
 
-from itertools import product
-
-import numpy as np
-
-from decpomdp.core import Agent, DecPOMDP
-from decpomdp.domains.independent import side_by_side
+from decpomdp.core import DecPOMDP
+from decpomdp.domains.rules import from_rules
 
 STATES = ("tiger-left", "tiger-right")
 ACTIONS = ("listen", "open-left", "open-right")
@@ -37,28 +36,50 @@ TIGER_ALONE = -100.0
 TIGER_TOGETHER = -50.0
 
 
-def build(discount: float = 0.9) -> DecPOMDP:
-    """The Dec-Tiger problem."""
-    agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
-    pairs = list(product(ACTIONS, ACTIONS))
-    transition = np.full((9, 2, 2), 0.5)  # [u, s, s1]
-    observation = np.full((9, 2, 4), 0.25)  # [u, s1, y]
-    both_listen = pairs.index(("listen", "listen"))
-    transition[both_listen] = np.eye(2)
-    hears = np.array([[HEARING, 1 - HEARING], [1 - HEARING, HEARING]])  # [s1, observation of one agent]
-    for state in range(2):
-        observation[both_listen, state] = side_by_side(hears[state], hears[state])
-    reward = np.array([[_reward(pair, state) for state in STATES] for pair in pairs])
-    start = np.array([0.5, 0.5])
-    return DecPOMDP(agents, STATES, start, transition, observation, reward, discount, "dectiger")
+def build(agents: int = 2, discount: float = 0.9, name: str = "dectiger", left: float = 0.5) -> DecPOMDP:
+    """A tiger is behind one of two doors, a treasure behind the other. Agents listen or open a door.
+
+    While all listen, each hears the tiger on its true side with probability 0.85. When anyone opens a door, the tiger
+    is placed anew. Opening the treasure's door together pays most; the tiger costs least if all meet it together.
+    """
+
+    def transition(state: str, actions: tuple[str, ...]) -> object:
+        return state if _all_listen(actions) else set(STATES)
+
+    def observation(agent: int, actions: tuple[str, ...], next_state: str) -> object:
+        if not _all_listen(actions):
+            return set(OBSERVATIONS)
+        true, false = OBSERVATIONS if next_state == "tiger-left" else OBSERVATIONS[::-1]
+        return {true: HEARING, false: 1 - HEARING}
+
+    return from_rules(
+        agents=agents,
+        states=STATES,
+        actions=ACTIONS,
+        observations=OBSERVATIONS,
+        start=dict(zip(STATES, (left, 1 - left), strict=True)),
+        transition=transition,
+        observation=observation,
+        reward=_reward,
+        discount=discount,
+        name=name,
+    )
 
 
-def _reward(pair: tuple[str, str], state: str) -> float:
-    listeners = pair.count("listen")
-    at_tiger = pair.count("open-left" if state == "tiger-left" else "open-right")
-    at_treasure = 2 - listeners - at_tiger
-    if at_tiger == 2:
+def skewed(discount: float = 0.9) -> DecPOMDP:
+    """Dec-Tiger with the tiger on the left with probability 0.8 at the start; all else is the same."""
+    return build(discount=discount, name="skewedtiger", left=0.8)
+
+
+def _all_listen(actions: tuple[str, ...]) -> bool:
+    return set(actions) == {"listen"}
+
+
+def _reward(state: str, actions: tuple[str, ...]) -> float:
+    listeners = actions.count("listen")
+    at_tiger = actions.count("open-left" if state == "tiger-left" else "open-right")
+    if at_tiger == len(actions):
         return TIGER_TOGETHER
-    if at_tiger == 1:
+    if at_tiger:
         return TIGER_ALONE + LISTEN_COST * listeners
-    return TREASURE * at_treasure + LISTEN_COST * listeners
+    return TREASURE * (len(actions) - listeners) + LISTEN_COST * listeners

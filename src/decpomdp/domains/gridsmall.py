@@ -34,7 +34,10 @@ STRAY = 0.1  # chance of each other direction, and of not moving
 
 
 def build(discount: float = 0.9) -> DecPOMDP:
-    """The meeting on a 2x2 grid problem."""
+    """Two robots on a 2x2 grid earn 1 for every step that ends with both in the same cell.
+
+    Each sees only which column it is in; moves go astray with probability 0.4.
+    """
     agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
     transition = side_by_side(_moves(), _moves())  # [u, s, s1]
     sees = np.eye(2)[[cell % 2 for cell in range(CELLS)]]  # [cell, observation]

@@ -73,7 +73,7 @@ def is_code(problem: str) -> bool:
 
 def is_file(problem: str) -> bool:
     """Whether `problem` is the path of a file, and not a name."""
-    if problem in registry.problems() or registry.is_simulator(problem):
+    if registry.is_model(problem) or registry.is_simulator(problem):
         return False
     return problem.endswith(ENDINGS) or _is_file(problem)
 

@@ -55,7 +55,11 @@ Sites = tuple[int, int]
 
 
 def build(discount: float = 0.9) -> DecPOMDP:
-    """The Mars rovers problem."""
+    """Two rovers drive between four sites and do one experiment at each; two sites must be drilled by both together.
+
+    Each sees its own site and whether it is done; moves succeed with probability 0.9. When all sites are done,
+    everything starts again.
+    """
     agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
     pairs = list(product(ACTIONS, ACTIONS))
     places = list(product(range(SITES), range(SITES)))

@@ -22,15 +22,11 @@ UAI 2007.
 
 from itertools import product
 
-import numpy as np
-from numpy.typing import NDArray
-
-from decpomdp.core import Agent, DecPOMDP
-from decpomdp.core.agent import numbered
-from decpomdp.domains.independent import DECIMALS, side_by_side
+from decpomdp.core import DecPOMDP
+from decpomdp.domains.rules import from_rules
 
 ACTIONS = ("searchbig", "searchlittle", "waitandrecharge")  # labels as published; see the docstring
-RECHARGE, SMALL, BIG = range(3)  # what the actions do
+RECHARGE, SMALL, BIG = ACTIONS  # what the actions do
 HIGH, LOW = range(2)
 
 WEAKENS = {RECHARGE: 0.0, SMALL: 0.3, BIG: 0.5}  # chance that a high battery becomes low
@@ -39,27 +35,42 @@ SMALL_CAN = 2.0
 BIG_CAN = 5.0
 RESCUE = -10.0
 
+BATTERIES = tuple(product((HIGH, LOW), repeat=2))  # by state
+
 
 def build(discount: float = 0.9) -> DecPOMDP:
-    """The recycling robots problem."""
-    agents = tuple(Agent(name, ACTIONS, numbered(2)) for name in ("agent1", "agent2"))
-    transition = side_by_side(_battery(), _battery())  # [u, s, s1]
-    observation = np.tile(np.eye(4), (9, 1, 1))  # [u, s1, y] both batteries, each seen by its owner
-    batteries = list(product((HIGH, LOW), (HIGH, LOW)))
-    pairs = list(product((RECHARGE, SMALL, BIG), (RECHARGE, SMALL, BIG)))
-    reward = [[_reward(pair, state) for state in batteries] for pair in pairs]
-    start = np.array([1.0, 0.0, 0.0, 0.0])
-    return DecPOMDP(agents, numbered(4), start, transition, observation, np.array(reward), discount, "recycling")
+    """Two robots collect cans: small ones alone, big ones only together. Searching empties the battery, which each
+    sees.
+
+    A robot whose battery runs empty costs 10 and is carried back to the charger.
+    """
+
+    def transition(state: int, actions: tuple[str, ...]) -> dict[int, float]:
+        low = [_low(battery, action) for battery, action in zip(BATTERIES[state], actions, strict=True)]
+        return {s: (low[0] if a else 1 - low[0]) * (low[1] if b else 1 - low[1]) for s, (a, b) in enumerate(BATTERIES)}
+
+    return from_rules(
+        states=range(4),
+        actions=ACTIONS,
+        observations=(HIGH, LOW),
+        start=0,
+        transition=transition,
+        observation=lambda agent, next_state: BATTERIES[next_state][agent],
+        reward=_reward,
+        discount=discount,
+        name="recycling",
+    )
 
 
-def _battery() -> NDArray[np.float64]:
-    """[action, battery, battery after]: one robot. An empty battery comes back high."""
-    rows = [[[1 - WEAKENS[a], WEAKENS[a]], [RUNS_EMPTY[a], 1 - RUNS_EMPTY[a]]] for a in (SMALL, BIG)]
-    return np.array([[[1.0, 0.0], [1.0, 0.0]], *rows])
+def _low(battery: int, action: str) -> float:
+    """The chance that one battery is low after the step. An empty one comes back high."""
+    if action == RECHARGE:
+        return 0.0
+    return WEAKENS[action] if battery == HIGH else 1 - RUNS_EMPTY[action]
 
 
-def _reward(pair: tuple[int, int], batteries: tuple[int, int]) -> float:
-    empty = [RUNS_EMPTY[a] if battery == LOW else 0.0 for a, battery in zip(pair, batteries, strict=True)]
-    cans = SMALL_CAN * pair.count(SMALL) + (BIG_CAN if pair == (BIG, BIG) else 0.0)
+def _reward(state: int, actions: tuple[str, ...]) -> float:
+    empty = [RUNS_EMPTY[a] if battery == LOW else 0.0 for a, battery in zip(actions, BATTERIES[state], strict=True)]
+    cans = SMALL_CAN * actions.count(SMALL) + (BIG_CAN if actions == (BIG, BIG) else 0.0)
     nobody_empty = (1 - empty[0]) * (1 - empty[1])
-    return round(nobody_empty * cans + RESCUE * (empty[0] + empty[1]), DECIMALS)
+    return nobody_empty * cans + RESCUE * (empty[0] + empty[1])

@@ -1,26 +1,147 @@
-"""The names of the built-in problems, one line about each, and their modules."""
+"""The names of the built-in problems, one line about each, and where they are built.
+
+A name may carry parameters: `firefighting:3,4,3` or `firefighting:houses=4`. Modules are imported only when a problem
+is built, so that listing stays cheap.
+"""
 
 import difflib
 import importlib
+import inspect
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from decpomdp.core import DecPOMDP, InputError, Simulator
+from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 
-# The modules are imported only when built, so that listing the problems stays cheap.
-_SUMMARIES = {
-    "dectiger": "two agents listen for a tiger behind one of two doors (2 states, 3 actions, 2 observations)",
-    "broadcast": "two nodes share a channel that carries one message at a time (4 states, 2 actions, 2 observations)",
-    "recycling": "two robots collect cans on limited batteries (4 states, 3 actions, 2 observations)",
-    "gridsmall": "two robots try to meet on a 2x2 grid (16 states, 5 actions, 2 observations)",
-    "boxpushing": "two robots push small boxes alone or a large one together (100 states, 4 actions, 5 observations)",
-    "marsrovers": "two rovers sample or drill four sites, some only together (256 states, 6 actions, 8 observations)",
-}
+PAPER = ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
+SIX, FAMILIES, GENERATED, PLAYED = "the paper's six", "families of the field", "generated", "only played"
 
-# Pitfalls of labels and numbers, shown with every description of a problem.
-_NOTES = {
-    "recycling": "labels are those of the published file, which do not match its numbers: searchbig recharges, "
-    "searchlittle searches for a small can, waitandrecharge searches for a big can; observation 0 is a high battery, "
-    "1 a low one",
-    "traffic": "a reconstruction from the paper's description; rules and numbers are ours",
+
+class Parameter(NamedTuple):
+    """A parameter in a name: a whole number in a range, or a word."""
+
+    name: str
+    usual: int | str
+    least: int = 0
+    most: int = 0
+    words: tuple[str, ...] = ()
+
+    def read(self, problem: str, text: str) -> int | str:
+        """The value that a name gives."""
+        where = f"{problem}: {self.name}"
+        if self.words:
+            return checks.one_of(where, text, self.words)
+        return checks.whole(where, int(text) if text.lstrip("-").isdigit() else text, self.least, self.most)
+
+
+class Family(NamedTuple):
+    """A problem or a family of problems."""
+
+    group: str
+    summary: str  # ends with the sizes of the usual member; actions and observations are per agent
+    place: str  # "module:function"
+    parameters: tuple[Parameter, ...] = ()
+    note: str | None = None  # a pitfall of labels or numbers, shown with every description
+    published: tuple[float, str] | None = None  # best value at discount 0.9 of the usual member, and who reported it
+
+
+AGENTS = Parameter("agents", 2, 2, 4)
+MADE = "a reconstruction; rules or numbers are ours"
+FB_HSVI = "FB-HSVI, Dibangoye et al. 2016"
+OURS = "local search with the model, this project"
+
+_FAMILIES = {
+    "dectiger": Family(
+        SIX,
+        "two agents listen for a tiger behind one of two doors; dectiger:N for N agents "
+        "(2 states, 3 actions, 2 observations)",
+        "dectiger:build",
+        (AGENTS,),
+        published=(13.448554, OURS),
+    ),
+    "broadcast": Family(
+        SIX,
+        "two nodes share a channel that carries one message at a time (4 states, 2 actions, 2 observations)",
+        "broadcast:build",
+        (Parameter("variant", "file", words=("file", "mabc")),),
+        published=(9.27, FB_HSVI),
+    ),
+    "recycling": Family(
+        SIX,
+        "two robots collect cans on limited batteries (4 states, 3 actions, 2 observations)",
+        "recycling:build",
+        note="labels are those of the published file, which do not match its numbers: searchbig recharges, "
+        "searchlittle searches for a small can, waitandrecharge searches for a big can; observation 0 is a high "
+        "battery, 1 a low one",
+        published=(31.93, FB_HSVI),
+    ),
+    "gridsmall": Family(
+        SIX, "two robots try to meet on a 2x2 grid (16 states, 5 actions, 2 observations)", "gridsmall:build"
+    ),
+    "boxpushing": Family(
+        SIX,
+        "two robots push small boxes alone or a large one together (100 states, 4 actions, 5 observations)",
+        "boxpushing:build",
+        published=(224.835819, OURS),
+    ),
+    "marsrovers": Family(
+        SIX,
+        "two rovers sample or drill four sites, some only together (256 states, 6 actions, 8 observations)",
+        "marsrovers:build",
+        published=(26.94, FB_HSVI),
+    ),
+    "skewedtiger": Family(
+        FAMILIES,
+        "Dec-Tiger that starts with the tiger on the left with probability 0.8 (2 states, 3 actions, 2 observations)",
+        "dectiger:skewed",
+        published=(18.1037, OURS),
+    ),
+    "hotel": Family(
+        FAMILIES,
+        "two porters share a corridor to two wings, a reconstruction (16 states, 3 actions, 4 observations)",
+        "hotel:build",
+        note=MADE,
+    ),
+    "aloha": Family(
+        FAMILIES,
+        "islands in a line share a radio channel; aloha:AGENTS,BACKLOG (27 states, 2 actions, 3 observations)",
+        "aloha:build",
+        (AGENTS._replace(usual=3, most=5), Parameter("backlog", 2, 1, 4)),
+    ),
+    "firefighting": Family(
+        FAMILIES,
+        "agents fight fires in a row of houses; firefighting:AGENTS,HOUSES,LEVELS "
+        "(27 states, 3 actions, 2 observations)",
+        "firefighting:build",
+        (AGENTS, Parameter("houses", 3, 2, 5), Parameter("levels", 3, 2, 5)),
+        published=(-6.4442, OURS),
+    ),
+    "maintenance": Family(
+        FAMILIES,
+        "N agents keep a system that runs while K components work, a reconstruction; maintenance:N,K "
+        "(27 states, 3 actions, 2 observations)",
+        "maintenance:build",
+        (Parameter("n", 3, 2, 5), Parameter("k", 2, 1, 5)),
+        note=MADE,
+    ),
+    "wireless": Family(
+        FAMILIES,
+        "two senders with bursty traffic and delay, a reconstruction (64 states, 2 actions, 6 observations)",
+        "wireless:build",
+        note=MADE,
+    ),
+    "gridcorners": Family(
+        FAMILIES,
+        "two robots try to meet in a corner of a 3x3 grid (81 states, 5 actions, 9 observations)",
+        "gridcorners:build",
+        published=(5.8199, OURS),
+    ),
+    "firegraph": Family(
+        FAMILIES,
+        "fire fighting in which each agent reaches two houses; firegraph:AGENTS,LEVELS "
+        "(81 states, 2 actions, 2 observations)",
+        "firefighting:graph",
+        (AGENTS._replace(usual=3, most=5), Parameter("levels", 3, 2, 4)),
+    ),
 }
 
 _SIMULATORS = {
@@ -35,12 +156,12 @@ _PLACES = {"traffic": "decpomdp.domains.traffic", "sumo": "decpomdp.environments
 
 
 def problems() -> tuple[str, ...]:
-    """The names of the built-in problems, small ones first.
+    """The names of the built-in problems: the paper's six first, small ones before large ones.
 
     Returns
     -------
     tuple of str
-        What `load` takes.
+        What `load` takes; some names take parameters (`firefighting:3,4,3`).
 
     Examples
     --------
@@ -48,12 +169,17 @@ def problems() -> tuple[str, ...]:
     >>> dp.problems()[:3]
     ('dectiger', 'broadcast', 'recycling')
     """
-    return tuple(_SUMMARIES)
+    return tuple(_FAMILIES)
 
 
 def summary(name: str) -> str:
     """One line about the problem, with its sizes (actions and observations are per agent)."""
-    return _SIMULATORS[name] if name in _SIMULATORS else _SUMMARIES[_known(name)]
+    return _SIMULATORS[name] if name in _SIMULATORS else _family(name).summary
+
+
+def group(name: str) -> str:
+    """Under which title the problem is listed."""
+    return PLAYED if is_simulator(name) else _family(name).group
 
 
 def note(name: str) -> str | None:
@@ -62,7 +188,20 @@ def note(name: str) -> str | None:
     >>> note("dectiger") is None, note("recycling")[:30]
     (True, 'labels are those of the publis')
     """
-    return _NOTES.get(name.partition(":")[0])
+    base = name.partition(":")[0]
+    if base == "traffic":
+        return "a reconstruction from the paper's description; rules and numbers are ours"
+    return _FAMILIES[base].note if base in _FAMILIES else None
+
+
+def published(name: str) -> tuple[float, str] | None:
+    """The best value at discount 0.9 that was reported for this problem, and who reported it."""
+    return _FAMILIES[name].published if name in _FAMILIES else None
+
+
+def rules_of(name: str) -> str:
+    """The rules of a problem in a few sentences."""
+    return " ".join((inspect.getdoc(_builder(_family(name))) or "").split())
 
 
 def simulators() -> tuple[str, ...]:
@@ -75,6 +214,11 @@ def is_simulator(name: str) -> bool:
     return name.partition(":")[0] in _SIMULATORS
 
 
+def is_model(name: str) -> bool:
+    """Whether the name, with or without parameters, is that of a built-in problem with a model."""
+    return name.partition(":")[0] in _FAMILIES
+
+
 def simulator(name: str, discount: float | None = None) -> Simulator:
     """The simulator called `name`; its usual discount is 0.9."""
     module = importlib.import_module(_PLACES[name.partition(":")[0]])
@@ -84,15 +228,75 @@ def simulator(name: str, discount: float | None = None) -> Simulator:
 
 def build(name: str, discount: float | None = None) -> DecPOMDP:
     """The problem called `name`; its usual discount is 0.9."""
-    module = importlib.import_module(f"decpomdp.domains.{_known(name)}")
-    problem: DecPOMDP = module.build() if discount is None else module.build(discount)
+    family, values = _family(name), _values(name)
+    given: dict[str, object] = {} if discount is None else {"discount": discount}
+    if family.parameters:
+        given["name"] = canonical(name)
+    problem: DecPOMDP = _builder(family)(*values, **given)
     return problem
 
 
-def _known(name: str) -> str:
-    if name in _SUMMARIES:
-        return name
-    known = (*_SUMMARIES, *_SIMULATORS)
-    close = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.4)
+def canonical(name: str) -> str:
+    """The name with all parameters in order, or without any if they are the usual ones.
+
+    >>> canonical("firefighting:houses=4"), canonical("firefighting:2,3,3")
+    ('firefighting:2,4,3', 'firefighting')
+    """
+    values = _values(name)
+    base = name.partition(":")[0]
+    usual = [parameter.usual for parameter in _FAMILIES[base].parameters]
+    return base if list(values) == usual else f"{base}:{','.join(map(str, values))}"
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Names that are separated by commas; parameters stay with their problem.
+
+    >>> split_names("dectiger, firefighting:3,4,3, aloha:agents=2")
+    ('dectiger', 'firefighting:3,4,3', 'aloha:agents=2')
+    """
+    found: list[str] = []
+    for part in (part.strip() for part in text.split(",")):
+        key, sign, _ = part.partition("=")
+        if found and ":" in found[-1] and (part.isdigit() or (sign and key.isidentifier())):
+            found[-1] += f",{part}"
+        elif part:
+            found.append(part)
+    return tuple(found)
+
+
+def _values(name: str) -> tuple[int | str, ...]:
+    """The parameters of a name, in order."""
+    parameters = _family(name).parameters
+    _, colon, text = name.partition(":")
+    known = {parameter.name: parameter for parameter in parameters}
+    given: dict[str, int | str] = {}
+    for place, part in enumerate(text.split(",") if colon else ()):
+        key, sign, value = part.strip().rpartition("=")
+        if not sign and place < len(parameters):
+            key = parameters[place].name
+        if key not in known or key in given:
+            raise InputError(f"{name}: expected {_signature(name, parameters)}, got {part.strip()!r}")
+        given[key] = known[key].read(name, value)
+    return tuple(given.get(parameter.name, parameter.usual) for parameter in parameters)
+
+
+def _signature(name: str, parameters: Iterable[Parameter]) -> str:
+    words = ",".join(parameter.name.upper() for parameter in parameters)
+    base = name.partition(":")[0]
+    return f"{base}:{words}" if words else f"{base} without parameters"
+
+
+def _builder(family: Family) -> Callable[..., DecPOMDP]:
+    module, _, function = family.place.partition(":")
+    found: Callable[..., DecPOMDP] = getattr(importlib.import_module(f"decpomdp.domains.{module}"), function)
+    return found
+
+
+def _family(name: str) -> Family:
+    base = str(name).partition(":")[0]
+    if isinstance(name, str) and base in _FAMILIES:
+        return _FAMILIES[base]
+    known = (*_FAMILIES, *_SIMULATORS)
+    close = difflib.get_close_matches(base.lower(), known, n=1, cutoff=0.4)
     hint = f" (did you mean {close[0]}?)" if close else ""
     raise InputError(f"problem: expected one of {', '.join(known)}, got {name!r}{hint}")

@@ -237,8 +237,8 @@ class _Asked:
         table = np.zeros((*map(len, used), len(space.number)))
         for place in product(*used):
             known = {name: values[i] for (name, values), i in zip(axes.items(), place, strict=True)}
-            for value, chance in self._outcomes(space, known).items():
-                table[(*place, space.number[value])] += chance
+            outcomes, row = self._outcomes(space, known), table[place]
+            row[[space.number[value] for value in outcomes]] = list(outcomes.values())
         whole = np.broadcast_to(table.round(DECIMALS), (*shape, table.shape[-1]))
         return np.ascontiguousarray(whole)
 
@@ -252,7 +252,7 @@ class _Asked:
             return _checked(words, _outcomes(words, answer), parts[n] if parts else None)
 
         whole = _outcomes("", tuple(self.ask_all(known, read)))
-        if not parts:
+        if not parts and any(value not in space.number for value in whole):
             where = f"{self.name}({', '.join(f'{name}={known[name]!r}' for name in ('state', 'actions'))})"
             _checked(where, whole, space)
         return whole

@@ -8,7 +8,7 @@ from functools import cache
 from threading import local
 from typing import TypeVar
 
-NO_THREAD = "can't start new thread"  # how Python says that there is no memory for one
+NO_THREAD = "can't start new thread"  # message of Python if there is no memory for one
 
 Result = TypeVar("Result")
 _worker = local()  # has `busy` on threads of a pool

@@ -160,7 +160,7 @@ def _reader(env: Any, key: Any) -> Discretiser:
     if not isinstance(space, Discrete):
         raise InputError(
             f"agent {key}: expected a Discrete observation space, got {space}; "
-            "say how to number its observations with discretise=Discretiser(symbols, function)"
+            "number its observations with discretise=Discretiser(symbols, function)"
         )
     return Discretiser(int(space.n), _Numbers(space))
 

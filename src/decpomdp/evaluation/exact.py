@@ -191,9 +191,9 @@ def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     with np.errstate(over="ignore", invalid="ignore"):
         v, error = solve(chain)
         # bounds v and the true values, even where rounding makes rows sum to more than one
-        allowed, room = chain.allowance, 8 * EPS + chain.allowance.start + chain.allowance.rows
-        earned = float(np.abs(chain.expected).max()) + room * allowed.gross + allowed.lost
-        most = (float(np.abs(v).max()) + earned / (1 - model.discount)) * (1 + room)
+        allowed, slack = chain.allowance, 8 * EPS + chain.allowance.start + chain.allowance.rows
+        earned = float(np.abs(chain.expected).max()) + slack * allowed.gross + allowed.lost
+        most = (float(np.abs(v).max()) + earned / (1 - model.discount)) * (1 + slack)
         return _result(chain, v, min(error + rounding(chain, v), most), None)
 
 
@@ -205,14 +205,14 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
     while steps < horizon:
         following = chain.backup(v, chain.expected)
         steps += 1
-        still = np.array_equal(following, v)
+        unchanged = np.array_equal(following, v)
         v = following
-        if still:
+        if unchanged:
             break
     most = horizon if discount == 1 else min(horizon, 1 / (1 - discount))
     sums = min(steps, most)  # rounding grows with the sums; later steps may hide a little each
-    room = 8 * EPS + off(chain) + allowed.start + allowed.rows
-    error = room * (allowed.gross * sums * sums + float(np.abs(v).max()) * (most - sums)) + allowed.lost * most
+    slack = 8 * EPS + off(chain) + allowed.start + allowed.rows
+    error = slack * (allowed.gross * sums * sums + float(np.abs(v).max()) * (most - sums)) + allowed.lost * most
     return _result(chain, v, error, horizon)
 
 

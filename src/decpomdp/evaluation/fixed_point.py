@@ -125,7 +125,7 @@ class Allowance:
     """
 
     start: float  # total distance from 1 of the sums of the rows that say where the chain starts
-    rows: float  # the same of all rows that say what is done and what follows
+    rows: float  # the same of all rows of actions, transitions and observations
     gross: float  # the largest expected reward if none cancelled another, in the unit of the chain
     lost: float  # what a step may lose by underflow, in the same unit
 
@@ -142,7 +142,7 @@ def _off(table: Floats) -> float:
     return float(np.abs(table.sum(axis=-1) - 1).max())
 
 
-class Chain(Protocol):
+class MarkovChain(Protocol):
     """The Markov chain of a team on a model."""
 
     shape: tuple[int, int]
@@ -161,11 +161,11 @@ class Chain(Protocol):
         """L as a sparse matrix, or None if it is too costly for a chain of more than `largest` pairs."""
 
 
-def solve(chain: Chain) -> tuple[Floats, float]:
+def solve(chain: MarkovChain) -> tuple[Floats, float]:
     """The fixed point of the backup, and a bound on its error."""
 
-    def apply(v: Floats, whole: bool) -> Floats:
-        return chain.backup(v, chain.expected if whole else None)
+    def apply(v: Floats, affine: bool) -> Floats:
+        return chain.backup(v, chain.expected if affine else None)
 
     wanted = ROUNDING * max(float(np.abs(chain.expected).max()), 1e-300)
     v, residual = fixed_point(apply, np.zeros(chain.shape), wanted, EXACT)
@@ -177,34 +177,34 @@ def solve(chain: Chain) -> tuple[Floats, float]:
     return v, _bound(chain, residual)
 
 
-def rounding(chain: Chain, v: Floats) -> float:
+def rounding(chain: MarkovChain, v: Floats) -> float:
     """How far v, and its expectation at the start, may be off where the equation holds to the last digit."""
     allowed, size = chain.allowance, float(np.abs(v).max())
     each = (8 * EPS + off(chain) + allowed.rows) * max(size, allowed.gross) + allowed.lost
     return each * _ahead(chain) + allowed.start * size if each else 0.0
 
 
-def off(chain: Chain) -> float:
+def off(chain: MarkovChain) -> float:
     """How far a row of the chain's probabilities, times the discount, may be from summing to the discount."""
     return float(np.abs(_sums(chain) - chain.discount).max())
 
 
-def _sums(chain: Chain) -> Floats:
+def _sums(chain: MarkovChain) -> Floats:
     return chain.backup(np.ones(chain.shape), None)
 
 
-def _ahead(chain: Chain) -> float:
+def _ahead(chain: MarkovChain) -> float:
     """1 / (1 - c)."""
     contraction = max(chain.discount, float(_sums(chain).max()))
     return 1 / (1 - contraction) if contraction < 1 else np.inf
 
 
-def _bound(chain: Chain, residual: float) -> float:
+def _bound(chain: MarkovChain, residual: float) -> float:
     """The error of B v, given max |B v - v|."""
     return residual * (_ahead(chain) - 1) if residual else 0.0
 
 
-def _factors(chain: Chain) -> Solve | None:
+def _factors(chain: MarkovChain) -> Solve | None:
     """An approximate solver of (1 - L) d = gap; None if the matrix is too large."""
     from scipy.sparse import csc_array, eye_array
     from scipy.sparse.linalg import spilu, splu

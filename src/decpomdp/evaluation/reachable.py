@@ -18,7 +18,7 @@ from decpomdp.evaluation.fixed_point import LEAST, allowance, power_of
 from decpomdp.kernels.model import SparseRows
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 ABREAST = 2000  # pairs that are followed at a time
 CELLS = 4_000_000  # numbers in the temporary arrays of that
@@ -85,7 +85,7 @@ class MetPairs:
         """Expectation of v at the start, in the model's own unit."""
         return float(np.ldexp(self._first @ v[: len(self._first), 0], self.power))
 
-    def _begin(self, team: Team) -> tuple[Whole, Floats]:
+    def _begin(self, team: Team) -> tuple[Ints, Floats]:
         """The first pairs and their probabilities."""
         pairs, weight = np.flatnonzero(self.model.start), self.model.start[self.model.start > 0]
         for controller in team.controllers:
@@ -96,27 +96,27 @@ class MetPairs:
             weight = (weight[:, None] * controller.initial[first]).reshape(-1)
         return pairs, weight
 
-    def _taken(self, pairs: Whole) -> tuple[Whole, Whole, Floats, list[Whole], list[Whole]]:
+    def _taken(self, pairs: Ints) -> tuple[Ints, Ints, Floats, list[Ints], list[Ints]]:
         """For every possible joint action: place in `pairs`, number, probability; own nodes, own actions."""
         place, weight = np.arange(len(pairs)), np.ones(len(pairs))
         nodes = joint_parts(pairs % math.prod(self.nodes), self.nodes)
-        own: list[Whole] = []
+        own: list[Ints] = []
         for n, rows in enumerate(self._acts):
             entry, action, chance = _spread(rows, nodes[n][place])
             place, weight, own = place[entry], weight[entry] * chance, [*(each[entry] for each in own), action]
         joint = joint_numbers(own, [len(agent.actions) for agent in self.model.agents])
         return place, joint, weight, [each[place] for each in nodes], own
 
-    def _earned(self, pairs: Whole) -> tuple[Floats, Floats]:
+    def _earned(self, pairs: Ints) -> tuple[Floats, Floats]:
         """The expected reward at pairs, and the expected absolute reward, in the unit of the chain."""
         place, action, weight, _, _ = self._taken(pairs)
         reward = np.ldexp(self.model.reward[action, (pairs // math.prod(self.nodes))[place]], -self.power)
         net, gross = (np.bincount(place, weight * each, len(pairs)) for each in (reward, np.abs(reward)))
         return net.astype(np.float64), gross.astype(np.float64)
 
-    def _follow(self, abreast: int, most: int) -> tuple[Whole, Whole, Floats]:
+    def _follow(self, abreast: int, most: int) -> tuple[Ints, Ints, Floats]:
         """Find all pairs; (row, column, probability) of every move between them."""
-        parts: list[tuple[Whole, Whole, Floats]] = []
+        parts: list[tuple[Ints, Ints, Floats]] = []
         known = set(self._pairs.tolist())
         buffer, count, done = self._pairs, len(self._pairs), 0  # the first `count` pairs of `buffer` are known
         moves, merging = 0, False
@@ -142,7 +142,7 @@ class MetPairs:
         order = np.argsort(self._pairs)
         return rows, order[np.searchsorted(self._pairs, pairs, sorter=order)], weights
 
-    def _onward(self, pairs: Whole) -> tuple[Whole, Whole, Floats]:
+    def _onward(self, pairs: Ints) -> tuple[Ints, Ints, Floats]:
         """(place in `pairs`, next pair, probability) of every move."""
         place, action, weight, nodes, own = self._taken(pairs)
         state = (pairs // math.prod(self.nodes))[place]
@@ -163,14 +163,14 @@ class MetPairs:
         return place[choice], after, weight
 
 
-def _merged(row: Whole, pair: Whole, weight: Floats) -> tuple[Whole, Whole, Floats]:
+def _merged(row: Ints, pair: Ints, weight: Floats) -> tuple[Ints, Ints, Floats]:
     """Moves with the same origin and target, merged."""
     ahead, number = np.unique(pair, return_inverse=True)
     moves, which = np.unique(row * len(ahead) + number, return_inverse=True)
     return moves // len(ahead), ahead[moves % len(ahead)], np.bincount(which, weight, len(moves)).astype(np.float64)
 
 
-def _spread(rows: SparseRows, which: Whole) -> tuple[Whole, Whole, Floats]:
+def _spread(rows: SparseRows, which: Ints) -> tuple[Ints, Ints, Floats]:
     """All entries of some rows: place in `which`, column, value."""
     begins, counts = rows.offsets[which], rows.offsets[which + 1] - rows.offsets[which]
     entry = np.repeat(np.arange(len(which)), counts)

@@ -21,8 +21,8 @@ from decpomdp.core.run import Inputs
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, curve
-from decpomdp.experiments.judge import Claim, Evidence, Rows
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, curve, flat
+from decpomdp.experiments.judge import Evidence, Rows, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
 from decpomdp.experiments.published import DISCOUNT, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
 from decpomdp.interaction.afford import BATCH
@@ -34,7 +34,7 @@ from decpomdp.learners import StickBreaking
 
 ROUGH, WELL = 50, 500  # test episodes of a replay: a rough test of many, a better one of the best
 TESTING = 1_000_000  # added to the seed, as in table 2: test episodes have random numbers of their own
-SOME = 0.5  # of the problems, on which published values agree at least
+TEXTS = texts_of("appendix")
 FORMS = {"value": "posterior mean", "decided": "likeliest choices"}  # of the iteration's posterior
 SHOWN = {**FORMS, "mean_nodes": "|Z|", "exploration": "exploration"}
 MOVING = {  # what is to rise or to fall, and the words for the contrary
@@ -42,16 +42,6 @@ MOVING = {  # what is to rise or to fall, and the words for the contrary
     "decided": "Values of the likeliest choices fall",
     "exploration": "The rate rises",
 }
-ABOUT = (
-    "One unbroken sequence of batches of 50 episodes with u = 100, from the best replayed episode: one round of our "
-    "loop. Values are exact, of the iteration's posterior mean and of its likeliest choices. The paper says that its "
-    'curves are "associated with the numbers reported in the first two columns of Table 2": so the last iteration is '
-    "held against value and size of its column of fixed iterations. Our table 2 is more than this sequence, the whole "
-    "loop: more starts, and the best team kept. The update of the exploration rate is a reconstruction; "
-    "the paper gives none. Ours begins optimistic (returns above a quantile count for more, docs/sbpr.md, which is not "
-    f"in the paper); that falls to nothing after {SbprTuning().sobering:.0%} of the iterations, and values "
-    "settle there."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +127,7 @@ def _best_replay(player: EpisodePlayer, tuning: SbprTuning) -> Team:
 
 def rows(results: Results) -> Rows:
     """One row per iteration."""
-    return Rows(
-        {"problem": cell.settings["problem"], "seed": cell.settings["seed"], **msgspec.structs.asdict(iteration)}
-        for cell, result in results
-        for iteration in result
-    )
+    return flat(results, "problem", "seed")
 
 
 def ends(some: Rows) -> tuple[Rows, Rows]:
@@ -167,15 +153,10 @@ def last_size(some: Rows) -> tuple[Mean, str]:
     return size, size_verdict(TABLE2[some[0]["problem"], "sbpr-iterations"].nodes, size)
 
 
-def by_problem(rows: Rows) -> dict[str, Rows]:
-    """The rows of every problem."""
-    return {problem: rows.where(problem=problem) for problem in rows.distinct("problem")}
-
-
 def constant_sizes(rows: Rows) -> str:
     """The problems on which every seed has, at every iteration, the size of its first, in words."""
     constant = []
-    for problem, some in by_problem(rows).items():
+    for problem, some in rows.groups("problem").items():
         sizes = [some.where(seed=seed).column("mean_nodes") for seed in some.distinct("seed")]
         if all(max(each) - min(each) <= ROUNDING for each in sizes):
             constant.append(f"{PROBLEMS[problem]} ({last_size(some)[0].value:.2f} nodes)")
@@ -201,8 +182,8 @@ def tables(rows: Rows) -> list[Table]:
     note = "Intervals are widened by the error of a mean of 100 test episodes"
     note += f", but {missing} of {len(last)} cells were made by code that did not record it." if missing else "."
     note += " Sizes are nodes occupied in the posterior, the same for both kinds of choices."
-    courses = tuple(_course(some) for some in by_problem(rows).values())
-    lasts = tuple(_last(some) for some in by_problem(rows).values())
+    courses = tuple(_course(some) for some in rows.groups("problem").values())
+    lasts = tuple(_last(some) for some in rows.groups("problem").values())
     return [
         Table("First and last iteration", first, courses, constant_sizes(rows)),
         Table("The last iteration beside table 2 of the paper", beside, lasts, note),
@@ -226,7 +207,7 @@ def pictures(rows: Rows) -> list[Picture]:
     """A row of three panels per problem."""
     sober = SbprTuning().sobering * max(rows.column("iteration"))  # where optimism ends
     panels = []
-    for problem, some in by_problem(rows).items():
+    for problem, some in rows.groups("problem").items():
         iterations, entry = some.column("iteration"), TABLE2[problem, "sbpr-iterations"]
 
         def paper(level: float, span: tuple[float, float] = (min(iterations), max(iterations))) -> Curve:
@@ -242,17 +223,12 @@ def pictures(rows: Rows) -> list[Picture]:
                 Panel("", "iteration", "exploration rate", rate, from_zero=True, event=sober),
             )
         )
-    caption = (
-        "Sequential batches of 50 episodes, u = 100: value of the iteration's policy, occupied nodes, exploration "
-        "rate. Bands: one standard deviation over seeds. Dashed across: value and size in the paper's table 2. Upright "
-        f"line: iteration {sober:.0f}, where our optimism (not in the paper) has fallen to nothing."
-    )
-    return [Picture("appendix", caption, tuple(panels))]
+    return [Picture("appendix", TEXTS.words["caption"].format(sober=sober), tuple(panels))]
 
 
 def _rising(rows: Rows) -> Evidence:
     """The posterior mean and the likeliest choices: the lesser verdict counts."""
-    told, problems = [], by_problem(rows)
+    told, problems = [], rows.groups("problem")
     right, wrong = ({key: list[str]() for key in MOVING} for _ in range(2))
     for problem, some in problems.items():
         first, last = ends(some)
@@ -278,7 +254,7 @@ def _rising(rows: Rows) -> Evidence:
 def _ending(rows: Rows) -> Evidence:
     """The last iteration against table 2, whose numbers the paper associates with the curves."""
     told, values, sizes = [], [], []
-    for problem, some in by_problem(rows).items():
+    for problem, some in rows.groups("problem").items():
         entry, (size, beside) = TABLE2[problem, "sbpr-iterations"], last_size(some)
         values.append(value_verdict(some, "value"))
         sizes.append(beside)
@@ -295,33 +271,18 @@ def _ending(rows: Rows) -> Evidence:
         f"more nodes on {sizes.count('more')} and fewer on {sizes.count('fewer')}."
     )
     words = " ".join(filter(None, (f"{'. '.join(told)}.", counted, constant_sizes(rows))))
-    return Evidence(words, {*values, *sizes} == {"agrees"}, values.count("agrees") >= SOME * len(values))
+    return Evidence(
+        words, {*values, *sizes} == {"agrees"}, values.count("agrees") >= TEXTS.limits["some"] * len(values)
+    )
 
 
-CLAIMS = (
-    Claim(
-        "Over the iterations values rise while the exploration rate falls.",
-        "the last iteration against the first, by interval or ranks; yes: values rise and the rate falls on every "
-        "problem; partly: each on some, and values fall and the rate rises on none; for the posterior mean and for the "
-        "likeliest choices, the lesser counts.",
-        _rising,
-    ),
-    Claim(
-        "The curves of the appendix end at the values and sizes of table 2.",
-        "the last iteration, by the rules for published values and sizes; yes: value of the posterior mean and size "
-        "agree on every problem, higher is not agreeing; partly: the values agree on at least half of the problems. "
-        "The likeliest choices are shown, not judged.",
-        _ending,
-    ),
-)
 EXPERIMENT = Experiment(
-    name="appendix",
-    title="Appendix: learning curves of the paper's loop",
-    about=ABOUT,
-    efforts={"quick": QUICK, "full": FULL},
-    cells=cells,
-    rows=rows,
-    tables=tables,
-    pictures=pictures,
-    claims=CLAIMS,
+    "appendix",
+    {"quick": QUICK, "full": FULL},
+    cells,
+    rows,
+    tables,
+    pictures,
+    {"rising": _rising, "ending": _ending},
+    facts={"sobering": SbprTuning().sobering},
 )

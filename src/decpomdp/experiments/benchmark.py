@@ -10,6 +10,7 @@ problems at the same path; a file with other contents is refused.
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -66,7 +67,7 @@ def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
     name = Path(problem).name
     for ending in ENDINGS:
         name = name.removesuffix(ending)
-    return folder / f"{name}-{method}-{seed}"
+    return folder / f"{re.sub('[:,=]', '_', name)}-{method}-{seed}"
 
 
 def cells(folder: Path, plan: Plan, work: str) -> list[Cell]:

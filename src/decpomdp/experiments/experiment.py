@@ -8,11 +8,13 @@ Rows are flat, one mapping per point, and are written as Parquet. Everything sho
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.judge import Claim, Rows, Verdict, judged
+from decpomdp.experiments.judge import Judge, Rows, Verdict, Weigh, judged, texts_of
 
 Results = Sequence[tuple[Cell, Any]]
 
@@ -65,22 +67,40 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One table or figure of the paper."""
+    """One table or figure of the paper; its texts and claims are in texts/NAME.toml."""
 
     name: str
-    title: str
-    about: str  # how it is done here, what is the paper's and what is not
     efforts: Mapping[str, Any]  # "quick" and "full"; each has `seeds`
     cells: Callable[[Any], list[Cell]]  # of an effort
     rows: Callable[[Results], Rows]
     tables: Callable[[Rows], list[Table]]
     pictures: Callable[[Rows], list[Picture]]
-    claims: tuple[Claim, ...]
-    judge: Callable[[Sequence[Claim], Rows], list[Verdict]] = judged
+    weigh: Mapping[str, Weigh]  # the evidence that claims name
+    judge: Judge = judged
+    facts: Mapping[str, Any] = field(default_factory=dict)  # named in braces by `about`
+
+    @property
+    def title(self) -> str:
+        """The heading."""
+        return texts_of(self.name).title
+
+    @property
+    def about(self) -> str:
+        """How it is done here."""
+        return texts_of(self.name).about.format(**self.facts)
 
     def verdicts(self, rows: Rows) -> list[Verdict]:
-        """What the paper says, and whether it is seen here."""
-        return self.judge(self.claims, rows)
+        """The claims of the paper, and whether they are seen here."""
+        return self.judge(texts_of(self.name), self.weigh, rows)
+
+
+def flat(results: Results, *keys: str) -> Rows:
+    """One row per result, or per element of a result that is a list, with these settings of its cell."""
+    return Rows(
+        {key: cell.settings[key] for key in keys} | msgspec.structs.asdict(point)
+        for cell, result in results
+        for point in (result if isinstance(result, list) else [result])
+    )
 
 
 def curve(rows: Rows, x: str, y: str, name: str, style: str = "line") -> Curve:

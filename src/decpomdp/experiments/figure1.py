@@ -5,69 +5,44 @@ Dec-SBPR and its special case with one concentration (DP) from the best episodes
 posterior mean, exact; time to convergence. K = 300 is the paper's figure, K = 30 and 100 its appendix. Beside them EM
 that begins with the best episodes as well, which separates the effect of the start from that of the prior.
 
-Everything in three forms: as printed, the updates alone and stopped by the paper's rule; with K episodes counting as K
-observations instead of one and with trials of other sizes (departures that only a prior feels, so EM is the same); and
-with the importance ratios of every step divided by their mean as well (another). And once more for the behaviour that
-the paper may have meant by 0.3, random with that probability. Cells are computed by `offline`.
+Everything in three forms: as printed, stopped by the paper's rule; with K episodes counting as K observations instead
+of one (a departure that only a prior feels, so EM is the same); and with our defaults: utility-weighted likelihood and
+several starts. And once more for the behaviour that the paper may have meant by 0.3, random with that probability.
+Cells are computed by `offline`.
 
 Claims are judged for every form, at the largest K of the paper's behaviour. Methods that are compared learned from the
 same episodes: seed by seed. Too few, about right and too many nodes: by the paper's own number, not by where ours is
 best. A fit that ends at its limit of sweeps has not converged.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import msgspec
-
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table
-from decpomdp.experiments.judge import Claim, Evidence, Rows, on_side
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, flat
+from decpomdp.experiments.judge import Evidence, Rows, Texts, Verdict, Weigh, judged, on_side, texts_of
 from decpomdp.experiments.means import compare, mean_of, steadier
 from decpomdp.experiments.offline import SIZED, settings_of
 from decpomdp.experiments.published import FOLLOW, INFERRED_ON_MARS, TRUNCATION, C, D
 
 WORK = "decpomdp.experiments.offline:work"
 NAMES = {"sbpr": "Dec-SBPR", "dp": "DP", "em": "EM", "em-best": "EM, best episodes first"}
-FORMS = {"printed": "as printed", "counted": "episodes counted", "normalised": "normalised ratios"}
-OURS: dict[str, Any] = {"cap": None, "normalise": False, "evidence": None, "resize": True, "stop": "ours"}
-WAYS = {  # importance ratios, the weight of the data, other sizes, when to stop
-    "printed": OURS | {"evidence": 1.0, "resize": False, "stop": "paper"},
+FORMS = {"printed": "as printed", "counted": "episodes counted", "weighted": "utility-weighted"}
+OURS: dict[str, Any] = {"preset": "as-printed", "evidence": None, "stop": "ours"}
+WAYS = {  # objective, the weight of the data, when to stop
+    "printed": OURS | {"evidence": 1.0, "stop": "paper"},
     "counted": OURS,
-    "normalised": OURS | {"normalise": True},
+    "weighted": OURS | {"preset": "default"},
 }
 SAME_EM = ("printed", "counted")  # its updates do not depend on the weight of the data
-SELECTED = {"normalised": " (This form was chosen, on other seeds, because Dec-SBPR did well in it.)"}
-CLOSE = 0.75  # share of the way from EM's average to its best
-WITHIN = 1  # nodes more or fewer than the paper's
-SMALL, LARGE = 0.5, 2.0  # times the paper's size: too few nodes, too many
-GROUPS: dict[str, Callable[[int], bool]] = {
-    "few": lambda size: size <= SMALL * INFERRED_ON_MARS,
+TEXTS = texts_of("figure1")
+WITHIN = TEXTS.limits["within"]
+GROUPS: dict[str, Callable[[int], bool]] = {  # of sizes: too few nodes, about as many as the paper infers, too many
+    "few": lambda size: size <= TEXTS.limits["small"] * INFERRED_ON_MARS,
     "right": lambda size: abs(size - INFERRED_ON_MARS) <= WITHIN,
-    "many": lambda size: size >= LARGE * INFERRED_ON_MARS,
+    "many": lambda size: size >= TEXTS.limits["large"] * INFERRED_ON_MARS,
 }
-ABOUT = (
-    "Three forms. As printed: the empirical value of the paper, a mean over the K episodes, importance ratios as they "
-    "are; the updates alone, at the truncation with which they begin (the paper lets it follow the occupied nodes and "
-    "does not say how); stopped when the bound rises by less than 1e-3 of itself, as the paper does. The data "
-    "then count as one observation against the prior. Episodes counted, DEPARTURES: they count as K (kappa = K, "
-    "docs/formulas.md), and at every fifth sweep other sizes are tried (not counted as sweeps; their time counts). EM "
-    "has no prior and is the same in both. Normalised ratios, a DEPARTURE, too: episodes "
-    "counted, and the ratios of every step are divided by their mean over the episodes, for all methods. It was chosen "
-    "among fifteen forms, on other seeds than those shown, because Dec-SBPR did well in it (docs/reproduce.md lists "
-    "all): that Dec-SBPR is above EM there is in part what it was selected for. The paper "
-    "says that agents follow PBVI with probability epsilon and reports 'eta = 0.3': read as epsilon, which is what "
-    "its text says; the last column has the other reading, random with probability 0.3. Values are exact, of the "
-    "posterior mean. The effective sample size is the smallest over steps: how many of the K episodes carry the "
-    "weight of the learned team. Error bars are standard deviations over seeds; every seed has its own episodes and "
-    "its own start. DP: the paper's is the case sigma = 1, which our Dec-SBPR has already; here DP has in addition one "
-    "concentration eta for all sticks of an agent, where Dec-SBPR has one for each (docs/formulas.md). A node is "
-    "occupied with at least 1 % of the visits (the paper: with any). Convergence, but for Dec-SBPR and DP as printed: "
-    "asked at every fifth sweep, the bound rises by at most 1e-5 (quick: 1e-4), times K where episodes are counted, or "
-    "has fallen and not come back for some sweeps. In the claim about time EM as printed stops by the paper's rule."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,31 +81,23 @@ def cells(effort: Effort) -> list[Cell]:
 def _methods(effort: Effort, shared: dict[str, Any]) -> list[Cell]:
     """EM in all sizes, unless it is that of an earlier form, Dec-SBPR and DP, on the same data."""
     sizes = effort.sizes if shared["form"] not in SAME_EM[1:] else ()
-    same = shared | {key: OURS[key] for key in ("evidence", "resize", "stop")}
+    same = shared | {key: OURS[key] for key in ("evidence", "stop")}
     em = ({**same, "method": method, "nodes": size} for method in SIZED for size in sizes)
     found = [Cell(WORK, each, 0.3 + 0.02 * each["nodes"]) for each in em]
     prior = {"c": C, "d": D, "reading": "scale", "truncation": effort.truncation}
-    cost = 1.0 + (0.03 if shared["normalise"] else 0.1) * effort.sweeps  # only a true bound tries sizes afresh
+    cost = 1.0 + 0.03 * effort.sweeps
     return found + [Cell(WORK, {**shared, **prior, "method": method}, cost) for method in ("sbpr", "dp")]
 
 
 def rows(results: Results) -> Rows:
     """One row per fit and form that it belongs to; of EM one fit stands for the forms in which it is the same."""
-    keys = ("problem", "episodes", "steps", "follow", "method", "seed")
     found = Rows()
-    for cell, result in results:
-        form, method = str(cell.settings["form"]), cell.settings["method"]
-        for each in SAME_EM if form == SAME_EM[0] and method in SIZED else (form,):
-            found.append(
-                {
-                    **{key: cell.settings[key] for key in keys},
-                    "form": each,
-                    "preset": cell.settings.get("nodes"),
-                    "truncation": cell.settings.get("truncation"),
-                    "limit": cell.settings["sweeps"],
-                    **msgspec.structs.asdict(result),
-                }
-            )
+    fits = flat(results, "problem", "episodes", "steps", "follow", "method", "seed", "form")
+    for row, (cell, _) in zip(fits, results, strict=True):
+        given = {"preset": "nodes", "truncation": "truncation", "limit": "sweeps"}
+        known = {name: cell.settings.get(key) for name, key in given.items()}
+        same = SAME_EM if row["form"] == SAME_EM[0] and row["method"] in SIZED else (row["form"],)
+        found += [{**row, **known, "form": form} for form in same]
     return found
 
 
@@ -142,37 +109,29 @@ def data_sets(rows: Rows) -> list[Rows]:
 
 def limit_words(rows: Rows) -> str:
     """Which methods did not always converge, and what that means for their times and values."""
-    told = []
+    ended = []
     for method, name in NAMES.items():
         some = rows.where(method=method)
-        ended = len(some.where(stopped="iterations"))
-        told += [f"{ended} of {len(some)} fits of {name}"] if ended else []
+        count = len(some.where(stopped="iterations"))
+        ended += [f"{count} of {len(some)} fits of {name}"] if count else []
     limits = ", ".join(str(limit) for limit in rows.distinct("limit"))
-    if not told:
-        return f"all fits converged within the limit of {limits} sweeps."
-    return (
-        f"{', '.join(told)} ended at the limit of {limits} sweeps instead. Their seconds are those of so many sweeps, "
-        "less than convergence takes, and their values are not the last word; all other fits converged."
-    )
+    return TEXTS.words["not_converged" if ended else "converged"].format(fits=", ".join(ended), limits=limits)
 
 
 def tables(rows: Rows) -> list[Table]:
     """One table per form: a line per data, method and size."""
     header = ("K", "PBVI", "method", "|Z|", "value", "sd", "best", "likeliest choices", "sample size", "sweeps", "s")
-    note = (
-        "PBVI: probability with which it is followed. Sizes of EM are given, those of Dec-SBPR and DP are inferred "
-        "(mean over agents and seeds). A sample size of 0: at its weakest step no episode has any weight. "
-    )
     found = []
-    for form in rows.distinct("form"):
-        lines, its_rows = [], rows.where(form=form)
+    for form, its_rows in rows.groups("form").items():
+        lines = []
         for data in data_sets(its_rows):
             for method in NAMES:
                 some = data.where(method=method)
                 sizes = sorted(some.distinct("preset"), key=lambda size: size or 0)
                 lines += [_line(some.where(preset=size)) for size in sizes]
         title = f"Sizes given and inferred, {FORMS[form]}"
-        found.append(Table(title, header, tuple(lines), f"{note}Convergence: {limit_words(its_rows)}"))
+        note = f"{TEXTS.words['columns']} Convergence: {limit_words(its_rows)}"
+        found.append(Table(title, header, tuple(lines), note))
     return found
 
 
@@ -192,13 +151,8 @@ def pictures(rows: Rows) -> list[Picture]:
         for key in ("value", "seconds")
         for form, words in FORMS.items()
     ]
-    caption = (
-        "Mars rovers from semi-random episodes: value and processor seconds, in three forms, of EM with a given number "
-        "of nodes, of Dec-SBPR and of DP, whose sizes are inferred (above the panels). Last column: the other reading "
-        "of 0.3. Error bars and bands: one standard deviation over seeds. Sizes and times are logarithmic. "
-    )
-    caption += " ".join(f"Convergence, {words}: {limit_words(rows.where(form=form))}" for form, words in FORMS.items())
-    return [Picture("figure1", caption, tuple(lines))]
+    ends = (f"Convergence, {words}: {limit_words(rows.where(form=form))}" for form, words in FORMS.items())
+    return [Picture("figure1", " ".join((TEXTS.words["caption"], *ends)), tuple(lines))]
 
 
 def _panel(some: Rows, key: str, up: str) -> Panel:
@@ -228,6 +182,17 @@ class Fits(NamedTuple):
     dp: Rows
     begun: Rows  # EM that begins with the best episodes
 
+    @property
+    def printed(self) -> bool:
+        """Whether this form is as the paper has it."""
+        return bool(self.every[0]["form"] == "printed")
+
+    @property
+    def groups(self) -> dict[str, Rows] | None:
+        """EM with too few, about the right number of and too many nodes; None where a group has no size."""
+        found = {name: Rows(row for row in self.em if test(row["preset"])) for name, test in GROUPS.items()}
+        return found if all(found.values()) else None
+
 
 def fits_of(every: Rows) -> Fits:
     """The rows of one form, sorted."""
@@ -241,12 +206,12 @@ def _nearest(some: Rows, size: float) -> int:
     return int(min(some.distinct("preset"), key=lambda preset: abs(preset - size)))
 
 
-def _near_best(method: str, fits: Fits) -> Evidence:
+def _near_best(fits: Fits, method: str) -> Evidence:
     ours, em, name = fits.sb if method == "sbpr" else fits.dp, fits.em, NAMES[method]
     every, own, same = (some.mean("value") for some in (em, ours, fits.begun))
     place = (own.value - every.value) / max(every.most - every.value, 1e-9)
     over = ours.against(em)
-    far, close = over.side == "above", place >= CLOSE
+    far, close = over.side == "above", place >= TEXTS.limits["close"]
     told = (
         f"EM's runs have {every.value:.2f} on average and {every.most:.2f} at best; {name} has {own.words()}, "
         f"{100 * place:.0f} % of the way from EM's average to its best ({over.words()}, against "
@@ -258,56 +223,48 @@ def _near_best(method: str, fits: Fits) -> Evidence:
     return Evidence(told, far and close, far or close)
 
 
-def _quicker(printed: bool, fits: Fits) -> Evidence:
+def _quicker(fits: Fits) -> Evidence:
     """Less time than EM to reach convergence: as printed by the paper's rule of stopping, otherwise by ours."""
-    em, sb, dp, key = fits.em, fits.sb, fits.dp, "paper_" if printed else ""
+    em, sb, dp, key = fits.em, fits.sb, fits.dp, "paper_" if fits.printed else ""
     size = _nearest(em, INFERRED_ON_MARS)
 
     def seconds(some: Rows) -> float:
         return some.mean(f"{key}seconds").value
 
-    def sweeps(some: Rows) -> float:
-        return some.mean(f"{key}sweeps").value
+    def words(some: Rows) -> str:
+        return f"{seconds(some):.2f} s and {some.mean(f'{key}sweeps').value:.0f} sweeps"
 
     def unfinished(some: Rows) -> str:
         return f"{len(some.where(stopped='iterations'))} of {len(some)}"
 
-    same, slow = em.where(preset=size), max((em.where(preset=each) for each in em.distinct("preset")), key=seconds)
+    same, slow = em.where(preset=size), max(em.groups("preset").values(), key=seconds)
     less = [sb.against(other, f"{key}seconds").side == "below" for other in (same, slow)]
     converged = not sb.where(stopped="iterations")
     told = (
-        f"Dec-SBPR takes {seconds(sb):.2f} s and {sweeps(sb):.0f} sweeps from a truncation of {sb[0]['truncation']}; "
-        f"EM with {size} nodes {seconds(same):.2f} s and {sweeps(same):.0f} sweeps, over all sizes {seconds(em):.2f} "
-        f"s, {seconds(slow):.2f} s at the slowest; DP {seconds(dp):.2f} s. Not converged at the limit of "
-        f"{sb[0]['limit']} sweeps: {unfinished(sb)} fits of Dec-SBPR, {unfinished(dp)} of DP"
+        f"Dec-SBPR takes {words(sb)} from a truncation of {sb[0]['truncation']}; EM with {size} nodes {words(same)}, "
+        f"over all sizes {seconds(em):.2f} s, {seconds(slow):.2f} s at the slowest; DP {seconds(dp):.2f} s. Not "
+        f"converged at the limit of {sb[0]['limit']} sweeps: {unfinished(sb)} fits of Dec-SBPR, {unfinished(dp)} of DP"
     )
-    told += "." if printed else f", {unfinished(em)} of EM; their times would be longer."
-    return Evidence(told, converged and less[0], converged and less[1], {"size": size})
+    told += "." if fits.printed else f", {unfinished(em)} of EM; their times would be longer."
+    stops = TEXTS.words["stops_like_paper" if fits.printed else "stops_like_us"]
+    return Evidence(told, converged and less[0], converged and less[1], {"size": size, "stops": stops})
 
 
-def _cheaper(printed: bool, fits: Fits) -> Evidence:
+def _cheaper(fits: Fits) -> Evidence:
     """The caption's concession: an iteration of EM costs less."""
+
+    def with_pace(some: Rows) -> Rows:
+        return Rows({**row, "pace": row["seconds"] / max(row["sweeps"], 1.0)} for row in some)
+
     size = _nearest(fits.em, INFERRED_ON_MARS)
-    same, own = _with_pace(fits.em.where(preset=size)), _with_pace(fits.sb)
+    same, own = with_pace(fits.em.where(preset=size)), with_pace(fits.sb)
     found = same.against(own, "pace")
-    tries = "" if printed else " and tries other sizes on its way, whose sweeps are not counted"
     told = (
         f"EM with {size} nodes takes {1e3 * same.mean('pace').value:.1f} ms a sweep, Dec-SBPR "
-        f"{1e3 * own.mean('pace').value:.1f} ms, which begins with {fits.sb[0]['truncation']} nodes{tries} "
+        f"{1e3 * own.mean('pace').value:.1f} ms, which begins with {fits.sb[0]['truncation']} nodes "
         f"({found.words()})."
     )
     return Evidence(told, found.side == "below", facts={"size": size})
-
-
-def _with_pace(some: Rows) -> Rows:
-    """With seconds per sweep."""
-    return Rows({**row, "pace": row["seconds"] / max(row["sweeps"], 1.0)} for row in some)
-
-
-def _groups(em: Rows) -> dict[str, Rows] | None:
-    """EM with too few, about the right number of and too many nodes; None where a group has no size."""
-    groups = {name: Rows(row for row in em if test(row["preset"])) for name, test in GROUPS.items()}
-    return groups if all(groups.values()) else None
 
 
 def _group_words(groups: dict[str, Rows], key: str) -> str:
@@ -317,9 +274,9 @@ def _group_words(groups: dict[str, Rows], key: str) -> str:
     )
 
 
-def _pace(name: str, wanted: str, fits: Fits) -> Evidence | None:
+def _sweeps(fits: Fits, name: str, wanted: str) -> Evidence | None:
     """Sweeps until EM converges, with too few or too many nodes."""
-    groups = _groups(fits.em)
+    groups = fits.groups
     if groups is None:
         return None
     ended = {group: len(some.where(stopped="iterations")) for group, some in groups.items()}
@@ -343,8 +300,8 @@ def _inferred(fits: Fits) -> Evidence:
 
 
 def _steadier(fits: Fits) -> Evidence:
-    sb, em, ours = fits.sb, fits.em, fits.sb.mean("value")
-    groups = [em.where(preset=size).column("value") for size in em.distinct("preset")]
+    sb, ours = fits.sb, fits.sb.mean("value")
+    groups = [some.column("value") for some in fits.em.groups("preset").values()]
     spreads = [mean_of(group).spread for group in groups]
     ratio, needed = steadier(sb.column("value"), groups)
     told = (
@@ -376,7 +333,7 @@ def _better_than_dp(fits: Fits) -> Evidence:
 
 def _fitting(fits: Fits) -> Evidence | None:
     """Values of EM with too few and too many nodes."""
-    groups = _groups(fits.em)
+    groups = fits.groups
     if groups is None:
         return None
     few, many = (groups["right"].against(groups[name]).side for name in ("few", "many"))
@@ -393,15 +350,11 @@ def _fewer_episodes(fits: Fits) -> Evidence | None:
         return None
     most, fewer = counts[-1], counts[:-1]
     told, sides = [], {}
+    largest = fits.sb.column("value")
     for k in counts:
         ours, em = (fits.rows.where(method=method, episodes=k) for method in ("sbpr", "em"))
         value, played = ours.column("value"), ours.column("behaviour")
-        largest = fits.rows.where(method="sbpr", episodes=most).column("value")
-        sides[k] = (
-            compare(value, largest).side,
-            ours.against(em).side,
-            compare(value, played, same_data=True).side,
-        )
+        sides[k] = compare(value, largest).side, ours.against(em).side, compare(value, played, same_data=True).side
         words = f" ({sides[k][0]} that of {most})" if k != most else ""
         told.append(
             f"K = {k}: {mean_of(value).words()}, EM's average {em.mean('value').value:.2f}, who played "
@@ -419,8 +372,8 @@ def _guided(fits: Fits) -> Evidence | None:
     if not other:
         return None
     better = fits.every.where(follow=other[0])
-    usual = fits.rows.where(episodes=max(better.distinct("episodes")))
-    ours, em, own = better.where(method="sbpr"), better.where(method="em"), usual.where(method="sbpr")
+    own = fits.rows.where(episodes=max(better.distinct("episodes")), method="sbpr")
+    ours, em = better.where(method="sbpr"), better.where(method="em")
     over_own = compare(ours.column("value"), own.column("value"))
     over_played = compare(ours.column("value"), ours.column("behaviour"), same_data=True)
     played = [some.mean("behaviour").value for some in (ours, own)]
@@ -441,123 +394,41 @@ def _monotone(fits: Fits) -> Evidence:
     return Evidence(told, with_falls == 0)
 
 
-NEAR_RULE = (
-    f"close: at least {CLOSE:.0%} of the way from EM's average, over all sizes and seeds, to its best run; much "
-    "better: above EM's average over the sizes, seed by seed; yes: both; partly: one of them."
-)
-QUICKER_RULE = (
-    "{}; yes: all fits of Dec-SBPR converge, in less time than EM with about as many nodes as the paper infers "
-    "({{size}}), seed by seed; partly: in less than EM's slowest size. DP is shown, not judged."
-)
-STOPS = {
-    True: "stopped when the bound rises by less than 1e-3 of itself, as in the paper",
-    False: "stopped as we do",
-}
-GROUP_RULE = (
-    f"right: within {WITHIN} of the paper's {INFERRED_ON_MARS} nodes; too small: at most half of that; too large: "
-    "at least twice; means over the sizes of a group, seed by seed; yes: "
-)
-Weigh = Callable[[Fits], Evidence | None]
-
-
-def _claims(form: str) -> list[tuple[str, str, Weigh]]:
-    """What the paper reads off its figure, the rule, and what decides."""
-    printed = form == "printed"
-    found: list[tuple[str, str, Weigh]] = [
-        *(
-            (
-                f"Values of {NAMES[method]} are close to EM's best result and much better than EM's average.",
-                NEAR_RULE,
-                partial(_near_best, method),
-            )
-            for method in ("sbpr", "dp")
-        ),
-        (
-            "VB uses less time than EM to reach convergence.",
-            QUICKER_RULE.format(STOPS[printed]),
-            partial(_quicker, printed),
-        ),
-        (
-            "An iteration of EM takes less time than one of VB.",
-            "seconds over sweeps, of EM with about as many nodes as the paper infers ({size}); yes: below.",
-            partial(_cheaper, printed),
-        ),
-        (
-            "Too few nodes quickly converge.",
-            f"{GROUP_RULE}fewer sweeps than with about the right number, and all converge.",
-            partial(_pace, "few", "below"),
-        ),
-        (
-            "Too many nodes often yield slow convergence.",
-            f"{GROUP_RULE}more sweeps than with about the right number, all of which converge.",
-            partial(_pace, "many", "above"),
-        ),
-        (
-            f"The inferred number of nodes is about {INFERRED_ON_MARS}.",
-            f"about: the mean over agents and seeds is within {WITHIN} of it; partly: it lies between our extremes.",
-            _inferred,
-        ),
-        (
-            "Dec-SBPR has a low variance of test values, EM a large one.",
-            "yes: so many times that Fisher's F rules out chance at 95 % (here {needed}).",
-            _steadier,
-        ),
-        (
-            "Even with the number of nodes that Dec-SBPR infers, EM has a large error bar.",
-            "the given size nearest to what Dec-SBPR inferred; large: beyond Dec-SBPR's; yes: by Fisher's F "
-            "at 95 % (here {needed} times the variance).",
-            _unsteady,
-        ),
-        (
-            "The stick-breaking prior does slightly better than its special case DP.",
-            "yes: above, seed by seed.",
-            _better_than_dp,
-        ),
-        (
-            "EM under-fits when |Z| is too small and over-fits when it is too large.",
-            f"{GROUP_RULE}the middle is above both; partly: above one, below none.",
-            _fitting,
-        ),
-        (
-            "With fewer training episodes the method still performs robustly.",
-            "robustly: with every smaller K it is not below what it has with {most} episodes, and it is above EM's "
-            "average over the sizes and above the behaviour that made the episodes, seed by seed; yes: all of it; "
-            "partly: the first or the rest, and above both with some smaller K (what is never better than those has "
-            "nothing to lose).",
-            _fewer_episodes,
-        ),
-        (
-            "Off-policy learning is efficient if the behaviour is close to optimal.",
-            "yes: above what is learned from the worse behaviour, and above the better one itself; partly: one of "
-            "them. Neither is close to optimal: a weak test.",
-            _guided,
-        ),
-    ]
-    if form != "normalised":  # the theorem does not hold for ratios that change with the team
-        says = "The updates increase the bound monotonically (theorem 1)."
-        found.append((says, "yes: never, beyond rounding (1e-8 of it).", _monotone))
+def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[Verdict]:
+    """Every claim, in every form."""
+    found = []
+    for form, words in FORMS.items():
+        some = rows.where(form=form)
+        its_verdicts = judged(texts, weigh, some) if some else []
+        found += [replace(one, says=f"{one.says} ({words})") for one in its_verdicts]
     return found
 
 
-def _in_form(form: str, weigh: Weigh, rows: Rows) -> Evidence | None:
-    some = rows.where(form=form)
-    found = weigh(fits_of(some)) if some else None
-    return None if found is None else found._replace(told=found.told + SELECTED.get(form, ""))
+def _of_fits(weigh: Callable[..., Evidence | None]) -> Weigh:
+    return lambda rows, *on: weigh(fits_of(rows), *on)
 
 
-CLAIMS = tuple(
-    Claim(f"{says} ({words})", rule, partial(_in_form, form, weigh))
-    for form, words in FORMS.items()
-    for says, rule, weigh in _claims(form)
-)
+EVIDENCE: dict[str, Callable[..., Evidence | None]] = {
+    "near_best": _near_best,
+    "quicker": _quicker,
+    "cheaper": _cheaper,
+    "sweeps": _sweeps,
+    "inferred": _inferred,
+    "steadier": _steadier,
+    "unsteady": _unsteady,
+    "better_than_dp": _better_than_dp,
+    "fitting": _fitting,
+    "fewer_episodes": _fewer_episodes,
+    "guided": _guided,
+    "monotone": _monotone,
+}
 EXPERIMENT = Experiment(
-    name="figure1",
-    title="Figure 1: sizes inferred and sizes given, Mars rovers",
-    about=ABOUT,
-    efforts={"quick": QUICK, "full": FULL},
-    cells=cells,
-    rows=rows,
-    tables=tables,
-    pictures=pictures,
-    claims=CLAIMS,
+    "figure1",
+    {"quick": QUICK, "full": FULL},
+    cells,
+    rows,
+    tables,
+    pictures,
+    {name: _of_fits(weigh) for name, weigh in EVIDENCE.items()},
+    judged_in_forms,
 )

@@ -14,7 +14,7 @@ Dec-SBPR's settings were found with seed 0, which is one of the seeds: every cla
 the lesser verdict counts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from time import process_time
 
@@ -28,7 +28,18 @@ from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, curve
-from decpomdp.experiments.judge import LEAST_SEEDS, Claim, Evidence, Rows, Verdict, judged, not_judged, on_side
+from decpomdp.experiments.judge import (
+    LEAST_SEEDS,
+    Evidence,
+    Rows,
+    Texts,
+    Verdict,
+    Weigh,
+    judged,
+    not_judged,
+    on_side,
+    texts_of,
+)
 from decpomdp.experiments.means import ROUNDING, above, compare, mean_of
 from decpomdp.interaction.afford import mcem_sizes
 from decpomdp.interaction.episode_player import EpisodePlayer
@@ -45,18 +56,10 @@ NAMES = {
 }
 POLICIES = ("random", "all-row", "all-column", "heuristic", "clock")  # that need no learning
 DRAWN = ("clock", "heuristic", "random")
-FEW = 10  # iterations: "a few"
+TEXTS = texts_of("figure2")
+FEW = TEXTS.limits["few"]
 TUNED = 0  # the seed with which settings were found, on 10 x 10 lights
 LESSER = ("no", "partly", "yes")
-ABOUT = (
-    "The problem is a RECONSTRUCTION (docs/traffic.md): values are not to be held against the paper's, which prints "
-    "none; only the order of the curves can be compared. Every point is the team of that iteration, as it is or with "
-    "its likeliest choices, whichever tests better; nothing is kept from the best iteration. Departures: the paper's "
-    "MCEM is given trajectories of the heuristic, ours begins with its best replayed episode, and on 10 x 10 lights it "
-    "is still rising when it stops; Dec-SBPR's settings were found on 10 x 10 lights with seed 0, which is one of the "
-    "seeds here. The clock among the policies that need no learning gives way to rows and columns in turn, all lights "
-    "at the same time, whatever they see: one controller of two nodes for all (docs/traffic.md)."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +224,7 @@ def pictures(rows: Rows) -> list[Picture]:
     value = [curve(rows.where(method=method), "iteration", "value", name) for method, name in NAMES.items()]
     size = [curve(rows.where(method=method), "iteration", "nodes", name) for method, name in NAMES.items()]
     size[0] = replace(size[0], style="wide")  # the curves of Dec-SBPR may lie on each other
-    side = rows[0]["side"]
-    caption = f"Traffic, {side} x {side} lights (reconstruction): test reward and mean controller size per iteration."
-    caption += " Bands: one standard deviation over seeds. The wide pale line lies below the one it coincides with."
+    caption = TEXTS.words["caption"].format(side=rows[0]["side"])
     panels = (
         Panel("", "iteration", "test reward", (*value, *flat)),
         Panel("", "iteration", "nodes per agent", tuple(size), from_zero=True),
@@ -284,61 +285,32 @@ def _sizes(rows: Rows) -> Evidence:
     return Evidence(told, smaller and end < sizes[0] - ROUNDING, smaller and moved)
 
 
-def judged_without_tuned_seed(claims: Sequence[Claim], rows: Rows) -> list[Verdict]:
+def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[Verdict]:
     """The lesser of the verdicts with and without the seed of the settings."""
     others = Rows(row for row in rows if row["method"] in POLICIES or row["seed"] != TUNED)
     seeds, left = (len(learned_rows(some).distinct("seed")) for some in (rows, others))
-    found = judged(claims, rows, least_seeds=0)
-    again = judged(claims, others, least_seeds=0) if left >= LEAST_SEEDS else [None] * len(found)
+    found = judged(texts, weigh, rows, least_seeds=0)
+    again = judged(texts, weigh, others, least_seeds=0) if left >= LEAST_SEEDS else [None] * len(found)
     lesser = [_lesser(one, two, left) for one, two in zip(found, again, strict=True)]
     return lesser if seeds >= LEAST_SEEDS else [not_judged(verdict, seeds) for verdict in lesser]
 
 
-def _lesser(verdict: Verdict, other: Verdict | None, seeds: int) -> Verdict:
-    told = f"{verdict.told} Dec-SBPR's settings were found on 10 x 10 lights with seed {TUNED}, one of these seeds: "
-    if other is None:
-        return replace(verdict, told=f"{told}without it {seeds} are left, too few to judge.")
-    told += f"with it {verdict.seen}, without it {other.seen}; the lesser counts."
-    return replace(verdict, seen=min(verdict.seen, other.seen, key=LESSER.index), told=told)
+def _lesser(one: Verdict, two: Verdict | None, left: int) -> Verdict:
+    words = TEXTS.words
+    told = words["with_seed"].format(told=one.told, seed=TUNED) + " "
+    if two is None:
+        return replace(one, told=told + words["too_few"].format(left=left))
+    seen = min(one.seen, two.seen, key=LESSER.index)
+    return replace(one, seen=seen, told=told + words["lesser"].format(one=one.seen, two=two.seen))
 
 
-CLAIMS = (
-    Claim(
-        "With the heuristic Dec-SBPR achieves the best performance.",
-        "yes: above both other curves at the last iteration; partly: above one, below none.",
-        _order,
-    ),
-    Claim(
-        "(Ours, not the paper's:) learning that begins with the heuristic ends above the heuristic.",
-        "yes: above it at the last iteration.",
-        lambda rows: _above_level(rows, "heuristic"),
-    ),
-    Claim(
-        "(Ours, not the paper's:) learning that begins with the heuristic ends above the clock.",
-        "yes: above it at the last iteration.",
-        lambda rows: _above_level(rows, "clock"),
-    ),
-    Claim(
-        "With exploration only, Dec-SBPR beats MCEM in a few iterations.",
-        f"a few: at most {FEW}, from there on above what MCEM has at its end; partly: later.",
-        _soon,
-    ),
-    Claim(
-        "The inferred number of nodes is smaller than MCEM's preset one.",
-        "yes: fewer than MCEM's, and fewer than it began with; partly: fewer than MCEM's, and not as many as it began "
-        "with at every point.",
-        _sizes,
-    ),
-)
 EXPERIMENT = Experiment(
-    name="figure2",
-    title="Figure 2: traffic, one agent per light",
-    about=ABOUT,
-    efforts={"quick": QUICK, "full": FULL},
-    cells=cells,
-    rows=rows,
-    tables=tables,
-    pictures=pictures,
-    claims=CLAIMS,
-    judge=judged_without_tuned_seed,
+    "figure2",
+    {"quick": QUICK, "full": FULL},
+    cells,
+    rows,
+    tables,
+    pictures,
+    {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes},
+    judged_without_tuned_seed,
 )

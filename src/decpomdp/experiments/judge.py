@@ -1,40 +1,68 @@
-"""The judge: claims of the paper are rows, and one rule turns their evidence into "yes", "partly" or "no".
+"""The judge: claims of the paper are rows of `texts/NAME.toml`, and one rule decides "yes", "partly" or "no".
 
-    claim (says, rule, evidence) --rows--> Evidence (told, yes, partly) --judged--> Verdict (says, seen, told, rule)
+    claim (says, rule, evidence, on) --rows--> Evidence (told, yes, partly) --judged--> Verdict (says, seen, told, rule)
 
-The evidence of a claim is a small function of the rows: the numbers in words, and whether they meet what the rule asks
-for "yes" and for "partly". With fewer than three seeds nothing that compares seeds is judged.
+The evidence of a claim is a small function of the rows and of `on` (methods, sizes): the numbers in words, and whether
+they meet what the rule asks for "yes" and for "partly". With fewer than three seeds nothing is judged.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from typing import Any, NamedTuple
 
-from decpomdp.experiments.means import ROUNDED, Comparison, Mean, compare, mean_of
+import msgspec
+
+from decpomdp.experiments.means import Comparison, Mean, compare, mean_of
 
 LEAST_SEEDS = 3  # with which seeds can be compared
 NOT_JUDGED = "not judged"
 OPPOSITE = {"above": "below", "below": "above"}
-RULE = (
-    "In the tables a published value of a learner agrees when it lies in our 95 % interval: the mean over seeds plus "
-    "or minus Student's t times its standard error, widened by the error of a mean of 100 test episodes, which the "
-    "published values of learners are. A published value of a planner (PeriEM, FB-HSVI) agrees when it is ours to its "
-    f"two digits, within {ROUNDED}: it is no mean of test episodes, and ours has one seed. "
-    "Otherwise ours is higher or lower. A published size of Dec-SBPR agrees when it lies between the smallest and the "
-    "largest of ours. Times are of different machines and are not judged. "
-    "Claims have their rules beside them. In these, two methods of ours are level when the 95 % interval of the "
-    "difference of their means (Welch's; where both learned from the same episodes, that of the differences seed by "
-    "seed) holds 0 and a Mann-Whitney test of their seeds (two-sided, 5 %) finds no difference; "
-    "else one is above (by mistake in at most 8 of 100 cases, simulated). A planner of ours has one value for all "
-    "seeds: there a sign test takes the place of the ranks, and all of at least five seeds on one side are on that "
-    "side (one-sided, 1 of 32; with the interval by mistake in at most 8 of 100 cases when the value is the median "
-    "of what seeds give, in at most 14 when it is the mean and seeds are skewed). "
-    "With few seeds only large differences stand out; with fewer than three nothing that "
-    "compares seeds is judged. Level is not seen: what the paper says is not partly so because we see no "
-    "difference. What the paper says in "
-    "vague words is read as the rule says. Rules were written after results had been seen; none refers to a number "
-    "of ours."
-)
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A statement of the paper, and how it is judged."""
+
+    says: str
+    rule: str  # conditions for "yes" and "partly", and how vague words are read; facts and limits in braces
+    evidence: str  # name of the function that weighs it
+    on: tuple[str, ...] = ()  # its further arguments
+
+
+class Texts(msgspec.Struct, frozen=True):
+    """The texts of an experiment."""
+
+    title: str
+    about: str  # how it is done here, what is the paper's and what is not
+    limits: dict[str, int | float] = {}  # numbers that decide; named in braces by rules
+    words: dict[str, str] = {}  # captions, notes, parts of rules
+    claims: tuple[Claim, ...] = ()
+
+
+@cache
+def texts_of(name: str) -> Texts:
+    """The content of texts/NAME.toml; lines are joined, parts of rules put in."""
+    content = resources.files(__package__).joinpath(f"texts/{name}.toml").read_text(encoding="utf-8")
+    found = msgspec.convert(_joined(tomllib.loads(content)), Texts)
+    parts = {f"{{{key}}}": text for key, text in found.words.items()}
+    claims = []
+    for claim in found.claims:
+        rule = claim.rule
+        for key, text in parts.items():
+            rule = rule.replace(key, text)
+        claims.append(msgspec.structs.replace(claim, rule=rule))
+    return msgspec.structs.replace(found, claims=tuple(claims))
+
+
+def _joined(value: Any) -> Any:
+    """All texts on one line."""
+    if isinstance(value, dict):
+        return {key: _joined(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_joined(each) for each in value]
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 class Rows(list[Mapping[str, Any]]):
@@ -52,13 +80,17 @@ class Rows(list[Mapping[str, Any]]):
         """A column of numbers, without missing ones."""
         return [float(row[key]) for row in self if row[key] is not None]
 
+    def groups(self, key: str) -> dict[Any, "Rows"]:
+        """The rows of every value of a column."""
+        return {value: self.where(**{key: value}) for value in self.distinct(key)}
+
     def mean(self, key: str, test_error: float = 0.0) -> Mean:
         """The mean of a column with its interval."""
         return mean_of(self.column(key), test_error)
 
     def by_seed(self, key: str) -> dict[int, float]:
         """The mean of a column for every seed."""
-        return {seed: self.where(seed=seed).mean(key).value for seed in self.distinct("seed")}
+        return {seed: some.mean(key).value for seed, some in self.groups("seed").items()}
 
     def against(self, other: "Rows", key: str = "value") -> Comparison:
         """This method against another that learned from the same episodes, seed by seed."""
@@ -77,17 +109,8 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """Something the paper says, and how it is judged."""
-
-    says: str
-    rule: str  # what "yes" and "partly" take, and how vague words are read
-    evidence: Callable[[Rows], Evidence | None]  # None: the rows do not hold what it takes
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
-    """Something the paper says, and whether it is seen here."""
+    """A statement of the paper, and whether it is seen here."""
 
     says: str
     seen: str  # "yes", "partly", "no" or "not judged"
@@ -100,17 +123,21 @@ class Verdict:
         return f"{self.told} Rule: {self.rule}"
 
 
-def judged(claims: Iterable[Claim], rows: Rows, least_seeds: int = LEAST_SEEDS) -> list[Verdict]:
+Weigh = Callable[..., Evidence | None]  # of rows and a claim's `on`; None: the rows do not hold what it takes
+Judge = Callable[[Texts, Mapping[str, Weigh], Rows], list[Verdict]]
+
+
+def judged(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows, least_seeds: int = LEAST_SEEDS) -> list[Verdict]:
     """The verdict on every claim for which the rows hold evidence."""
-    found = []
-    for claim in claims:
-        evidence = claim.evidence(rows)
+    verdicts = []
+    for claim in texts.claims:
+        evidence = weigh[claim.evidence](rows, *claim.on)
         if evidence is not None:
             seen = "yes" if evidence.yes else "partly" if evidence.partly else "no"
-            found.append(Verdict(claim.says, seen, evidence.told, claim.rule.format(**evidence.facts)))
-    return (
-        found if len(seeds := rows.distinct("seed")) >= least_seeds else [not_judged(one, len(seeds)) for one in found]
-    )
+            rule = claim.rule.format(**texts.limits, **evidence.facts)
+            verdicts.append(Verdict(claim.says, seen, evidence.told, rule))
+    seeds = len(rows.distinct("seed"))
+    return verdicts if seeds >= least_seeds else [not_judged(each, seeds) for each in verdicts]
 
 
 def not_judged(verdict: Verdict, seeds: int) -> Verdict:

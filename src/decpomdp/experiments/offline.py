@@ -61,21 +61,23 @@ def work(settings: Settings) -> Fitted:
     counts = {key: settings[key] for key in ("episodes", "steps", "seed")}
     data = semi_random(model, _expert(settings["problem"]), settings["follow"], threads=1, **counts)
     fixed = settings["method"] in SIZED
-    keys = ("sweeps", "tolerance", "cap", "normalise", "evidence", "resize", *(() if fixed else ("truncation",)))
+    keys = ("sweeps", "tolerance", "preset", "evidence", *(() if fixed else ("truncation",)))
     options = {key: settings[key] for key in keys}
     begin: Literal["best", "random"] = "random" if settings["method"] == "em" else "best"
     _warm_up()
     began = process_time()
-    method = Sbpr(prior=_prior(settings), start=begin, **options)
+    method = Sbpr(prior=_prior(settings), start=begin, judge=False, **options)
     early = settings["stop"] == "paper"
     watch = _stop_like_paper() if early else None
     fit = cast(BayesFit, learn(data, method, seed=settings["seed"], threads=1, watch=watch))
     seconds = process_time() - began
-    sampled = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1)
+    sampled = sampled_value(
+        model, fit.mean or fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1
+    )
     best: Mapping[str, Any] = max(fit.trace, key=lambda row: row["bound"])
     return Fitted(
-        value=exact_value(model, fit.team).value,
-        decided=exact_value(model, fit.decided or fit.team).value,
+        value=exact_value(model, fit.mean or fit.team).value,
+        decided=exact_value(model, fit.team).value,
         sampled=sampled.value,
         sampled_error=sampled.standard_error,
         inferred=float(np.mean(fit.posterior.sizes)) if fit.posterior is not None else None,
@@ -134,5 +136,5 @@ def _warm_up() -> None:
     """Compiled code is loaded once per process; that time belongs to no cell."""
     model = load_model("broadcast", DISCOUNT)
     data = simulate(model, Team.uniform(model), 20, 5)
-    learn(data, Sbpr(prior="em:2", sweeps=6, cap=5.0), threads=1)
-    learn(data, Sbpr(sweeps=6, truncation=5, cap=5.0), threads=1)
+    learn(data, Sbpr(prior="em:2", sweeps=6), threads=1)
+    learn(data, Sbpr(sweeps=6, truncation=5), threads=1)

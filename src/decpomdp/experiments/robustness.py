@@ -5,30 +5,22 @@ neither a scale nor a rate: its text describes the first, its appendix computes 
 """
 
 from dataclasses import dataclass
-from functools import partial
 
-import msgspec
 import numpy as np
 
 from decpomdp.experiments import offline
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, Table, curve
-from decpomdp.experiments.judge import Claim, Evidence, Rows
+from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, Table, curve, flat
+from decpomdp.experiments.judge import Evidence, Rows, texts_of
 from decpomdp.experiments.means import Mean
 from decpomdp.experiments.published import FOLLOW, PROBLEMS, C, D
 
 WORK = "decpomdp.experiments.offline:work"
 READINGS = ("scale", "rate")
 UP = {"value": "value", "inferred": "nodes per agent"}
-SLIGHT = 0.05  # share of a value that does not matter
-FACTOR = 2.0  # standard deviations over seeds that the grid may move the mean by
+TEXTS = texts_of("robustness")
+SLIGHT, FACTOR = TEXTS.limits["slight"], TEXTS.limits["factor"]
 Points = dict[tuple[float, float], Mean]  # c, d -> over seeds
-ABOUT = (
-    "Dec-SBPR from recorded episodes of the semi-random behaviour (as in figure 1), begun from the best episodes, for "
-    "every c and d. Importance ratios are cut, so that more than one or two episodes have a say; without that the data "
-    "say too little for a prior to matter. Values are exact, of the posterior mean; sizes are nodes occupied per "
-    "agent."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,6 @@ class Effort:
     truncation: int = 20
     sweeps: int = 200
     tolerance: float = 1e-5
-    cap: float = 10.0
 
 
 QUICK = Effort(
@@ -65,8 +56,7 @@ def cells(effort: Effort) -> list[Cell]:
     for seed in range(effort.seeds):
         for problem in effort.problems:
             shared = offline.settings_of(problem, effort.episodes, effort.steps, seed, FOLLOW) | options
-            shared |= {"method": "sbpr", "cap": effort.cap, "normalise": False, "evidence": None}
-            shared |= {"resize": True, "stop": "ours"}
+            shared |= {"method": "sbpr", "preset": "default", "evidence": None, "stop": "ours"}
             grid = ((reading, c, d) for reading in READINGS for c in effort.c for d in effort.d)
             given = [{**shared, "reading": reading, "c": c, "d": d} for reading, c, d in grid]
             found += [Cell(WORK, each, 0.012 * effort.sweeps) for each in given]
@@ -75,15 +65,9 @@ def cells(effort: Effort) -> list[Cell]:
 
 def rows(results: Results) -> Rows:
     """One row per fit."""
-    keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "cap", "truncation", "tolerance")
-    return Rows(
-        {
-            **{key: cell.settings[key] for key in keys},
-            "limit": cell.settings["sweeps"],
-            **msgspec.structs.asdict(result),
-        }
-        for cell, result in results
-    )
+    keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "truncation", "tolerance")
+    found = zip(flat(results, *keys), results, strict=True)
+    return Rows({**row, "limit": cell.settings["sweeps"]} for row, (cell, _) in found)
 
 
 def tables(rows: Rows) -> list[Table]:
@@ -105,7 +89,6 @@ def _held(rows: Rows) -> Table:
         "episodes": "episodes K",
         "steps": "steps of an episode",
         "follow": "probability of following PBVI",
-        "cap": "importance ratios cut at",
         "truncation": "nodes to begin with (truncation)",
         "limit": "sweeps at most",
         "tolerance": "tolerance of the bound",
@@ -129,11 +112,7 @@ def pictures(rows: Rows) -> list[Picture]:
         for key in UP
         for reading in READINGS
     ]
-    caption = (
-        "Value and inferred size over c and d, for both readings of d; panels of one problem have the same upright "
-        "axis. Bars: one standard deviation over seeds. Points of the same d are drawn side by side."
-    )
-    return [Picture("robustness", caption, tuple(lines))]
+    return [Picture("robustness", TEXTS.words["caption"], tuple(lines))]
 
 
 def _panel(some: Rows, reading: str, key: str) -> Panel:
@@ -154,7 +133,7 @@ def _grid(some: Rows, key: str) -> Points:
     return {(c, d): some.where(c=c, d=d).mean(key) for c in some.distinct("c") for d in some.distinct("d")}
 
 
-def _robust(reading: str, rows: Rows) -> Evidence:
+def _robust(rows: Rows, reading: str) -> Evidence:
     """Over the grid, values move no more than over the seeds."""
     told, moved, without = [], [], []
     for problem in rows.distinct("problem"):
@@ -208,25 +187,6 @@ def _words(name: str, some: Rows, means: Points, far: tuple[float, float], rest:
     )
 
 
-RULE = (
-    f"robust: from the worst to the best point of the grid the mean moves by no more than {FACTOR:g} standard "
-    f"deviations over the seeds at one point, in the median; partly: by at most {SLIGHT:.0%} of the value. The "
-    "worst problem decides."
-)
-CLAIMS = tuple(
-    Claim(
-        f"The approach is robust to other values of c and d (d read as a {reading}).", RULE, partial(_robust, reading)
-    )
-    for reading in READINGS
-)
 EXPERIMENT = Experiment(
-    name="robustness",
-    title="Robustness to c and d, for both readings of Gamma(c, d)",
-    about=ABOUT,
-    efforts={"quick": QUICK, "full": FULL},
-    cells=cells,
-    rows=rows,
-    tables=tables,
-    pictures=pictures,
-    claims=CLAIMS,
+    "robustness", {"quick": QUICK, "full": FULL}, cells, rows, tables, pictures, {"robust": _robust}
 )

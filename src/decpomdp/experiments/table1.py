@@ -21,8 +21,8 @@ import numpy as np
 from decpomdp.core import Agent, DecPOMDP, Episodes, Team
 from decpomdp.core.agent import numbered
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table
-from decpomdp.experiments.judge import Claim, Evidence, Rows, judged
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, flat
+from decpomdp.experiments.judge import Evidence, Rows, judged, texts_of
 from decpomdp.experiments.means import exponent
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
 from decpomdp.filtering.filter import cumulated, filtered
@@ -30,12 +30,12 @@ from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import StickBreaking, behaviour
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.sweep import Task, count, evaluate, update
-from decpomdp.learners.weighing import steps_of, weigh
+from decpomdp.learners.weighing import by_reward, weigh
 from decpomdp.rollouts import simulate
 
 ACTIONS, SYMBOLS = 4, 3
-NEAR = 0.35  # exponents closer than this are of one order: small sizes have overheads that do not grow
-SQUARE = 2.0
+TEXTS = texts_of("complexity")
+NEAR, SQUARE = TEXTS.limits["near"], TEXTS.limits["square"]
 NAMES = {
     "K": "episodes K",
     "N": "agents N",
@@ -44,13 +44,6 @@ NAMES = {
     "Z": "nodes |Z|",
     "S": "states |S|",
 }
-ABOUT = (
-    "Processor seconds of one iteration (expect, filter, weigh, count, update, bound) on one thread, the least of "
-    "several repeats, with no other cell running. Exponents are slopes of straight lines on logarithmic axes. Our "
-    "backward pass sums the rewards of all later steps on its way, so that it is linear in T whatever the rewards; "
-    "the paper's is quadratic when there is a reward at every step. Constant overheads and wide matrix products make "
-    "slopes flatter than the orders."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +96,8 @@ def work(settings: Settings) -> Times:
     """Settings are K, N, T, Z, S (None: no model), terminal, repeats, seed."""
     rng = np.random.default_rng(settings["seed"])
     data = _played(settings, rng) if settings["S"] else _random(settings, rng)
-    steps = steps_of(data, behaviour.log_behaviour(data))
-    task = Task(lay_out(data, settings["Z"]), steps, float(data.count), None, False, 1)
+    steps = by_reward(data, behaviour.log_behaviour(data))
+    task = Task(lay_out(data, settings["Z"]), steps, float(data.count), 1.0, 1)
     posterior = tuple(_posterior(agent, settings["Z"], rng) for agent in data.agents)
     return _timed(task, posterior, settings["repeats"])
 
@@ -119,7 +112,7 @@ def _timed(task: Task, posterior: tuple[AgentPosterior, ...], repeats: int) -> T
         counting, counts = _took(partial(count, task, evaluated))
         updating, _ = _took(partial(update, evaluated, counts))
         filtering, _ = _took(partial(filtered, task.layout, tables, False, 1))
-        weighing, _ = _took(lambda: weigh(task.steps, cumulated(logs, task.layout.episodes)))
+        weighing, _ = _took(lambda: weigh(task.steps, cumulated(logs, task.layout.episodes), 1.0))
         bounding, _ = _took(lambda: sum(agent.divergence() for agent in posterior))
         rounds.append((evaluating + counting + updating, counting, filtering, weighing, bounding))
     return Times(*(min(part) for part in zip(*rounds[1:], strict=True)))
@@ -178,10 +171,7 @@ def _posterior(agent: Agent, nodes: int, rng: np.random.Generator) -> AgentPoste
 
 def rows(results: Results) -> Rows:
     """One row per measurement."""
-    keys = ("vary", "size", "K", "N", "T", "Z", "S", "seed")
-    return Rows(
-        {**{key: cell.settings[key] for key in keys}, **msgspec.structs.asdict(result)} for cell, result in results
-    )
+    return flat(results, "vary", "size", "K", "N", "T", "Z", "S", "seed")
 
 
 def times_of(rows: Rows, vary: str, part: str) -> tuple[list[int], list[float]]:
@@ -220,29 +210,24 @@ def tables(rows: Rows) -> list[Table]:
     """The paper's table, and our exponents."""
     orders = tuple((f"{symbol} ({part})", best, worst) for part, (symbol, best, worst) in COMPLEXITY.items())
     lines = []
-    for vary in rows.distinct("vary"):
+    for vary, some in rows.groups("vary").items():
         parts = [f"{slope(rows, vary, part):.2f} ({order_of(part, vary):g})" for part in COMPLEXITY]
-        whole = f"{ORDERS[vary]:g}", f"{slope(rows, vary, 'whole'):.2f}"
-        times, sizes = (rows.where(vary=vary).column(key) for key in ("whole_seconds", "size"))
-        span = f"{min(sizes):.0f} .. {max(sizes):.0f}"
-        lines.append((NAMES[vary], span, f"{1e3 * min(times):.1f} .. {1e3 * max(times):.1f}", *whole, *parts))
+        times, sizes = (some.column(key) for key in ("whole_seconds", "size"))
+        spans = f"{min(sizes):.0f} .. {max(sizes):.0f}", f"{1e3 * min(times):.1f} .. {1e3 * max(times):.1f}"
+        lines.append((NAMES[vary], *spans, f"{ORDERS[vary]:g}", f"{slope(rows, vary, 'whole'):.2f}", *parts))
     parts_too = (f"{part} (paper)" for part in COMPLEXITY)
     header = ("varied", "from .. to", "ms an iteration", "paper: exponent, at most", "ours", *parts_too)
-    note = (
-        "The last columns are the parts of an iteration; in brackets the paper's exponents: of its worst case (a "
-        "reward at every step) or, with a reward at the end only, of its best."
-    )
     return [
         Table("The paper's orders", ("part", "best case", "worst case"), orders),
-        Table("Exponents", header, tuple(lines), note),
+        Table("Exponents", header, tuple(lines), TEXTS.words["parts"]),
     ]
 
 
 def pictures(rows: Rows) -> list[Picture]:
     """Time against each size, on logarithmic axes."""
     panels = [_panel(rows, vary) for vary in rows.distinct("vary")]
-    caption = "Processor time of one iteration against each size, with the fitted exponents; the rest held."
-    return [Picture("complexity", caption, tuple(tuple(panels[i : i + 3]) for i in range(0, len(panels), 3)))]
+    lines = tuple(tuple(panels[i : i + 3]) for i in range(0, len(panels), 3))
+    return [Picture("complexity", TEXTS.words["caption"], lines)]
 
 
 def _panel(rows: Rows, vary: str) -> Panel:
@@ -262,7 +247,7 @@ def _words(rows: Rows, wanted: list[str], part: str) -> str:
     return "; ".join(found) + "."
 
 
-def _grows(varied: tuple[str, ...], part: str, rows: Rows) -> Evidence | None:
+def _grows(rows: Rows, part: str, *varied: str) -> Evidence | None:
     """Whether time grows with the paper's order."""
     wanted = [vary for vary in varied if rows.where(vary=vary)]
     if not wanted:
@@ -280,7 +265,7 @@ def _grows(varied: tuple[str, ...], part: str, rows: Rows) -> Evidence | None:
     return Evidence(told, near and late, near or late, {"orders": words})
 
 
-def _bounded(varied: tuple[str, ...], low: float, rows: Rows) -> Evidence | None:
+def _bounded(low: float, rows: Rows, *varied: str) -> Evidence | None:
     """Whether exponents stay between two bounds, at every size."""
     wanted = [vary for vary in varied if rows.where(vary=vary)]
     if not wanted:
@@ -289,41 +274,13 @@ def _bounded(varied: tuple[str, ...], low: float, rows: Rows) -> Evidence | None
     return Evidence(_words(rows, wanted, "whole"), all(low - NEAR <= found <= SQUARE + NEAR for found in local))
 
 
-GROWTH = (
-    "read as how time grows, not as a bound; yes: the exponents over all sizes and at the largest ones are within "
-    f"{NEAR} of {{orders}}; partly: only those over all sizes, or only those at the largest."
-)
-BOUNDS = f"yes: from each size to the next, exponents are {{}}at most {SQUARE:g}, give or take {NEAR}."
-GROWING = (  # what the paper says, what is varied, of which part
-    ("An iteration scales linearly with the number of episodes and of agents.", ("K", "N"), "whole"),
-    ("An iteration takes time that does not depend on the number of states.", ("S",), "whole"),
-    ("With a reward at the end only, an iteration is linear in the length of episodes.", ("T terminal",), "whole"),
-    ("With a reward at every step, an iteration is quadratic in the length of episodes.", ("T",), "whole"),
-    ("An iteration is quadratic in the number of nodes.", ("Z",), "whole"),
-    ("With a reward at the end only, weighing does not grow with the length of episodes.", ("T terminal",), "weigh"),
-)
-CLAIMS = (
-    *(Claim(says, GROWTH, partial(_grows, varied, part)) for says, varied, part in GROWING),
-    Claim(
-        "The algorithm is at most square in the problem size.",
-        BOUNDS.format(""),
-        partial(_bounded, tuple(NAMES), -math.inf),
-    ),
-    Claim(
-        "The time dependency on T is between linear and quadratic.",
-        BOUNDS.format("at least 1 and "),
-        partial(_bounded, ("T", "T terminal"), 1.0),
-    ),
-)
 EXPERIMENT = Experiment(
-    name="complexity",
-    title="Table 1: how the time of one iteration grows",
-    about=ABOUT,
-    efforts={"quick": QUICK, "full": FULL},
-    cells=cells,
-    rows=rows,
-    tables=tables,
-    pictures=pictures,
-    claims=CLAIMS,
-    judge=partial(judged, least_seeds=1),
+    "complexity",
+    {"quick": QUICK, "full": FULL},
+    cells,
+    rows,
+    tables,
+    pictures,
+    {"grows": _grows, "at_most_square": partial(_bounded, -math.inf), "linear_to_square": partial(_bounded, 1.0)},
+    partial(judged, least_seeds=1),
 )

@@ -23,16 +23,18 @@ def counted(
     if layout.shards is not None:
         return layout.shards.counted(tables, nu, chunks)
 
+    pieces = layout.pieces
+
     def piece(number: int) -> Tally:
-        n, c = layout.pieces[number]
+        n, c = pieces[number]
         chunk, chunks[number] = chunks[number], None
         tally = count_slots(layout.chunks[n][c], tables[n], nu, chunk, layout.buffers)
         if chunk is not None:
             layout.buffers.give(chunk[0])
         return tally
 
-    tallies = engine.run(piece, len(layout.pieces), threads)
-    owners = [n for n, _ in layout.pieces]
+    tallies = engine.run(piece, len(pieces), threads)
+    owners = [n for n, _ in pieces]
     return [added(tally for m, tally in zip(owners, tallies, strict=True) if m == n) for n in range(len(layout.chunks))]
 
 

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 def cumulated(values: Floats, episodes: Episodes) -> Floats:
     """[r]: values[r, n] summed over agents and along each episode."""
-    out = np.empty(episodes.steps)
+    out = np.empty(len(episodes.rewards))
     running_sums(values, episodes.offsets, out)
     return out
 
@@ -65,10 +65,10 @@ def filtered(
     layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
 ) -> tuple[Floats, list[Filtered | None]]:
     """Filter: log p(a_t | h_t) of every row and agent; the filtered chunks too when `keep`."""
-    logs = np.empty((layout.episodes.steps, len(tables)))
+    pieces, logs = layout.pieces, np.empty((len(layout.episodes.rewards), len(tables)))
 
     def piece(number: int) -> Filtered | None:
-        n, c = layout.pieces[number]
+        n, c = pieces[number]
         alpha, inverse = filter_slots(layout.chunks[n][c], tables[n], layout.buffers)
         log_chunk(layout.chunks[n][c], inverse, n, logs)
         if keep:
@@ -76,7 +76,7 @@ def filtered(
         layout.buffers.give(alpha)
         return None
 
-    return logs, engine.run(piece, len(layout.pieces), threads)
+    return logs, engine.run(piece, len(pieces), threads)
 
 
 def filter_slots(slots: Slots, tables: Tables, buffers: Buffers) -> Filtered:

@@ -53,7 +53,7 @@ def affordable(player: EpisodePlayer, episodes: int, horizon: int) -> float:
 
 
 def measured_speed(player: EpisodePlayer, most: int, horizon: int) -> float:
-    """Joint steps a second, the best of a few attempts: small batches are slow ones."""
+    """Joint steps a second in the last and largest of a few batches: small batches are slow."""
     team, limit = Team.uniform(player.simulator), player.now.seconds
     _played(player, team, 1, 1)  # the first episode may start a process
     episodes, speed, began = 1, 0.0, monotonic()
@@ -61,7 +61,7 @@ def measured_speed(player: EpisodePlayer, most: int, horizon: int) -> float:
         episodes, before = min(2 * episodes, most), monotonic()
         steps = _played(player, team, episodes, horizon)
         player.steps += steps
-        speed = max(speed, steps / max(1e-6, monotonic() - before))
+        speed = steps / max(1e-6, monotonic() - before)
     return speed
 
 

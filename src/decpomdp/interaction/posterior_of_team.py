@@ -1,8 +1,7 @@
 """The posterior of a learned or planned team, from fresh episodes.
 
 The team plays fresh episodes with a little exploration, and a few sweeps of Dec-SBPR start from it. Nodes that these
-episodes do not need lose their weight, so the sizes of the posterior are inferred sizes. The importance ratios are
-capped: otherwise one lucky episode would carry all the weight (docs/formulas.md).
+episodes do not need lose their weight, so the sizes of the posterior are inferred sizes.
 
 It is a run of the driver: the time limit and Ctrl-C end it with the posterior so far. A model, or a simulator with
 compiled code, plays all episodes at once; any other plays a few at a time until half of the time is used.
@@ -29,7 +28,6 @@ EXPLORATION = 0.02  # enough to see alternatives, little enough not to spoil coo
 TAIL = 0.05  # discount^T: later steps hardly count, and ratios grow with every step
 LONGEST = 100  # steps of an episode, at most
 SWEEPS = 10  # two proposals of smaller sizes
-CAP = 5.0
 SPARE = 2  # nodes in addition to the team's own
 
 
@@ -112,7 +110,7 @@ class PosteriorMethod:
         self.horizon = horizon_of(self.team.discount, TAIL, LONGEST)
         slow = not isinstance(simulator, TeamPlayer)
         self.piece = min(PIECE, getattr(simulator, "piece", PIECE)) if slow else episodes
-        self.settings = Sbpr(truncation=max(self.team.nodes) + SPARE, sweeps=SWEEPS, cap=CAP)
+        self.settings = Sbpr(truncation=max(self.team.nodes) + SPARE, sweeps=SWEEPS)
         self._fitting: SbprMethod | None = None
 
     def toy(self) -> SbprMethod:

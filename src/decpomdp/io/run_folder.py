@@ -1,6 +1,6 @@
 """Creating, locking, logging and resuming a run folder.
 
-The folder of an unfinished run holds a checkpoint (`checkpoints.py`), and `run.json` says `finished: false`. A lock
+The folder of an unfinished run holds a checkpoint (`checkpoints.py`), and `run.json` has `finished: false`. A lock
 keeps other processes out; the operating system releases it when the process dies. Lines of log.txt are written when
 they happen: the log of a killed run shows how far it came.
 """

@@ -28,7 +28,7 @@ from decpomdp.io.team import read_team, team_to_json, write_team
 
 RUN_FORMAT, OLD_FORMAT = "decpomdp-run/2", "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
-DECIDED, WORLD = "team-decided.json", "world.dpomdp"
+MEAN, WORLD = "team-mean.json", "world.dpomdp"
 LIMIT = 64 * 2**20  # bytes of a run.json
 MOST_ROWS = 10_000_000  # of a trace
 
@@ -110,7 +110,7 @@ class Run:
     folder
         Where it is.
     record
-        What run.json says: `value`, `stopped`, `seconds`, `nodes`, `problem`, `method`, `seed`, `settings`, `versions`
+        Content of run.json: `value`, `stopped`, `seconds`, `nodes`, `problem`, `method`, `seed`, `settings`, `versions`
         and more.
     team
         What was learned.
@@ -136,7 +136,7 @@ class Run:
 
     @classmethod
     def load(cls, path: FilePath) -> "Run":
-        """The run in a folder; FormatError says what is wrong with one of its files."""
+        """The run in a folder; FormatError if one of its files is wrong."""
         return read_run(path)
 
     @property
@@ -165,9 +165,9 @@ def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
     """Write the result of a run: trace, team and record. Returns the record."""
     write_trace(fit.trace, folder / TRACE)
     write_team(fit.team, folder / TEAM)
-    decided = getattr(fit, "decided", None)  # of Bayesian learners: the team of the likeliest choices
-    if decided is not None:
-        write_team(decided, folder / DECIDED)
+    mean = getattr(fit, "mean", None)  # of Bayesian learners: the team of posterior means
+    if mean is not None:
+        write_team(mean, folder / MEAN)
     world = getattr(fit, "world", None)  # that was fitted to episodes
     if world is not None:
         world.save(folder / WORLD)

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import inlined, kernel
-from decpomdp.kernels.machines import ROOT, Played
+from decpomdp.kernels.machines import ROOT, PlayedBatch
 from decpomdp.kernels.sampling import fill_alias
 
-PRIOR = 5.0  # visits of weight 1 without any advantage: a choice seen once or twice is not believed
+PRIOR = 5.0  # visits of weight 1 without any advantage: a choice seen once or twice has little effect
 LARGEST = 1.0  # change of a logit in one update, at most
-DEPTH = 6.907755278982137  # ln 1000: logits stay within this below the best, so that nothing is ruled out for ever
+DEPTH = 6.907755278982137  # ln 1000: logits stay within this below the best, so that no choice is ruled out
 
 
 @kernel
 def gather(
-    played: Played,
+    played: PlayedBatch,
     discount: float,
     free: bool,
     togo: NDArray[np.float64],  # [k, t] scratch

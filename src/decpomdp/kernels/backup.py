@@ -51,11 +51,11 @@ def backup(
     v: NDArray[np.float64],  # [s, q]
     out: NDArray[np.float64],  # [s, q] added to
 ) -> None:
-    """Add what follows the joint actions first .. end - 1 to `out`; with all of them, B v without the rewards."""
+    """Add the later value after joint actions first .. end - 1 to `out`; with all of them, B v without the rewards."""
     states, joint = v.shape
     transition, observation = model.transition, model.observation
     agents = len(moves.nodes)
-    ahead = np.empty((states, joint))  # what follows s1 under the joint action at hand
+    ahead = np.empty((states, joint))  # value after s1 under the present joint action
     one, other = np.empty(joint), np.empty(joint)
     for u in range(first, end):
         for s1 in range(states):

@@ -1,7 +1,7 @@
 """Beliefs of a partially observable model, and the two bounds on their value.
 
 A belief is a list of states with their weights; weights need not sum to one, because everything here is linear in
-them. After joint action u, `foresee` sorts what may follow by joint observation y:
+them. After joint action u, `foresee` sorts the possible next states by joint observation y:
 
   ahead(s1) = sum_s b(s) transition[u, s, s1]        successor_y(s1) = ahead(s1) observation[u, s1, y]
 
@@ -9,7 +9,7 @@ Lower bound: max_i b . vector_i. Upper bound: the smaller of the informed bound 
 
   sum_s b(s) corner(s) + min_p drop_p min_{s in p} b(s) / b_p(s),     drop_p = value_p - sum_s b_p(s) corner(s) <= 0
 
-over the points p whose states are all in b; points hang in a chain at their first state, so that few are looked at.
+over the points p whose states are all in b; points are in linked lists by their first state, so that few are looked at.
 """
 
 from typing import NamedTuple
@@ -21,40 +21,40 @@ from decpomdp.kernels.compiled import kernel
 from decpomdp.kernels.model import FactoredModel
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 TINY = 1e-30  # states less likely than this are dropped from a belief: products of smaller numbers would vanish
 
 
-class Points(NamedTuple):
+class BeliefPoints(NamedTuple):
     """The upper bound."""
 
-    offsets: Whole  # [p + 1]
-    states: Whole  # [entry] ascending within a point
+    offsets: Ints  # [p + 1]
+    states: Ints  # [entry] ascending within a point
     weights: Floats  # [entry] sum to one within a point
     drop: Floats  # [p]
-    head: Whole  # [s] first point of the chain of state s; -1: none
-    following: Whole  # [p] next point of the chain; -1: none
+    head: Ints  # [s] first point in the list of state s; -1: none
+    following: Ints  # [p] next point in the list; -1: none
     corner: Floats  # [s]
     informed: Floats  # [s, u]
 
 
 class Scratch(NamedTuple):
-    """Room to work in."""
+    """Temporary arrays of one worker."""
 
     ahead: Floats  # [s] zero between uses
-    touched: Whole  # [s]
-    count: Whole  # [y] zero between uses
-    seen: Whole  # [y] the joint observations that may follow, in order of discovery
-    first: Whole  # [k + 1] entries of the k-th of them
-    states: Whole  # [entry]
+    touched: Ints  # [s]
+    count: Ints  # [y] zero between uses
+    seen: Ints  # [y] the joint observations that may follow, in order of discovery
+    first: Ints  # [k + 1] entries of the k-th of them
+    states: Ints  # [entry]
     weights: Floats  # [entry]
     dense: Floats  # [s] zero between uses
 
 
 @kernel
 def scratch_for(states: int, symbols: int, widest: int) -> Scratch:
-    """Room for one worker."""
+    """Allocate them."""
     return Scratch(
         np.zeros(states),
         np.empty(states, np.int64),
@@ -68,8 +68,8 @@ def scratch_for(states: int, symbols: int, widest: int) -> Scratch:
 
 
 @kernel
-def foresee(model: FactoredModel, u: int, states: Whole, weights: Floats, room: Scratch) -> int:
-    """Sort what may follow u by joint observation; returns how many of them there are."""
+def foresee(model: FactoredModel, u: int, states: Ints, weights: Floats, scratch: Scratch) -> int:
+    """Sort the possible next states after u by joint observation; returns the number of joint observations."""
     transition, observation = model.transition, model.observation
     base = u * model.reward.shape[1]
     touched = 0
@@ -77,39 +77,39 @@ def foresee(model: FactoredModel, u: int, states: Whole, weights: Floats, room: 
         row = base + states[k]
         for e in range(transition.offsets[row], transition.offsets[row + 1]):
             s1 = transition.columns[e]
-            if room.ahead[s1] == 0.0:
-                room.touched[touched] = s1
+            if scratch.ahead[s1] == 0.0:
+                scratch.touched[touched] = s1
                 touched += 1
-            room.ahead[s1] += weights[k] * transition.values[e]
+            scratch.ahead[s1] += weights[k] * transition.values[e]
     seen = 0
     for k in range(touched):
-        row = base + room.touched[k]
+        row = base + scratch.touched[k]
         for e in range(observation.offsets[row], observation.offsets[row + 1]):
             y = observation.columns[e]
-            if room.count[y] == 0:
-                room.seen[seen] = y
+            if scratch.count[y] == 0:
+                scratch.seen[seen] = y
                 seen += 1
-            room.count[y] += 1
-    room.first[0] = 0
+            scratch.count[y] += 1
+    scratch.first[0] = 0
     for k in range(seen):
-        room.first[k + 1] = room.first[k] + room.count[room.seen[k]]
-        room.count[room.seen[k]] = room.first[k]  # from here on: where the next entry goes
+        scratch.first[k + 1] = scratch.first[k] + scratch.count[scratch.seen[k]]
+        scratch.count[scratch.seen[k]] = scratch.first[k]  # from here on: where the next entry goes
     for k in range(touched):
-        s1 = room.touched[k]
+        s1 = scratch.touched[k]
         for e in range(observation.offsets[base + s1], observation.offsets[base + s1 + 1]):
-            place = room.count[observation.columns[e]]
-            room.states[place] = s1
-            room.weights[place] = room.ahead[s1] * observation.values[e]
-            room.count[observation.columns[e]] += 1
-        room.ahead[s1] = 0.0
+            place = scratch.count[observation.columns[e]]
+            scratch.states[place] = s1
+            scratch.weights[place] = scratch.ahead[s1] * observation.values[e]
+            scratch.count[observation.columns[e]] += 1
+        scratch.ahead[s1] = 0.0
     for k in range(seen):
-        room.count[room.seen[k]] = 0
+        scratch.count[scratch.seen[k]] = 0
     return seen
 
 
 @kernel
 def best_vector(
-    vectors: Floats, count: int, states: Whole, weights: Floats, slack: float, scores: Floats
+    vectors: Floats, count: int, states: Ints, weights: Floats, slack: float, scores: Floats
 ) -> tuple[int, float]:
     """The vector with the highest value, and that value; the first one that is at most `slack` (of the mass) worse."""
     scores[:count] = 0.0
@@ -131,7 +131,7 @@ def best_vector(
 
 
 @kernel
-def upper_bound(points: Points, states: Whole, weights: Floats, dense: Floats) -> float:
+def upper_bound(points: BeliefPoints, states: Ints, weights: Floats, dense: Floats) -> float:
     """The upper bound of a belief."""
     base = 0.0
     for k in range(len(states)):
@@ -161,22 +161,22 @@ def upper_bound(points: Points, states: Whole, weights: Floats, dense: Floats) -
 
 @kernel
 def upper_values(
-    model: FactoredModel, points: Points, states: Whole, weights: Floats, room: Scratch, out: Floats
+    model: FactoredModel, points: BeliefPoints, states: Ints, weights: Floats, scratch: Scratch, out: Floats
 ) -> None:
     """out[u]: the upper bound of taking u first."""
     for u in range(len(out)):
         earned, following = 0.0, 0.0
         for k in range(len(states)):
             earned += weights[k] * model.reward[u, states[k]]
-        for k in range(foresee(model, u, states, weights, room)):
-            part = slice(room.first[k], room.first[k + 1])
-            following += upper_bound(points, room.states[part], room.weights[part], room.dense)
+        for k in range(foresee(model, u, states, weights, scratch)):
+            part = slice(scratch.first[k], scratch.first[k + 1])
+            following += upper_bound(points, scratch.states[part], scratch.weights[part], scratch.dense)
         out[u] = earned + model.discount * following
 
 
 @kernel
-def hang(points: Points) -> None:
-    """Chain the points at their first states."""
+def hang(points: BeliefPoints) -> None:
+    """Put the points into the lists of their first states."""
     points.head[:] = -1
     for p in range(len(points.drop)):
         first = points.states[points.offsets[p]]
@@ -185,7 +185,7 @@ def hang(points: Points) -> None:
 
 
 @kernel
-def point_values(points: Points, begin: int, out: Floats) -> None:
+def point_values(points: BeliefPoints, begin: int, out: Floats) -> None:
     """out[p]: the upper bound at every point from `begin` on."""
     dense = np.zeros(len(points.corner))
     for p in range(begin, len(out)):
@@ -195,7 +195,7 @@ def point_values(points: Points, begin: int, out: Floats) -> None:
 
 @kernel
 def best_vectors(
-    vectors: Floats, count: int, offsets: Whole, states: Whole, weights: Floats, index: Whole, value: Floats
+    vectors: Floats, count: int, offsets: Ints, states: Ints, weights: Floats, index: Ints, value: Floats
 ) -> None:
     """index[p], value[p]: the best vector of every belief."""
     scores = np.empty(count)
@@ -209,70 +209,70 @@ def toward(
     model: FactoredModel,
     vectors: Floats,
     count: int,
-    points: Points,
-    states: Whole,
+    points: BeliefPoints,
+    states: Ints,
     weights: Floats,
     target: float,
-    out_states: Whole,
+    out_states: Ints,
     out_weights: Floats,
 ) -> tuple[int, float]:
     """The successor by which the bounds are furthest apart, under the action that the upper bound prefers.
 
     Returns its number of states and how much its gap, times its probability, exceeds `target`.
     """
-    room = scratch_for(model.reward.shape[1], model.symbols, model.widest)
+    scratch = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     values, scores = np.empty(model.reward.shape[0]), np.empty(count)
-    upper_values(model, points, states, weights, room, values)
-    seen = foresee(model, np.argmax(values), states, weights, room)
+    upper_values(model, points, states, weights, scratch, values)
+    seen = foresee(model, np.argmax(values), states, weights, scratch)
     chosen, widest = np.int64(0), -np.inf
     for k in range(seen):
-        part = slice(room.first[k], room.first[k + 1])
-        mass = room.weights[part].sum()
-        upper = upper_bound(points, room.states[part], room.weights[part], room.dense)
-        _, lower = best_vector(vectors, count, room.states[part], room.weights[part], 0.0, scores)
+        part = slice(scratch.first[k], scratch.first[k + 1])
+        mass = scratch.weights[part].sum()
+        upper = upper_bound(points, scratch.states[part], scratch.weights[part], scratch.dense)
+        _, lower = best_vector(vectors, count, scratch.states[part], scratch.weights[part], 0.0, scores)
         if upper - lower - mass * target > widest:
             chosen, widest = k, upper - lower - mass * target
-    return successor(room, chosen, out_states, out_weights), widest
+    return successor(scratch, chosen, out_states, out_weights), widest
 
 
 @kernel
-def successor(room: Scratch, k: int, out_states: Whole, out_weights: Floats) -> int:
+def successor(scratch: Scratch, k: int, out_states: Ints, out_weights: Floats) -> int:
     """The k-th foreseen successor as a belief that sums to one; returns its number of states."""
-    mass, kept, size = 0.0, 0.0, 0
-    for e in range(room.first[k], room.first[k + 1]):
-        mass += room.weights[e]
-    for e in range(room.first[k], room.first[k + 1]):
-        if room.weights[e] > TINY * mass:
-            out_states[size], out_weights[size] = room.states[e], room.weights[e]
-            kept += room.weights[e]
+    mass, remaining, size = 0.0, 0.0, 0
+    for e in range(scratch.first[k], scratch.first[k + 1]):
+        mass += scratch.weights[e]
+    for e in range(scratch.first[k], scratch.first[k + 1]):
+        if scratch.weights[e] > TINY * mass:
+            out_states[size], out_weights[size] = scratch.states[e], scratch.weights[e]
+            remaining += scratch.weights[e]
             size += 1
     for e in range(size):
-        out_weights[e] /= kept
+        out_weights[e] /= remaining
     return size
 
 
 @kernel
 def furthest(
-    model: FactoredModel, points: Points, p: int, chances: Floats, out_states: Whole, out_weights: Floats
+    model: FactoredModel, points: BeliefPoints, p: int, chances: Floats, out_states: Ints, out_weights: Floats
 ) -> tuple[int, float]:
     """Of one random successor of point p for every action, the one furthest from all points in the 1-norm.
 
     Returns its number of states and that distance. chances[u] in [0, 1) draws the joint observation after u.
     """
-    room = scratch_for(model.reward.shape[1], model.symbols, model.widest)
+    scratch = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     own = slice(points.offsets[p], points.offsets[p + 1])
     states, weights = np.empty(len(out_states), np.int64), np.empty(len(out_states))
     size, distance = 0, -1.0
     for u in range(len(chances)):
-        seen = foresee(model, u, points.states[own], points.weights[own], room)
+        seen = foresee(model, u, points.states[own], points.weights[own], scratch)
         left, k = chances[u], 0
         while k < seen - 1:
-            left -= room.weights[room.first[k] : room.first[k + 1]].sum()
+            left -= scratch.weights[scratch.first[k] : scratch.first[k + 1]].sum()
             if left < 0.0:
                 break
             k += 1
-        length = successor(room, k, states, weights)
-        away = nearest(points, states[:length], weights[:length], room.dense)
+        length = successor(scratch, k, states, weights)
+        away = nearest(points, states[:length], weights[:length], scratch.dense)
         if away > distance:
             size, distance = length, away
             for k in range(length):
@@ -281,7 +281,7 @@ def furthest(
 
 
 @kernel
-def nearest(points: Points, states: Whole, weights: Floats, dense: Floats) -> float:
+def nearest(points: BeliefPoints, states: Ints, weights: Floats, dense: Floats) -> float:
     """Distance in the 1-norm from a belief to the nearest point."""
     for k in range(len(states)):
         dense[states[k]] = weights[k]

@@ -1,4 +1,4 @@
-"""The decorators of our kernels, and the folder in which compiled code is kept.
+"""The decorators of our kernels, and the cache folder of compiled code.
 
 numba's cache finds compiled code by the file and line of a function. It does not notice a change of a callee in another
 file, and it fails on an index that names a class which no longer exists. The folder is therefore named after a digest
@@ -22,7 +22,7 @@ CONFIG: Any = numba.config
 
 
 def cache_folder() -> str | None:
-    """Where compiled code is kept: below NUMBA_CACHE_DIR, else beside the sources, else in the user's cache folder.
+    """The cache folder: below NUMBA_CACHE_DIR, else beside the sources, else in the user's cache folder.
 
     None if none of them can be written: code is then compiled in every process.
     """
@@ -54,12 +54,12 @@ def _compiled(function: F, **options: Any) -> F:
     options = {"nogil": True, "error_model": "numpy", **options}
     if FOLDER is None:
         return cast(F, numba.njit(**options)(function))
-    given = CONFIG.CACHE_DIR
+    before = CONFIG.CACHE_DIR
     CONFIG.CACHE_DIR = FOLDER  # read when the function is decorated
     try:
         return cast(F, numba.njit(cache=True, **options)(function))
     finally:
-        CONFIG.CACHE_DIR = given
+        CONFIG.CACHE_DIR = before
 
 
 def kernel(function: F) -> F:

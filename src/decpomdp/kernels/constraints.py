@@ -3,7 +3,7 @@
 Every table j joins one variable of each agent, scope[j, n]; its column u stands for the choices parts[u, n]. The sum
 of table maxima bounds the best total. `share_out` tightens that bound by moving payoff between tables and variables
 without changing any total (dual block descent, "MPLP": Globerson & Jaakkola 2007); `search` is depth-first branch and
-bound on what it leaves. allowed[v, c] says which choices a variable has.
+bound on the remaining tables. allowed[v, c] says which choices a variable has.
 """
 
 import numpy as np
@@ -96,7 +96,7 @@ def climb(
 
 @kernel
 def table_best(table: NDArray, variables: NDArray, parts: NDArray, allowed: NDArray, fixed: NDArray) -> float:
-    """The largest entry of one table that the fixed and the allowed choices leave."""
+    """The largest entry of one table among the fixed and the allowed choices."""
     best = -np.inf
     for u in range(len(table)):
         if table[u] > best:
@@ -138,7 +138,7 @@ def search(
     allowed: NDArray,  # [v, c]
     floor: float,  # totals up to this are of no interest
     limit: int,  # nodes to visit at most
-    choice: NDArray,  # [v] filled with the best that was found
+    choice: NDArray,  # [v] out: the best choices
 ) -> tuple[float, float, int]:
     """The best total above `floor`, a bound on all totals, and the number of nodes visited.
 
@@ -162,8 +162,8 @@ def search(
                 alone[v] = max(alone[v], single[v, c])
     tried = np.zeros(count + 1, np.int64)
     best, depth, nodes = floor, 0, 0
-    open_bound = -np.inf  # of what was cut off by the limit
-    found = False
+    open_bound = -np.inf  # of branches that were cut off by the limit
+    improved = False
     while depth >= 0:
         v = order[depth] if depth < count else -1
         if v < 0 or tried[depth] == size:
@@ -190,11 +190,11 @@ def search(
             open_bound = max(open_bound, bound)
             continue
         if depth + 1 == count:
-            best, found = bound, True
+            best, improved = bound, True
             for w in range(count):
                 choice[w] = fixed[w]
             continue
         depth += 1
         bounds[depth] = bound
         tried[depth] = 0
-    return (best if found else -np.inf), max(best, open_bound), nodes
+    return (best if improved else -np.inf), max(best, open_bound), nodes

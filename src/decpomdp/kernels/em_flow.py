@@ -1,4 +1,4 @@
-"""The flow of a team through a dense model: occupancy one step on, and what every move is worth.
+"""The flow of a team through a dense model: the next occupancy, and the value of every move.
 
 With M_n[a, o][j, i] = transition_n[i, a, o, j] * action_n[i, a] as in `backup`, F[s, q] an occupancy now and V[s, q]
 the value one step on, A_u(s1, q) = sum_s transition[u, s, s1] F(s, q):
@@ -79,7 +79,7 @@ def count_moves(
     v: NDArray[np.float64],  # [s1, q1] one step on
     out: NDArray[np.float64],  # flat like moves.table: agent n from place[n], [a, o, j, i]; added to
 ) -> None:
-    """Add what every move of every agent is worth, weighted by how often it is made."""
+    """Add the value of every move of every agent, weighted by its frequency."""
     states, joint = f.shape
     observation = model.observation
     agents = len(moves.nodes)

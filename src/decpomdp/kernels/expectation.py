@@ -9,8 +9,8 @@ stand last, as if they had a pair of their own. A place in that order is a *slot
   count    B_t(i) = nu_t + sum_j move[pair, i, j] C_{t+1}(j),   C_t(j) = act[a_t, j] B_t(j) / p_t
            visits[a, i] += alpha_t(i) B_t(i),   moves[pair, i, j] += alpha_t(i) C_{t+1}(j)   (times move, by the caller)
 
-One backward pass serves all end times at once: the cost is linear in the length of an episode, whatever the rewards.
-The products run in BLAS, which must be told to use one thread (the chunks are the parallel work). Tables of single
+One backward pass serves all end times at once: the cost is linear in the length of an episode, for any rewards.
+The products run in BLAS, which must be set to one thread (the chunks are the parallel work). Tables of single
 precision make everything but the tally single; a step whose p_t is below the smallest normal number counts as
 impossible.
 
@@ -105,7 +105,7 @@ def count_chunk(
     inverse: NDArray,  # [slot]
     nu: NDArray[np.float64],  # [row]
     tally: Tally,  # added to
-    carried: NDArray,  # [slot, i] room for C_{t+1}
+    carried: NDArray,  # [slot, i] buffer for C_{t+1}
     scratch: NDArray,  # [slot of a group, i]
 ) -> None:
     """Add the chunk's soft counts to `tally`."""

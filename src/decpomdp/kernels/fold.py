@@ -1,8 +1,8 @@
-"""Merge the nodes of a machine that its visits cannot tell apart.
+"""Merge the nodes of a machine that its visits do not distinguish.
 
-Two nodes can be one when they take the same action and, on every observation that both were seen to meet, lead to
-nodes that can be one; merging a pair may force the merging of others. Edges that were never visited say nothing and
-are taken over from whichever partner was seen on them. Finding the smallest such machine is NP-hard; merging greedily,
+Two nodes can be one when they take the same action and, on every observation that was visited at both, lead to
+nodes that can be one; merging a pair may force the merging of others. An edge that was never visited
+is taken over from the partner, if it was visited there. Finding the smallest such machine is NP-hard; merging greedily,
 pair by pair in the given order, is quick and in small machines as good.
 """
 
@@ -15,7 +15,7 @@ from decpomdp.kernels.machines import ROOT
 
 @inlined
 def representative(parent: NDArray[np.int64], node: int) -> int:
-    """The node that stands for `node`."""
+    """The representative of `node`."""
     while parent[node] != node:
         node = parent[node]
     return node
@@ -41,7 +41,7 @@ def merge(
     parent: NDArray[np.int64],
     pairs: NDArray[np.int64],  # [p, 2] scratch
 ) -> bool:
-    """Try to make one and other the same; parent and move are changed, and spoilt when the answer is no."""
+    """Try to merge two nodes; parent and move are changed, and invalid when the result is False."""
     pairs[0, 0], pairs[0, 1], waiting = one, other, 1
     while waiting > 0:
         waiting -= 1
@@ -64,10 +64,10 @@ def merge(
 def fold(
     action: NDArray[np.int64],  # [i]
     move: NDArray[np.int64],  # [i, o] -1: never visited; changed in place
-    order: NDArray[np.int64],  # visited nodes, those to be kept first
-    parent: NDArray[np.int64],  # [i] out: the node that stands for i
+    order: NDArray[np.int64],  # visited nodes, by priority
+    parent: NDArray[np.int64],  # [i] out: the representative of i
 ) -> None:
-    """Merge whatever can be merged, pair by pair."""
+    """Merge all pairs that can be merged, in order."""
     nodes, symbols = move.shape
     pairs = np.empty((nodes * (symbols + 1) + 1, 2), np.int64)
     parents, moves = np.empty(nodes, np.int64), np.empty((nodes, symbols), np.int64)

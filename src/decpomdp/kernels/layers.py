@@ -1,7 +1,7 @@
 """Loops over a layered policy graph: values backwards, the gain of changing a node, and mappings of labels to nodes.
 
-Layer t has nodes numbered per agent; a joint node q is row-major over agents. values[s, q] is what follows when the
-state is s and the agents are in joint node q of the next layer.
+Layer t has nodes numbered per agent; a joint node q is row-major over agents. values[s, q] is the value
+of state s and joint node q of the next layer.
 
 A mapping gives every label of an occupancy state, whose rows are (local labels, state, weight), a node: label l of
 agent n is variable firsts[n] + l, and chosen[variable] is its node; a joint node is the sum of strides[n] * node.
@@ -67,7 +67,7 @@ def values_at(
 def deviate(
     model: OutcomeModel,
     n: int,
-    state: NDArray,  # [p] pairs that may be met
+    state: NDArray,  # [p] reachable pairs
     base: NDArray,  # [p] joint action when agent n takes action 0
     step: int,
     choices: int,
@@ -135,7 +135,7 @@ def joint_payoffs(
     discount: float,
     out: NDArray,  # [j, u]
 ) -> None:
-    """out[j, u]: reward and what follows when the agents of joint label j take u and move as the table says."""
+    """out[j, u]: reward and later value when the agents of joint label j take u and then move by the table."""
     joint, states = model.reward.shape
     agents = labels.shape[1]
     for j in range(len(groups) - 1):
@@ -159,11 +159,11 @@ def reach(
     model: OutcomeModel,
     actions: NDArray,  # [q]
     onward: NDArray,  # [q, y]
-    here: NDArray,  # [s, q] whether it may be met
-    after: NDArray,  # [s, next q] set to what may be met next
+    here: NDArray,  # [s, q] whether it is reachable
+    after: NDArray,  # [s, next q] set where the next pair is reachable
     used: NDArray,  # [q, y] set where y may be seen
 ) -> bool:
-    """Mark what one step of a layer may lead to; whether anything was new."""
+    """Mark the pairs that are reachable in one step of a layer; whether any was new."""
     states = model.reward.shape[1]
     new = False
     for s in range(states):
@@ -181,7 +181,7 @@ def reach(
 
 @kernel
 def mapping_payoffs(groups: NDArray, state: NDArray, weight: NDArray, values: NDArray, out: NDArray) -> None:
-    """out[j, q]: what joint label j is worth in joint node q."""
+    """out[j, q]: the value of joint label j in joint node q."""
     for j in range(len(groups) - 1):
         out[j] = 0.0
         for k in range(groups[j], groups[j + 1]):
@@ -191,7 +191,7 @@ def mapping_payoffs(groups: NDArray, state: NDArray, weight: NDArray, values: ND
 
 @kernel
 def best_joint_node(state: NDArray, weight: NDArray, values: NDArray) -> int:
-    """The joint node that is worth most when everybody goes there whatever the labels; the first of equals."""
+    """The joint node with the highest value when all labels are mapped to it; the first of equals."""
     worth = np.zeros(values.shape[1])
     belief = np.zeros(len(values))
     for k in range(len(state)):
@@ -216,9 +216,9 @@ def ascend(
     close: float,
     chosen: NDArray,  # [variable] improved in place
 ) -> float:
-    """The agents take turns: each gives its labels the nodes that are best while the others' stay. The worth at last.
+    """The agents take turns at best responses: nodes for their labels while the others' are fixed. Returns the value.
 
-    A node is left only for one that is better, so the worth never falls; it ends when a round gains at most `close`.
+    A node is replaced only by a better one, so the value never falls; ends when a round gains at most `close`.
     """
     agents = len(nodes)
     worth = -np.inf

@@ -4,10 +4,10 @@ A machine is a Moore machine with a root: node 0 is where an episode begins, bef
 On the first observation, or on nothing (the last column of `move`, which is also index -1), the root leads to the
 node that acts first. From then on node i takes action[i] and on observation o goes to move[i, o].
 
-Random numbers are addressed by position: lane 0 of a step is the world's, lane 1 + n agent n's. Two teams that do the
-same in the same situation meet the same chance, which is what makes paired comparisons sharp. One draw of 64 bits
+Random numbers are addressed by position: lane 0 of a step is the world's, lane 1 + n agent n's. Two teams that act
+alike in a situation get the same random numbers, which makes paired comparisons precise. One draw of 64 bits
 serves an agent's move and action, 16 bits for the place in an alias table and 16 for its cut: probabilities are
-honoured to 2^-16, far below the exploration that is going on anyway.
+exact to 2^-16, far below the rate of exploration.
 
 A model is played in blocks of episodes, step by step side by side: an episode is a chain of look-ups each of which
 needs the one before, and the processor can overlap the chains of different episodes.
@@ -55,8 +55,8 @@ class Soft(NamedTuple):
     free: bool
 
 
-class Played(NamedTuple):
-    """What happened in a batch of episodes."""
+class PlayedBatch(NamedTuple):
+    """A batch of recorded episodes."""
 
     observations: NDArray[np.int16]  # [k, t, n] seen before the action; -1: nothing
     actions: NDArray[np.int16]  # [k, t, n]
@@ -67,7 +67,7 @@ class Played(NamedTuple):
 
 @inlined
 def stray(machines: Machines, window: Window, n: int, action: int, bits: np.uint64) -> int:
-    """`action`, or now and then any action of agent n."""
+    """`action`, or with the window's rate a uniform action of agent n."""
     if np.float64(bits & M16) < window.rates[n] * 65536.0:
         return np.int64(((bits >> S32) * np.uint64(machines.actions[n])) >> S32)
     return action
@@ -81,7 +81,7 @@ def decide(entry: int, chance: int) -> int:
 
 @inlined
 def soft_move(soft: Soft, n: int, node: int, seen: int, bits: np.uint64) -> int:
-    """Where a softened agent goes: upper half of the bits."""
+    """The next node of a softened agent, by the upper half of the bits."""
     if not soft.free:
         return np.int64(soft.move[n, node, seen])
     place = (np.int64(bits >> S48) * (soft.nodes[n] - 1)) >> 16
@@ -90,7 +90,7 @@ def soft_move(soft: Soft, n: int, node: int, seen: int, bits: np.uint64) -> int:
 
 @inlined
 def soft_act(soft: Soft, n: int, node: int, bits: np.uint64) -> int:
-    """What a softened agent does: lower half of the bits."""
+    """The action of a softened agent, by the lower half of the bits."""
     place = (np.int64((bits >> S16) & M16) * soft.actions[n]) >> 16
     return decide(soft.act[n, node, place], np.int64(bits & M16))
 
@@ -139,7 +139,7 @@ def sample_batch(
 
 
 @kernel
-def count_edges(played: Played, visits: NDArray[np.int64]) -> None:
+def count_edges(played: PlayedBatch, visits: NDArray[np.int64]) -> None:
     """Add to visits[n, i, o] how often agent n left node i on o (the last column: on nothing)."""
     for k in range(len(played.lengths)):
         for n in range(visits.shape[0]):
@@ -160,7 +160,7 @@ class Block(NamedTuple):
 
 @helper
 def empty_block(agents: int) -> Block:
-    """Room for LANES episodes."""
+    """Arrays for LANES episodes."""
     shape = (LANES, agents)
     return Block(
         np.empty(LANES, np.uint64), np.empty(LANES, np.int64), np.empty(shape, np.int64), np.empty(shape, np.int64)
@@ -230,7 +230,12 @@ def values(
 
 @kernel
 def record(
-    model: AliasModel, machines: Machines, window: Window, seed: np.uint64, episodes: NDArray[np.int64], played: Played
+    model: AliasModel,
+    machines: Machines,
+    window: Window,
+    seed: np.uint64,
+    episodes: NDArray[np.int64],
+    played: PlayedBatch,
 ) -> None:
     """The episodes with the numbers `episodes`, step by step: the same as `values` plays."""
     horizon, agents = played.rewards.shape[1], len(machines.actions)
@@ -254,7 +259,7 @@ def record(
 
 
 @kernel
-def sample(model: AliasModel, soft: Soft, seed: np.uint64, played: Played) -> None:
+def sample(model: AliasModel, soft: Soft, seed: np.uint64, played: PlayedBatch) -> None:
     """Episodes of a softened team with their sampled nodes."""
     episodes, horizon, agents = played.actions.shape
     block = empty_block(agents)

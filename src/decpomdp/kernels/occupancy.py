@@ -1,4 +1,4 @@
-"""Loops over the entries of an occupancy state: what follows it, what it is worth to one mind that sees everything.
+"""Loops over the rows of an occupancy state: successors, the centralised bound on its value, and compression.
 
 An occupancy state is a list of rows (joint label, state, weight), sorted by joint label; group j holds rows
 groups[j] .. groups[j + 1] - 1.
@@ -15,7 +15,7 @@ from decpomdp.kernels.model import OutcomeModel
 def successors(
     model: OutcomeModel, state: NDArray, weight: NDArray, chosen: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Every (row, next state, joint observation, weight) that may follow when row k takes joint action chosen[k]."""
+    """Every possible (row, next state, joint observation, weight) when row k takes joint action chosen[k]."""
     states = model.reward.shape[1]
     total = 0
     for k in range(len(state)):
@@ -71,11 +71,11 @@ def payoffs(
     groups: NDArray,
     state: NDArray,
     weight: NDArray,
-    vectors: NDArray,  # [k, s] the best of them bounds what a belief is worth
+    vectors: NDArray,  # [k, s] their maximum bounds the value of a belief
     discount: float,
     out: NDArray,  # [j, u]
 ) -> None:
-    """out[j, u] = reward of u in joint label j, plus the bound on what follows, seen from every joint observation."""
+    """out[j, u]: the reward of u in joint label j, plus the centralised bound on later rewards."""
     joint, states = model.reward.shape
     count = len(vectors)
     seen_sizes = len(model.observation_parts)
@@ -107,7 +107,7 @@ def payoffs(
 
 @kernel
 def central_value(groups: NDArray, state: NDArray, weight: NDArray, vectors: NDArray) -> float:
-    """The sum over joint labels of the best vector's worth there."""
+    """The sum over joint labels of the value of the best vector there."""
     total = 0.0
     for j in range(len(groups) - 1):
         best = -np.inf
@@ -122,7 +122,7 @@ def central_value(groups: NDArray, state: NDArray, weight: NDArray, vectors: NDA
 
 @kernel
 def cluster(rows: NDArray, weight: NDArray, order: NDArray, allowed: float, same: float, leader: NDArray) -> float:
-    """Merge labels whose rows (distributions over what else is the case) are nearly the same; return the mass moved.
+    """Merge labels whose rows (conditional distributions) are nearly equal; return the mass moved.
 
     Labels come in the given order; each joins the leader where that moves least mass, if that is at most `allowed` or
     the rows differ by at most `same`; otherwise it leads itself. A leader's row becomes the weighted mean.
@@ -174,14 +174,14 @@ def connected(scope: NDArray, count: int) -> NDArray:
             one = low
     number = np.full(count, -1)
     result = np.empty(len(scope), np.int64)
-    found = 0
+    components = 0
     for j in range(len(scope)):
         root = scope[j, 0]
         while parent[root] != root:
             root = parent[root]
         if number[root] < 0:
-            number[root] = found
-            found += 1
+            number[root] = components
+            components += 1
         result[j] = number[root]
     return result
 

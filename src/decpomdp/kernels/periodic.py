@@ -3,7 +3,7 @@
 A plan has M layers; agent n has widths[n] nodes in each. Node i of layer m takes act[n, m, i] and moves to node
 move[n, m, i, o] of layer m + 1, from the last layer to the first when the plan is closed. A joint node q has one joint
 action, so only the outcomes (s1, y) that it can have are visited. A place is (m, s, q); from its start a deterministic
-team meets few of them, one in a hundred in the larger problems. With u the action of joint node q of layer m,
+team reaches few of them, one in a hundred in the larger problems. With u the action of joint node q of layer m,
 
   V_m(s, q)       = reward[u, s] + discount sum_{s1, y} P(s1, y | s, u) V_{m+1}(s1, after(q, y))
   F_{m+1}(s1, q1) = discount sum over (s, q, y) that lead there of P(s1, y | s, u) F_m(s, q)  (+ the start, in layer 0).
@@ -19,51 +19,54 @@ from numpy.typing import NDArray
 from decpomdp.kernels.compiled import kernel
 from decpomdp.kernels.model import DiscountedModel
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 ROUGH = 0.001  # of the largest possible value: error of values where the team cannot be
 
 
-class Plan(NamedTuple):
+class LayeredPlan(NamedTuple):
     """A deterministic layered team."""
 
-    act: NDArray[np.int64]  # [n, m, i]
-    move: NDArray[np.int64]  # [n, m, i, o]
-    first: NDArray[np.int64]  # [n] start nodes in layer 0
-    widths: NDArray[np.int64]  # [n]
-    strides: NDArray[np.int64]  # [n] q = sum of nodes times strides
+    act: Ints  # [n, m, i]
+    move: Ints  # [n, m, i, o]
+    first: Ints  # [n] start nodes in layer 0
+    widths: Ints  # [n]
+    strides: Ints  # [n] q = sum of nodes times strides
 
 
-class Joint(NamedTuple):
+class JointPlan(NamedTuple):
     """The plan by joint nodes."""
 
-    action: NDArray[np.int64]  # [m, q]
-    after: NDArray[np.int64]  # [m, q, y]
+    action: Ints  # [m, q]
+    after: Ints  # [m, q, y]
 
 
-class Room(NamedTuple):
-    """Memory of one climb."""
+class Buffers(NamedTuple):
+    """Memory of one climb, allocated once."""
 
-    joint: Joint
-    v: NDArray[np.float64]  # [m, s, q]
-    trial: NDArray[np.float64]  # [m, s, q]
-    f: NDArray[np.float64]  # [m, s, q]
+    joint: JointPlan
+    v: Floats  # [m, s, q]
+    trial: Floats  # [m, s, q]
+    f: Floats  # [m, s, q]
     mark: NDArray[np.bool_]  # [m, s, q] where the team can be
-    places: NDArray[np.int64]  # [m * S * Q] flat indices of these places, in its first entries
-    wave: NDArray[np.float64]  # [2, m * S * Q]
-    belief: NDArray[np.float64]  # [s, q]
-    direct: NDArray[np.float64]  # [i, a]
-    score: NDArray[np.float64]  # [i, a, o, j]
-    act: NDArray[np.int64]  # [i] of the layer as it was
-    move: NDArray[np.int64]  # [i, o]
+    places: Ints  # [m * S * Q] flat indices of these places, in its first entries
+    wave: Floats  # [2, m * S * Q]
+    belief: Floats  # [s, q]
+    direct: Floats  # [i, a]
+    score: Floats  # [i, a, o, j]
+    act: Ints  # [i] of the layer as it was
+    move: Ints  # [i, o]
 
 
 @kernel
-def part(plan: Plan, q: int, n: int) -> int:
+def part(plan: LayeredPlan, q: int, n: int) -> int:
     """Agent n's node of joint node q."""
     return q // plan.strides[n] % plan.widths[n]
 
 
 @kernel
-def first_joint(plan: Plan) -> int:
+def first_joint(plan: LayeredPlan) -> int:
     """The joint start node."""
     q = 0
     for n in range(len(plan.first)):
@@ -72,7 +75,7 @@ def first_joint(plan: Plan) -> int:
 
 
 @kernel
-def fill_joint(model: DiscountedModel, plan: Plan, m: int, joint: Joint) -> None:
+def fill_joint(model: DiscountedModel, plan: LayeredPlan, m: int, joint: JointPlan) -> None:
     """Joint actions and moves of layer m."""
     for q in range(joint.action.shape[1]):
         u = 0
@@ -87,8 +90,8 @@ def fill_joint(model: DiscountedModel, plan: Plan, m: int, joint: Joint) -> None
 
 
 @kernel
-def sift(numbers: NDArray[np.int64], top: int, size: int) -> None:
-    """Let numbers[top] sink to its place in the heap of the first `size` numbers."""
+def sift(numbers: Ints, top: int, size: int) -> None:
+    """Restore the heap of the first `size` numbers below numbers[top]."""
     while 2 * top + 1 < size:
         child = 2 * top + 1
         if child + 1 < size and numbers[child + 1] > numbers[child]:
@@ -100,7 +103,7 @@ def sift(numbers: NDArray[np.int64], top: int, size: int) -> None:
 
 
 @kernel
-def sort(numbers: NDArray[np.int64], size: int) -> None:
+def sort(numbers: Ints, size: int) -> None:
     """Put the first `size` numbers into rising order (heapsort: the library's own sort takes seconds to compile)."""
     for top in range(size // 2 - 1, -1, -1):
         sift(numbers, top, size)
@@ -111,7 +114,7 @@ def sort(numbers: NDArray[np.int64], size: int) -> None:
 
 @kernel
 def reach(
-    model: DiscountedModel, plan: Plan, joint: Joint, closed: bool, mark: NDArray[np.bool_], places: NDArray[np.int64]
+    model: DiscountedModel, plan: LayeredPlan, joint: JointPlan, closed: bool, mark: NDArray[np.bool_], places: Ints
 ) -> int:
     """mark[m, s, q]: whether the team can ever be there; the flat indices of these places, rising, and how many."""
     layers, states, width = mark.shape
@@ -143,16 +146,16 @@ def reach(
 @kernel
 def worth(
     model: DiscountedModel,
-    plan: Plan,
-    joint: Joint,
+    plan: LayeredPlan,
+    joint: JointPlan,
     m: int,
     n: int,
-    weights: NDArray[np.float64],  # [s, q] of layer m
-    following: NDArray[np.float64],  # [s, q] value of the next layer
-    direct: NDArray[np.float64],  # [i, a] out: rewards
-    score: NDArray[np.float64],  # [i, a, o, j] out: value of what follows
+    weights: Floats,  # [s, q] of layer m
+    following: Floats,  # [s, q] value of the next layer
+    direct: Floats,  # [i, a] out: rewards
+    score: Floats,  # [i, a, o, j] out: later values
 ) -> None:
-    """What every action and every move of agent n's nodes in layer m is worth under `weights`, the others fixed."""
+    """The value of every action and move of agent n's nodes in layer m under `weights`, the others fixed."""
     states, width = weights.shape
     direct[:] = 0.0
     score[:] = 0.0
@@ -177,9 +180,7 @@ def worth(
 
 
 @kernel
-def back(
-    model: DiscountedModel, joint: Joint, m: int, following: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def back(model: DiscountedModel, joint: JointPlan, m: int, following: Floats, out: Floats) -> None:
     """out[s, q]: the value of layer m everywhere, given that of the next."""
     states, width = out.shape
     for s in range(states):
@@ -193,7 +194,7 @@ def back(
 
 
 @kernel
-def at_start(model: DiscountedModel, plan: Plan, v: NDArray[np.float64]) -> float:
+def at_start(model: DiscountedModel, plan: LayeredPlan, v: Floats) -> float:
     """The value of the plan."""
     q, total = first_joint(plan), 0.0
     for s in range(len(model.start)):
@@ -202,9 +203,7 @@ def at_start(model: DiscountedModel, plan: Plan, v: NDArray[np.float64]) -> floa
 
 
 @kernel
-def everywhere(
-    model: DiscountedModel, joint: Joint, closed: bool, v: NDArray[np.float64], before: NDArray[np.float64]
-) -> None:
+def everywhere(model: DiscountedModel, joint: JointPlan, closed: bool, v: Floats, before: Floats) -> None:
     """Back up all layers once, the last from the first; `before` gets the first layer as it was."""
     layers, states, width = v.shape
     for s in range(states):
@@ -215,9 +214,7 @@ def everywhere(
 
 
 @kernel
-def where_met(
-    model: DiscountedModel, joint: Joint, places: NDArray[np.int64], v: NDArray[np.float64], before: NDArray[np.float64]
-) -> tuple[float, float]:
+def where_met(model: DiscountedModel, joint: JointPlan, places: Ints, v: Floats, before: Floats) -> tuple[float, float]:
     """Like `everywhere` in a closed plan, but only at `places`; the least and the greatest rise in the first layer."""
     layers, states, width = v.shape
     low, high = np.inf, -np.inf
@@ -242,20 +239,20 @@ def where_met(
 @kernel
 def values(
     model: DiscountedModel,
-    plan: Plan,
-    joint: Joint,
+    plan: LayeredPlan,
+    joint: JointPlan,
     closed: bool,
     target: float,
     tolerance: float,
-    places: NDArray[np.int64],  # flat indices of all places where the team can be, rising
-    v: NDArray[np.float64],  # [m, s, q]
-    stop: NDArray[np.int64],  # [1] set by another thread when it has to end: a discount near 1 takes long
+    places: Ints,  # flat indices of all places where the team can be, rising
+    v: Floats,  # [m, s, q]
+    stop: Ints,  # [1] set by another thread when it has to end: a discount near 1 takes long
 ) -> bool:
     """Solve for v where the team can be, from the guess it holds; in an open plan everywhere.
 
     False, perhaps unfinished, when the value cannot exceed `target`. When once round the layers v rises by between low
     and high wherever the team can be, it has between low and high times discount^M / (1 - discount^M) still to rise
-    there (MacQueen): that proves a refusal early, and the precision at the end.
+    there (MacQueen): this bounds the value early, and the error at the end.
     """
     layers, states, width = v.shape
     shrink = model.discount**layers
@@ -280,12 +277,12 @@ def values(
 
 @kernel
 def enough(shrink: float) -> int:
-    """Rounds after which only rounding is left of whatever was wrong."""
+    """Rounds after which only rounding errors are left."""
     return 100 + int(60.0 / (1.0 - shrink))
 
 
 @kernel
-def spread(model: DiscountedModel, joint: Joint, v: NDArray[np.float64], stop: NDArray[np.int64]) -> None:
+def spread(model: DiscountedModel, joint: JointPlan, v: Floats, stop: Ints) -> None:
     """Values of a closed plan also where the team cannot be: they only guide choices, so ROUGH is enough."""
     states, width = v.shape[1], v.shape[2]
     before = np.empty((states, width))
@@ -308,14 +305,14 @@ def spread(model: DiscountedModel, joint: Joint, v: NDArray[np.float64], stop: N
 @kernel
 def occupancies(
     model: DiscountedModel,
-    plan: Plan,
-    joint: Joint,
+    plan: LayeredPlan,
+    joint: JointPlan,
     closed: bool,
     tolerance: float,
-    places: NDArray[np.int64],  # flat indices of all places where the team can be
-    wave: NDArray[np.float64],  # [2, place] scratch
-    f: NDArray[np.float64],  # [m, s, q]
-    stop: NDArray[np.int64],  # [1] not 0: it has to end
+    places: Ints,  # flat indices of all places where the team can be
+    wave: Floats,  # [2, place] scratch
+    f: Floats,  # [m, s, q]
+    stop: Ints,  # [1] not 0: it has to end
 ) -> None:
     """f[m, s, q], discounted visits from the start, but for the last `tolerance` of them."""
     layers, states, width = f.shape

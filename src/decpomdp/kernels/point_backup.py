@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from decpomdp.kernels.beliefs import (
+    BeliefPoints,
     Floats,
-    Points,
+    Ints,
     Scratch,
-    Whole,
     best_vector,
     foresee,
     scratch_for,
@@ -28,12 +28,12 @@ from decpomdp.kernels.model import FactoredModel
 
 
 class Backups(NamedTuple):
-    """What the backups of several beliefs gave."""
+    """The results of backups of several beliefs."""
 
     upper: Floats  # [m]
     lower: Floats  # [m]
-    action: Whole  # [m]
-    following: Whole  # [m, y] index of the vector after y
+    action: Ints  # [m]
+    following: Ints  # [m, y] index of the vector after y
     vector: Floats  # [m, s]
 
 
@@ -42,18 +42,18 @@ def back_up(
     model: FactoredModel,
     vectors: Floats,  # [s, i] of which `count` are in use
     count: int,
-    points: Points,
+    points: BeliefPoints,
     bounded: bool,
     slack: float,
-    offsets: Whole,
-    states: Whole,
+    offsets: Ints,
+    states: Ints,
     weights: Floats,
-    which: Whole,  # [m] beliefs, by their place in offsets
+    which: Ints,  # [m] beliefs, by their place in offsets
     out: Backups,
 ) -> None:
     """Both bounds backed up at some beliefs. Without `bounded` the upper bound is left out (and no action skipped)."""
     joint = model.reward.shape[0]
-    room = scratch_for(model.reward.shape[1], model.symbols, model.widest)
+    scratch = scratch_for(model.reward.shape[1], model.symbols, model.widest)
     values, scores = np.empty(joint), np.empty(count)
     following = np.empty(model.symbols, np.int64)
     for m in range(len(which)):
@@ -61,7 +61,7 @@ def back_up(
         own, mass = states[part], weights[part]
         values[:] = np.inf
         if bounded:
-            upper_values(model, points, own, mass, room, values)
+            upper_values(model, points, own, mass, scratch, values)
             out.upper[m] = values.max()
         out.lower[m] = -np.inf
         for _ in range(joint):
@@ -69,13 +69,13 @@ def back_up(
             if values[u] <= out.lower[m]:  # so are the rest
                 break
             values[u] = -np.inf
-            lower = lower_value(model, vectors, count, u, slack, own, mass, room, scores, following)
+            lower = lower_value(model, vectors, count, u, slack, own, mass, scratch, scores, following)
             if lower > out.lower[m] + slack:
                 out.lower[m], out.action[m] = lower, u
                 for y in range(model.symbols):
                     out.following[m, y] = following[y]
-        fill_vector(model, vectors, out.action[m], out.following[m], room.dense, out.vector[m])
-        room.dense[:] = 0.0
+        fill_vector(model, vectors, out.action[m], out.following[m], scratch.dense, out.vector[m])
+        scratch.dense[:] = 0.0
 
 
 @kernel
@@ -85,31 +85,31 @@ def lower_value(
     count: int,
     u: int,
     slack: float,
-    states: Whole,
+    states: Ints,
     weights: Floats,
-    room: Scratch,
+    scratch: Scratch,
     scores: Floats,
-    following: Whole,
+    following: Ints,
 ) -> float:
-    """The lower bound of taking u first; following[y]: the vector to go on with."""
+    """The lower bound of taking u first; following[y]: the next vector."""
     earned, ahead = 0.0, 0.0
     for k in range(len(states)):
         earned += weights[k] * model.reward[u, states[k]]
-    seen = foresee(model, u, states, weights, room)
-    every = slice(0, room.first[seen])
-    otherwise, _ = best_vector(vectors, count, room.states[every], room.weights[every], slack, scores)
-    following[:] = otherwise  # after what this belief holds impossible: as if nothing had been seen
+    seen = foresee(model, u, states, weights, scratch)
+    every = slice(0, scratch.first[seen])
+    otherwise, _ = best_vector(vectors, count, scratch.states[every], scratch.weights[every], slack, scores)
+    following[:] = otherwise  # after an observation that is impossible at this belief: as if without observation
     for k in range(seen):
-        part = slice(room.first[k], room.first[k + 1])
-        i, value = best_vector(vectors, count, room.states[part], room.weights[part], slack, scores)
-        following[room.seen[k]] = i
+        part = slice(scratch.first[k], scratch.first[k + 1])
+        i, value = best_vector(vectors, count, scratch.states[part], scratch.weights[part], slack, scores)
+        following[scratch.seen[k]] = i
         ahead += value
     return earned + model.discount * ahead
 
 
 @kernel
-def fill_vector(model: FactoredModel, vectors: Floats, u: int, following: Whole, ahead: Floats, out: Floats) -> None:
-    """The value of taking u and then going on with vector following[y]; `ahead` is overwritten."""
+def fill_vector(model: FactoredModel, vectors: Floats, u: int, following: Ints, ahead: Floats, out: Floats) -> None:
+    """The value of taking u and then vector following[y]; `ahead` is overwritten."""
     states = len(out)
     base = u * states
     transition, observation = model.transition, model.observation
@@ -131,15 +131,15 @@ def informed_step(model: FactoredModel, informed: Floats, first: int, end: int, 
     out(s, u) = reward[u, s] + discount * sum_y max_u1 sum_s1 P(s1, y | s, u) informed(s1, u1)
     """
     states, joint = informed.shape
-    room = scratch_for(states, model.symbols, model.widest)
+    scratch = scratch_for(states, model.symbols, model.widest)
     one, sure, scores = np.empty(1, np.int64), np.ones(1), np.empty(joint)
     for s in range(first, end):
         one[0] = s
         for u in range(joint):
             total = 0.0
-            for k in range(foresee(model, u, one, sure, room)):
-                part = slice(room.first[k], room.first[k + 1])
-                total += best_vector(informed, joint, room.states[part], room.weights[part], 0.0, scores)[1]
+            for k in range(foresee(model, u, one, sure, scratch)):
+                part = slice(scratch.first[k], scratch.first[k + 1])
+                total += best_vector(informed, joint, scratch.states[part], scratch.weights[part], 0.0, scores)[1]
             out[s, u] = model.reward[u, s] + model.discount * total
 
 
@@ -147,7 +147,7 @@ def informed_step(model: FactoredModel, informed: Floats, first: int, end: int, 
 def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) -> None:
     """One step of values [s, u] that need no beliefs.
 
-    When `free`, every later step takes the best action for the state, as if it were seen; else u again, for ever.
+    When `free`, every later step takes the best action for the state, as if it were seen; else u again.
     """
     states, joint = values.shape
     transition = model.transition
@@ -164,7 +164,7 @@ def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) ->
 
 
 @kernel
-def value_step(model: FactoredModel, actions: Whole, following: Whole, values: Floats, out: Floats) -> float:
+def value_step(model: FactoredModel, actions: Ints, following: Ints, values: Floats, out: Floats) -> float:
     """One backup of the node values [s, i]; returns the largest change."""
     states = len(values)
     ahead, vector = np.empty(states), np.empty(states)
@@ -178,7 +178,7 @@ def value_step(model: FactoredModel, actions: Whole, following: Whole, values: F
 
 
 @kernel
-def visit_step(model: FactoredModel, actions: Whole, following: Whole, visits: Floats, out: Floats) -> None:
+def visit_step(model: FactoredModel, actions: Ints, following: Ints, visits: Floats, out: Floats) -> None:
     """out[i, s] += discount * the visits [i, s] moved one step on."""
     nodes, states = visits.shape
     transition, observation = model.transition, model.observation

@@ -1,7 +1,7 @@
-"""Play a team: against a dense model for whole episodes, or one step of a batch against any simulator.
+"""Play a team: against a dense model for complete episodes, or one step of a batch against any simulator.
 
 Every step of an episode uses its own random numbers by position: lane 0 is the world's, lanes 1 + 2n and 2 + 2n are
-agent n's move and action. Two teams that do the same in the same situation therefore meet the same chance.
+agent n's move and action. Two teams that act alike in a situation therefore get the same random numbers.
 
 The marginal probability of an action given the agent's own history, p(a | h) = sum_j b(j) action[j, a], needs the
 node distribution b that the history implies, not the node that was sampled: `remember` keeps it up to date.
@@ -37,7 +37,7 @@ class Players(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """What happened, episode by episode, all of one length: row k * T + t."""
+    """Recorded episodes of equal length: row k * T + t."""
 
     observations: NDArray[np.int16]  # [r, n] seen before the action; -1: nothing
     actions: NDArray[np.int16]  # [r, n]

@@ -2,7 +2,7 @@
 
 `draw(key, counter)` is the SplitMix64 generator addressed by position. A draw from a distribution takes one 64-bit
 number: its upper half chooses an entry of the alias table, its lower half decides between the entry's two outcomes.
-Probabilities are thereby honoured to 2^-32, certain outcomes exactly. `sketch` projects observations on random signs.
+Probabilities are exact to 2^-32, certain outcomes exactly. `sketch` projects observations on random signs.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Sampler(NamedTuple):
 
 
 def key_of(seed: int) -> np.uint64:
-    """Any whole number as the key of the random numbers."""
+    """Any integer as the key of the random numbers."""
     return np.uint64(int(seed) & 0xFFFFFFFFFFFFFFFF)
 
 

@@ -1,6 +1,6 @@
-"""Play a policy on joint beliefs from which every agent departs at random.
+"""Play a policy on joint beliefs that every agent follows with some probability.
 
-The belief is the exact one after everything that all agents did and saw. Agent n does its part of the action of the
+The belief is exact: it follows from all agents' actions and observations. Agent n takes its part of the action of the
 belief's best vector with probability `follow`, otherwise it acts uniformly; p(a_n) = follow [a_n is its part] +
 (1 - follow) / A_n. Every step uses its own random numbers by position: lane 0 is the world's, as in `rollout`; lanes
 1 + 2n and 2 + 2n say whether agent n follows and what it does otherwise.
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decpomdp.kernels.beliefs import Floats, Scratch, Whole, best_vector, foresee, scratch_for, successor
+from decpomdp.kernels.beliefs import Floats, Ints, Scratch, best_vector, foresee, scratch_for, successor
 from decpomdp.kernels.compiled import kernel
 from decpomdp.kernels.model import AliasModel, FactoredModel
 from decpomdp.kernels.rollout import Paths
@@ -20,13 +20,13 @@ UNIT = 1.0 / 18446744073709551616.0  # 2^-64: from 64 random bits to [0, 1)
 
 
 class Leader(NamedTuple):
-    """What to do at any belief, and how faithfully it is done."""
+    """A policy on beliefs, and the probability of following it."""
 
     vectors: Floats  # [s, i]
-    actions: Whole  # [i] joint action of every vector
-    parts: Whole  # [u, n]
-    sizes: Whole  # [n] actions of every agent
-    start: Whole  # [k] states that an episode may begin in
+    actions: Ints  # [i] joint action of every vector
+    parts: Ints  # [u, n]
+    sizes: Ints  # [n] actions of every agent
+    start: Ints  # [k] states that an episode may begin in
     chance: Floats  # [k] their probabilities
     follow: float
 
@@ -44,7 +44,7 @@ def wander(
 ) -> None:
     """Play the episodes first, first + 1, ... of the sequence that `seed` fixes."""
     agents, states = len(leader.sizes), model.reward.shape[1]
-    room, scores = scratch_for(states, model.symbols, model.widest), np.empty(len(leader.actions))
+    scratch, scores = scratch_for(states, model.symbols, model.widest), np.empty(len(leader.actions))
     held, weights = np.empty(states, np.int64), np.empty(states)
     for k in range(episodes):
         key = stream(seed, first + k)
@@ -71,16 +71,16 @@ def wander(
             outcome = pick(world.outcomes, u * states + state, draw(key, counter))
             state = outcome >> world.observation_bits
             y = outcome - (state << world.observation_bits)
-            size = follow_belief(model, u, y, held, weights, size, room)
+            size = follow_belief(model, u, y, held, weights, size, scratch)
 
 
 @kernel
 def follow_belief(
-    model: FactoredModel, u: int, y: int, states: Whole, weights: Floats, size: int, room: Scratch
+    model: FactoredModel, u: int, y: int, states: Ints, weights: Floats, size: int, scratch: Scratch
 ) -> int:
     """The belief after u and y, in place; returns its number of states."""
-    seen = foresee(model, u, states[:size], weights[:size], room)
+    seen = foresee(model, u, states[:size], weights[:size], scratch)
     for k in range(seen):
-        if room.seen[k] == y:
-            return successor(room, k, states, weights)
+        if scratch.seen[k] == y:
+            return successor(scratch, k, states, weights)
     return size

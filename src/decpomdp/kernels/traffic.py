@@ -1,11 +1,11 @@
-"""The traffic problem's rules, compiled: a batch of grids by one step, or a team for whole episodes.
+"""The traffic problem's rules, compiled: a batch of grids by one step, or a team for complete episodes.
 
 Streets are numbered rows first, then columns; light (i, j) is agent i * side + j and shows 0: green for its row, 1:
-green for its column. The rules themselves are told in `decpomdp.domains.traffic`.
+green for its column. `decpomdp.domains.traffic` explains the rules.
 
-The grid's chance has a stream of its own beside the agents' (see `kernels.rollout`): 64 bits per street and step, the
-upper half for arrivals, the lower half for the fraction of a car that the flow may leave over. A team that does the
-same in the same situation therefore meets the same chance.
+The grid has its own stream of random numbers (those of the agents: `kernels.rollout`): 64 bits per street and step, the
+upper half for arrivals, the lower half for the fraction of a car that the flow may leave over. Teams that
+act alike in a situation therefore get the same random numbers.
 """
 
 from typing import NamedTuple

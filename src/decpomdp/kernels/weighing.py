@@ -22,7 +22,7 @@ def running_sums(values: NDArray[np.float64], offsets: NDArray[np.int64], out: N
 @kernel
 def own_ratios(
     logs: NDArray[np.float64],  # [r, 1] log probability of one agent's actions under its controller
-    behaviour: NDArray[np.float32],  # [r] their probability under who acted
+    behaviour: NDArray[np.float32],  # [r] their probability under the behaviour
     offsets: NDArray[np.int64],  # [k + 1]
     log_cap: float,
     ratios: NDArray[np.float64],  # [r] out
@@ -55,28 +55,28 @@ def weigh_steps(
     reward: NDArray[np.float64],  # [r]
     offsets: NDArray[np.int64],  # [k + 1]
     weights: NDArray[np.float64],  # [r] out: w * gain / largest gain at t
-    found: PerStep,  # filled
+    steps: PerStep,  # filled
 ) -> None:
-    """Importance weights of every step, one exponential each; nothing overflows whatever the ratios."""
-    found.top[:] = -np.inf
-    for table in (found.sums, found.squares, found.gains, found.rewards):
+    """Importance weights of every step, one exponential each; no overflow for any ratios."""
+    steps.top[:] = -np.inf
+    for table in (steps.sums, steps.squares, steps.gains, steps.rewards):
         table[:] = 0.0
     for k in range(len(offsets) - 1):
         for row in range(offsets[k], offsets[k + 1]):
             t = row - offsets[k]
-            found.top[t] = max(found.top[t], min(log_team[row] - log_behaviour[row], log_cap))
+            steps.top[t] = max(steps.top[t], min(log_team[row] - log_behaviour[row], log_cap))
     for k in range(len(offsets) - 1):
         for row in range(offsets[k], offsets[k + 1]):
             t = row - offsets[k]
             weights[row] = 0.0
-            if found.top[t] > -np.inf:
-                weight = np.exp(min(log_team[row] - log_behaviour[row], log_cap) - found.top[t])
-                found.sums[t] += weight
-                found.squares[t] += weight * weight
-                found.rewards[t] += weight * reward[row]
+            if steps.top[t] > -np.inf:
+                weight = np.exp(min(log_team[row] - log_behaviour[row], log_cap) - steps.top[t])
+                steps.sums[t] += weight
+                steps.squares[t] += weight * weight
+                steps.rewards[t] += weight * reward[row]
                 if gain[row] > 0.0:
                     weights[row] = weight * (gain[row] / largest_gain[t])
-                    found.gains[t] += weights[row]
+                    steps.gains[t] += weights[row]
 
 
 @kernel

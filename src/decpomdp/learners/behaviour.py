@@ -21,9 +21,9 @@ Kind = TypeVar("Kind")
 
 
 def with_denominators(
-    given: Episodes | Sequence[Episodes], teams: Sequence[Team] | None, estimate: bool
-) -> tuple[Episodes, Floats]:
-    """All episodes, and [r] the log probability of the behaviours' actions so far."""
+    given: Episodes | Sequence[Episodes], teams: Sequence[Team] | None, estimate: bool, needed: bool = True
+) -> tuple[Episodes, Floats | None]:
+    """All episodes, and [r] the log probability of the behaviours' actions so far; None if unknown and not `needed`."""
     batches = _listed("episodes", given if isinstance(given, Sequence) else [given], Episodes)
     if teams is not None:
         if estimate:
@@ -39,7 +39,7 @@ def with_denominators(
             LearningWarning,
             stacklevel=4,
         )
-    return together, log_behaviour(together)
+    return together, log_behaviour(together) if needed or estimate or not unknown else None
 
 
 def log_behaviour(episodes: Episodes) -> Floats:

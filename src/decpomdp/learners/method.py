@@ -1,22 +1,25 @@
-"""Learning from recorded episodes: sweeps until nothing changes any more, other sizes every fifth sweep.
+"""Learning from recorded episodes: several short fits of some episodes, then sweeps over all of them.
 
-    a sweep         count, update, evaluate (`sweep`): the next posterior
-    every fifth     the best of it and of a queue of proposals (`proposals`), each swept on its own first
-    the end         the bound hardly rises, or has not recovered for some sweeps after a fall
+    starts      each is swept on at most SOME episodes; every agent keeps the one with its highest bound
+    merges      two nodes of it become one; kept if its bound is then higher
+    sweeps      from there over all episodes, until the bound hardly rises
+    judging     the same on two thirds of the episodes; the others estimate the value of that team
+    cloning     only if that estimate is below the behaviour's: the same with equal utilities
 
-One step of the driver is one sweep: of the fit, of the current proposal, or of a restarted fit. Only the fit's own
-sweeps are rows of the trace. Likelihoods, weights and counts of a posterior (`Evaluated`) are a cache of the method
-object: after a resume they are computed again, with equal results.
+One step of the driver is one sweep; those over all episodes are rows of the trace. Starts are chosen agent by agent,
+because at alpha = 0 the bound is a sum over agents. Likelihoods and weights of a posterior (`Evaluated`) are a cache of
+the method object: after a resume they are computed again, with equal results.
 """
 
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from decpomdp.core import Agent, Episodes, InputError, Row, Team
@@ -26,16 +29,35 @@ from decpomdp.core.run import Inputs, Now
 from decpomdp.filtering.layout import lay_out
 from decpomdp.learners import trace
 from decpomdp.learners.behaviour import with_denominators
-from decpomdp.learners.posterior import AgentPosterior, BayesFit, Counts, TeamPosterior
-from decpomdp.learners.proposals import AFRESH, DROP, MERGE, RESIZE, Key, Proposal, other_sizes, proposals
+from decpomdp.learners.judging import WORSE, Judged, judge
+from decpomdp.learners.posterior import AgentPosterior, BayesFit, Counts, TeamPosterior, occupied_nodes, updated
 from decpomdp.learners.settings import Sbpr
 from decpomdp.learners.start import beginning
-from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Imprecise, Task, count, evaluate, renewed, update
-from decpomdp.learners.weighing import steps_of
+from decpomdp.learners.sweep import (
+    DOUBLE,
+    SINGLE,
+    Evaluated,
+    Imprecise,
+    Task,
+    agent_bounds,
+    count,
+    evaluate,
+    update,
+)
+from decpomdp.learners.utility import utilities
+from decpomdp.learners.weighing import Steps, by_reward, by_utility
 
-RESIZE_EVERY = 5  # sweeps between proposals of another size
-TRIAL_SWEEPS = 10  # of a proposal of another size before it is compared
-PATIENCE = 10  # sweeps without a higher bound until convergence, if it may fall
+FIT, JUDGED, CLONED = 0, 1, 2  # parts of a run
+STARTING, MERGING, WHOLE = 0, 1, 2  # phases of a part
+SOME = 500  # episodes for the starts, at most
+SHORT = 60  # sweeps of a start, at most
+CLOSE = 1e-4  # rise of the bound per episode with which a start ends
+ORDER_EVERY = 5  # sweeps
+MERGES = 4  # of an agent that fail before it is left as it is
+RARE = 1e-3  # share of visits of nodes that the starts leave behind
+SOFT = 1e-3  # soft counts added to every choice after the starts: some episodes do not show all
+HELD_OUT = 1 / 3  # of the episodes, to judge
+FEWEST = 20  # episodes to divide
 ROUNDING = 1e-9  # share of the bound by which it may fall through rounding
 
 
@@ -43,49 +65,36 @@ class Scored(NamedTuple):
     """A posterior and its bound."""
 
     posterior: tuple[AgentPosterior, ...]
+    bound: float = -math.inf
+
+
+class Started(NamedTuple):
+    """The best start of an agent."""
+
     bound: float
-    double: bool  # the precision in which it was evaluated
+    posterior: AgentPosterior
 
 
 class FitState(NamedTuple):
-    """A fit between two sweeps: of its own, of a proposal, or of a restarted fit."""
+    """A fit between two sweeps."""
 
     now: Scored
     double: bool  # the precision from here on
-    outer: bool = True  # False: a restart within another fit
-    stopped: str = ""
+    part: int = FIT
+    phase: int = STARTING
+    start: int = 0  # the start that is swept
     sweep: int = 0  # the next one; 0: `now` is not evaluated yet
-    best: Scored | None = None  # None: `now`
-    before: float = -math.inf  # the bound when the sweep under way began
-    since: int = 0  # sweeps since the best one
+    chosen: tuple[Started, ...] = ()  # per agent
+    failed: tuple[int, ...] = ()  # per agent: merges since its last success
     falls: tuple[trace.Fall, ...] = ()
-    tried: tuple[Key, ...] = ()  # proposals of kinds that are tried once
-    # the current sweep, while it goes through its proposals
-    ahead: Scored | None = None  # the best so far; None: the sweep has not begun
-    ending: bool | None = None  # whether the fit is about to end; None: not known yet
-    queued: int = 0  # finished proposals
-    trial: Scored | None = None  # the current proposal
-    trial_sweeps: int = 0
-    afresh: "FitState | None" = None  # the current restart
+    ended: str = ""  # why the fit ended, while it is being judged
+    fit: Scored | None = None  # the finished fit
+    judged: Judged | None = None
+    iterations: int = 0  # sweeps over all episodes
+    carrying: float | None = None  # effective number of episodes, of the last of them
+    stopped: str = ""
 
-    @property
-    def steps(self) -> int:
-        """Nothing is played."""
-        return 0
-
-    @property
-    def iterations(self) -> int:
-        """Sweeps made."""
-        return max(0, self.sweep - 1)
-
-
-@dataclass(slots=True)
-class Cached:
-    """Cached results of a posterior."""
-
-    evaluated: Evaluated
-    counts: list[Counts] | None = None
-    queue: list[Proposal] | None = None
+    steps: int = 0  # nothing is played
 
 
 class SbprMethod:
@@ -97,10 +106,13 @@ class SbprMethod:
         if inputs.begin is not None and settings.start != "best":
             raise InputError(f"start: expected none with a team to begin with, got {settings.start!r}")
         self.settings, self.inputs, self.prior = settings, inputs, settings.chosen_prior
-        self.data, self._log_behaviour = with_denominators(episodes, inputs.behaviours, settings.estimate_behaviour)
-        self.evidence = float(self.data.count) if settings.evidence is None else settings.evidence
-        self.steady = settings.cap is None and not settings.normalise  # else the objective depends on the team
-        self._cache: dict[int, Cached] = {}  # by the id of a posterior of the state
+        needed = settings.alpha > 0
+        self.data, self._log_behaviour = with_denominators(
+            episodes, inputs.behaviours, settings.estimate_behaviour, needed
+        )
+        self.starts = 0 if inputs.begin is not None or settings.starts == 1 else settings.starts
+        self._tasks: dict[tuple[int, bool], Task] = {}
+        self._cache: tuple[tuple[AgentPosterior, ...], Evaluated] | None = None
 
     def toy(self) -> "SbprMethod":
         """Two short episodes."""
@@ -108,170 +120,218 @@ class SbprMethod:
 
     def init(self, now: Now) -> FitState:
         """The first posterior."""
-        begin: Team | str = self.settings.start if self.inputs.begin is None else self.inputs.begin
-        first = beginning(self.data, self.prior, begin, self.settings.nodes, self.inputs.seed)
-        double = self.settings.precision == "double"
-        return FitState(Scored(first, -math.inf, double), double)
+        return self._begun(FitState(Scored(()), self.settings.precision == "double", phase=self._first_phase))
 
     def step(self, state: FitState, now: Now) -> tuple[FitState, Row | None]:
-        """One sweep; a row if it is one of the fit's own."""
+        """One sweep; a row if it is one of the fit over all episodes."""
         with self._blas.limit(limits=1, user_api="blas"):  # episodes are what is filtered in parallel
-            after = self._advanced(state)
-            row = self._row(after) if after.sweep > state.sweep else None
-        live = {id(posterior) for posterior in _posteriors(after)}
-        self._cache = {key: cached for key, cached in self._cache.items() if key in live}
-        return after, row
-
-    def result(self, state: FitState) -> tuple[BayesFit, Row | None]:
-        """The posterior of the highest bound; an unfinished sweep closes the trace if it was ahead."""
-        best, row = state.best or state.now, None
-        if state.sweep > 0:
-            with self._blas.limit(limits=1, user_api="blas"):
-                afresh = state.afresh and (state.afresh.best or state.afresh.now)
-                ahead = max((each for each in (best, state.ahead, afresh) if each), key=lambda each: each.bound)
-                if ahead.bound > best.bound:
-                    state, best = self._kept(state, ahead), ahead
-                    row = self._row(state)
-                trace.warn_of_falls(state.falls, self.steady, self.evidence)
-                trace.warn_of_collapse(self._task, self._cached(best).evaluated)
-        posterior = TeamPosterior(best.posterior, self.data.discount, self.data.name, self.settings.threshold)
-        # DEPARTS: the paper's result is the mean alone, without the likeliest choices
-        mean = posterior.mean()
-        facts = {"evidence": self.evidence, "truncation": self.settings.nodes}
-        return BayesFit(simplified(mean), facts=facts, posterior=posterior, decided=simplified(mean.decided())), row
-
-    def _advanced(self, fit: FitState) -> FitState:
-        """One sweep: of the fit, or of its current proposal."""
-        try:
-            if fit.sweep == 0:
-                return self._kept(fit, self._scored(fit, fit.now.posterior))
-            if fit.afresh is not None:
-                other = self._advanced(fit.afresh)
-                return self._compared(fit, other.best or other.now) if other.stopped else fit._replace(afresh=other)
-            if fit.trial is not None:
-                trial = self._swept(fit, fit.trial)
-                done = fit.trial_sweeps + 1
-                return (
-                    self._compared(fit, trial) if done == TRIAL_SWEEPS else fit._replace(trial=trial, trial_sweeps=done)
+            task = self._task(state)
+            try:
+                scored, evaluated = self._swept(state, task)
+            except Imprecise:
+                warnings.warn(
+                    "single precision is not enough for these data: double from here", LearningWarning, stacklevel=2
                 )
-            if fit.ahead is not None:
-                return self._proposed(fit, fit.ahead)
-            ahead = self._swept(fit, fit.now)
-            resize = self.settings.resize and fit.sweep % RESIZE_EVERY == 0
-            return fit._replace(ahead=ahead) if resize else self._kept(fit, ahead)
-        except Imprecise:
-            warnings.warn(
-                "single precision is not enough for these data: double from here", LearningWarning, stacklevel=2
-            )
-            again = _cleared(fit)._replace(double=True, best=fit.best or fit.now)
-            return again._replace(now=self._scored(again, fit.now.posterior))
+                return state._replace(double=True), None
+            after = self._after(state, scored)
+            whole = state.part == FIT and state.phase == WHOLE
+            if not whole:
+                return after, None
+            row = trace.row_of(task, evaluated, state.sweep, self.settings.threshold)
+        return after._replace(carrying=evaluated.weighed.sample_size), row
 
-    def _swept(self, fit: FitState, scored: Scored) -> Scored:
-        """Count, update, evaluate."""
-        return self._scored(fit, update(self._cached(scored).evaluated, self._counted(fit, scored)))
+    def result(self, state: FitState) -> tuple[BayesFit, None]:
+        """The likeliest choices of the posterior; the mean of the cloned behaviour where the evidence is for that."""
+        posterior = self._posterior(state.fit or self._best(state))
+        facts: dict[str, Any] = {"evidence": self.evidence, "episodes": self.data.count, "carrying": state.carrying}
+        cloned = state.stopped and state.judged is not None and state.judged.verdict == WORSE
+        if state.judged is not None:
+            facts |= state.judged.facts()
+        if cloned:
+            posterior = self._posterior(state.now)
+        # DEPARTS: the paper's result is the mean
+        team = posterior.mean() if cloned else posterior.mean().decided()
+        trace.warn_of_falls(state.falls)
+        if state.carrying is not None:
+            trace.warn_of_collapse(state.carrying, self.data.count)
+        return BayesFit(simplified(team), facts=facts, posterior=posterior), None
 
-    def _proposed(self, fit: FitState, ahead: Scored) -> FitState:
-        """Begin the next proposal of the queue; without one the sweep is over."""
-        queue = self._queue(fit)
-        while fit.queued < len(queue):
-            proposal = queue[fit.queued]
-            if proposal.kind in (MERGE, AFRESH) and fit.ending is None:
-                fit = fit._replace(ending=ahead.bound - fit.now.bound <= self._least)
-            if self._wanted(fit, proposal):
-                return self._begun(fit, proposal)
-            fit = fit._replace(queued=fit.queued + 1)
-        return self._kept(fit, ahead)
+    # ---- one step ----
 
-    def _wanted(self, fit: FitState, proposal: Proposal) -> bool:
-        if proposal.kind == DROP:
-            return True
-        late = proposal.kind == AFRESH and fit.sweep >= self.settings.sweeps // 2
-        return proposal.key not in fit.tried and (proposal.kind == RESIZE or bool(fit.ending) or late)
+    def _swept(self, state: FitState, task: Task) -> tuple[Scored, Evaluated]:
+        """Count, update, evaluate; at first evaluate only."""
+        posterior = state.now.posterior
+        if state.sweep > 0:
+            before = self._evaluated(task, posterior)
+            posterior = update(before, count(task, before))
+            if state.sweep % ORDER_EVERY == 0:
+                posterior = tuple(agent.ordered() for agent in posterior)
+        evaluated = self._evaluated(task, posterior)
+        return Scored(posterior, evaluated.bound), evaluated
 
-    def _begun(self, fit: FitState, proposal: Proposal) -> FitState:
-        if proposal.kind == DROP:
-            return self._compared(fit, self._renewed(fit, proposal))
-        fit = fit._replace(tried=(*fit.tried, proposal.key))
-        if proposal.kind != AFRESH:
-            return fit._replace(trial=self._renewed(fit, proposal))
-        first = beginning(self.data, self.prior, "best", proposal.key[1][0])
-        return fit._replace(afresh=FitState(Scored(first, -math.inf, fit.double), fit.double, outer=False))
-
-    def _renewed(self, fit: FitState, proposal: Proposal) -> Scored:
-        return self._scored(fit, renewed(self._cached(fit.now).evaluated, proposal.counts))
-
-    def _compared(self, fit: FitState, other: Scored) -> FitState:
-        """A proposal is done: the one of the higher bound is ahead, the first of equals."""
-        ahead = other if fit.ahead is None or other.bound > fit.ahead.bound else fit.ahead
-        return fit._replace(ahead=ahead, queued=fit.queued + 1, trial=None, trial_sweeps=0, afresh=None)
-
-    def _kept(self, fit: FitState, new: Scored) -> FitState:
-        """End a sweep and continue from `new`; it is also the best so far, unless the bound fell."""
-        after = _cleared(fit)._replace(now=new, sweep=fit.sweep + 1, best=None, before=new.bound, since=0)
-        if fit.sweep == 0:
+    def _after(self, state: FitState, new: Scored) -> FitState:
+        """The state after a sweep; the next start or the next part if it was the last one."""
+        starting = state.phase != WHOLE
+        before, rounding = state.now.bound, self._rounding(state) * max(1.0, abs(state.now.bound))
+        if state.sweep > 0 and not new.bound >= before - rounding:
+            state = state._replace(falls=(*state.falls, (state.sweep, before, new.bound)))
+        least = max(1.0, self._evidence(state)) * (CLOSE if starting else self.settings.tolerance)
+        settled = state.sweep > 0 and new.bound - before <= least
+        last = state.sweep >= (SHORT if starting else self.settings.sweeps)
+        whole = state.part == FIT and not starting
+        after = state._replace(now=new, sweep=state.sweep + 1, iterations=state.sweep if whole else state.iterations)
+        if not (settled or last):
             return after
-        last, rounding = fit.best or fit.now, self._rounding(fit.double)
-        if not new.bound >= last.bound - rounding * max(1.0, abs(last.bound)):
-            falls = (*fit.falls, (fit.sweep, last.bound, new.bound))
-            after = after._replace(best=last, since=fit.since + 1, falls=falls)
-        settled = after.since >= PATIENCE or 0 <= new.bound - fit.before + rounding <= self._least
-        if fit.sweep % RESIZE_EVERY == 0 and settled:
-            return after._replace(stopped="converged")
-        return after._replace(stopped="iterations") if fit.sweep >= self.settings.sweeps else after
+        if starting:
+            return self._next(self._compared(after))
+        return self._finished(after, "converged" if settled else "iterations")
 
-    def _row(self, fit: FitState) -> Row:
-        return trace.row_of(self._task, self._cached(fit.now).evaluated, fit.sweep - 1, self.settings.threshold)
+    def _compared(self, state: FitState) -> FitState:
+        """Each agent keeps the start or merge of its highest bound, the first of equals."""
+        bounds = agent_bounds(self._task(state), state.now.posterior)
+        found = [Started(bound, agent) for bound, agent in zip(bounds, state.now.posterior, strict=True)]
+        old = state.chosen or found
+        better = [new.bound > best.bound for best, new in zip(old, found, strict=True)]
+        chosen = tuple(new if up else best for best, new, up in zip(old, found, better, strict=True))
+        failed = tuple(
+            0 if up else count + 1 for count, up in zip(state.failed or [0] * len(found), better, strict=True)
+        )
+        return state._replace(chosen=chosen, failed=failed)
 
-    @property
-    def _least(self) -> float:
-        """The rise of the bound below which the fit has converged."""
-        return self.settings.tolerance * max(1.0, self.evidence)
+    def _next(self, state: FitState) -> FitState:
+        """The next start; after the last one merges, until none helps any agent; then the sweeps over all episodes."""
+        if state.phase == STARTING:
+            if state.start + 1 < self.starts:
+                return self._begun(state._replace(start=state.start + 1))
+            state = state._replace(phase=MERGING, failed=(0,) * len(state.chosen))
+        pairs = zip(state.chosen, state.failed, strict=True) if self.prior.nodes is None else ()
+        left = [best.posterior.merges()[failed:MERGES] if failed < MERGES else [] for best, failed in pairs]
+        if not any(left):
+            return self._begun(state._replace(phase=WHOLE))
+        each = zip(state.chosen, left, strict=True)
+        first = tuple(merges[0] if merges else best.posterior for best, merges in each)
+        return state._replace(now=Scored(first), sweep=0)
 
-    def _rounding(self, double: bool) -> float:
-        """Share of the bound by which it may fall through rounding; in single precision it grows with the steps."""
-        return ROUNDING if double else 4 * float(np.finfo(SINGLE).eps) * len(self._task.steps.largest_gain)
+    def _begun(self, state: FitState) -> FitState:
+        """The first posterior of a start, or of the sweeps over all episodes."""
+        if state.phase == WHOLE and state.chosen:
+            scale = self._evidence(state) / self._evidence(state._replace(phase=STARTING))
+            first = tuple(_widened(each.posterior, scale) for each in state.chosen)
+        else:
+            first = self._start(state)
+        return state._replace(now=Scored(first), sweep=0)
+
+    def _start(self, state: FitState) -> tuple[AgentPosterior, ...]:
+        seed = self.inputs.seed + 1000 * state.part + state.start
+        begin: Team | str = self.settings.start if state.start == 0 else "random"
+        return beginning(self._episodes(state), self.prior, self.inputs.begin or begin, self.settings.nodes, seed)
+
+    def _finished(self, state: FitState, why: str) -> FitState:
+        """The end of a part."""
+        if state.part == FIT:
+            state = state._replace(fit=state.now, ended=why)
+            if not self._judging:
+                return state._replace(stopped=why)
+            return self._begun(state._replace(part=JUDGED, phase=self._first_phase, start=0, chosen=(), failed=()))
+        if state.part == JUDGED:
+            team = self._posterior(state.now).mean().decided()
+            held = self._divided[1]
+            log_behaviour = self._log_behaviour_of(held)
+            judged = judge(self.data.chosen(held), log_behaviour, team, self.inputs.seed, self.inputs.threads)
+            state = state._replace(judged=judged)
+            if judged.verdict == WORSE:
+                return self._begun(state._replace(part=CLONED, phase=self._first_phase, start=0, chosen=(), failed=()))
+        return state._replace(stopped=state.ended)
+
+    def _best(self, state: FitState) -> Scored:
+        """What there is of an unfinished fit."""
+        if state.chosen and state.phase != WHOLE:
+            return Scored(tuple(each.posterior for each in state.chosen))
+        return state.now
+
+    def _posterior(self, scored: Scored) -> TeamPosterior:
+        return TeamPosterior(scored.posterior, self.data.discount, self.data.name, self.settings.threshold)
 
     # ---- computed from the data once, and again after a resume ----
 
+    @property
+    def evidence(self) -> float:
+        """How many episodes the data count as."""
+        return float(self.data.count) if self.settings.evidence is None else self.settings.evidence
+
+    @property
+    def _first_phase(self) -> int:
+        return STARTING if self.starts else WHOLE
+
+    @property
+    def _judging(self) -> bool:
+        known = self._log_behaviour is not None and self.data.count >= FEWEST
+        return self.settings.judge and known and self.inputs.begin is None
+
     @cached_property
-    def _task(self) -> Task:
-        settings, inputs = self.settings, self.inputs
-        steps = steps_of(self.data, self._log_behaviour, settings.floor)
-        layout = lay_out(self.data, settings.nodes, inputs.engine)
-        return Task(layout, steps, self.evidence, settings.cap, settings.normalise, inputs.threads)
+    def _divided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers of the episodes to learn from, and of those to judge with, where the fit is judged."""
+        order = np.random.default_rng(self.inputs.seed).permutation(self.data.count)
+        held = int(self.data.count * HELD_OUT)
+        return np.sort(order[held:]), np.sort(order[:held])
+
+    def _numbers(self, state: FitState) -> NDArray[np.int64] | None:
+        """The episodes that are swept; None: all."""
+        numbers = self._divided[0] if state.part == JUDGED else np.arange(self.data.count)
+        if state.phase != WHOLE and len(numbers) > SOME:
+            return np.sort(np.random.default_rng(self.inputs.seed + state.part).choice(numbers, SOME, replace=False))
+        return None if len(numbers) == self.data.count else numbers
+
+    def _episodes(self, state: FitState) -> Episodes:
+        numbers = self._numbers(state)
+        return self.data if numbers is None else self.data.chosen(numbers)
+
+    def _log_behaviour_of(self, numbers: NDArray[np.int64] | None) -> Any:
+        if self._log_behaviour is None or numbers is None:
+            return self._log_behaviour
+        offsets = self.data.offsets
+        return np.concatenate([self._log_behaviour[offsets[k] : offsets[k + 1]] for k in numbers])
+
+    def _evidence(self, state: FitState) -> float:
+        numbers = self._numbers(state)
+        return self.evidence * (1.0 if numbers is None else len(numbers) / self.data.count)
+
+    def _task(self, state: FitState) -> Task:
+        """The data that are swept."""
+        starting = state.phase != WHOLE
+        key = (state.part, starting)
+        if key not in self._tasks:
+            data, numbers = self._episodes(state), self._numbers(state)
+            steps = self._steps(data, self._log_behaviour_of(numbers), state.part)
+            layout = lay_out(data, self.settings.nodes, None if numbers is not None else self.inputs.engine)
+            power = 0.0 if starting or state.part == CLONED else self.settings.alpha
+            self._tasks = {old: task for old, task in self._tasks.items() if old == (FIT, False)}
+            self._tasks[key] = Task(layout, steps, self._evidence(state), power, self.inputs.threads)
+        return replace(self._tasks[key], precision=DOUBLE if state.double else SINGLE)
+
+    def _steps(self, data: Episodes, log_behaviour: Any, part: int) -> Steps:
+        if part == CLONED:
+            return by_utility(data, None, np.ones(data.count))
+        if self.settings.utility == "reward":
+            return by_reward(data, np.zeros(data.steps) if log_behaviour is None else log_behaviour)
+        return by_utility(data, log_behaviour, utilities(data.returns()))
 
     @cached_property
     def _blas(self) -> Any:
         return ThreadpoolController()
 
-    def _precise(self, double: bool) -> Task:
-        return replace(self._task, precision=DOUBLE if double else SINGLE)
+    def _rounding(self, state: FitState) -> float:
+        """Share of the bound by which it may fall through rounding; in single precision it grows with the steps."""
+        return ROUNDING if state.double else 4 * float(np.finfo(SINGLE).eps) * float(self.data.lengths.max())
 
-    def _scored(self, fit: FitState, posterior: tuple[AgentPosterior, ...]) -> Scored:
-        """Evaluate a new posterior."""
-        cached = self._cache[id(posterior)] = Cached(evaluate(self._precise(fit.double), posterior))
-        return Scored(posterior, cached.evaluated.bound, fit.double)
-
-    def _cached(self, scored: Scored) -> Cached:
-        key = id(scored.posterior)
-        if key not in self._cache:
-            self._cache[key] = Cached(evaluate(self._precise(scored.double), scored.posterior))
-        return self._cache[key]
-
-    def _counted(self, fit: FitState, scored: Scored) -> list[Counts]:
-        cached = self._cached(scored)
-        if cached.counts is None:
-            cached.counts = count(self._precise(fit.double), cached.evaluated)
-        return cached.counts
-
-    def _queue(self, fit: FitState) -> list[Proposal]:
-        cached = self._cached(fit.now)
-        if cached.queue is None:
-            posterior, threshold, counts = fit.now.posterior, self.settings.threshold, self._counted(fit, fit.now)
-            others = self.steady and self.inputs.begin is None  # an initial team is not replaced by other fits
-            sizes = other_sizes(posterior, counts, threshold, others) if fit.outer else []
-            cached.queue = proposals(posterior, counts, threshold, self.steady, sizes)
-        return cached.queue
+    def _evaluated(self, task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
+        if (
+            self._cache is None
+            or self._cache[0] is not posterior
+            or self._cache[1].tables[0].act.dtype != task.precision
+        ):
+            self._cache = (posterior, evaluate(task, posterior))
+        return self._cache[1]
 
 
 def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
@@ -282,12 +342,11 @@ def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
     return SbprMethod(data, Sbpr(prior=settings.prior, precision=settings.precision), Inputs(threads=threads))
 
 
-def _cleared(fit: FitState) -> FitState:
-    """Without the current sweep."""
-    return fit._replace(ahead=None, ending=None, queued=0, trial=None, trial_sweeps=0, afresh=None)
-
-
-def _posteriors(fit: FitState) -> list[tuple[AgentPosterior, ...]]:
-    """The posteriors that later steps need."""
-    inner = _posteriors(fit.afresh) if fit.afresh else []
-    return [scored.posterior for scored in (fit.now, fit.ahead, fit.trial) if scored] + inner
+def _widened(agent: AgentPosterior, scale: float) -> AgentPosterior:
+    """A posterior from the counts of some episodes as a beginning for all: without rare nodes, all choices possible."""
+    counts = agent.counts
+    if agent.priors.move.sized:
+        counts = counts.chosen(occupied_nodes(agent.occupancy(), RARE))
+    firsts = scale * counts.firsts + (SOFT if agent.first is not None else 0.0)
+    wide = Counts(firsts, scale * counts.visits + SOFT, scale * counts.moves + SOFT)
+    return updated(agent.agent, agent.priors, wide)

@@ -4,6 +4,7 @@ An agent's factors are rows of distributions: action[i, :], move[(i, a, o), :] a
 the first action, first[o, :]. Otherwise the start node is node 0, as in the paper.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Fit, Row, Team
+from decpomdp.core.minimal import simplified
 from decpomdp.kernels.expectation import Tables
 from decpomdp.learners.rows import Dirichlet, DirichletPrior, Floats, Point, PointPrior
 from decpomdp.learners.sticks import Sticks, SticksPrior
@@ -36,34 +38,14 @@ class Counts:
         """The counts of the given nodes, in the given order."""
         return Counts(self.firsts[:, nodes], self.visits[nodes], self.moves[nodes][..., nodes])
 
-    def merged(self, gone: int) -> "Counts":
-        """One node less: `gone`, not the first, is merged into the node with the most similar actions."""
-        use = self.visits.sum(axis=1)
-        shares = self.visits / np.maximum(use, 1e-300)[:, None]
-        distance = np.abs(shares - shares[gone]).sum(axis=1)
-        distance[gone] = np.inf
-        target = int(distance.argmin())
+    def merged(self, gone: int, into: int) -> "Counts":
+        """One node less: `gone`, not the first, becomes part of `into`."""
         firsts, visits, moves = self.firsts.copy(), self.visits.copy(), self.moves.copy()
-        firsts[:, target] += firsts[:, gone]
-        visits[target] += visits[gone]
-        moves[target] += moves[gone]
-        moves[..., target] += moves[..., gone]
+        firsts[:, into] += firsts[:, gone]
+        visits[into] += visits[gone]
+        moves[into] += moves[gone]
+        moves[..., into] += moves[..., gone]
         return Counts(firsts, visits, moves).chosen(np.delete(np.arange(self.nodes), gone))
-
-    def split(self) -> "Counts":
-        """One node more: the node that takes a second action most often leaves that action to a new node.
-
-        Moves to it are divided between the two in the proportion of their visits.
-        """
-        node = int(np.sort(self.visits, axis=1)[:, -2].argmax()) if self.visits.shape[1] > 1 else 0
-        action = int(np.argsort(self.visits[node])[-min(2, self.visits.shape[1])])
-        own = np.arange(self.visits.shape[1]) == action
-        share = self.visits[node, action] / max(self.visits[node].sum(), 1e-300)
-        visits = np.vstack([self.visits, self.visits[node] * own])
-        visits[node] *= ~own
-        moves = np.concatenate([self.moves, (self.moves[node] * own[:, None, None])[None]])
-        moves[node] *= (~own)[:, None, None]
-        return Counts(_divided(self.firsts, node, share), visits, _divided(moves, node, share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +75,37 @@ class AgentPosterior:
     def divergence(self) -> float:
         """KL of all factors from their priors."""
         return self.action.divergence() + self.move.divergence() + (self.first.divergence() if self.first else 0.0)
+
+    def log_evidence(self) -> float:
+        """Log probability of the soft counts under the prior."""
+        parts = [(self.action, self.counts.visits), (self.move, self.counts.moves.reshape(-1, self.nodes))]
+        if self.first is not None:
+            parts.append((self.first, self.counts.firsts))
+        return sum(_gained(rows, counts) for rows, counts in parts) - self.divergence()
+
+    def ordered(self) -> "AgentPosterior":
+        """The nodes by falling use, the start node first, if that makes the counts likelier; else itself.
+
+        It renames nodes, so it changes no likelihood, and the bound rises by the log evidence.
+        """
+        use = self.counts.visits.sum(axis=1)
+        use[0] = np.inf
+        order = np.argsort(-use, kind="stable")
+        if not self.priors.move.sized or np.array_equal(order, np.arange(self.nodes)):
+            return self
+        other = updated(self.agent, self.priors, self.counts.chosen(order))
+        return other if other.log_evidence() > self.log_evidence() else self
+
+    def merges(self) -> list["AgentPosterior"]:
+        """Two nodes with the same likeliest action merged, in every way; first where the counts stay likely."""
+        use, likeliest = self.counts.visits.sum(axis=1), self.counts.visits.argmax(axis=1)
+        pairs = [
+            (gone, into)
+            for gone, into in itertools.permutations(np.flatnonzero(use > 0).tolist(), 2)
+            if gone > 0 and likeliest[gone] == likeliest[into] and (use[gone] <= use[into] or into == 0)
+        ]
+        found = [updated(self.agent, self.priors, self.counts.merged(*pair)) for pair in pairs]
+        return sorted(found, key=lambda one: -one.log_evidence())
 
     def expected(self) -> Tables:
         """Expect: the sub-normalised controller exp(E ln ...)."""
@@ -191,31 +204,33 @@ class BayesFit(Fit):
     Attributes
     ----------
     team
-        The posterior mean: stochastic where the data are not conclusive.
-    decided
-        The team that always takes the likeliest choice.
+        From episodes: the team that always takes the likeliest choice (or the cloned behaviour, see `facts`).
     posterior
         The posterior of the controllers.
     trace, stopped, seconds, settings, seed, facts
-        As in `Fit`; the trace has, for every sweep, the bound, the empirical value of the team of posterior means, the
-        sizes, and the effective sample size: at every step, and at the weakest of those that count.
+        As in `Fit`; from episodes the trace has, for every sweep, the bound, the inferred sizes and the effective
+        number of episodes, and the facts have the estimated value, its interval and the verdict.
 
     Examples
     --------
     >>> import decpomdp as dp
     >>> model = dp.load("broadcast")
     >>> episodes = dp.simulate(model, dp.Team.uniform(model), 500, 5, seed=1)
-    >>> fit = dp.learn(episodes, dp.Sbpr(cap=5.0, truncation=5, sweeps=20))
-    >>> len(fit.decided.controllers), fit.trace[-1]["sample_size"] > 10
-    (2, True)
+    >>> fit = dp.learn(episodes)
+    >>> len(fit.team.controllers), len(fit.mean.controllers), fit.trace[-1]["sample_size"] > 100
+    (2, 2, True)
     """
 
     posterior: TeamPosterior | None = None
-    decided: Team | None = None
+
+    @property
+    def mean(self) -> Team | None:
+        """The team of posterior means: stochastic where the data are not conclusive."""
+        return None if self.posterior is None else simplified(self.posterior.mean())
 
 
 def updated(agent: Agent, priors: Priors, counts: Counts, before: AgentPosterior | None = None) -> AgentPosterior:
-    """The posterior after `counts`. `before`, if of the same size, carries the posterior of the hyperparameters."""
+    """The posterior after `counts`. `before`, if of the same size: EM keeps its rows that have no counts."""
     old = before if before is not None and before.nodes == counts.nodes else None
     shows_first = counts.firsts.sum() > 0  # DEPARTS: the paper's start node is always the first
     first = priors.move.updated(counts.firsts, old.first if old else None) if shows_first else None
@@ -241,11 +256,9 @@ def occupied_nodes(occupancy: Floats, threshold: float) -> NDArray[np.int64]:
     return np.flatnonzero(kept)
 
 
-def _divided(table: Floats, node: int, share: float) -> Floats:
-    """A new last column that takes `share` of column `node`."""
-    wider = np.concatenate([table, share * table[..., node : node + 1]], axis=-1)
-    wider[..., node] *= 1 - share
-    return wider
+def _gained(rows: RowPosterior, counts: Floats) -> float:
+    """Sum of counts * E ln w."""
+    return float((counts * np.where(counts > 0, rows.expected_log(), 0.0)).sum())
 
 
 def _renormalised(table: Floats) -> Floats:

@@ -49,19 +49,6 @@ def log_rise(start: float | Floats, rise: Floats) -> Floats:
     return np.where(begin > LARGE, series, gammaln(begin + rise) - gammaln(begin))
 
 
-def digamma_rise(start: Floats, rise: Floats) -> Floats:
-    """digamma(start + rise) - digamma(start), the derivative of `log_rise`, with all its digits as well."""
-    from scipy.special import digamma
-
-    if (start <= LARGE).all():
-        return np.asarray(digamma(start + rise) - digamma(start))
-    large = np.maximum(start, LARGE)
-    end = large + rise
-    series = np.log1p(rise / large) + rise / (2 * large * end)
-    series += (1 / large**2 - 1 / end**2) / 12 - (1 / large**4 - 1 / end**4) / 120
-    return np.where(start > LARGE, series, digamma(start + rise) - digamma(start))
-
-
 class Dirichlet(Struct, frozen=True, tag=True):
     """Posterior of `DirichletPrior`."""
 

@@ -1,27 +1,32 @@
 """Settings of learning from recorded episodes. The defaults are explained, with measurements, in docs/formulas.md."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 from msgspec import Meta
 
 from decpomdp.core import InputError
 from decpomdp.core.settings import Settings
 from decpomdp.learners.priors import ExpectationMaximisation, Fixed, Nodes, Prior, StickBreaking, prior_named
 
-TRUNCATION = 50  # nodes to begin with where the size is to be inferred; the paper's
+TRUNCATION = 12  # nodes to begin with where the size is to be inferred
+AS_PRINTED: dict[str, Any] = {"alpha": 1.0, "utility": "reward", "starts": 1, "judge": False}
 
 Huge = Annotated[float, Meta(ge=1e-100, le=1e100)]  # such that products stay finite
-Reward = Annotated[float, Meta(ge=-1e250, le=1e250)]  # sums of rewards stay finite
 
 
 class Sbpr(Settings, frozen=True, tag="sbpr"):
     """Dec-SBPR from recorded episodes: variational Bayes with stick-breaking priors, its special cases, and EM.
 
+    The preset "as-printed" is the paper's objective: the empirical value, an importance-weighted sum of rewards above
+    the smallest one, improved from one start. It is not the default: its weights collapse to one or two lucky episodes,
+    so that the learned team is often worse than the behaviour in the data, however many episodes there are.
+
     Examples
     --------
     >>> import decpomdp as dp
-    >>> dp.Sbpr(cap=5.0, truncation=10).sweeps
-    500
+    >>> dp.Sbpr().alpha, dp.Sbpr(preset="as-printed").alpha
+    (0.0, 1.0)
     """
 
     limits: ClassVar[tuple[str, ...]] = ("seconds",)
@@ -31,11 +36,28 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
         str | StickBreaking | Fixed | ExpectationMaximisation,
         Meta(description="Prior of the controllers: stick-breaking, dp, fixed:N or em:N."),
     ] = "stick-breaking"
+    preset: Annotated[
+        Literal["default", "as-printed"],
+        Meta(description="as-printed: the paper's objective (alpha 1, utility reward, 1 start, not judged)."),
+    ] = "default"
+    # DEPARTS: the paper has alpha = 1, with which one lucky episode carries the weight (docs/formulas.md, section 4)
+    alpha: Annotated[
+        float,
+        Meta(ge=0.0, le=1.0, description="Power of the importance ratios; 0 needs no behaviour probabilities."),
+    ] = 0.0
+    utility: Annotated[
+        Literal["return", "reward"],
+        Meta(description="What counts: whole episodes by their return, or every step by its reward (the paper)."),
+    ] = "return"
+    starts: Annotated[
+        int, Meta(ge=1, le=1000, description="Initial controllers that are tried; each agent keeps its best.")
+    ] = 8
     start: Annotated[
-        Literal["best", "random"], Meta(description="First controllers, without a team to begin with: best episodes.")
+        Literal["best", "random"],
+        Meta(description="The first of them: from the best episodes or random, as all others."),
     ] = "best"
     truncation: Annotated[
-        Nodes | None, Meta(description="Nodes to begin with if the size is inferred; default: 50.")
+        Nodes | None, Meta(description="Nodes to begin with if the size is inferred; default: 12.")
     ] = None
     # DEPARTS: the paper has kappa = 1, with which everything collapses into one node (docs/formulas.md, section 4)
     evidence: Annotated[
@@ -45,24 +67,20 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     threshold: Annotated[
         float, Meta(ge=0.0, le=0.99, description="Share of visits above which a node counts as occupied.")
     ] = 0.01
-    sweeps: Annotated[int, Meta(ge=1, le=2**31, description="Most sweeps over the data.")] = 500
+    sweeps: Annotated[int, Meta(ge=1, le=2**31, description="Most sweeps over all data.")] = 500
     # DEPARTS: the paper stops at 1e-3, where sizes still change
     tolerance: Annotated[
         float,
         Meta(ge=0.0, le=1e100, description="Converged when the bound rises by less than this per episode of evidence."),
     ] = 1e-6
-    # DEPARTS: the paper's R_min is the model's; here no model is known
-    floor: Annotated[Reward | None, Meta(description="Reward mapped to zero; default: the smallest in the data.")] = (
-        None
-    )
-    # DEPARTS: cap, normalise and estimate_behaviour are not in the paper; off unless asked for
-    cap: Annotated[Huge | None, Meta(description="Largest importance ratio; larger ones are cut to it.")] = None
-    normalise: Annotated[bool, Meta(description="Divide the importance ratios of each step by their mean.")] = False
+    judge: Annotated[
+        bool,
+        Meta(description="Estimate the value from held-out episodes; return the cloned behaviour if that is better."),
+    ] = True
+    # DEPARTS: estimates of behaviour probabilities are not in the paper; off unless asked for
     estimate_behaviour: Annotated[
         bool, Meta(description="Estimate behaviour probabilities that were not recorded.")
     ] = False
-    # DEPARTS: the paper has the updates alone, which leave a fit where it happens to begin
-    resize: Annotated[bool, Meta(description="Try other sizes and orders of nodes; keep what raises the bound.")] = True
     precision: Annotated[
         Literal["double", "single"],
         Meta(description="Precision of filter and count; single is faster, half the memory."),
@@ -75,6 +93,11 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
             raise InputError(
                 f"truncation: expected none with the prior {prior.text}, whose size is fixed, got {self.truncation}"
             )
+        for name, value in AS_PRINTED.items() if self.preset == "as-printed" else ():
+            given = getattr(self, name)
+            if given not in (value, type(self).__struct_defaults__[type(self).__struct_fields__.index(name)]):
+                raise InputError(f"{name}: expected none with the preset as-printed, got {given!r}")
+            msgspec.structs.force_setattr(self, name, value)
 
     @property
     def chosen_prior(self) -> Prior:

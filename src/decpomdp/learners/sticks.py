@@ -1,62 +1,56 @@
 """Stick-breaking beliefs: w_j = V_j prod_{m<j} (1 - V_m), V_j ~ Beta(sigma, eta_j), eta_j ~ Gamma(c, rate).
 
-The last stick of the truncation is 1. Posterior: q(V_j) = Beta(sigma + n_j, <eta_j> + sum_{l>j} n_l).
+The last stick of the truncation is 1. The concentration eta is integrated out: the posterior of a stick with n counts
+here and m beyond it is the exact joint one,
 
-sigma = 1: conjugate, q(eta_j) = Gamma(c + 1, rate - E ln(1 - V_j)); with one shared concentration (the Dirichlet
-process) q(eta) = Gamma(c + number of sticks, rate - sum E ln(1 - V)).
+  q(V | eta) = Beta(sigma + n, eta + m),    q(eta) ~ p(eta) B(sigma + n, eta + m) / B(sigma, eta),
 
-sigma != 1: a Gamma too, with a bound of what is not conjugate (`concentration`).
+with p(eta) the Gamma on a grid of GRID values, so that every expectation is a finite sum and the bound is exact for
+that prior, for any sigma. A stick without counts has its prior and costs nothing. With one shared concentration (the
+Dirichlet process) q(eta) multiplies the evidence of all sticks.
 """
+
+from functools import cache
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
-from scipy.special import digamma, gammaln
+from scipy.special import betaln, digamma, gammaincc, gammainccinv, gammaincinv
 
-from decpomdp.learners.concentration import Concentration, best_concentration
-from decpomdp.learners.rows import Floats, Rows, digamma_rise, log_rise
+from decpomdp.learners.rows import Floats, Rows
+
+GRID = 16  # values of eta
+TAIL = 1e-7  # probability of the Gamma beyond the largest and, unless that is below LEAST of it, the smallest of them
+LEAST = 1e-5  # of the largest: with a smaller eta the stick takes everything, too
 
 
 class Sticks(Struct, frozen=True, tag=True):
     """Posterior of `SticksPrior`."""
 
     prior: "SticksPrior"
-    left: Floats  # [r, j] for the sticks j < Z - 1: first Beta parameter
-    right: Floats  # [r, j] second Beta parameter
-    eta: Concentration
-
-    def logs(self) -> tuple[Floats, Floats]:
-        """E ln V and E ln(1 - V)."""
-        return -digamma_rise(self.left, self.right), -digamma_rise(self.right, self.left)
+    here: Floats  # [r, j] for the sticks j < Z - 1: soft counts
+    beyond: Floats  # [r, j] soft counts of later sticks
+    kept: Floats  # [r, j] E ln V
+    passed: Floats  # [r, j] E ln(1 - V)
+    share: Floats  # [r, j] E V
+    evidence: float  # ln of the probability of the counts
 
     def expected_log(self) -> Floats:
-        kept, passed = self.logs()
-        before = np.concatenate([np.zeros((len(kept), 1)), np.cumsum(passed, axis=1)], axis=1)
-        before[:, :-1] += kept
+        before = np.concatenate([np.zeros((len(self.kept), 1)), np.cumsum(self.passed, axis=1)], axis=1)
+        before[:, :-1] += self.kept
         return before
 
     def divergence(self) -> float:
-        # E ln q(V) - E ln p(V | eta), with the large terms that cancel (E ln(1 - V) is -1e7 for a tiny eta) taken
-        # together: (right - 1) - (eta - 1) = right - eta
-        kept, passed = self.logs()
-        gap = log_rise(self.right, self.left) - gammaln(self.left)
-        gap -= self.eta.expected_normaliser(self.prior.sigma)
-        gap += (self.left - self.prior.sigma) * kept + (self.right - self.eta.mean) * passed
-        return float(gap.sum()) + self._eta_divergence()
+        return float((self.here * self.kept + self.beyond * self.passed).sum()) - self.evidence
 
     def mean(self) -> Floats:
-        share = self.left / (self.left + self.right)
-        return _broken(share)
+        return _broken(self.share)
 
     def sample(self, rng: np.random.Generator) -> Floats:
-        return _broken(rng.beta(self.left, self.right))
-
-    def _eta_divergence(self) -> float:
-        """KL(q(eta) || Gamma(c, rate))."""
-        c, rate, eta = self.prior.c, self.prior.rate, self.eta
-        gap = (eta.shape - c) * digamma(eta.shape) - log_rise(c, eta.shape - c)
-        gap += c * (np.log(eta.rate) - np.log(rate)) + eta.mean * (rate - eta.rate)
-        return float(gap.sum())
+        here, beyond = self.here.ravel(), self.beyond.ravel()
+        chances = np.exp(_posterior(self.prior, here, beyond)[0]).cumsum(axis=1)
+        place = (rng.random((len(here), 1)) > chances).sum(axis=1).clip(max=GRID - 1)
+        eta = concentrations(self.prior.c, self.prior.rate)[0][place]
+        return _broken(rng.beta(self.prior.sigma + here, eta + beyond).reshape(self.here.shape))
 
 
 class SticksPrior(Struct, frozen=True, tag=True):
@@ -70,32 +64,55 @@ class SticksPrior(Struct, frozen=True, tag=True):
     sized: bool = True
 
     def updated(self, counts: Floats, before: Rows | None = None) -> Sticks:
-        here = counts[:, :-1]
-        beyond = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, 1:]
-        if isinstance(before, Sticks) and before.left.shape == here.shape:
-            return self._round(here, beyond, before.eta)
-        posterior = self._round(here, beyond, self._start(here.shape))
-        for _ in range(10):  # nothing to begin from: let sticks and concentrations settle
-            posterior = self._round(here, beyond, posterior.eta)
-        return posterior
+        return self.of_sticks(counts[:, :-1], np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, 1:])
 
-    def _start(self, shape: tuple[int, ...]) -> Concentration:
-        size = (1, 1) if self.shared else shape
-        return Concentration(np.full(size, self.c), np.full(size, self.rate))
-
-    def _round(self, here: Floats, beyond: Floats, eta: Concentration) -> Sticks:
-        """Sticks given concentrations, then concentrations given sticks."""
-        sticks = Sticks(self, self.sigma + here, eta.mean + beyond, eta)
-        _, passed = sticks.logs()
-        return Sticks(self, sticks.left, sticks.right, self._concentration(passed))
-
-    def _concentration(self, passed: Floats) -> Concentration:
-        if self.shared:
-            return Concentration(np.full((1, 1), self.c + passed.size), np.full((1, 1), self.rate - passed.sum()))
-        return best_concentration(self.sigma, self.c, self.rate - passed)
+    def of_sticks(self, here: Floats, beyond: Floats) -> Sticks:
+        """The belief after soft counts [r, j] at every stick but the last, and beyond it."""
+        rows = np.flatnonzero((here + beyond).ravel() > 0)
+        n, m = (np.append(table.ravel()[rows], 0.0) for table in (here, beyond))  # the last: a stick without counts
+        log_q, evidence = _posterior(self, n, m)
+        q, eta = np.exp(log_q), concentrations(self.c, self.rate)[0]
+        both = digamma(self.sigma + n[:, None] + eta + m[:, None])
+        found = (
+            digamma(self.sigma + n) - (q * both).sum(axis=1),
+            (q * (digamma(eta + m[:, None]) - both)).sum(axis=1),
+            (q * ((self.sigma + n[:, None]) / (self.sigma + n[:, None] + eta + m[:, None]))).sum(axis=1),
+        )
+        kept, passed, share = (np.full(here.shape, table[-1]) for table in found)
+        for table, values in zip((kept, passed, share), found, strict=True):
+            table.flat[rows] = values[:-1]
+        return Sticks(self, here, beyond, kept, passed, share, evidence)
 
 
-def _broken(share: NDArray[np.float64]) -> Floats:
+@cache
+def concentrations(c: float, rate: float) -> tuple[Floats, Floats]:
+    """The values of eta, and the log probability of each: that of the Gamma between the geometric midpoints."""
+    most = gammainccinv(c, TAIL)
+    eta = np.geomspace(max(gammaincinv(c, TAIL), LEAST * most), most, GRID)
+    beyond = np.concatenate([[1.0], gammaincc(c, np.sqrt(eta[1:] * eta[:-1])), [0.0]])
+    return np.asarray(eta / rate), np.log(np.maximum(-np.diff(beyond), 1e-300))
+
+
+def _posterior(prior: SticksPrior, n: Floats, m: Floats) -> tuple[Floats, float]:
+    """[s, g]: ln q(eta_g) of every stick, and the log evidence of all counts."""
+    eta, log_p = concentrations(prior.c, prior.rate)
+    gained = betaln(prior.sigma + n[:, None], eta + m[:, None]) - betaln(prior.sigma, eta)
+    if prior.shared:
+        total = log_p + gained.sum(axis=0)
+        evidence = float(_log_sum(total))
+        return np.broadcast_to(total - evidence, gained.shape), evidence
+    gained += log_p
+    each = _log_sum(gained)
+    return gained - each[:, None], float(each.sum())
+
+
+def _log_sum(logs: Floats) -> Floats:
+    """ln of the sum of exp(logs) over the last axis."""
+    top = logs.max(axis=-1, keepdims=True)
+    return np.asarray(np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0])
+
+
+def _broken(share: Floats) -> Floats:
     """Stick lengths from the shares broken off."""
     left = np.concatenate([np.ones((len(share), 1)), np.cumprod(1 - share, axis=1)], axis=1)
     left[:, :-1] *= share

@@ -1,16 +1,17 @@
 """One sweep: posterior --expect--> controllers --filter--> likelihoods --weigh--> nu --count--> counts --update-->.
 
 Only the posterior flows back. The bound belongs to the posterior at hand with its best node paths:
-  LB = kappa ln V - sum of the divergences of all factors from their priors.
+  LB = kappa ln M - sum of the divergences of all factors from their priors, ln M the objective (`weighing`).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.core import InputError
 from decpomdp.filtering.count import counted
-from decpomdp.filtering.filter import FilteredChunks, likelihoods
+from decpomdp.filtering.filter import FilteredChunks, filtered, likelihoods
 from decpomdp.filtering.layout import Layout, Precision
 from decpomdp.kernels.expectation import Tables, Tally
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
@@ -33,8 +34,7 @@ class Task:
     layout: Layout
     steps: Steps
     evidence: float  # kappa
-    cap: float | None
-    normalise: bool
+    power: float  # alpha of the power mean
     threads: int | None
     precision: Precision = DOUBLE  # of filter and count
 
@@ -56,11 +56,27 @@ def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     size = sum(task.steps.gain.size * agent.nodes * task.precision.itemsize for agent in posterior)
     most = KEPT_BYTES if task.layout.shards is None else task.layout.shards.filtered_bytes
     logs, kept = likelihoods(task.layout, tables, size <= most, task.threads)
-    weighed = weigh(task.steps, logs, task.cap, task.normalise)
-    if weighed.log_value == -np.inf:
+    weighed = weigh(task.steps, logs, task.power)
+    if weighed.log_mean == -np.inf:
         raise InputError("no episode in the data is possible under the team to be learned: start from another one")
-    bound = task.evidence * weighed.log_value - sum(agent.divergence() for agent in posterior)
+    bound = task.evidence * weighed.log_mean - sum(agent.divergence() for agent in posterior)
     return Evaluated(posterior, tables, weighed, bound, kept)
+
+
+def agent_bounds(task: Task, posterior: tuple[AgentPosterior, ...]) -> list[float]:
+    """The bound of every agent at alpha = 0, where it is a sum over agents; without a cluster."""
+    logs, _ = filtered(task.layout, _tables(posterior, task.precision), False, task.threads)
+    weights = weigh(task.steps, np.zeros(len(logs)), 0.0).nu
+    later = np.add.reduceat(weights, task.steps.offsets[:-1])
+    later = np.repeat(later, np.diff(task.steps.offsets)) - _before(weights, task.steps.offsets)
+    means = later @ logs / task.steps.count
+    return [task.evidence * float(mean) - agent.divergence() for mean, agent in zip(means, posterior, strict=True)]
+
+
+def _before(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[r]: sum of the values of earlier steps of the episode."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])[:-1]
+    return np.asarray(sums - np.repeat(sums[offsets[:-1]], np.diff(offsets)))
 
 
 def count(task: Task, evaluated: Evaluated) -> list[Counts]:
@@ -74,7 +90,7 @@ def count(task: Task, evaluated: Evaluated) -> list[Counts]:
 def _complete(task: Task, evaluated: Evaluated, counts: Counts) -> bool:
     """Whether no weight was lost: node paths of a step weigh as much together as the rewards from there on."""
     expected = task.evidence / task.steps.count * float(evaluated.weighed.nu @ task.steps.steps_so_far)
-    rounding = 4 * float(np.finfo(SINGLE).eps) * len(task.steps.largest_gain)
+    rounding = 4 * float(np.finfo(SINGLE).eps) * float(task.steps.steps_so_far.max())
     return bool(abs(counts.visits.sum() - expected) <= (LOST + rounding) * expected)
 
 
@@ -95,12 +111,6 @@ def update(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior, 
     """The posterior after `counts`."""
     agents = zip(evaluated.posterior, counts, strict=True)
     return tuple(updated(before.agent, before.priors, new, before) for before, new in agents)
-
-
-def renewed(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior, ...]:
-    """The posterior after counts of other nodes, or in another order: nothing is carried over."""
-    agents = zip(evaluated.posterior, counts, strict=True)
-    return tuple(updated(before.agent, before.priors, new) for before, new in agents)
 
 
 def _counts(task: Task, evaluated: Evaluated, n: int, tally: Tally) -> Counts:

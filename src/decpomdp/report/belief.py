@@ -17,8 +17,6 @@ from decpomdp.report.markup import Markup, percent, tag
 from decpomdp.report.performance import Floats, Use, is_quick, play, played_steps, use_in, use_in_episodes
 from decpomdp.report.sources import Source
 from decpomdp.report.text import RARE
-from decpomdp.rollouts import simulate
-from decpomdp.rollouts.dense import as_simulator
 
 if TYPE_CHECKING:
     from decpomdp.learners.posterior import TeamPosterior
@@ -52,6 +50,8 @@ def belief_summary(posterior: "TeamPosterior", team: Team, source: Source | None
 
 def _shares(draws: Sequence[Team], team: Team, source: Source, seed: int) -> list[Floats]:
     """Per agent [draw, i]: the nodes' shares of time; on episodes of `team` where the simulator is slow."""
+    from decpomdp.rollouts import as_simulator, simulate
+
     uses: list[Sequence[Use]]
     if not isinstance(source, Episodes):
         simulator = as_simulator(source)

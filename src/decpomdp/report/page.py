@@ -21,7 +21,7 @@ from decpomdp.report.curves import Source, curves
 from decpomdp.report.facts import facts, log, odd, settings
 from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
 from decpomdp.report.markup import Markup, table, tag, trusted
-from decpomdp.report.performance import Performance, performance_of
+from decpomdp.report.performance import STORED, Performance, packed, performance_of
 from decpomdp.report.replay import panel, replay_from
 from decpomdp.report.sources import Shown, on
 from decpomdp.report.sources import Source as RunSource
@@ -30,18 +30,20 @@ FEW = 4  # runs whose controllers are unfolded
 MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
 
 
-def save_report(folder: Path, record: RunRecord, summary: Belief | None, text: str) -> Path:
-    """Write the summary of the posterior into run.json, and the page."""
+def save_report(folder: Path, record: RunRecord, summary: Belief | None, text: str, played: bytes | None) -> Path:
+    """Write the summary of the posterior into run.json, the page, and the performance for pages that are made later."""
     if summary is not None:
         record.posterior = summary
         write_record(folder, record)
+    if played is not None:
+        write_bytes(folder / STORED, played)
     return write_text(folder / REPORT, text)
 
 
 def report_of(
     folder: Path, fit: Fit, record: RunRecord, source: RunSource | Sequence[Episodes] | None, missing: str = ""
-) -> tuple[Belief | None, str]:
-    """The summary of the posterior and the page of a run that has just finished.
+) -> tuple[Belief | None, str, bytes | None]:
+    """The summary of the posterior, the page and the packed performance of a run that has just finished.
 
     Without a source (`missing` says why) nothing is played.
     """
@@ -54,7 +56,8 @@ def report_of(
 
         summary = belief_summary(posterior, fit.team, source, record.seed or 0)
     run = Run(folder, as_written(record, posterior=summary), fit.team, columns_of(fit.trace))
-    return summary, page([Shown(run, missing=missing) if source is None else on(run, source)])
+    shown = Shown(run, missing=missing) if source is None else on(run, source)
+    return summary, page([shown]), packed(shown)
 
 
 def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:

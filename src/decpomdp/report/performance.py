@@ -4,22 +4,23 @@ The team is played with `rollouts`, on the model or the simulator of its run. Wh
 are read, in which each agent's node is filtered: p(node | what the agent saw and did so far).
 
 Shares of time are discounted: step t counts discount^t. Without any episodes they are not known, and every observation
-counts as equally likely.
+counts as equally likely. A run on a model stores them with its replay in its folder, so that a page is made again
+without playing and without loading compiled code.
 """
 
-from collections.abc import Sequence
+import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, Simulator, Team
 from decpomdp.core.model import horizon_of
+from decpomdp.io.checkpoints import decode, encode
+from decpomdp.io.files import read_bytes
+from decpomdp.io.runs import source_digest
 from decpomdp.report.sources import Shown
-from decpomdp.rollouts import DenseSimulator, as_simulator, record
-from decpomdp.rollouts import play as rollouts
-from decpomdp.rollouts.play import players_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
@@ -27,6 +28,7 @@ Moments = tuple[tuple[Any, ...], ...]  # [k][t]: states (numbers) or street scen
 
 EPISODES = 1000  # played or read for the shares
 LONGEST, SHORTEST = 200, 40  # steps of them
+STORED, MOST_BYTES = "performance.bin", 20_000_000  # file in the run folder
 NEGLIGIBLE = 0.001  # steps with a smaller discount are not played
 MOST_STEPS = 10_000_000  # agent-steps played for the shares
 SLOW_EPISODES = 2  # of a simulator that is not quick
@@ -66,15 +68,47 @@ class Use:
 class Performance:
     """What a team does."""
 
-    uses: Sequence[Use]
+    uses: tuple[Use, ...]
     source: str  # where the shares come from
     replay: Trajectories | None = None
     note: str = ""  # what is replayed
     numbers: tuple[int, ...] = ()  # of recorded episodes in their file
 
 
+class Stored(NamedTuple):
+    """The content of `STORED`."""
+
+    key: str  # digest of what it was computed from
+    performance: Performance
+
+
+def packed(shown: Shown) -> bytes | None:
+    """The performance on a model as the content of `STORED`; None: too large, or not on a model."""
+    if not isinstance(shown.source, DecPOMDP):
+        return None
+    content = encode(Stored(_key(shown, shown.source), performance_of(shown)))
+    return content if len(content) <= MOST_BYTES else None
+
+
+def stored(shown: Shown) -> Performance | None:
+    """The stored performance of this team on this model; None without one."""
+    path = shown.run.folder / STORED
+    if not isinstance(shown.source, DecPOMDP) or not path.is_file():
+        return None
+    try:
+        found = decode(read_bytes(path, MOST_BYTES), Stored)
+    except ValueError:
+        return None  # damaged, or of another version: played again
+    return found.performance if found.key == _key(shown, shown.source) else None
+
+
+def _key(shown: Shown, model: DecPOMDP) -> str:
+    team = hashlib.sha256(encode(shown.run.team.controllers)).hexdigest()
+    return f"{team} {source_digest(model)} {shown.seed}"
+
+
 def performance_of(shown: Shown, replay: bool = True) -> Performance:
-    """Shares and, if wanted, episodes to replay."""
+    """Shares and, if wanted, episodes to replay; stored ones where there are some."""
     team, source, seed = shown.run.team, shown.source, shown.seed
     if source is None:
         return Performance(unknown_use(team), f"Shares of time are not known: {shown.missing}.")
@@ -83,6 +117,10 @@ def performance_of(shown: Shown, replay: bool = True) -> Performance:
         words = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."
         chosen, numbers = best_recorded(source, team) if replay else (None, ())
         return Performance(use_in_episodes(source, team), words, chosen, RECORDED_NOTE, numbers)
+    if (known := stored(shown)) is not None:
+        return known
+    from decpomdp.rollouts import as_simulator
+
     simulator = as_simulator(source)
     episodes = replayed(simulator, team, seed) if replay or not is_quick(simulator) else None
     sample = episodes
@@ -115,17 +153,24 @@ def replayed(simulator: Simulator, team: Team, seed: int) -> Trajectories:
 
 def is_quick(simulator: Simulator) -> bool:
     """Whether thousands of episodes take a moment: models, and simulators with a true member `quick`."""
+    from decpomdp.rollouts import DenseSimulator
+
     return isinstance(simulator, DenseSimulator) or bool(getattr(simulator, "quick", False))
 
 
 def play(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
     """Episodes for the shares."""
+    from decpomdp.rollouts import play as rollouts
+    from decpomdp.rollouts.play import players_of
+
     paths, lengths, _ = rollouts.play(simulator, players_of(team), episodes, steps, seed, behaviour=False)
     return Trajectories(paths.observations, paths.nodes, paths.actions, paths.rewards, lengths)
 
 
 def watch(simulator: Simulator, team: Team, episodes: int, steps: int, seed: int) -> Trajectories:
     """Episodes with the states of a model or the scenes of streets."""
+    from decpomdp.rollouts import record
+
     recording = record(simulator, team, episodes, steps, seed, scenes=True)
     played = recording.episodes
     moments: Moments = recording.scenes if recording.states is None else tuple(map(tuple, recording.states.tolist()))

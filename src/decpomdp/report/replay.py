@@ -14,10 +14,9 @@ from decpomdp.report.controllers import FEW
 from decpomdp.report.drawing import Film, for_page, for_script
 from decpomdp.report.graph import MOST_NODES
 from decpomdp.report.markup import Markup, data, tag
-from decpomdp.report.performance import Trajectories, replayed
+from decpomdp.report.performance import Trajectories, performance_of
 from decpomdp.report.scenes import grid_film, street_film
 from decpomdp.report.sources import Shown, Source
-from decpomdp.rollouts.dense import as_simulator
 
 LEGEND = (
     "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: who may go. Click a light to "
@@ -45,8 +44,9 @@ def animated_replay(shown: Shown) -> Replay:
     if shown.source is None or isinstance(shown.source, Episodes):
         why = shown.missing or "it was learned from recorded episodes; use --problem to say what to play on"
         raise InputError(f"{shown.run.folder}: nothing to draw: {why}")
-    played = replayed(as_simulator(shown.source), shown.run.team, shown.seed)
-    return replay_from(played, shown.run.team, shown.source)
+    replay = performance_of(shown).replay
+    assert replay is not None  # noqa: S101 - there is something to play on
+    return replay_from(replay, shown.run.team, shown.source)
 
 
 def replay_from(played: Trajectories, team: Team, source: Source, numbers: tuple[int, ...] = ()) -> Replay:

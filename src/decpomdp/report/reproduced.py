@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decpomdp.experiments.experiment import Picture, Table
-from decpomdp.experiments.judge import RULE, Verdict
+from decpomdp.experiments.judge import Verdict, texts_of
 from decpomdp.experiments.reproduction import Shown, made_with
 from decpomdp.io.files import read_bytes, write_bytes
 from decpomdp.io.runs import versions
@@ -43,7 +43,7 @@ def page(shown: Sequence[Shown], folder: Path) -> str:
     """The HTML file."""
     top = tag("header", tag("h1", TITLE), tag("p", _run_words(shown)))
     claims = table(COLUMNS, [_claim(claim, name) for name, claim in _ordered_claims(shown)], "claims")
-    body = [section("claims", CLAIMS, tag("p", ORDER + RULE, class_="note"), claims)]
+    body = [section("claims", CLAIMS, tag("p", ORDER + texts_of("judge").about, class_="note"), claims)]
     for each in shown:
         notes = [tag("p", words, class_="note") for words in (each.experiment.about, _seeds_words(each))]
         pictures = [_picture(picture, folder) for picture in each.pictures]
@@ -75,7 +75,13 @@ def markdown(shown: Sequence[Shown]) -> str:
         (_plain(claim.says), f"**{claim.seen}**", _plain(claim.evidence), name)
         for name, claim in _ordered_claims(shown)
     ]
-    parts = [f"# {TITLE}", _run_words(shown), f"## {CLAIMS}", ORDER + _plain(RULE), _lines(COLUMNS, claims)]
+    parts = [
+        f"# {TITLE}",
+        _run_words(shown),
+        f"## {CLAIMS}",
+        ORDER + _plain(texts_of("judge").about),
+        _lines(COLUMNS, claims),
+    ]
     for each in shown:
         parts += [f"## {_plain(each.experiment.title)}", _plain(each.experiment.about), _seeds_words(each)]
         for picture in each.pictures:

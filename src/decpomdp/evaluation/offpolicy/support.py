@@ -42,7 +42,7 @@ from decpomdp.core.minimal import minimised
 from decpomdp.evaluation.offpolicy.estimates import LARGEST, Weighted, inverse
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 FEWEST = 0.99  # a mean ratio below this is worth a word,
 ERRORS = 2.5  # if it is this many standard errors below 1;
@@ -112,32 +112,32 @@ def _of_agent(episodes: Episodes, n: int, chances: Floats, before: Floats, limit
             place * actions + episodes.actions[rows, n], return_index=True, return_inverse=True
         )
         left = np.maximum(1 - np.bincount(place[one], chances[rows[one]]), 0.0)  # [h] U
-        kept = np.maximum(1 - np.bincount(place[one], _least(episodes.behaviour[rows, n], history[k])), 0.0)  # [h] B
-        beyond = (left > NOTHING) & (left > limit * kept)
+        behaved = np.maximum(1 - np.bincount(place[one], _least(episodes.behaviour[rows, n], history[k])), 0.0)  # [h] B
+        beyond = (left > NOTHING) & (left > limit * behaved)
         if beyond.any():
-            share[t] = _share(left[place], kept[place], before[k, t], beyond[place], len(before))
-            always[t], most[t] = left.min() >= 1 - SINGLE, kept[beyond].max()
+            share[t] = _share(left[place], behaved[place], before[k, t], beyond[place], len(before))
+            always[t], most[t] = left.min() >= 1 - SINGLE, behaved[beyond].max()
     return Unseen(share, always, most)
 
 
-def _least(recorded: NDArray[np.floating], group: Whole) -> Floats:
+def _least(recorded: NDArray[np.floating], group: Ints) -> Floats:
     """The minimum of every group: one history and action of an agent may have several recorded probabilities."""
     least = np.full(int(group.max()) + 1, np.inf)
     np.minimum.at(least, group, recorded)
     return least
 
 
-def _share(left: Floats, kept: Floats, weights: Floats, beyond: NDArray[np.bool_], count: int) -> float:
+def _share(left: Floats, behaved: Floats, weights: Floats, beyond: NDArray[np.bool_], count: int) -> float:
     """The minimum over all splits into mass and standard errors, of the rows [k] that are `beyond`."""
-    left, kept, mass = left[beyond], np.maximum(kept[beyond], NOTHING), (weights * left)[beyond]
+    left, behaved, mass = left[beyond], np.maximum(behaved[beyond], NOTHING), (weights * left)[beyond]
     largest = float(mass.max())
-    order = np.argsort(-left / kept)
+    order = np.argsort(-left / behaved)
     mass = mass[order] / max(largest, 1e-300)  # so that squares stay finite
-    chance = mass**2 / kept[order]
-    whole, squares = (np.concatenate([[0.0], np.cumsum(part)]) for part in (mass, mass**2))  # of the first i rows
+    chance = mass**2 / behaved[order]
+    sums, squares = (np.concatenate([[0.0], np.cumsum(part)]) for part in (mass, mass**2))  # of the first i rows
     rest = np.concatenate([np.cumsum(chance[::-1])[::-1], [0.0]])  # of the others
-    spread = np.maximum(squares - whole**2 / count, 0.0)  # of the mass over all episodes
-    return largest * float((whole + MARGIN * (np.sqrt(spread) + np.sqrt(rest))).min()) / count
+    spread = np.maximum(squares - sums**2 / count, 0.0)  # of the mass over all episodes
+    return largest * float((sums + MARGIN * (np.sqrt(spread) + np.sqrt(rest))).min()) / count
 
 
 def warnings_of(

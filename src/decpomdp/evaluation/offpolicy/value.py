@@ -203,11 +203,11 @@ def offpolicy_value(
     )
 
 
-def _range(episodes: Episodes, horizon: int, given: tuple[float, float] | None) -> tuple[float, float]:
+def _range(episodes: Episodes, horizon: int, limits: tuple[float, float] | None) -> tuple[float, float]:
     """The rewards' range; 0 belongs to it when an episode is shorter than the horizon."""
     seen = episodes.rewards[episodes.times() < horizon]
     least, most = float(seen.min()), float(seen.max())
-    low, high = (least, most) if given is None else array("reward range", given, "end", (2,), np.float64).tolist()
+    low, high = (least, most) if limits is None else array("reward range", limits, "end", (2,), np.float64).tolist()
     if low > high:
         raise InputError(f"reward range: expected the smaller one first, got {low} and {high}")
     if least < low or most > high:

@@ -16,7 +16,7 @@ LARGEST = 3.0  # times that a probability may grow in one update
 DOUBT = 5.0  # decisions' worth of belief that all choices of a row are alike
 
 
-class Tables(NamedTuple):
+class NodeTables(NamedTuple):
     """One agent's controller."""
 
     first: Floats  # [1 + o, i] row 0: nothing was seen before the first action
@@ -88,7 +88,9 @@ def worth(played: Recorded, discount: float, bounds: tuple[float, float]) -> Flo
     return np.repeat(sums[played.last], played.lengths) - sums + scaled
 
 
-def mean_worths(played: Recorded, n: int, tables: Tables, discount: float, bounds: tuple[float, float]) -> Tables:
+def mean_worths(
+    played: Recorded, n: int, tables: NodeTables, discount: float, bounds: tuple[float, float]
+) -> NodeTables:
     """Mean worth of each of agent n's decisions, relative to the mean of its row.
 
     Times the controller's probabilities these are the expected weighted counts, free of the effect of exploration and
@@ -102,7 +104,7 @@ def mean_worths(played: Recorded, n: int, tables: Tables, discount: float, bound
     first = np.ravel_multi_index((played.paths.observations[starts, n] + 1, node[starts]), tables.first.shape)
     act = np.ravel_multi_index((node, action), tables.act.shape)
     move = played.move_places(n, tables.move.shape)
-    return Tables(
+    return NodeTables(
         _relative(first, value[starts], usual[starts], tables.first),
         _relative(act, value, usual, tables.act),
         _relative(move, value[after], usual[after], tables.move),

@@ -33,7 +33,7 @@ from decpomdp.core.minimal import simplified
 from decpomdp.core.run import Cut, Inputs, Now
 from decpomdp.interaction.afford import McemSizes, mcem_sizes
 from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodeMethod, Tested, warm_up_problem
-from decpomdp.interaction.mcem.counts import Recorded, Tables, mean_worths, normalised, play_recorded, reward_range
+from decpomdp.interaction.mcem.counts import NodeTables, Recorded, mean_worths, normalised, play_recorded, reward_range
 from decpomdp.interaction.mcem.settings import Mcem
 from decpomdp.interaction.sbpr.starts import best_actions, chain
 
@@ -44,7 +44,7 @@ JUDGED = 3  # teams in the test of a learned team: the best so far, its likelies
 BEST = 4  # replays that are tested again
 
 
-class Chain(NamedTuple):
+class Replay(NamedTuple):
     """A best episode to be replayed."""
 
     actions: NDArray[np.int64]  # [t, n]
@@ -55,7 +55,7 @@ class Replays(NamedTuple):
     """The search for starts among random episodes."""
 
     episodes: list[Episodes]  # empty once the chains are made
-    chains: list[Chain]  # still to be tested
+    chains: list[Replay]  # still to be tested
     seed: int  # of their tests
     tested: list[Tested]
 
@@ -64,7 +64,7 @@ class Climb(NamedTuple):
     """EM from one start."""
 
     number: int  # of its next iteration
-    tables: list[Tables]
+    tables: list[NodeTables]
     visits: list[Floats]  # [n][i, a, o, j]
 
 
@@ -147,7 +147,7 @@ class McemMethod(EpisodeMethod):
             seed, episodes = self.player.seed(), concatenate(replays.episodes)
             lengths = range(min(2, nodes), nodes + 1)
             best = [actions for length in lengths for actions in best_actions(episodes, length, sizes.elites)]
-            chains = [Chain(actions, loop) for actions in best for loop in (True, False)]
+            chains = [Replay(actions, loop) for actions in best for loop in (True, False)]
             return state._replace(replays=Replays([], chains, seed, []))
         if replays.tested and (len(replays.tested) == len(replays.chains) or used > REPLAYING):
             ordered = sorted(replays.tested, key=lambda one: -one.value)
@@ -167,7 +167,7 @@ class McemMethod(EpisodeMethod):
             tables = [self._softened(controller) for controller in starts[place].controllers]
         return Climb(0, tables, [np.zeros(table.move.shape) for table in tables])
 
-    def _softened(self, controller: Controller) -> Tables:
+    def _softened(self, controller: Controller) -> NodeTables:
         """A controller mixed with uniform choices, filled up to the fixed size."""
         missing, share = self.settings.nodes - controller.nodes, self.settings.tuning.openness
 
@@ -179,15 +179,15 @@ class McemMethod(EpisodeMethod):
         move = np.zeros((self.settings.nodes, *controller.transition.shape[1:3], self.settings.nodes))
         move[..., 0] = 1.0
         move[: controller.nodes] = np.pad(controller.transition, ((0, 0), (0, 0), (0, 0), (0, missing)))
-        return Tables(first, soft(act), soft(move))
+        return NodeTables(first, soft(act), soft(move))
 
-    def _random(self, n: int) -> Tables:
+    def _random(self, n: int) -> NodeTables:
         agent, rng, z = self.player.simulator.agents[n], self.player.random, self.settings.nodes
         actions, symbols = len(agent.actions), len(agent.observations)
         first = rng.dirichlet(np.ones(z), size=1 + symbols)
         if not self.player.shown:
             first[:] = np.eye(z)[0]  # without loss: nodes have no names yet
-        return Tables(
+        return NodeTables(
             first, rng.dirichlet(np.ones(actions), size=z), rng.dirichlet(np.ones(z), size=(z, actions, symbols))
         )
 
@@ -213,24 +213,26 @@ class McemMethod(EpisodeMethod):
         counted = state.iterations + (after.number < sizes.updates)
         return state._replace(climb=after, rewards=rewards, iterations=counted), row
 
-    def _behaviour(self, tables: Tables, visits: Floats, rate: float) -> Tables:
+    def _behaviour(self, tables: NodeTables, visits: Floats, rate: float) -> NodeTables:
         """Epsilon-greedy actions; next nodes with an upper-confidence bonus on how often they were tried."""
         bonus = np.sqrt(np.log1p(visits.sum(axis=-1, keepdims=True)) / (1 + visits))
         likeliest = (tables.move + self.settings.tuning.confidence * bonus).argmax(axis=-1)
         actions, nodes = tables.act.shape[1], tables.move.shape[-1]
-        return Tables(
+        return NodeTables(
             tables.first,
             (1 - rate) * tables.act + rate / actions,
             (1 - rate) * tables.move + rate * np.eye(nodes)[likeliest],
         )
 
-    def _maximised(self, n: int, tables: Tables, played: Recorded, rewards: tuple[float, float]) -> Tables:
+    def _maximised(self, n: int, tables: NodeTables, played: Recorded, rewards: tuple[float, float]) -> NodeTables:
         self.player.now.check()
         values = mean_worths(played, n, tables, self.player.discount, rewards)
         stride, least = self.settings.tuning.stride, self.settings.tuning.least
-        return Tables._make(normalised(old, value, stride, least) for old, value in zip(tables, values, strict=True))
+        return NodeTables._make(
+            normalised(old, value, stride, least) for old, value in zip(tables, values, strict=True)
+        )
 
-    def team(self, tables: list[Tables]) -> Team:
+    def team(self, tables: list[NodeTables]) -> Team:
         """The tables as a team."""
         shown = self.player.shown
         controllers = [Controller(t.first[0], t.act, t.move, t.first[1:] if shown else None) for t in tables]

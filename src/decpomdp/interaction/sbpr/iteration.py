@@ -20,7 +20,7 @@ from decpomdp.learners import Prior, TeamPosterior
 from decpomdp.learners.credit import Credit, mean_credit, optimistic_credit
 from decpomdp.learners.posterior import Counts, occupied_nodes, size_facts, updated
 from decpomdp.learners.sweep import Evaluated, Task, count, evaluate
-from decpomdp.learners.weighing import Weighed, steps_of
+from decpomdp.learners.weighing import Weighed, by_reward
 
 
 class Start(NamedTuple):
@@ -103,7 +103,7 @@ class Learner:
         task = self._task(seen)
 
         def counted(nu: NDArray[np.float64]) -> list[Counts]:
-            weighed = Weighed(nu, 0.0, 0.0, nu[:0])
+            weighed = Weighed(nu, 0.0, 0.0)
             return count(task, Evaluated(posterior.agents, tables, weighed, 0.0, seen.filtered))
 
         return counted(credit.visit), counted(credit.gain)
@@ -112,8 +112,8 @@ class Learner:
         """The task of a sweep; the floor is slightly below the smallest reward, so that some gain is positive."""
         rewards, ended = seen.episodes.rewards, seen.episodes.terminated
         lowest = min(float(rewards.min()), 0.0 if ended is not None and ended.any() else np.inf)
-        steps = steps_of(seen.episodes, seen.log_mixture, lowest - 1e-9 * max(1.0, abs(lowest)))
-        return Task(seen.layout, steps, float(seen.episodes.count), None, False, self.player.threads)
+        steps = by_reward(seen.episodes, seen.log_mixture, lowest - 1e-9 * max(1.0, abs(lowest)))
+        return Task(seen.layout, steps, float(seen.episodes.count), 1.0, self.player.threads)
 
     def dropped(self, counts: list[Counts], exploration: Exploration) -> tuple[list[Counts], Exploration]:
         """Without rarely visited nodes."""

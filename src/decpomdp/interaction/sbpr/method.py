@@ -98,7 +98,7 @@ class LoopMethod(EpisodeMethod):
         facts: Row = {} if state.sizes is None else state.sizes._asdict()
         posterior = self.learner.posterior(state.belief or self.learner.counts_of(state.best.team))
         small = simplified(state.best.team)
-        return BayesFit(small, facts=facts, posterior=posterior, decided=simplified(small.decided())), None
+        return BayesFit(small, facts=facts, posterior=posterior), None
 
     def row(self, state: Any, iteration: int, facts: Row) -> Row:
         """A row of the trace."""

@@ -34,7 +34,7 @@ class Slope(NamedTuple):
     hop_weight: NDArray[np.float64]
 
 
-class Effort(NamedTuple):
+class AscentSize(NamedTuple):
     """The size of one ascent."""
 
     updates: int
@@ -44,7 +44,7 @@ class Effort(NamedTuple):
     confidence: float  # initial probability of the choices of the start; 0: uniform
 
 
-def ascend(player: Player, start: Plan, effort: Effort, seed: int, *, free: bool) -> Plan:
+def ascend(player: Player, start: Plan, effort: AscentSize, seed: int, *, free: bool) -> Plan:
     """The team after `effort.updates` updates from `start`."""
     slope = slope_from(start, player, free, effort.confidence)
     togo = np.empty((effort.episodes, effort.horizon))

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from decpomdp.interaction.search.machines import Plan, sizes
-from decpomdp.interaction.search.trial import Tally, Verdict
+from decpomdp.interaction.search.trial import ReturnSums, TrialResult
 
 REAL = 0.01  # standard deviations of a return: what counts as a gain here
 PATIENCE = 16  # hops without a gain after which a challenger that is behind is replaced
@@ -27,11 +27,11 @@ class Island(NamedTuple):
 
     plan: Plan
     score: float  # on the episodes that all plans are scored on: for choosing
-    tally: Tally  # on all its episodes: for reporting
+    tally: ReturnSums  # on all its episodes: for reporting
     idle: int = 0  # hops since its last real gain
     looked: int = 0  # times that its neighbours were evaluated
 
-    def tried(self, verdict: Verdict) -> "Island":
+    def tried(self, verdict: TrialResult) -> "Island":
         """After a hop without success."""
         return self._replace(tally=self.tally.plus(verdict.old), idle=self.idle + 1)
 
@@ -41,7 +41,7 @@ class Island(NamedTuple):
         return self.idle >= POLISH + AGAIN * self.looked
 
 
-def real(verdict: Verdict) -> bool:
+def real(verdict: TrialResult) -> bool:
     """Whether the gain of a hop is more than polish."""
     return verdict.gain > REAL * verdict.old.deviation
 
@@ -76,7 +76,7 @@ class Islands:
         self.all[1:] = sorted(self.all[1:], key=lambda island: -island.score)
         return self.all[1] if len(self.all) > 1 and self.all[1].score > self.best.score else None
 
-    def resolve(self, verdict: Verdict) -> None:
+    def resolve(self, verdict: TrialResult) -> None:
         """After a trial against the best one: the rival replaces it, or its score is corrected."""
         best, rival = self.best._replace(tally=self.best.tally.plus(verdict.old)), self.all[1]
         if verdict.accepted:

@@ -4,7 +4,7 @@ A machine has a root besides its acting nodes: node 0 is where an episode begins
 the start is an ordinary edge, with or without a first observation, and is split, mutated, learned and folded like the
 others. The root never acts and does not count as a node of the controller.
 
-Memories: what is worth remembering is nearly always one of the last few observations (windows), the time within a
+Memories: the useful memory is nearly always one of the last few observations (windows), the time within a
 period (clocks) or since the start (openings), or all observations since the period began (trees). A machine gets more
 memory at no loss: its product with a memory tracks both, and splitting nodes by incoming edge remembers how a node was
 reached. The larger machine acts as before until something is learned on it; `moves.fold` removes unused nodes later.
@@ -41,7 +41,7 @@ class Machine(NamedTuple):
 Plan = tuple[Machine, ...]
 Memory = Hashable
 BEGIN = "begin"  # the memory of the root
-Follow = Callable[[Memory, int | None], Memory]  # (what is remembered, what is seen) -> what is remembered then
+Follow = Callable[[Memory, int | None], Memory]  # (memory, observation) -> next memory
 
 
 def sizes(plan: Plan) -> tuple[int, ...]:

@@ -24,9 +24,9 @@ from decpomdp.interaction.search.moves import hop
 from decpomdp.interaction.search.neighbours import polish, refine
 from decpomdp.interaction.search.players import Player, Pool, Work, player_of
 from decpomdp.interaction.search.settings import Search
-from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, sizes_for, tiny
+from decpomdp.interaction.search.sizes import SCORING, Sizes, affordable, reduced, sizes_for, tiny
 from decpomdp.interaction.search.starts import Start, portfolio
-from decpomdp.interaction.search.trial import PATIENT, Tally, Verdict, eager, trial
+from decpomdp.interaction.search.trial import PATIENT, ReturnSums, TrialResult, eager, trial
 from decpomdp.rollouts import as_simulator
 
 POLISHING = 0.5  # of all steps, at most, for the neighbours of the best plan
@@ -59,7 +59,7 @@ class Attempt(NamedTuple):
     plan: Plan | None  # before the hop; None: a fresh start
     kind: str
     candidate: Plan
-    verdict: Verdict | None
+    verdict: TrialResult | None
 
 
 class SearchMethod:
@@ -73,16 +73,17 @@ class SearchMethod:
             settings = msgspec.structs.replace(settings, horizon=own_horizon(self.simulator))
         self.settings, self.inputs = settings, inputs
         self.player = player_of(self.simulator)
-        self._starts: list[tuple[str, Start]] = []
+        self._starts: tuple[Sizes, list[tuple[str, Start]]] | None = None
 
     def sizes(self, steps: float) -> Sizes:
         """Sizes for so many affordable joint steps."""
         return sizes_for(self.settings, self.player.discount, steps)
 
     def starts(self, sizes: Sizes) -> list[tuple[str, Start]]:
-        """The portfolio, made once."""
-        self._starts = self._starts or portfolio(self.player, sizes)
-        return self._starts
+        """The portfolio, made once for these sizes."""
+        if self._starts is None or self._starts[0] != sizes:
+            self._starts = sizes, portfolio(self.player, sizes)
+        return self._starts[1]
 
     def toy(self) -> "SearchMethod":
         """The same with the smallest sizes; a simulator that is not a model may be slow and is replaced."""
@@ -91,7 +92,7 @@ class SearchMethod:
 
     def init(self, now: Now) -> SearchState:
         """A team of constant actions."""
-        return SearchState([Island(constant(self.simulator), -np.inf, Tally())])
+        return SearchState([Island(constant(self.simulator), -np.inf, ReturnSums())])
 
     def step(self, state: SearchState, now: Now) -> tuple[SearchState, list[Row]]:
         """One round, after a measurement of the speed if time is limited."""
@@ -99,6 +100,7 @@ class SearchMethod:
             state = self._begin(state, now)
             if state.stopped or state.steps:
                 return state, []
+        state = state._replace(affordable=reduced(state.affordable, state.steps, now))
         work = _Round(self, state, now)
         stopped = ""
         try:
@@ -274,7 +276,7 @@ class _Round:
         """Score a plan, always on the same episodes."""
         episodes, horizon = SCORING * self.sizes.stages.first, self.sizes.testing
         returns = self.pool.alone(lambda player: player.returns(plan, episodes, horizon, self.seed))
-        return Island(plan, float(returns.mean()), Tally.of(returns))
+        return Island(plan, float(returns.mean()), ReturnSums.of(returns))
 
     def _record(self, event: str) -> None:
         self.rows.append(row_of(self.packed(), event))

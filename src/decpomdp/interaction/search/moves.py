@@ -31,7 +31,7 @@ from decpomdp.interaction.search.machines import Machine, Plan, clock, hours, op
 from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
 from decpomdp.kernels import fold as kernels
-from decpomdp.kernels.machines import ROOT, Played, Window
+from decpomdp.kernels.machines import ROOT, PlayedBatch, Window
 
 Hop = Callable[[Player, Plan, Sizes, np.random.Generator], Plan]
 
@@ -64,7 +64,7 @@ def settle(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -
 
 
 def graft(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
-    """Explore together in a short stretch; learn on from some of the best episodes met there."""
+    """Explore together in a short stretch; continue learning from some of the best episodes."""
     tuning = sizes.tuning
     stretch = exploration_window(rng, len(plan), tuning.window, player.discount, sizes.learning)
     horizon = min(stretch.end + int(rng.choice(tuning.tails)), sizes.learning)
@@ -217,7 +217,7 @@ def exploration_window(rng: np.random.Generator, agents: int, longest: int, disc
     return Window(begin, min(begin + length, horizon), rates)
 
 
-def with_side_paths(plan: Plan, played: Played, number: int, window: Window, once: bool = False) -> Plan:
+def with_side_paths(plan: Plan, played: PlayedBatch, number: int, window: Window, once: bool = False) -> Plan:
     """The plan with every agent's side path along episode `number`.
 
     A side path begins where the episode left the machine's way, and is taken whenever the machine comes by there. If it

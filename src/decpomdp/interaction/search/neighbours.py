@@ -1,7 +1,7 @@
 """Neighbours: all plans that differ from a plan in a single entry, and a contest between them.
 
 Random hops find the large gains. Near an optimum, gains of a thousandth from changing one of a thousand entries remain,
-which random changes meet late and short races cannot detect. So when a plan is stuck, all its neighbours are evaluated.
+which random changes rarely try and short races cannot detect. So all neighbours of a stuck plan are evaluated.
 Most are clearly worse after a few hundred episodes; the others are played on, four times as long every time, and the
 one whose gain is most certain is proposed.
 

@@ -21,7 +21,7 @@ from decpomdp.engines import threads as engine
 from decpomdp.interaction.episode_player import OutOfSteps, check_rewards
 from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines
-from decpomdp.kernels.machines import Played, Soft, Window
+from decpomdp.kernels.machines import PlayedBatch, Soft, Window
 from decpomdp.kernels.sampling import key_of
 from decpomdp.rollouts import DenseSimulator
 from decpomdp.rollouts.play import begin_batch, step_batch
@@ -79,15 +79,15 @@ class Player(ABC):
     ) -> None: ...
 
     @abstractmethod
-    def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> Played:
+    def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         """Episodes of a softened team."""
 
     @abstractmethod
-    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> Played:
+    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> PlayedBatch:
         """The `count` episodes of highest return (from the window's begin on) of `episodes` that explore there."""
 
     @abstractmethod
-    def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> Played:
+    def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         """Episodes of a plan, step by step."""
 
     def visits(self, plan: Plan, episodes: int, horizon: int, seed: int) -> list[NDArray[np.int64]]:
@@ -116,20 +116,20 @@ class DensePlayer(Player):
         world = self.simulator.world
         machines.values(world, pack(plan, self), window, key_of(seed), first, horizon, self.discount, out)
 
-    def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> Played:
+    def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         self.spend(episodes * horizon)
         played = empty_batch(episodes, horizon, len(self.agents))
         machines.sample(self.simulator.world, soft, key_of(seed), played)
         return played
 
-    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> Played:
+    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> PlayedBatch:
         returns = self.returns(plan, episodes, horizon, seed, window=window)
         return self._record(plan, window, horizon, seed, highest(returns, count))
 
-    def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> Played:
+    def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         return self._record(plan, no_exploration(len(plan)), horizon, seed, np.arange(episodes))
 
-    def _record(self, plan: Plan, window: Window, horizon: int, seed: int, numbers: NDArray[np.int64]) -> Played:
+    def _record(self, plan: Plan, window: Window, horizon: int, seed: int, numbers: NDArray[np.int64]) -> PlayedBatch:
         """Play the episodes with these numbers (again)."""
         self.spend(len(numbers) * horizon)
         played = empty_batch(len(numbers), horizon, len(self.agents))
@@ -156,21 +156,21 @@ class BatchPlayer(Player):
             played = self._follow(plan, window, count, horizon, seed, first + begin)
             out[begin : begin + count] = self._discounted(played, window.begin)
 
-    def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> Played:
+    def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:
             machines.sample_batch(soft, key_of(seed), first, t, seen, nodes, actions)
 
         return joined([self._play(choose, count, horizon, seed, first) for first, count in self._batches(episodes)])
 
-    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> Played:
+    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> PlayedBatch:
         elite = empty_batch(0, horizon, len(plan))
         for first, size in self._batches(episodes):
             both = joined([elite, self._follow(plan, window, size, horizon, seed, first)])
             numbers = highest(self._discounted(both, window.begin), count)
-            elite = Played._make(field[numbers] for field in both)
+            elite = PlayedBatch._make(field[numbers] for field in both)
         return elite
 
-    def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> Played:
+    def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         alone = no_exploration(len(plan))
         return joined(
             [self._follow(plan, alone, count, horizon, seed, first) for first, count in self._batches(episodes)]
@@ -180,12 +180,12 @@ class BatchPlayer(Player):
         """First episode and number of episodes of every batch that is played side by side."""
         return ((first, min(self.batch, episodes - first)) for first in range(0, episodes, self.batch))
 
-    def _discounted(self, played: Played, begin: int) -> NDArray[np.float64]:
+    def _discounted(self, played: PlayedBatch, begin: int) -> NDArray[np.float64]:
         weights = self.discount ** np.arange(played.rewards.shape[1], dtype=np.float64)
         weights[:begin] = 0.0
         return played.rewards @ weights
 
-    def _follow(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, first: int) -> Played:
+    def _follow(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, first: int) -> PlayedBatch:
         packed = pack(plan, self)
 
         def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:
@@ -193,7 +193,7 @@ class BatchPlayer(Player):
 
         return self._play(choose, episodes, horizon, seed, first)
 
-    def _play(self, choose: Choose, episodes: int, horizon: int, seed: int, first: int) -> Played:
+    def _play(self, choose: Choose, episodes: int, horizon: int, seed: int, first: int) -> PlayedBatch:
         played = empty_batch(episodes, horizon, len(self.agents))
         played.rewards[:] = 0.0
         running, nodes = np.ones(episodes, bool), np.zeros((episodes, len(self.agents)), np.int16)
@@ -224,10 +224,10 @@ def batch_seed(seed: int, first: int) -> int:
     return int(np.random.SeedSequence([seed, first]).generate_state(1, np.uint64)[0] >> np.uint64(33))
 
 
-def empty_batch(episodes: int, horizon: int, agents: int) -> Played:
+def empty_batch(episodes: int, horizon: int, agents: int) -> PlayedBatch:
     """Memory for episodes."""
     shape = (episodes, horizon, agents)
-    return Played(
+    return PlayedBatch(
         np.empty(shape, np.int16),
         np.empty(shape, np.int16),
         np.empty(shape, np.int16),
@@ -236,9 +236,13 @@ def empty_batch(episodes: int, horizon: int, agents: int) -> Played:
     )
 
 
-def joined(parts: list[Played]) -> Played:
+def joined(parts: list[PlayedBatch]) -> PlayedBatch:
     """Batches of one horizon as one."""
-    return parts[0] if len(parts) == 1 else Played._make(np.concatenate(fields) for fields in zip(*parts, strict=True))
+    return (
+        parts[0]
+        if len(parts) == 1
+        else PlayedBatch._make(np.concatenate(fields) for fields in zip(*parts, strict=True))
+    )
 
 
 def highest(returns: NDArray[np.float64], count: int) -> NDArray[np.int64]:

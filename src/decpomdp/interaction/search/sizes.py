@@ -14,13 +14,15 @@ import numpy as np
 
 from decpomdp.core.model import horizon_of
 from decpomdp.core.run import Now
-from decpomdp.interaction.search.ascent import Effort, ascend
+from decpomdp.interaction.search.ascent import AscentSize, ascend
 from decpomdp.interaction.search.machines import constant
-from decpomdp.interaction.search.players import Player, workers
+from decpomdp.interaction.search.players import Player, Pool
 from decpomdp.interaction.search.settings import Search, SearchTuning
 from decpomdp.interaction.search.trial import Stages
 
 PROBE = 0.02  # share of the time limit for measuring the speed
+PROGRESS = 0.05  # share of the time limit after which the speed of the run itself is compared with the measured one
+SLOWER = 0.6  # share of the measured speed below which the sizes are reduced
 UPDATES, EPISODES = 25, 20  # of the smallest useful ascent
 EIGHT = 8  # such ascents: if fewer can be afforded, everything else is smaller
 THREE = 3  # such ascents: if fewer can be afforded, the ascent itself is smaller
@@ -47,9 +49,9 @@ class Sizes:
     chosen: bool  # whether `max_nodes` is the user's choice
     learning: int  # horizon of learning episodes
     testing: int  # horizon of test episodes
-    full: Effort  # of an ascent in the portfolio
-    short: Effort  # of an ascent after a hop
-    bold: Effort  # of an ascent on more memory
+    full: AscentSize  # of an ascent in the portfolio
+    short: AscentSize  # of an ascent after a hop
+    bold: AscentSize  # of an ascent on more memory
     chain_episodes: int
     window_episodes: int
     fold_episodes: int
@@ -74,26 +76,47 @@ def horizons(settings: Search, discount: float) -> tuple[int, int]:
 
 
 def affordable(player: Player, settings: Search, now: Now, threads: int | None) -> tuple[float, int]:
-    """Joint steps that the limits allow, by a measurement of the speed if time is limited; and the steps of it."""
+    """Joint steps that the limits allow, by a measurement of the speed if time is limited; and the steps of it.
+
+    All workers play at the same time, as they will in the search: on a busy machine they are slower than one alone.
+    """
     most = float(now.steps)
     if now.seconds == np.inf:
         return most, 0
-    prober = player.fork(now, now.steps)
+    pool = Pool(player, now, threads)
     effort = sizes_for(settings, player.discount, 0.0).short._replace(updates=2)
     before = perf_counter()
-    speed, begin = _speed(prober, effort), perf_counter()
-    while effort.episodes < settings.tuning.episodes and perf_counter() - begin < PROBE * now.seconds:
-        effort = effort._replace(episodes=2 * effort.episodes)  # small batches are slow ones
-        speed = max(speed, _speed(prober, effort))
+    speed, begin = _speed(pool, effort), perf_counter()
+    while perf_counter() - begin < PROBE * now.seconds:
+        if effort.episodes < settings.tuning.episodes:
+            effort = effort._replace(episodes=2 * effort.episodes)  # small batches are slow ones
+            speed = _speed(pool, effort)
+        else:
+            speed = (speed + _speed(pool, effort)) / 2
     left = max(0.0, now.seconds - (perf_counter() - before))
-    return min(most, speed * workers(player, threads) * left), prober.steps
+    return min(most, speed * left), pool.steps
 
 
-def _speed(player: Player, effort: Effort) -> float:
-    """Joint steps per second of one worker while learning."""
-    begin, steps = perf_counter(), player.steps
-    ascend(player, constant(player), effort, 0, free=True)
-    return (player.steps - steps) / max(1e-6, perf_counter() - begin)
+def _speed(pool: Pool, effort: AscentSize) -> float:
+    """Joint steps per second of all workers while learning."""
+    begin, steps = perf_counter(), pool.steps
+    done = pool.round(
+        pool.threads, lambda k, player, rng: ascend(player, constant(player), effort, 0, free=True) is not None, 0
+    )
+    if None in done:
+        pool.end()
+    return (pool.steps - steps) / max(1e-6, perf_counter() - begin)
+
+
+def reduced(affordable: float, steps: int, now: Now) -> float:
+    """The affordable steps, reduced if the run so far was much slower than measured: other programs may have started.
+
+    Depends on the progress only where time is limited; with limits of steps or iterations nothing changes.
+    """
+    if now.seconds == np.inf or now.progress < PROGRESS:
+        return affordable
+    expected = steps / now.progress
+    return expected if expected < SLOWER * affordable else affordable
 
 
 def sizes_for(settings: Search, discount: float, steps: float) -> Sizes:
@@ -125,15 +148,15 @@ def sizes_for(settings: Search, discount: float, steps: float) -> Sizes:
         chosen=settings.max_nodes is not None,
         learning=learning,
         testing=testing,
-        full=Effort(updates, episodes, learning, tuning.exploration, tuning.confidence),
-        bold=Effort(
+        full=AscentSize(updates, episodes, learning, tuning.exploration, tuning.confidence),
+        bold=AscentSize(
             round(bolder**0.5 * bold_updates),
             round(bolder * episodes),
             learning,
             tuning.exploration,
             tuning.bold_confidence,
         ),
-        short=Effort(hop_updates, hop_episodes, learning, tuning.hop_exploration, tuning.confidence),
+        short=AscentSize(hop_updates, hop_episodes, learning, tuning.hop_exploration, tuning.confidence),
         chain_episodes=max(round(200 * fewer), round(tuning.chain_episodes * ratio)),
         window_episodes=max(round(200 * fewer), round(tuning.window_episodes * ratio)),
         fold_episodes=fold,

@@ -4,7 +4,7 @@ A skeleton is a fixed memory (see `machines.py`) of which only the actions are l
 alike, moves have no gradient, and learning ends in a policy without memory.
 
 A chain is the machine of one good episode: node t takes the action of step t and moves to node t + 1, the last one to
-the first. It finds long coordinated sequences of actions, which random play meets once in thousands of episodes and
+the first. It finds long coordinated sequences of actions, which occur once in thousands of random episodes and
 gradients never.
 
 No start is good everywhere: Dec-Tiger needs a skeleton (with free memory no agent ever opens a door), box pushing a

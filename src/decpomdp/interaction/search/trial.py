@@ -22,7 +22,7 @@ PATIENT = (2.0, 2.0, 1.5, 1.0, 0.5)  # the same for a candidate that has won a c
 ENOUGH = 2 / 3  # of `certain`, at the last look
 
 
-class Tally(NamedTuple):
+class ReturnSums(NamedTuple):
     """Sums of returns."""
 
     episodes: int = 0
@@ -30,13 +30,13 @@ class Tally(NamedTuple):
     squares: float = 0.0
 
     @classmethod
-    def of(cls, returns: NDArray[np.float64]) -> "Tally":
+    def of(cls, returns: NDArray[np.float64]) -> "ReturnSums":
         """The sums of some returns."""
         return cls(len(returns), float(returns.sum()), float(returns @ returns))
 
-    def plus(self, other: "Tally") -> "Tally":
+    def plus(self, other: "ReturnSums") -> "ReturnSums":
         """Both together."""
-        return Tally(self.episodes + other.episodes, self.total + other.total, self.squares + other.squares)
+        return ReturnSums(self.episodes + other.episodes, self.total + other.total, self.squares + other.squares)
 
     @property
     def mean(self) -> float:
@@ -54,14 +54,14 @@ class Tally(NamedTuple):
         return self.deviation / float(np.sqrt(max(1, self.episodes)))
 
 
-class Verdict(NamedTuple):
+class TrialResult(NamedTuple):
     """The result of a trial."""
 
     accepted: bool
     gain: float  # mean of candidate minus incumbent
     error: float  # its standard error
-    old: Tally  # returns of the incumbent
-    new: Tally  # returns of the candidate
+    old: ReturnSums  # returns of the incumbent
+    new: ReturnSums  # returns of the candidate
 
 
 class Stages(NamedTuple):
@@ -80,7 +80,7 @@ def eager(stages: Stages, progress: float) -> Stages:
     return stages._replace(looks=max(1, stages.looks - int(EARLY * (1 - progress))))
 
 
-def trial(player: Player, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> Verdict:
+def trial(player: Player, incumbent: Plan, candidate: Plan, stages: Stages, seed: int) -> TrialResult:
     """Play both until one is clearly better, or the last look has been taken."""
     old, new = np.empty(0), np.empty(0)
     smaller = sum(sizes(candidate)) < sum(sizes(incumbent))
@@ -95,12 +95,12 @@ def trial(player: Player, incumbent: Plan, candidate: Plan, stages: Stages, seed
     return verdict._replace(accepted=probable or (smaller and verdict.gain >= 0.0))
 
 
-def judge(old: NDArray[np.float64], new: NDArray[np.float64], stages: Stages, paired: bool) -> Verdict:
+def judge(old: NDArray[np.float64], new: NDArray[np.float64], stages: Stages, paired: bool) -> TrialResult:
     """Accepted when the gain is large enough and certain enough."""
     gain, root = float((new - old).mean()), float(np.sqrt(len(new)))
     error = float((new - old).std() if paired else np.hypot(new.std(), old.std())) / root
     accepted = gain > stages.certain * error and gain > needed(old, stages)
-    return Verdict(accepted, gain, error, Tally.of(old), Tally.of(new))
+    return TrialResult(accepted, gain, error, ReturnSums.of(old), ReturnSums.of(new))
 
 
 def needed(old: NDArray[np.float64], stages: Stages) -> float:
@@ -108,7 +108,7 @@ def needed(old: NDArray[np.float64], stages: Stages) -> float:
     return stages.smallest * float(old.std()) + 1e-9 * float(np.abs(old).max(initial=0.0))
 
 
-def hopeless(verdict: Verdict, old: NDArray[np.float64], stages: Stages, look: int, smaller: bool) -> bool:
+def hopeless(verdict: TrialResult, old: NDArray[np.float64], stages: Stages, look: int, smaller: bool) -> bool:
     """Whether to give up: every look costs four times as much as the last, so it requires a higher gain."""
     hope = stages.hope[min(look, len(stages.hope) - 1)]
     if smaller:

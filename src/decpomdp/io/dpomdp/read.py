@@ -2,7 +2,7 @@
 
 It reads the complete format: start in every form, joint actions and observations by index, by names or with `*`,
 numbers, rows, matrices, uniform and identity, later statements overwriting earlier ones, rewards that depend on the
-next state and observation (the model keeps their expectation), costs, comments, gzip. Errors have the form
+next state and observation (the model keeps their expectation), costs, comments, quoted words, gzip. Errors are
 `file:line: expected ..., got ...`. The sizes announced by the header are bounded before memory is allocated.
 """
 

@@ -1,6 +1,7 @@
 """The text of a `.dpomdp` file: bytes to numbered lines, and lines to numbers, names and labels.
 
-A name is a word without `:` and `#` that is neither `*` nor a number, so that a name is never taken for an index.
+A name is a word without `:`, `#` and quotation marks that is neither `*` nor a number: it is never taken for
+an index. Quotation marks around a word are dropped: some tools write `values: "reward"` and quoted labels.
 Files repeat the same few numbers and names in most of their lines; `Memo` parses each text once.
 """
 
@@ -28,6 +29,7 @@ MEMO_SIZE = 1 << 16  # texts; a full memo is emptied
 _GZIP = b"\x1f\x8b"
 _BARE_RETURN = re.compile(rb"\r(?!\n|\Z)")
 _NUMERIC = re.compile(r"[0-9eE+\-.\s]*")  # excludes nan, inf, 1_000 and digits of other scripts
+_QUOTED = re.compile(r'(?<![^\s:])"([^"\s:]+)"(?![^\s:])')  # a single word in quotation marks
 _WHOLE = re.compile(r"[0-9]{1,18}")
 
 
@@ -58,7 +60,7 @@ class Lines:
         stream = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="\n")
         for self.number, line in enumerate(stream, 1):
             if content := (line.partition("#")[0] if "#" in line else line).strip():
-                yield content
+                yield _QUOTED.sub(r"\1", content) if '"' in content else content
 
 
 def read_data(path: FilePath) -> bytes:
@@ -113,8 +115,8 @@ def whole(text: str) -> int | None:
 
 
 def is_name(text: str) -> bool:
-    """Whether `text` can be a name: one word, no `:`, no `#`, neither `*` nor a number."""
-    return text.split() == [text] and not any(mark in text for mark in ":#\0") and text != "*" and number(text) is None
+    """Whether `text` can be a name: one word, no `:`, no `#`, no quotation mark, neither `*` nor a number."""
+    return text.split() == [text] and not any(mark in text for mark in ':#"\0') and text != "*" and number(text) is None
 
 
 def read_labels(lines: Lines, text: str, what: str, check_count: Callable[[int], None]) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ def _names(what: str, labels: Sequence[str]) -> str:
     for label in labels:
         if not is_name(label):
             raise InputError(
-                f"{what}: expected names that a .dpomdp file can hold (no spaces, ':' or '#', neither '*' nor a "
+                f"{what}: expected names that a .dpomdp file can hold (no spaces, ':', '#' or '\"', neither '*' nor a "
                 f"number), got {label!r}"
             )
     return " ".join(labels)

@@ -234,7 +234,7 @@ def symbols_of(
 
 
 def _find(cells: Sequence[str], labels: Sequence[str]) -> list[int]:
-    """The index of the label that each cell stands for; -1: none."""
+    """The index of the label of each cell; -1: none."""
     numeric = any(LOOKS_NUMERIC.fullmatch(label) for label in labels)
     places = {} if numeric else {str(place): place for place in range(len(labels))}
     places |= {label: place for place, label in enumerate(labels)}
@@ -243,7 +243,7 @@ def _find(cells: Sequence[str], labels: Sequence[str]) -> list[int]:
 
 def _occurring(what: str, name: str, labels: list[str], columns: Columns) -> tuple[tuple[str, ...], list[int], str]:
     """The alphabet of an agent, the symbol of each of its labels (-1: ambiguous), and what is expected of those."""
-    hint = f"(or say which {what}s there are: --like, agents=)"
+    hint = f"(or list all {what}s with --like or agents=)"
     numeric = [LOOKS_NUMERIC.fullmatch(label) is not None for label in labels]
     if any(numeric) and not all(numeric):
         return (), [-1 if each else 0 for each in numeric], f"labels or whole numbers, not both {hint}"

@@ -31,7 +31,7 @@ ROUNDING = 1e-12  # of the largest entry: the precision asked for
 SCHEME = Scheme(corrections=3, passes=5000, patience=3, krylov_steps=200, rtol=1e-12, atol=0.3, from_image=True)
 
 
-class Tables(NamedTuple):
+class LayeredController(NamedTuple):
     """One agent's controller in layers."""
 
     initial: Floats  # [i] in layer 0
@@ -59,10 +59,10 @@ class ShiftedModel(NamedTuple):
         return cls(model, factored_model(model), model.reward - least, least / (1 - model.discount))
 
 
-class Chain:
+class LayeredChain:
     """A team of layered controllers on a model."""
 
-    def __init__(self, shifted: ShiftedModel, team: Sequence[Tables]) -> None:
+    def __init__(self, shifted: ShiftedModel, team: Sequence[LayeredController]) -> None:
         self.shifted, self.team = shifted, team
         self.layers = team[0].shape[0]
         self.shape = (len(shifted.model.states), math.prod(tables.shape[1] for tables in team))
@@ -78,7 +78,7 @@ class Chain:
         """V[m, s, q] of the shifted rewards; `begin`: a guess of V[0]."""
         wanted = ROUNDING * max(float(max(np.abs(e).max() for e in self.expected)), 1e-300)
         v = np.empty((self.layers + 1, *self.shape))
-        v[-1], _ = fixed_point(lambda x, whole: self._back(x, whole, v), self._begin(begin), wanted, SCHEME)
+        v[-1], _ = fixed_point(lambda x, affine: self._back(x, affine, v), self._begin(begin), wanted, SCHEME)
         self._back(v[-1], True, v)
         return v[:-1]
 
@@ -86,7 +86,7 @@ class Chain:
         """F[m, s, q], discounted visits from the start; `begin`: a guess of F[0]."""
         f = np.empty((self.layers, *self.shape))
         wanted = ROUNDING / (1 - self.shifted.model.discount)
-        f[0], _ = fixed_point(lambda x, whole: self._forth(x, whole, f), self._begin(begin), wanted, SCHEME)
+        f[0], _ = fixed_point(lambda x, affine: self._forth(x, affine, f), self._begin(begin), wanted, SCHEME)
         self._forth(f[0].copy(), True, f)
         return f
 
@@ -120,17 +120,17 @@ class Chain:
         return now
 
 
-def one_layer(team: Team) -> list[Tables]:
+def one_layer(team: Team) -> list[LayeredController]:
     """A team as layered controllers of one layer."""
-    return [Tables(c.initial, c.action[None], c.transition[None]) for c in team.controllers]
+    return [LayeredController(c.initial, c.action[None], c.transition[None]) for c in team.controllers]
 
 
-def flattened(model: DecPOMDP, team: Sequence[Tables]) -> Team:
+def flattened(model: DecPOMDP, team: Sequence[LayeredController]) -> Team:
     """Layered controllers as a team; node i of layer m is node m * w + i."""
     return Team.of(model, [_controller(tables) for tables in team])
 
 
-def _controller(tables: Tables) -> Controller:
+def _controller(tables: LayeredController) -> Controller:
     layers, width, actions, observations, _ = tables.move.shape
     nodes = layers * width
     initial = np.zeros(nodes)

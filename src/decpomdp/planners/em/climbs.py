@@ -32,7 +32,7 @@ from decpomdp.core.run import Cut
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.em_flow import count_moves
 from decpomdp.planners.common import ValuedTeam, first_team, valued
-from decpomdp.planners.em.chain import Chain, Floats, ShiftedModel, Tables, flattened
+from decpomdp.planners.em.chain import Floats, LayeredChain, LayeredController, ShiftedModel, flattened
 
 ABREAST = 4  # concurrent climbs
 STRETCH = 5  # iterations of a climb in one step of the method
@@ -44,29 +44,29 @@ SLACK = 1e-12  # relative: a fall by less is rounding
 class Iterate(NamedTuple):
     """What the next iteration needs."""
 
-    team: tuple[Tables, ...]
+    team: tuple[LayeredController, ...]
     value: float  # exact, unshifted
     v: Floats  # [m, s, q]
     f: Floats | None  # [m, s, q] of the team before: a first guess
     stride: float
 
 
-def first_iterate(shifted: ShiftedModel, team: Sequence[Tables]) -> Iterate:
+def first_iterate(shifted: ShiftedModel, team: Sequence[LayeredController]) -> Iterate:
     """The state before the first iteration."""
-    chain = Chain(shifted, team)
+    chain = LayeredChain(shifted, team)
     v = chain.values()
     return Iterate(tuple(team), chain.value(v), v, None, 1.0)
 
 
 def next_iterate(shifted: ShiftedModel, state: Iterate, longest: float) -> Iterate:
     """One iteration: strides up to `longest` are tried, and the value never falls."""
-    chain = Chain(shifted, state.team)
+    chain = LayeredChain(shifted, state.team)
     f = chain.occupancies(None if state.f is None else state.f[0])
     counts = expected_counts(chain, f, state.v)
     stride = min(state.stride, longest)
     while True:
         team = tuple(updated(old, new, stride) for old, new in zip(state.team, counts, strict=True))
-        following = Chain(shifted, team)
+        following = LayeredChain(shifted, team)
         v = following.values(state.v[0])
         value = following.value(v)
         if stride == 1.0 or value >= state.value - SLACK * abs(state.value):
@@ -74,10 +74,10 @@ def next_iterate(shifted: ShiftedModel, state: Iterate, longest: float) -> Itera
         stride = max(1.0, stride / 4)
 
 
-def expected_counts(chain: Chain, f: Floats, v: Floats) -> list[Tables]:
+def expected_counts(chain: LayeredChain, f: Floats, v: Floats) -> list[LayeredController]:
     """The expected counts of every agent, shaped like its tables."""
     agents = range(len(chain.team))
-    out = [Tables(*(np.zeros_like(table) for table in tables)) for tables in chain.team]
+    out = [LayeredController(*(np.zeros_like(table) for table in tables)) for tables in chain.team]
     for m in range(chain.layers):
         chain.shifted.check()
         flat = np.zeros_like(chain.moves[m].table)
@@ -95,19 +95,19 @@ def expected_counts(chain: Chain, f: Floats, v: Floats) -> list[Tables]:
     return out
 
 
-def updated(old: Tables, counts: Tables, stride: float) -> Tables:
+def updated(old: LayeredController, counts: LayeredController, stride: float) -> LayeredController:
     """The new tables."""
-    return Tables._make(_normalised(table, count, stride) for table, count in zip(old, counts, strict=True))
+    return LayeredController._make(_normalised(table, count, stride) for table, count in zip(old, counts, strict=True))
 
 
-def _own(table: Floats, team: Sequence[Tables], n: int) -> Floats:
+def _own(table: Floats, team: Sequence[LayeredController], n: int) -> Floats:
     """[i, column] of agent n from [q, column], the others' nodes summed out."""
     widths = [tables.shape[1] for tables in team]
     before, after = math.prod(widths[:n]), math.prod(widths[n + 1 :])
     return table.reshape(before, widths[n], after, -1).sum(axis=(0, 2))
 
 
-def _marginal(table: Floats, team: Sequence[Tables], n: int) -> Floats:
+def _marginal(table: Floats, team: Sequence[LayeredController], n: int) -> Floats:
     """[i, a] of agent n from [q, u]."""
     actions = [tables.action.shape[2] for tables in team]
     before, after = math.prod(actions[:n]), math.prod(actions[n + 1 :])
@@ -149,7 +149,7 @@ class Climber(NamedTuple):
     least: float  # relative gain over PATIENCE iterations below which a climb has converged
     stride: float  # the longest
 
-    def advanced(self, climb: Climb, start: Callable[[int], Sequence[Tables]]) -> Climb:
+    def advanced(self, climb: Climb, start: Callable[[int], Sequence[LayeredController]]) -> Climb:
         """The climb after up to STRETCH iterations; an interrupted iteration is dropped."""
         with suppress(Cut), engine.serial_products():
             if climb.iterate is None:
@@ -172,7 +172,7 @@ class Climber(NamedTuple):
         return self.converged(climb) or len(climb.values) > self.iterations
 
 
-class Record(NamedTuple):
+class Incumbent(NamedTuple):
     """The best team so far."""
 
     best: ValuedTeam
@@ -180,15 +180,15 @@ class Record(NamedTuple):
     reported: int = 0  # rows in the trace
 
     @classmethod
-    def first(cls, model: DecPOMDP) -> "Record":
+    def first(cls, model: DecPOMDP) -> "Incumbent":
         return cls(valued(model, first_team(model)))
 
-    def offered(self, model: DecPOMDP, team: Team, claimed: float) -> "Record":
+    def offered(self, model: DecPOMDP, team: Team, claimed: float) -> "Incumbent":
         """With a team whose climb claims an improvement."""
         new = valued(model, team)
         return self._replace(best=new if new.value > self.best.value else self.best, claimed=claimed)
 
-    def with_climb(self, model: DecPOMDP, climb: Climb, gain: float = GAIN) -> "Record":
+    def with_climb(self, model: DecPOMDP, climb: Climb, gain: float = GAIN) -> "Incumbent":
         """With a climb of EM, whose team is evaluated if it claims more than `gain` (relative)."""
         if climb.iterate is None or climb.value - self.claimed <= gain * abs(climb.value):
             return self

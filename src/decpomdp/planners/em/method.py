@@ -18,8 +18,8 @@ from decpomdp.core import DecPOMDP, Fit, Row, Team, checks
 from decpomdp.core.run import Inputs, Now
 from decpomdp.engines import threads as engine
 from decpomdp.planners.common import check_model, per_agent, toy_model
-from decpomdp.planners.em.chain import ShiftedModel, Tables, one_layer
-from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
+from decpomdp.planners.em.chain import LayeredController, ShiftedModel, one_layer
+from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Incumbent
 from decpomdp.planners.em.settings import Em
 
 RESTARTS = 10  # climbs if neither their number nor the time is limited
@@ -28,7 +28,7 @@ RESTARTS = 10  # climbs if neither their number nor the time is limited
 class EmState(NamedTuple):
     """The state between two steps."""
 
-    record: Record
+    record: Incumbent
     climbs: list[Climb]  # not over
     made: int = 0  # climbs begun
     cut: bool = False  # whether a climb ended without converging
@@ -54,7 +54,7 @@ class EmMethod:
         return EmMethod(toy_model(len(self.model.agents)), Em(nodes=1, iterations_per_start=1, restarts=1), Inputs())
 
     def init(self, now: Now) -> EmState:
-        return EmState(Record.first(self.model), [])
+        return EmState(Incumbent.first(self.model), [])
 
     def step(self, state: EmState, now: Now) -> tuple[EmState, list[Row]]:
         """Advance all climbs; a row for each."""
@@ -99,16 +99,16 @@ class EmMethod:
         chosen = self.settings
         return Climber(self.shifted._replace(check=now.check), chosen.iterations_per_start, chosen.least, chosen.stride)
 
-    def _start(self, number: int) -> list[Tables]:
+    def _start(self, number: int) -> list[LayeredController]:
         if self.inputs.begin is not None:
             return one_layer(self.inputs.begin)
         return random_team(self.model, self.nodes, np.random.default_rng([self.inputs.seed, number]))
 
 
-def random_team(model: DecPOMDP, nodes: tuple[int, ...], rng: np.random.Generator) -> list[Tables]:
+def random_team(model: DecPOMDP, nodes: tuple[int, ...], rng: np.random.Generator) -> list[LayeredController]:
     """Every row drawn uniformly from all distributions."""
     return [
-        Tables(
+        LayeredController(
             rng.dirichlet(np.ones(z)),
             rng.dirichlet(np.ones(len(agent.actions)), size=(1, z)),
             rng.dirichlet(np.ones(z), size=(1, z, len(agent.actions), len(agent.observations))),

@@ -58,12 +58,12 @@ def compress(
 
 def _merged_in_turns(occupancy: Occupancy, tolerance: float) -> tuple[Occupancy, Labelling, float]:
     labelling = [np.arange(count) for count in occupancy.counts]
-    moved, still, n = 0.0, 0, 0
-    while still < len(labelling):
+    moved, unchanged, n = 0.0, 0, 0
+    while unchanged < len(labelling):
         new, shift = _merged(occupancy, n, tolerance)
         moved += shift
-        still = 0 if new.max() + 1 < occupancy.counts[n] else still + 1
-        if still == 0:
+        unchanged = 0 if new.max() + 1 < occupancy.counts[n] else unchanged + 1
+        if unchanged == 0:
             change = tuple(new if m == n else np.arange(count) for m, count in enumerate(occupancy.counts))
             occupancy, labelling[n] = relabelled(occupancy, change), new[labelling[n]]
         n = (n + 1) % len(labelling)

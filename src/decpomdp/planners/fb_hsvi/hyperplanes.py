@@ -53,7 +53,7 @@ class Hyperplane:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Start:
+class Continuation:
     """A continuation: every agent's labels are mapped to nodes of a hyperplane's team."""
 
     value: float  # true or too low
@@ -84,7 +84,7 @@ class Hyperplanes:
             self.latest = [*self.latest[1 - LATEST :], plane]
             self.added += 1
 
-    def best(self, occupancy: Occupancy, known: int = 0) -> Start | None:
+    def best(self, occupancy: Occupancy, known: int = 0) -> Continuation | None:
         """The best continuation of an occupancy state by teams added after the first `known`; None without any."""
         new = self.latest[max(0, known - self.added + len(self.latest)) :]
         return max((start_in(plane, occupancy) for plane in new), key=lambda start: start.value, default=None)
@@ -117,7 +117,7 @@ def hyperplane(
     return Hyperplane(team, layer, after + (least - rounding))
 
 
-def start_in(plane: Hyperplane, occupancy: Occupancy) -> Start:
+def start_in(plane: Hyperplane, occupancy: Occupancy) -> Continuation:
     """The best continuation of an occupancy state by a hyperplane's team that turns of best responses find."""
     counts = plane.layer.counts
     firsts = np.concatenate([[0], np.cumsum(occupancy.counts)]).astype(np.int64)
@@ -129,7 +129,7 @@ def start_in(plane: Hyperplane, occupancy: Occupancy) -> Start:
         occupancy.row_labels(), occupancy.state, occupancy.weight, firsts, np.array(counts, np.int64), strides,
         plane.values, ROUNDS, close, chosen,
     )  # fmt: skip
-    return Start(float(value), plane, tuple(np.split(chosen, firsts[1:-1])))
+    return Continuation(float(value), plane, tuple(np.split(chosen, firsts[1:-1])))
 
 
 def _layer(team: Team) -> Layer:

@@ -32,8 +32,8 @@ from decpomdp.planners.fb_hsvi.bounds import central_bound
 from decpomdp.planners.fb_hsvi.compression import compress
 from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes
 from decpomdp.planners.fb_hsvi.occupancy import Rule, start_of
-from decpomdp.planners.fb_hsvi.points import Point, Points, policy_from_bounds
-from decpomdp.planners.fb_hsvi.policy_graph import ROUGH, Graph, GraphValues, evaluate_graph, folded_team
+from decpomdp.planners.fb_hsvi.points import OccupancyPoint, OccupancyPoints, policy_from_bounds
+from decpomdp.planners.fb_hsvi.policy_graph import ROUGH, GraphValues, LayeredGraph, evaluate_graph, folded_team
 from decpomdp.planners.fb_hsvi.rules import game_of, solve
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.fb_hsvi.sketches import Sketcher, look_ahead, sketch_numbered, sketches_of_round
@@ -51,7 +51,7 @@ class FbHsviState(NamedTuple):
 
     best: ValuedTeam
     upper: float
-    points: list[Point]  # the first is the root; empty before the first step
+    points: list[OccupancyPoint]  # the first is the root; empty before the first step
     path: list[Rule]  # of the latest trial
     hyperplanes: list[Team]
     hyperplanes_added: int = 0
@@ -82,7 +82,7 @@ class FbHsviMethod:
         self.best: ValuedTeam = valued(model, first_team(model), settings.horizon)
         self.now = unlimited()  # of the present step
         self.sketcher: Sketcher | None = None  # made in the first step
-        self.points: Points | None = None  # the graph of the state's points
+        self.points: OccupancyPoints | None = None  # the graph of the state's points
 
     def toy(self) -> "FbHsviMethod":
         return _ToyFbHsvi(toy_model(len(self.model.agents)), FbHsvi(epsilon=1e-3), Inputs(threads=1))
@@ -123,12 +123,12 @@ class FbHsviMethod:
             self.sketcher = Sketcher(dynamics, central, start, sizes, model.discount, self.horizon, self.check)
         return self.sketcher
 
-    def _points(self, state: FbHsviState, made: Sketcher) -> Points:
+    def _points(self, state: FbHsviState, made: Sketcher) -> OccupancyPoints:
         """The graph of the state's points; rebuilt after a resume."""
         if self.points is None or self.points.all is not state.points:
             hyperplanes = Hyperplanes(made.dynamics, made.discount, self.check)
             hyperplanes.restore(state.hyperplanes, state.hyperplanes_added)
-            self.points = Points(
+            self.points = OccupancyPoints(
                 made.dynamics, made.central, made.sizes, made.discount, self.settings.tolerance, self.check,
                 hyperplanes, state.points,
             )  # fmt: skip
@@ -156,7 +156,7 @@ class FbHsviMethod:
         state = state._replace(trials=None, iterations=state.round, stopped=stopped)
         return state, row_of(state)
 
-    def _trial(self, state: FbHsviState, points: Points) -> FbHsviState:
+    def _trial(self, state: FbHsviState, points: OccupancyPoints) -> FbHsviState:
         """One trial of the certified search; the lower bounds that it raised may give a better team."""
         root, depth = state.points[0], math.inf
         if self.horizon is None:
@@ -164,7 +164,7 @@ class FbHsviMethod:
             points.hyperplanes.add(self.best.team)
         wide, before = WIDEST + WIDER * (state.round - 1), root.lower
 
-        def is_open(point: Point, earned: float, fade: float) -> bool:
+        def is_open(point: OccupancyPoint, earned: float, fade: float) -> bool:
             """Whether a continuation from the point can still lower the upper bound enough."""
             self.check()
             if point.left == 0 or (point.left is None and max(point.occupancy.counts) > wide):
@@ -208,7 +208,7 @@ class FbHsviMethod:
             if one.value > self.best.value - 10 * ROUGH * max(1.0, abs(one.value)):
                 self._offer(one.graph)
 
-    def _offer(self, graph: Graph) -> None:
+    def _offer(self, graph: LayeredGraph) -> None:
         """Keep the team of the graph if its exact value is better, or equal with fewer nodes."""
         dynamics, start = self._sketcher().dynamics, self._sketcher().start
         value = evaluate_graph(dynamics, start, graph, self.model.discount).value

@@ -32,9 +32,9 @@ from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound
 from decpomdp.planners.fb_hsvi.compression import DIGITS, composed, compress
-from decpomdp.planners.fb_hsvi.hyperplanes import Hyperplanes, Start
+from decpomdp.planners.fb_hsvi.hyperplanes import Continuation, Hyperplanes
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, follow, reward_of
-from decpomdp.planners.fb_hsvi.policy_graph import Graph, Layer, last_layer, layer_of
+from decpomdp.planners.fb_hsvi.policy_graph import Layer, LayeredGraph, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.rules import Game, Ranking, game_of
 
 LATEST = 100  # points to interpolate with
@@ -51,7 +51,7 @@ class Edge(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Point:
+class OccupancyPoint:
     """An occupancy state, the steps left (None: an infinite horizon), and bounds on its value."""
 
     number: int  # place in the list of points
@@ -64,7 +64,7 @@ class Point:
     edges: list[Edge] = field(default_factory=list)
 
 
-class Points:
+class OccupancyPoints:
     """The graph of visited points."""
 
     def __init__(
@@ -76,15 +76,15 @@ class Points:
         tolerance: float,
         check: Callable[[], None] = lambda: None,  # called often; raises when the run is ending
         hyperplanes: Hyperplanes | None = None,  # none by default
-        points: list[Point] | None = None,  # to begin with; new ones are appended to this list
+        points: list[OccupancyPoint] | None = None,  # to begin with; new ones are appended to this list
     ) -> None:
         self.dynamics, self.central, self.sizes = dynamics, central, sizes
         self.discount, self.tolerance, self.check = discount, tolerance, check
         self.hyperplanes = Hyperplanes(dynamics, discount) if hyperplanes is None else hyperplanes
         self.all = [] if points is None else points  # in the order in which they were reached
         self._numbers: dict[bytes, int] = {}
-        self._same_rows: dict[bytes, list[Point]] = {}
-        self._neighbours: list[list[Point]] = []  # of each point: those with the same rows
+        self._same_rows: dict[bytes, list[OccupancyPoint]] = {}
+        self._neighbours: list[list[OccupancyPoint]] = []  # of each point: those with the same rows
         self._games: dict[int, Game] = {}
         for point in self.all:
             self._index(point)
@@ -92,7 +92,7 @@ class Points:
     def __len__(self) -> int:
         return len(self.all)
 
-    def point(self, occupancy: Occupancy, left: int | None) -> Point:
+    def point(self, occupancy: Occupancy, left: int | None) -> OccupancyPoint:
         """The point of a compressed occupancy state; made if it is new."""
         number = self._numbers.get(_keys(occupancy, left)[1])
         if number is not None:
@@ -100,21 +100,21 @@ class Points:
         vectors = self.central.at(left)
         upper = float(kernels.central_value(occupancy.groups, occupancy.state, occupancy.weight, vectors))
         lower = self.central.least[0] if left is None else upper if left == 0 else -math.inf
-        point = Point(len(self.all), occupancy, left, upper, lower)
+        point = OccupancyPoint(len(self.all), occupancy, left, upper, lower)
         self.all.append(point)
         self._index(point)
         self.interpolate(point)
         self.lift(point)
         return point
 
-    def _index(self, point: Point) -> None:
+    def _index(self, point: OccupancyPoint) -> None:
         rows, key = _keys(point.occupancy, point.left)
         self._numbers[key] = point.number
         neighbours = self._same_rows.setdefault(rows, [])
         neighbours.append(point)
         self._neighbours.append(neighbours)
 
-    def interpolate(self, point: Point) -> None:
+    def interpolate(self, point: OccupancyPoint) -> None:
         """Lower a point's upper bound by those of the latest points with the same rows."""
         vectors = self.central.at(point.left)
         for other in self._neighbours[point.number][-LATEST:]:
@@ -125,14 +125,14 @@ class Points:
                 left_over = float(kernels.central_value(occupancy.groups, occupancy.state, rest, vectors))
                 point.upper = min(point.upper, ratio * other.upper + left_over)
 
-    def lift(self, point: Point) -> None:
+    def lift(self, point: OccupancyPoint) -> None:
         """Raise the lower bound of a point of an infinite horizon by the hyperplanes that are new to it."""
         if point.left is None and point.hyperplanes < self.hyperplanes.added:
             start = self.hyperplanes.best(point.occupancy, point.hyperplanes)
             point.hyperplanes = self.hyperplanes.added
             point.lower = point.lower if start is None else max(point.lower, start.value)
 
-    def opened(self, point: Point) -> tuple[Game, Ranking]:
+    def opened(self, point: OccupancyPoint) -> tuple[Game, Ranking]:
         """The game of the point's rules, and the ranking of those that are not edges; made on first use."""
         if point.number not in self._games:
             xi = point.occupancy
@@ -145,7 +145,7 @@ class Points:
             point.ranking = Ranking.of(game)
         return game, point.ranking
 
-    def bound_of_rest(self, point: Point) -> float:
+    def bound_of_rest(self, point: OccupancyPoint) -> float:
         """A bound on all rules that are not edges."""
         game, ranking = self.opened(point)
         return ranking.bound(game, self.check)
@@ -156,7 +156,7 @@ class Points:
     def lower(self, edge: Edge) -> float:
         return edge.reward + self.discount * (self.all[edge.target].lower - edge.price)
 
-    def grow(self, point: Point) -> Edge:
+    def grow(self, point: OccupancyPoint) -> Edge:
         """Make the next best rule an edge."""
         game, ranking = self.opened(point)
         rule = ranking.take(game).rule(game)
@@ -173,7 +173,7 @@ class Points:
         point.edges.append(edge)
         return edge
 
-    def promising(self, point: Point) -> Edge | None:
+    def promising(self, point: OccupancyPoint) -> Edge | None:
         """The edge with the best upper bound, a new one if the rest is better; None when there is none."""
         rest = self.bound_of_rest(point)
         best = max(point.edges, key=self.upper, default=None)
@@ -181,19 +181,21 @@ class Points:
             return self.grow(point)
         return best
 
-    def backup(self, point: Point) -> None:
+    def backup(self, point: OccupancyPoint) -> None:
         """Both bounds of a point from those of the points after it."""
         self.interpolate(point)
         rest = self.bound_of_rest(point)
         point.upper = min(point.upper, max([rest, *(self.upper(edge) for edge in point.edges)]))
         point.lower = max([point.lower, *(self.lower(edge) for edge in point.edges)])
 
-    def trial(self, root: Point, is_open: Callable[[Point, float, float], bool], depth: float = math.inf) -> list[Edge]:
+    def trial(
+        self, root: OccupancyPoint, is_open: Callable[[OccupancyPoint, float, float], bool], depth: float = math.inf
+    ) -> list[Edge]:
         """Down by the upper bound while is_open(point, earned, fade), then backups on the way back; the edges followed.
 
         earned: discounted rewards on the way to the point; fade: the discount there.
         """
-        path: list[tuple[Point, Edge]] = []
+        path: list[tuple[OccupancyPoint, Edge]] = []
         point, earned, fade = root, 0.0, 1.0
         self.lift(root)
         while len(path) < depth and is_open(point, earned, fade):
@@ -208,7 +210,7 @@ class Points:
             self.backup(visited)
         return [edge for _, edge in path]
 
-    def best_edges(self, point: Point) -> list[Edge]:
+    def best_edges(self, point: OccupancyPoint) -> list[Edge]:
         """The best known policy from a point of a finite horizon."""
         edges: list[Edge] = []
         while point.left:
@@ -218,7 +220,7 @@ class Points:
         return edges
 
 
-def policy_from_bounds(points: Points, root: Point) -> Graph | None:
+def policy_from_bounds(points: OccupancyPoints, root: OccupancyPoint) -> LayeredGraph | None:
     """The policy whose value the lower bound of the root is; None if some point on the way has no lower bound.
 
     With an infinite horizon, at every point the better of two: continue as a known team (`hyperplanes.py`), or take the
@@ -233,7 +235,7 @@ def policy_from_bounds(points: Points, root: Point) -> Graph | None:
     """
     if root.left is not None:
         *first, last = (edge.layer for edge in points.best_edges(root))
-        return Graph((*first, last_layer(last)), None)
+        return LayeredGraph((*first, last_layer(last)), None)
     visited, layers, point = [root], list[Layer](), root
     while True:
         points.check()
@@ -245,14 +247,14 @@ def policy_from_bounds(points: Points, root: Point) -> Graph | None:
         layers.append(edge.layer)
         point = points.all[edge.target]
         if point in visited:  # the same object
-            return Graph(tuple(layers), visited.index(point))
+            return LayeredGraph(tuple(layers), visited.index(point))
         visited.append(point)
 
 
-def _ending_in_team(layers: list[Layer], start: Start) -> Graph:
+def _ending_in_team(layers: list[Layer], start: Continuation) -> LayeredGraph:
     """The layers, a layer that their labels enter, and the team's own layer as a loop."""
     own = start.plane.layer
-    return Graph((*layers, own.entered(start.nodes), own), len(layers) + 1)
+    return LayeredGraph((*layers, own.entered(start.nodes), own), len(layers) + 1)
 
 
 def _keys(occupancy: Occupancy, left: int | None) -> tuple[bytes, bytes]:

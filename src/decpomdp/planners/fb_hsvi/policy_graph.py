@@ -4,8 +4,8 @@ Layer t gives each agent nodes; node i of agent n takes actions[n][i] and on obs
 of the next layer. The last layer moves to layer `back` (a loop, for an infinite horizon) or nowhere (None).
 The path of decision rules that a search followed is such a graph, with labels for nodes.
 
-`met_pairs` follows the graph from the start. `needed_pairs` adds the pairs that one agent alone could bring about at
-any step, and all that follow: the improvement of a graph needs their values. Other pairs get the least possible value,
+`met_pairs` follows the graph from the start. `needed_pairs` adds the pairs after a deviation of one agent at any step,
+and all their successors: the improvement of a graph needs their values. Other pairs get the least possible value,
 so all values are true or too low, and an improvement by them is a true improvement.
 
 In one round through a loop of m layers let the values change by between a and b. Then the true values lie between
@@ -58,7 +58,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class LayeredGraph:
     """A sequence of layers."""
 
     layers: tuple[Layer, ...]
@@ -133,17 +133,17 @@ def occupancies_along(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphValues:
-    """A graph, its value at the start, and its values at the pairs that may be met or are needed."""
+    """A graph, its value at the start, and its values at reachable and needed pairs."""
 
-    graph: Graph
+    graph: LayeredGraph
     value: float
     values: list[NDArray[np.float64]]  # [t] of [s, q]
 
 
-class Chain:
+class GraphTables:
     """A graph with its joint tables."""
 
-    def __init__(self, dynamics: OutcomeModel, graph: Graph) -> None:
+    def __init__(self, dynamics: OutcomeModel, graph: LayeredGraph) -> None:
         self.dynamics, self.graph, parts = dynamics, graph, dynamics.observation_parts
         self.actions = [joint_actions(dynamics, layer) for layer in graph.layers]  # [t] of [q]
         self.onward = [
@@ -157,8 +157,8 @@ def value_at(occupancy: Occupancy, counts: tuple[int, ...], values: NDArray[np.f
     return float(occupancy.weight @ values[occupancy.state, joint])
 
 
-def met_pairs(chain: Chain, start: Occupancy) -> tuple[Pairs, Pairs]:
-    """[t] of [s, q]: pairs that may be met; [t] of [q, y]: joint observations that may occur."""
+def met_pairs(chain: GraphTables, start: Occupancy) -> tuple[Pairs, Pairs]:
+    """[t] of [s, q]: reachable pairs; [t] of [q, y]: joint observations that may occur."""
     layers, states = chain.graph.layers, chain.dynamics.reward.shape[1]
     met = [np.zeros((states, len(actions)), np.bool_) for actions in chain.actions]
     joint = np.ravel_multi_index(tuple(start.row_labels().T), layers[0].counts)
@@ -166,7 +166,7 @@ def met_pairs(chain: Chain, start: Occupancy) -> tuple[Pairs, Pairs]:
     return met, followed(chain, met)
 
 
-def followed(chain: Chain, pairs: Pairs) -> Pairs:
+def followed(chain: GraphTables, pairs: Pairs) -> Pairs:
     """Add to `pairs` all that follow from them; [t] of [q, y]: joint observations that may occur."""
     graph = chain.graph
     used = [np.zeros(table.shape, np.bool_) for table in chain.onward]
@@ -183,8 +183,8 @@ def followed(chain: Chain, pairs: Pairs) -> Pairs:
     return used
 
 
-def needed_pairs(chain: Chain, start: Occupancy) -> Pairs:
-    """[t] of [s, q]: pairs that may be met, those that one agent alone could bring about, and all that follow."""
+def needed_pairs(chain: GraphTables, start: Occupancy) -> Pairs:
+    """[t] of [s, q]: reachable pairs, pairs after a deviation of one agent, and all their successors."""
     met, _ = met_pairs(chain, start)
     needed = [pairs.copy() for pairs in met]
     for t in range(len(met)):
@@ -195,8 +195,8 @@ def needed_pairs(chain: Chain, start: Occupancy) -> Pairs:
     return needed
 
 
-def _deviations(chain: Chain, t: int, met: NDArray[np.bool_], after: NDArray[np.bool_]) -> None:
-    """Mark in `after` the pairs that any one agent could bring about from those met at layer t."""
+def _deviations(chain: GraphTables, t: int, met: NDArray[np.bool_], after: NDArray[np.bool_]) -> None:
+    """Mark in `after` the pairs that a deviation of one agent at layer t can reach."""
     layer, counts = chain.graph.layers[t], chain.graph.counts_after(t)
     sizes = [int(size) for size in chain.dynamics.action_parts.max(axis=0) + 1]
     state, node = _listed(met)
@@ -218,7 +218,7 @@ def _listed(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int6
 def evaluate_graph(
     dynamics: OutcomeModel,
     start: Occupancy,
-    graph: Graph,
+    graph: LayeredGraph,
     discount: float,
     *,
     least: float | None = None,
@@ -226,7 +226,7 @@ def evaluate_graph(
     precision: float = SETTLED,
 ) -> GraphValues:
     """The graph with its value; with `least`, a bound from below, also at the pairs needed for improvement."""
-    chain = Chain(dynamics, graph)
+    chain = GraphTables(dynamics, graph)
     pairs = met_pairs(chain, start)[0] if least is None else needed_pairs(chain, start)
     values = [np.full(mask.shape, 0.0 if least is None else least) for mask in pairs]
     if guess is not None and graph.back is not None and guess.shape == values[graph.back].shape:
@@ -236,7 +236,7 @@ def evaluate_graph(
 
 
 def _settle(
-    chain: Chain,
+    chain: GraphTables,
     pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
     values: list[NDArray[np.float64]],
     discount: float,
@@ -270,16 +270,18 @@ def _settle(
         step(t)
 
 
-def folded_team(model: DecPOMDP, dynamics: OutcomeModel, start: Occupancy, graph: Graph) -> Team:
+def folded_team(model: DecPOMDP, dynamics: OutcomeModel, start: Occupancy, graph: LayeredGraph) -> Team:
     """Small controllers that together act as the graph does."""
-    met, used = met_pairs(Chain(dynamics, graph), start)
+    met, used = met_pairs(GraphTables(dynamics, graph), start)
     return Team.of(
         model,
         [_controller(dynamics, graph, n, met, used, len(agent.actions)) for n, agent in enumerate(model.agents)],
     )
 
 
-def _controller(dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pairs, actions: int) -> Controller:
+def _controller(
+    dynamics: OutcomeModel, graph: LayeredGraph, n: int, met: Pairs, used: Pairs, actions: int
+) -> Controller:
     action, moves = _laid_out(dynamics, graph, n, met, used)
     action, moves = _merged_equal(np.concatenate([[-1], action]), np.concatenate([moves[:1] * 0 - 1, moves]))
     order = np.flatnonzero(action >= 0)
@@ -294,7 +296,7 @@ def _controller(dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: 
 
 
 def _laid_out(
-    dynamics: OutcomeModel, graph: Graph, n: int, met: Pairs, used: Pairs
+    dynamics: OutcomeModel, graph: LayeredGraph, n: int, met: Pairs, used: Pairs
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Agent n's visited nodes of all layers in a row, numbered from 1; moves that cannot occur are -1."""
     symbols = int(dynamics.observation_parts[:, n].max()) + 1

@@ -21,9 +21,9 @@ from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
 from decpomdp.planners.fb_hsvi.policy_graph import (
     ROUGH,
-    Graph,
     GraphValues,
     Layer,
+    LayeredGraph,
     evaluate_graph,
     occupancies_along,
     value_at,
@@ -77,7 +77,7 @@ def polished(
         counts = best.graph.counts_after(len(layers) - 1)
         better, _ = sweep(dynamics, start, list(layers), counts, tail, discount, check)
         after = evaluate_graph(
-            dynamics, start, Graph(tuple(better), back), discount, least=least, guess=tail, precision=ROUGH
+            dynamics, start, LayeredGraph(tuple(better), back), discount, least=least, guess=tail, precision=ROUGH
         )
         gain = after.value - best.value
         best = after if gain > 0 else best
@@ -131,13 +131,13 @@ class Ahead:
 
     def climbed(self, layer: Layer) -> Layer:
         """The agents take turns at best responses until nothing changes."""
-        still = 0
+        unchanged = 0
         for turn in range(TURNS * len(layer.actions)):
             n = turn % len(layer.actions)
             after = _chosen(n, layer, *self.gains(n, layer))
-            still = still + 1 if after is layer else 0
+            unchanged = unchanged + 1 if after is layer else 0
             layer = after
-            if still == len(layer.actions):
+            if unchanged == len(layer.actions):
                 break
         return layer
 

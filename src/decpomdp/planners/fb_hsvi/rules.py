@@ -37,7 +37,7 @@ _SOLVER = threading.Lock()  # toulbar2 solves one problem at a time
 class Game:
     """A weighted constraint problem with derived tables."""
 
-    tables: NDArray[np.float64]  # [j, u] as given
+    tables: NDArray[np.float64]  # [j, u] payoffs
     scope: NDArray[np.int64]  # [j, n] variables
     parts: NDArray[np.int64]  # [u, n]
     strides: NDArray[np.int64]  # [n]
@@ -160,7 +160,7 @@ def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | Non
 
 
 @dataclass(order=True, slots=True)
-class Part:
+class OpenBox:
     """A box of rules not handed out: sorted by falling bound, then by age."""
 
     rank: float  # minus the bound
@@ -173,12 +173,12 @@ class Part:
 class Ranking:
     """The rules of a game, (nearly) best first: the boxes of rules not handed out. The game is not stored."""
 
-    parts: list[Part]  # a heap
+    parts: list[OpenBox]  # a heap
     born: int = 1  # boxes made so far
 
     @classmethod
     def of(cls, game: Game) -> "Ranking":
-        return cls([Part(-np.inf, 0, game.everything, None)])
+        return cls([OpenBox(-np.inf, 0, game.everything, None)])
 
     def bound(self, game: Game, check: Callable[[], None] = lambda: None) -> float:
         """A bound on all rules that were not handed out; -inf when all were."""
@@ -186,7 +186,7 @@ class Ranking:
             check()
             part = heapq.heappop(self.parts)
             best = solve(game, part.box)
-            heapq.heappush(self.parts, Part(-best.bound, part.age, part.box, best))
+            heapq.heappush(self.parts, OpenBox(-best.bound, part.age, part.box, best))
         return -self.parts[0].rank if self.parts else -np.inf
 
     def take(self, game: Game) -> Solution:
@@ -206,7 +206,7 @@ class Ranking:
             rest[v, taken.choice[v]] = False
             if rest[v].any():
                 bound = min(taken.bound, bound_within(game, rest))
-                heapq.heappush(self.parts, Part(-bound, self.born, rest, None))
+                heapq.heappush(self.parts, OpenBox(-bound, self.born, rest, None))
                 self.born += 1
             prefix[v] = False
             prefix[v, taken.choice[v]] = True

@@ -29,12 +29,12 @@ from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound, central_bound
 from decpomdp.planners.fb_hsvi.compression import composed, compress
 from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, follow, reward_of
-from decpomdp.planners.fb_hsvi.points import Point, Points
+from decpomdp.planners.fb_hsvi.points import OccupancyPoint, OccupancyPoints
 from decpomdp.planners.fb_hsvi.policy_graph import (
     ROUGH,
-    Graph,
     GraphValues,
     Layer,
+    LayeredGraph,
     evaluate_graph,
     last_layer,
     layer_of,
@@ -122,12 +122,12 @@ class Sketcher:
         depth = horizon_of(self.discount, sketch.faded, DEEPEST) if self.horizon is None else self.horizon
         layers, last = self.walk(depth, sketch.cap, sketch.noise, rng, prefix)
         if self.horizon is not None:
-            graph = self._evaluated(Graph(tuple(layers), None))
+            graph = self._evaluated(LayeredGraph(tuple(layers), None))
             report(graph)
             return self._polished_graph(graph)
         return self._best_loop(*self._polished_walk(layers, last), last.counts, sketch.pairs, report)
 
-    def _evaluated(self, graph: Graph, guess: NDArray[np.float64] | None = None) -> GraphValues:
+    def _evaluated(self, graph: LayeredGraph, guess: NDArray[np.float64] | None = None) -> GraphValues:
         least = self.central.least[-1]
         return evaluate_graph(
             self.dynamics, self.start, graph, self.discount, least=least, guess=guess, precision=ROUGH
@@ -168,7 +168,7 @@ class Sketcher:
         return solve(game, nodes=NODES, exact=False).rule(game)
 
     def _polished_walk(self, layers: list[Layer], last: Occupancy) -> tuple[list[Layer], list[NDArray[np.float64]]]:
-        """The layers after two sweeps, and their values with an estimate of what comes after them."""
+        """The layers after two sweeps, and their values with an estimate of the value after them."""
         above = self.central.at(None).max(axis=0)  # [s]
         width = int(np.prod(last.counts))
         at_start = float(self.start.weight @ above[self.start.state])
@@ -205,13 +205,15 @@ class Sketcher:
         self, layers: list[Layer], values: list[NDArray[np.float64]], counts: tuple[int, ...], pairs: int
     ) -> Iterator[tuple[float, int, int, Labelling]]:
         """(estimated value, t, back, mapping) of loops from layer t back to an earlier layer."""
-        met = occupancies_along(self.dynamics, self.start, layers, counts)
-        rewards = [self.discount**t * reward_of(self.dynamics, met[t], one.actions) for t, one in enumerate(layers)]
+        occupancies = occupancies_along(self.dynamics, self.start, layers, counts)
+        rewards = [
+            self.discount**t * reward_of(self.dynamics, occupancies[t], one.actions) for t, one in enumerate(layers)
+        ]
         earned = np.concatenate([[0.0], np.cumsum(rewards)])  # [t] by the first t layers
         for t in _lengths(len(layers), pairs):
             for back in range(t):
                 self.check()
-                best = mapping(met[t], layers[back].counts, values[back])
+                best = mapping(occupancies[t], layers[back].counts, values[back])
                 if best is not None:
                     yield float(earned[t] + self.discount**t * best[1]), t, back, best[0]
 
@@ -253,30 +255,30 @@ def mapping(
     return answer.rule(game), answer.value
 
 
-def close_loop(layers: list[Layer], t: int, back: int, labels: Labelling) -> Graph:
+def close_loop(layers: list[Layer], t: int, back: int, labels: Labelling) -> LayeredGraph:
     """The first t layers; the last of them moves to layer `back`, by the labels that its nodes' successors had."""
     last = layers[t - 1]
     moves = tuple(labels[n][last.moves[n]] for n in range(len(labels)))
-    return Graph((*layers[: t - 1], replace(last, moves=moves)), back)
+    return LayeredGraph((*layers[: t - 1], replace(last, moves=moves)), back)
 
 
-def begin_at_best_layer(start: Occupancy, given: GraphValues) -> Graph | None:
+def begin_at_best_layer(start: Occupancy, best_graph: GraphValues) -> LayeredGraph | None:
     """The graph entered at the layer and nodes with the best value at the start; None when that is layer 0.
 
     Later layers serve more situations and are often better than the first ones.
     """
-    layers, back = given.graph.layers, given.graph.back
-    mappings = [mapping(start, layer.counts, values) for layer, values in zip(layers, given.values, strict=True)]
+    layers, back = best_graph.graph.layers, best_graph.graph.back
+    mappings = [mapping(start, layer.counts, values) for layer, values in zip(layers, best_graph.values, strict=True)]
     worth = [-np.inf if one is None else one[1] for one in mappings]
     k = int(np.argmax(worth))
     best = mappings[k]
-    if back is None or best is None or worth[k] <= given.value + GAIN * max(1.0, abs(given.value)):
+    if back is None or best is None or worth[k] <= best_graph.value + GAIN * max(1.0, abs(best_graph.value)):
         return None
     first = layers[k].entered(best[0])
     ahead = layers[k + 1 :]
     if back > k:
-        return Graph((first, *ahead), back - k)
-    return Graph((first, *ahead, *layers[back:]), 1 + len(ahead))
+        return LayeredGraph((first, *ahead), back - k)
+    return LayeredGraph((first, *ahead, *layers[back:]), 1 + len(ahead))
 
 
 def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float) -> list[Rule]:
@@ -289,10 +291,10 @@ def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float) ->
     start = sketcher.start
     short = max(0.0, float(start.weight @ above[start.state]) - value)
     central = central_bound(model, sketcher.dynamics, steps, np.asarray(above - short), sketcher.check)
-    points = Points(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0, sketcher.check)
+    points = OccupancyPoints(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0, sketcher.check)
     root = points.point(start, steps)
 
-    def is_open(point: Point, earned: float, fade: float) -> bool:
+    def is_open(point: OccupancyPoint, earned: float, fade: float) -> bool:
         sketcher.check()
         gap = AHEAD_GAP * max(1.0, abs(value))
         return point.left != 0 and fade * (point.upper - point.lower) > gap and earned + fade * point.upper > root.lower

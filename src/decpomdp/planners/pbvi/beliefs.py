@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 DIGITS = 10  # decimals to which beliefs are compared
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 
 class Beliefs(NamedTuple):
     """The data of a belief set."""
 
-    offsets: Whole  # [p + 1]
-    states: Whole  # [entry]
+    offsets: Ints  # [p + 1]
+    states: Ints  # [entry]
     weights: Floats  # [entry]
-    depth: Whole  # [p] steps from the start when it was added
+    depth: Ints  # [p] steps from the start when it was added
 
 
 class BeliefSet:
@@ -41,14 +41,14 @@ class BeliefSet:
     def count(self) -> int:
         return len(self.depth)
 
-    def place(self, states: Whole, weights: Floats) -> int | None:
+    def place(self, states: Ints, weights: Floats) -> int | None:
         """The number of a belief; None when it is new."""
         return self._place.get(key_of(states, weights))
 
-    def add(self, beliefs: list[tuple[Whole, Floats]], depths: list[int]) -> list[int]:
+    def add(self, beliefs: list[tuple[Ints, Floats]], depths: list[int]) -> list[int]:
         """Add new beliefs; returns the number of every one of `beliefs`."""
         places: list[int] = []
-        new: list[tuple[Whole, Floats, int]] = []
+        new: list[tuple[Ints, Floats, int]] = []
         for (states, weights), depth in zip(beliefs, depths, strict=True):
             order = np.argsort(states)
             key = key_of(states, weights)
@@ -64,16 +64,16 @@ class BeliefSet:
             self.depth = np.concatenate([self.depth, [depth for _, _, depth in new]])
         return places
 
-    def belief(self, place: int) -> tuple[Whole, Floats]:
+    def belief(self, place: int) -> tuple[Ints, Floats]:
         part = slice(self.offsets[place], self.offsets[place + 1])
         return self.states[part], self.weights[part]
 
-    def layers(self) -> list[Whole]:
+    def layers(self) -> list[Ints]:
         """Numbers of the beliefs, grouped by depth, deepest first."""
         return [np.flatnonzero(self.depth == depth) for depth in np.unique(self.depth)[::-1]]
 
 
-def key_of(states: Whole, weights: Floats) -> bytes:
+def key_of(states: Ints, weights: Floats) -> bytes:
     """Equal for beliefs that agree to DIGITS decimals, in any order of their states."""
     rounded = np.round(weights, DIGITS) + 0.0
     order = np.argsort(states)

@@ -13,10 +13,10 @@ import numpy as np
 from decpomdp.core.run import Now
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import beliefs as kernels
-from decpomdp.kernels.beliefs import Points
+from decpomdp.kernels.beliefs import BeliefPoints
 from decpomdp.kernels.model import FactoredModel
 from decpomdp.kernels.point_backup import Backups, back_up, informed_step, plain_step
-from decpomdp.planners.pbvi.beliefs import Beliefs, BeliefSet, Floats, Whole
+from decpomdp.planners.pbvi.beliefs import Beliefs, BeliefSet, Floats, Ints
 
 PIECE = 8  # beliefs that one thread backs up at a time
 EXACT = 1e-11  # of the largest possible value: changes below this are rounding
@@ -32,7 +32,7 @@ class BoundsState(NamedTuple):
     corner: Floats  # [s] the upper bound where the state is known
     informed: Floats  # [s, u]
     vectors: Floats  # [s, i] the first `used` columns; the others are spare capacity
-    actions: Whole  # [i] first joint action of each vector
+    actions: Ints  # [i] first joint action of each vector
     used: int
 
 
@@ -112,7 +112,7 @@ class Bounds:
     def upper(self) -> float:
         return float(self.value[0])
 
-    def best(self, which: Whole) -> tuple[Whole, Floats]:
+    def best(self, which: Ints) -> tuple[Ints, Floats]:
         """The best vector of some beliefs of the set, and its value."""
         offsets = np.concatenate([[0], np.cumsum(self.set.offsets[which + 1] - self.set.offsets[which])])
         entries = np.concatenate([np.arange(self.set.offsets[p], self.set.offsets[p + 1]) for p in which])
@@ -121,7 +121,7 @@ class Bounds:
         kernels.best_vectors(self.vectors, self.count, offsets, states, weights, index, value)
         return index, value
 
-    def add(self, beliefs: list[tuple[Whole, Floats]], depths: list[int]) -> list[int]:
+    def add(self, beliefs: list[tuple[Ints, Floats]], depths: list[int]) -> list[int]:
         """Add beliefs to the set; the upper bound stays as it is."""
         places = self.set.add(beliefs, depths)
         if self.set.count > len(self.value):
@@ -138,7 +138,7 @@ class Bounds:
             np.empty(states, np.int64),
             np.empty(belief.count, np.int64),
         )
-        self.points = Points(
+        self.points = BeliefPoints(
             belief.offsets, belief.states, belief.weights, drop, first, following, self.corner, self.informed
         )
         kernels.hang(self.points)
@@ -156,7 +156,7 @@ class Bounds:
         self.vectors = np.ascontiguousarray(self.vectors[:, used])
         self.actions, self.count = self.actions[used], len(used)
 
-    def back_up(self, which: Whole) -> None:
+    def back_up(self, which: Ints) -> None:
         """Back up both bounds at some beliefs of the set, all from the present bounds."""
         done = self.backups(which)
         self.value[which] = np.minimum(self.value[which], done.upper)
@@ -165,7 +165,7 @@ class Bounds:
         rising = done.lower > old + EXACT * self.scale
         self.add_vectors(done.vector[rising], done.action[rising], which[rising])
 
-    def backups(self, which: Whole) -> Backups:
+    def backups(self, which: Ints) -> Backups:
         """Backups on all threads, in pieces of a few beliefs."""
         m, states = len(which), len(self.corner)
         out = empty_backups(m, states, self.model.symbols)
@@ -180,7 +180,7 @@ class Bounds:
         engine.run(piece, -(-m // PIECE), self.threads)
         return out
 
-    def add_vectors(self, vectors: Floats, actions: Whole, which: Whole) -> None:
+    def add_vectors(self, vectors: Floats, actions: Ints, which: Ints) -> None:
         """Add new vectors [k, s], each for a belief of the set, unless an earlier one of them is as good there."""
         new: list[int] = []
         for k, p in enumerate(which):
@@ -190,7 +190,7 @@ class Bounds:
                 new.append(k)
         self.append(vectors[new], actions[new])
 
-    def append(self, vectors: Floats, actions: Whole) -> None:
+    def append(self, vectors: Floats, actions: Ints) -> None:
         if not len(vectors):
             return
         if self.count + len(vectors) > self.vectors.shape[1]:

@@ -22,10 +22,10 @@ from decpomdp.core import checks
 from decpomdp.evaluation.fixed_point import Scheme, fixed_point
 from decpomdp.kernels.beliefs import best_vector, foresee, scratch_for, successor
 from decpomdp.kernels.point_backup import Backups, back_up, lower_value, value_step, visit_step
-from decpomdp.planners.pbvi.beliefs import Floats, Whole, key_of
+from decpomdp.planners.pbvi.beliefs import Floats, Ints, key_of
 from decpomdp.planners.pbvi.bounds import Bounds, empty_backups
 
-Belief = tuple[Whole, Floats]
+Belief = tuple[Ints, Floats]
 
 GROWN = 400  # most nodes of a graph before it shrinks
 ROUNDS = 12  # of improvement
@@ -40,11 +40,11 @@ FAINT = 1e-9  # share of all visits below which a node, or a state of it, is ign
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class PolicyGraph:
     """A policy graph with its values. The first node is the start."""
 
-    actions: Whole  # [i]
-    following: Whole  # [i, y]
+    actions: Ints  # [i]
+    following: Ints  # [i, y]
     values: Floats  # [s, i]
     value: float  # at the start
 
@@ -53,7 +53,7 @@ class Graph:
         return len(self.actions)
 
 
-def graph_of(bounds: Bounds, start: Floats, largest: int) -> Graph:
+def graph_of(bounds: Bounds, start: Floats, largest: int) -> PolicyGraph:
     """A good policy graph of at most `largest` nodes."""
     slack = EQUAL * bounds.scale
     graph = _improved(bounds, start, _grown(bounds, start), slack, shrink=False)
@@ -63,14 +63,14 @@ def graph_of(bounds: Bounds, start: Floats, largest: int) -> Graph:
     return graph
 
 
-def one_action(bounds: Bounds, start: Floats) -> Graph:
+def one_action(bounds: Bounds, start: Floats) -> PolicyGraph:
     """The best single action, repeated."""
     first, value = best_vector(bounds.vectors, bounds.count, *_belief(start), 0.0, np.empty(bounds.count))
     following = np.zeros((1, bounds.model.symbols), np.int64)
-    return Graph(bounds.actions[first : first + 1], following, bounds.vectors[:, first : first + 1].copy(), value)
+    return PolicyGraph(bounds.actions[first : first + 1], following, bounds.vectors[:, first : first + 1].copy(), value)
 
 
-def _grown(bounds: Bounds, start: Floats) -> Graph:
+def _grown(bounds: Bounds, start: Floats) -> PolicyGraph:
     """Step 1: nodes for the beliefs with the most discounted visits."""
     first = _belief(start)
     queue, pending = [(-1.0, key_of(*first))], {key_of(*first): first}
@@ -103,7 +103,7 @@ def _successors(bounds: Bounds, u: int, belief: Belief) -> Iterator[tuple[float,
         yield mass, (states[:size].copy(), weights[:size].copy())
 
 
-def _pointed(bounds: Bounds, start: Floats, vectors: Floats, actions: Whole, beliefs: list[Belief]) -> Graph:
+def _pointed(bounds: Bounds, start: Floats, vectors: Floats, actions: Ints, beliefs: list[Belief]) -> PolicyGraph:
     """The graph in which every node takes its action and moves to the best vector after it."""
     model = bounds.model
     scratch = scratch_for(len(start), model.symbols, model.widest)
@@ -113,7 +113,7 @@ def _pointed(bounds: Bounds, start: Floats, vectors: Floats, actions: Whole, bel
     return _evaluated(bounds, start, actions, following, vectors, 0.0)
 
 
-def _improved(bounds: Bounds, start: Floats, graph: Graph, slack: float, shrink: bool) -> Graph:
+def _improved(bounds: Bounds, start: Floats, graph: PolicyGraph, slack: float, shrink: bool) -> PolicyGraph:
     """Steps 2 and 3. A candidate never has more nodes."""
     tiny = EQUAL * bounds.scale
     for _ in range(ROUNDS):
@@ -125,7 +125,7 @@ def _improved(bounds: Bounds, start: Floats, graph: Graph, slack: float, shrink:
     return graph
 
 
-def _stepped(bounds: Bounds, start: Floats, graph: Graph, slack: float) -> Graph:
+def _stepped(bounds: Bounds, start: Floats, graph: PolicyGraph, slack: float) -> PolicyGraph:
     """Every visited node, backed up against the node values, most visited first."""
     visits = _visits(bounds, start, graph)
     shares = visits.sum(axis=1) / visits.sum()
@@ -148,17 +148,19 @@ def _backed_up(
     return out
 
 
-def _evaluated(bounds: Bounds, start: Floats, actions: Whole, following: Whole, guess: Floats, slack: float) -> Graph:
+def _evaluated(
+    bounds: Bounds, start: Floats, actions: Ints, following: Ints, guess: Floats, slack: float
+) -> PolicyGraph:
     """The reachable part of the graph, with its exact values."""
     values = _solved(bounds, actions, following, guess)
     first, value = best_vector(values, len(actions), *_belief(start), slack, np.empty(len(actions)))
     nodes = _reached(following, first)
     number = np.full(len(actions), -1)
     number[nodes] = np.arange(len(nodes))
-    return Graph(actions[nodes], number[following[nodes]], np.ascontiguousarray(values[:, nodes]), value)
+    return PolicyGraph(actions[nodes], number[following[nodes]], np.ascontiguousarray(values[:, nodes]), value)
 
 
-def _solved(bounds: Bounds, actions: Whole, following: Whole, values: Floats) -> Floats:
+def _solved(bounds: Bounds, actions: Ints, following: Ints, values: Floats) -> Floats:
     """The values [s, i] of every node, never above the true ones."""
     model = bounds.model
     linear = model._replace(reward=checks.freeze(np.zeros_like(model.reward)))
@@ -173,7 +175,7 @@ def _solved(bounds: Bounds, actions: Whole, following: Whole, values: Floats) ->
     return solution - model.discount * residual / (1 - model.discount)
 
 
-def _reached(following: Whole, first: int) -> Whole:
+def _reached(following: Ints, first: int) -> Ints:
     """Reachable nodes, `first` first."""
     nodes, known = [first], {first}
     for i in nodes:  # grows in the loop
@@ -183,7 +185,7 @@ def _reached(following: Whole, first: int) -> Whole:
     return np.array(nodes)
 
 
-def _visits(bounds: Bounds, start: Floats, graph: Graph) -> Floats:
+def _visits(bounds: Bounds, start: Floats, graph: PolicyGraph) -> Floats:
     """[i, s]: expected discounted visits."""
     now: Floats = np.zeros((graph.nodes, len(start)))
     now[0] = start

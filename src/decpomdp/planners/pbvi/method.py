@@ -30,9 +30,9 @@ from decpomdp.kernels import beliefs as kernels
 from decpomdp.kernels.model import FactoredModel
 from decpomdp.planners.centralised import centralised
 from decpomdp.planners.common import check_model, first_team, trivial_upper_bound, valued
-from decpomdp.planners.pbvi.beliefs import Floats, Whole
+from decpomdp.planners.pbvi.beliefs import Floats, Ints
 from decpomdp.planners.pbvi.bounds import Bounds, BoundsState, first_bounds, informed_iteration
-from decpomdp.planners.pbvi.graph import Graph, graph_of, one_action
+from decpomdp.planners.pbvi.graph import PolicyGraph, graph_of, one_action
 from decpomdp.planners.pbvi.settings import Pbvi
 
 TABLE = 8_000_000  # numbers in the controller of the result, a dense table [i, a, o, j]
@@ -51,7 +51,7 @@ class AlphaPolicy:
     """A policy on beliefs: the action of the best vector."""
 
     vectors: Floats  # [i, s] each at most the value of a policy that begins with its action
-    actions: Whole  # [i] joint action
+    actions: Ints  # [i] joint action
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -78,7 +78,7 @@ class PbviState(NamedTuple):
     bounds: BoundsState | None = None  # None before the first step
     informed: int = 0  # iterations of the informed bound
     prepared: bool = False  # whether those are finished
-    still: int = 0  # iterations without progress, in a row
+    idle: int = 0  # iterations without progress, in a row
     steps: int = 0
     iterations: int = 0
     stopped: str = ""
@@ -183,13 +183,13 @@ class PbviMethod:
                     state = self._offered(state, graph)
             state = self._closed(state, bounds)
         progress = state.gap < (1 - STILL) * gap or known < bounds.set.count
-        still = 0 if progress else state.still + 1
+        idle = 0 if progress else state.idle + 1
         converged = "converged" if state.gap <= self.settings.epsilon else ""
         return state._replace(
-            still=still, iterations=state.iterations + 1, stopped="beliefs" if still == PATIENCE else converged
+            idle=idle, iterations=state.iterations + 1, stopped="beliefs" if idle == PATIENCE else converged
         )
 
-    def _offered(self, state: PbviState, graph: Graph) -> PbviState:
+    def _offered(self, state: PbviState, graph: PolicyGraph) -> PbviState:
         """With the graph as the team if its exact value is better."""
         new = valued(self.problem, team_of(self.problem, graph))
         return state._replace(team=new.team, value=new.value) if new.value > state.value else state
@@ -251,23 +251,23 @@ class Growth:
                 self.bounds.back_up(chosen)
         self.bounds.prune()
 
-    def _ahead(self, p: int, step: int) -> tuple[tuple[Whole, Floats], float]:
+    def _ahead(self, p: int, step: int) -> tuple[tuple[Ints, Floats], float]:
         """The next belief of a walk, and the excess of its gap."""
         bounds = self.bounds
         target = float(self._allowed(np.array(step)))
-        out: tuple[Whole, Floats] = np.empty(self.states, np.int64), np.empty(self.states)
+        out: tuple[Ints, Floats] = np.empty(self.states, np.int64), np.empty(self.states)
         size, excess = kernels.toward(
             bounds.model, bounds.vectors, bounds.count, bounds.points, *bounds.set.belief(p), target, *out
         )
         return (out[0][:size], out[1][:size]), excess
 
-    def _furthest(self, p: int, chances: Floats) -> tuple[tuple[Whole, Floats], float]:
+    def _furthest(self, p: int, chances: Floats) -> tuple[tuple[Ints, Floats], float]:
         self.bounds.now.check()
         states, weights = np.empty(self.states, np.int64), np.empty(self.states)
         size, distance = kernels.furthest(self.bounds.model, self.bounds.points, p, chances, states, weights)
         return (states[:size], weights[:size]), distance
 
-    def _allowed(self, depth: Whole) -> Floats:
+    def _allowed(self, depth: Ints) -> Floats:
         """The gap that a belief at this depth may have."""
         with np.errstate(over="ignore", divide="ignore"):
             return self.epsilon * np.float64(self.bounds.model.discount) ** -depth.astype(np.float64)
@@ -279,7 +279,7 @@ class Growth:
         return self.bounds.value - lower - self._allowed(belief.depth)
 
 
-def team_of(problem: DecPOMDP, graph: Graph) -> Team:
+def team_of(problem: DecPOMDP, graph: PolicyGraph) -> Team:
     """A graph as a one-agent team for the centralised problem."""
     moves = graph.following.tolist()
     return Team.of(problem, [Controller.deterministic(graph.actions.tolist(), moves, problem.joint_actions)])

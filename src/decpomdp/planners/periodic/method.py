@@ -19,11 +19,11 @@ from decpomdp.core import DecPOMDP, Fit, InputError, Row
 from decpomdp.core.run import Inputs, Now
 from decpomdp.core.sparse import discounted_model
 from decpomdp.engines import threads as engine
-from decpomdp.kernels.periodic import Room
+from decpomdp.kernels.periodic import Buffers
 from decpomdp.planners.common import check_model, per_agent, toy_model
-from decpomdp.planners.em.chain import ShiftedModel, Tables
-from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Record
-from decpomdp.planners.periodic.plans import guide_of, room_for, softened, team_of, trimmed
+from decpomdp.planners.em.chain import LayeredController, ShiftedModel
+from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Incumbent
+from decpomdp.planners.periodic.plans import buffers_for, guide_of, softened, team_of, trimmed
 from decpomdp.planners.periodic.search import BestPlan, PlanClimb, PlanSearch, mark_reached, with_climb
 from decpomdp.planners.periodic.settings import PeriEm, PeriEmTuning
 
@@ -44,7 +44,7 @@ class EmPhase(NamedTuple):
 class PeriEmState(NamedTuple):
     """The state between two steps."""
 
-    record: Record
+    record: Incumbent
     best: list[BestPlan]
     climbs: list[PlanClimb]  # not over
     made: int = 0  # climbs begun
@@ -66,7 +66,7 @@ class PeriEmMethod:
         _check_size(model, settings.layers or 1, self.widths or (1,))
         self.search: PlanSearch | None = None  # prepared in the first step
         self.shifted: ShiftedModel | None = None  # prepared when EM begins
-        self.rooms: dict[int, Room] = {}  # buffers of the climbs
+        self.buffers_of: dict[int, Buffers] = {}  # buffers of the climbs
 
     def toy(self) -> "PeriEmMethod":
         tuning = PeriEmTuning(patience=1, em_iterations=1)
@@ -74,7 +74,7 @@ class PeriEmMethod:
         return _Toy(toy_model(len(self.model.agents)), settings, Inputs())
 
     def init(self, now: Now) -> PeriEmState:
-        return PeriEmState(Record.first(self.model), [], [])
+        return PeriEmState(Incumbent.first(self.model), [], [])
 
     def step(self, state: PeriEmState, now: Now) -> tuple[PeriEmState, list[Row]]:
         state, rows = self._with_plans(state, now) if state.em is None else self._with_em(state, state.em, now)
@@ -102,9 +102,11 @@ class PeriEmMethod:
         search = self._search(now)
         new = ABREAST - len(state.climbs) if starts is None else min(ABREAST - len(state.climbs), starts - state.made)
         begun = [*state.climbs, *(search.climb(state.made + k, state.best) for k in range(new))]
-        rooms = [self._room(search, climb) for climb in begun]
-        self.rooms = {climb.number: room for climb, room in zip(begun, rooms, strict=True)}
-        climbs = engine.run(lambda k: search.advanced(begun[k], rooms[k], now.stop), len(begun), self.inputs.threads)
+        buffers_of = [self._buffers(search, climb) for climb in begun]
+        self.buffers_of = {climb.number: buffers for climb, buffers in zip(begun, buffers_of, strict=True)}
+        climbs = engine.run(
+            lambda k: search.advanced(begun[k], buffers_of[k], now.stop), len(begun), self.inputs.threads
+        )
         record, best, rows = state.record, state.best, list[Row]()
         for climb in sorted(climbs, key=lambda climb: -climb.value):
             best, better = with_climb(best, climb), climb.value > record.claimed
@@ -137,12 +139,12 @@ class PeriEmMethod:
         )
         return state, rows
 
-    def _softened(self, best: list[BestPlan], now: Now) -> list[Tables]:
+    def _softened(self, best: list[BestPlan], now: Now) -> list[LayeredController]:
         """The start of EM: the best plan without unreachable nodes, softened."""
         model, plan = self._search(now).model, max(best, key=lambda entry: entry.value).plan
-        room = room_for(model, plan)
-        mark_reached(model, plan, room)
-        return softened(self.model, trimmed(plan, room.mark), self.settings.tuning.openness)
+        buffers = buffers_for(model, plan)
+        mark_reached(model, plan, buffers)
+        return softened(self.model, trimmed(plan, buffers.mark), self.settings.tuning.openness)
 
     def _search(self, now: Now) -> PlanSearch:
         if self.search is None:
@@ -153,9 +155,9 @@ class PeriEmMethod:
             )
         return self.search
 
-    def _room(self, search: PlanSearch, climb: PlanClimb) -> Room:
-        room = self.rooms.get(climb.number)
-        return room if room is not None and room.v is climb.v else search.room(climb)
+    def _buffers(self, search: PlanSearch, climb: PlanClimb) -> Buffers:
+        buffers = self.buffers_of.get(climb.number)
+        return buffers if buffers is not None and buffers.v is climb.v else search.buffers(climb)
 
 
 class _Toy(PeriEmMethod):

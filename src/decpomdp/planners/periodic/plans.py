@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.agent import strides_of
 from decpomdp.kernels.model import DiscountedModel
-from decpomdp.kernels.periodic import Joint, Plan, Room
-from decpomdp.planners.em.chain import Tables
+from decpomdp.kernels.periodic import Buffers, JointPlan, LayeredPlan
+from decpomdp.planners.em.chain import LayeredController
 
 SWEEPS = 1000  # most sweeps of value iteration for the guide
 CLOSE = 1e-6  # relative change at which it stops
@@ -32,7 +32,7 @@ def guide_of(model: DecPOMDP, check: Callable[[], None] = lambda: None) -> NDArr
     return worth.argmax(axis=0).astype(np.int64)
 
 
-def random_plan(game: DiscountedModel, layers: int, widths: Sequence[int], rng: np.random.Generator) -> Plan:
+def random_plan(game: DiscountedModel, layers: int, widths: Sequence[int], rng: np.random.Generator) -> LayeredPlan:
     """Every choice drawn uniformly."""
     plan = _empty(layers, widths, int(game.observations.max()))
     for n, width in enumerate(widths):
@@ -41,7 +41,7 @@ def random_plan(game: DiscountedModel, layers: int, widths: Sequence[int], rng: 
     return plan
 
 
-def enlarged(game: DiscountedModel, plan: Plan, times: int, more: int, rng: np.random.Generator) -> Plan:
+def enlarged(game: DiscountedModel, plan: LayeredPlan, times: int, more: int, rng: np.random.Generator) -> LayeredPlan:
     """The same behaviour with `times` as many layers and `more` unreachable random nodes in each."""
     layers = plan.act.shape[1]
     larger = random_plan(game, layers * times, [int(width) + more for width in plan.widths], rng)
@@ -52,26 +52,28 @@ def enlarged(game: DiscountedModel, plan: Plan, times: int, more: int, rng: np.r
     return larger
 
 
-def copied(plan: Plan) -> Plan:
+def copied(plan: LayeredPlan) -> LayeredPlan:
     """A copy with its own arrays."""
     return plan._replace(act=plan.act.copy(), move=plan.move.copy(), first=plan.first.copy())
 
 
-def room_for(game: DiscountedModel, plan: Plan) -> Room:
+def buffers_for(game: DiscountedModel, plan: LayeredPlan) -> Buffers:
     """Buffers for a climb from `plan`."""
     layers, width = plan.act.shape[1:]
     states, joint = len(game.start), math.prod(int(w) for w in plan.widths)
     actions, observations = int(game.actions.max()), int(game.observations.max())
-    whole = (layers, states, joint)
-    moves = Joint(np.zeros((layers, joint), np.int64), np.zeros((layers, joint, len(game.observation_parts)), np.int64))
-    return Room(
+    shape = (layers, states, joint)
+    moves = JointPlan(
+        np.zeros((layers, joint), np.int64), np.zeros((layers, joint, len(game.observation_parts)), np.int64)
+    )
+    return Buffers(
         joint=moves,
-        v=np.zeros(whole),
-        trial=np.zeros(whole),
-        f=np.zeros(whole),
-        mark=np.zeros(whole, np.bool_),
-        places=np.zeros(math.prod(whole), np.int64),
-        wave=np.zeros((2, math.prod(whole))),
+        v=np.zeros(shape),
+        trial=np.zeros(shape),
+        f=np.zeros(shape),
+        mark=np.zeros(shape, np.bool_),
+        places=np.zeros(math.prod(shape), np.int64),
+        wave=np.zeros((2, math.prod(shape))),
         belief=np.zeros((states, joint)),
         direct=np.zeros((width, actions)),
         score=np.zeros((width, actions, observations, width)),
@@ -80,7 +82,7 @@ def room_for(game: DiscountedModel, plan: Plan) -> Room:
     )
 
 
-def team_of(model: DecPOMDP, plan: Plan) -> Team:
+def team_of(model: DecPOMDP, plan: LayeredPlan) -> Team:
     """The plan, closed, as a team; node i of layer m is node m * w + i."""
     layers = plan.act.shape[1]
     controllers = []
@@ -96,7 +98,7 @@ def team_of(model: DecPOMDP, plan: Plan) -> Team:
     return Team.of(model, controllers)
 
 
-def softened(model: DecPOMDP, plan: Plan, share: float) -> list[Tables]:
+def softened(model: DecPOMDP, plan: LayeredPlan, share: float) -> list[LayeredController]:
     """The plan as stochastic tables: `share` of every row is uniform."""
 
     def soft(chosen: NDArray[np.int64], size: int) -> NDArray[np.float64]:
@@ -108,7 +110,7 @@ def softened(model: DecPOMDP, plan: Plan, share: float) -> list[Tables]:
         move = soft(plan.move[n, :, :width, :symbols], width)[:, :, None]  # [m, i, 1, o, j]
         shape = (*move.shape[:2], actions, symbols, width)
         tables.append(
-            Tables(
+            LayeredController(
                 soft(plan.first[n], width),
                 soft(plan.act[n, :, :width], actions),
                 np.ascontiguousarray(np.broadcast_to(move, shape)),
@@ -117,7 +119,7 @@ def softened(model: DecPOMDP, plan: Plan, share: float) -> list[Tables]:
     return tables
 
 
-def trimmed(plan: Plan, mark: NDArray[np.bool_]) -> Plan:
+def trimmed(plan: LayeredPlan, mark: NDArray[np.bool_]) -> LayeredPlan:
     """The plan without unreachable nodes, by mark[m, s, q]; all layers are as wide as the widest."""
     layers = plan.act.shape[1]
     reached = []  # [n][m] nodes
@@ -137,9 +139,9 @@ def trimmed(plan: Plan, mark: NDArray[np.bool_]) -> Plan:
     return smaller
 
 
-def _empty(layers: int, widths: Sequence[int], symbols: int) -> Plan:
+def _empty(layers: int, widths: Sequence[int], symbols: int) -> LayeredPlan:
     shape = (len(widths), layers, max(widths))
-    return Plan(
+    return LayeredPlan(
         np.zeros(shape, np.int64),
         np.zeros((*shape, symbols), np.int64),
         np.zeros(len(widths), np.int64),

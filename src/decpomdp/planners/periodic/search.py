@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.model import DiscountedModel
-from decpomdp.kernels.periodic import Plan, Room, fill_joint, reach
+from decpomdp.kernels.periodic import Buffers, LayeredPlan, fill_joint, reach
 from decpomdp.kernels.periodic_climb import kick, sweeps
-from decpomdp.planners.periodic.plans import copied, enlarged, random_plan, room_for
+from decpomdp.planners.periodic.plans import buffers_for, copied, enlarged, random_plan
 from decpomdp.planners.periodic.settings import PeriEmTuning
 
 SIZES = ((1, 3), (3, 4), (2, 3), (4, 5), (1, 5), (2, 5), (3, 6), (1, 8), (5, 4), (2, 8), (4, 7), (10, 4))
@@ -35,7 +35,7 @@ class PlanClimb(NamedTuple):
 
     number: int
     size: Size
-    plan: Plan
+    plan: LayeredPlan
     random: np.random.Generator
     v: NDArray[np.float64]  # [m, s, q]
     f: NDArray[np.float64]  # [m, s, q]
@@ -55,7 +55,7 @@ class BestPlan(NamedTuple):
 
     size: Size
     value: float
-    plan: Plan
+    plan: LayeredPlan
 
 
 class PlanSearch:
@@ -87,53 +87,53 @@ class PlanSearch:
         weights = 0.7 ** np.arange(len(ranked))
         return self.new_climb(number, ranked[int(rng.choice(len(ranked), p=weights / weights.sum()))].size)
 
-    def new_climb(self, number: int, size: Size, begin: Plan | None = None) -> PlanClimb:
+    def new_climb(self, number: int, size: Size, begin: LayeredPlan | None = None) -> PlanClimb:
         """A climb from a closed plan, or from a random one."""
         random = np.random.default_rng([self.seed, number])
         plan = random_plan(self.model, *size, random) if begin is None else begin
-        room = room_for(self.model, plan)
-        return PlanClimb(number, size, plan, random, room.v, room.f, room.mark, begin is None)
+        buffers = buffers_for(self.model, plan)
+        return PlanClimb(number, size, plan, random, buffers.v, buffers.f, buffers.mark, begin is None)
 
-    def room(self, climb: PlanClimb) -> Room:
-        return room_for(self.model, climb.plan)._replace(v=climb.v, f=climb.f, mark=climb.mark)
+    def buffers(self, climb: PlanClimb) -> Buffers:
+        return buffers_for(self.model, climb.plan)._replace(v=climb.v, f=climb.f, mark=climb.mark)
 
-    def advanced(self, climb: PlanClimb, room: Room, stop: Stop) -> PlanClimb:
+    def advanced(self, climb: PlanClimb, buffers: Buffers, stop: Stop) -> PlanClimb:
         """The climb after its first sweeps, or after some kicks."""
         if not climb.begun:
-            return self._begun(climb, room, stop)
-        for _ in range(max(1, WORK // room.places.size)):
+            return self._begun(climb, buffers, stop)
+        for _ in range(max(1, WORK // buffers.places.size)):
             if stop[0] or self.over(climb):
                 break
-            climb = self._kicked(climb, room, stop)
+            climb = self._kicked(climb, buffers, stop)
         return climb
 
     def over(self, climb: PlanClimb) -> bool:
         return climb.idle >= self.tuning.patience
 
-    def _begun(self, climb: PlanClimb, room: Room, stop: Stop) -> PlanClimb:
+    def _begun(self, climb: PlanClimb, buffers: Buffers, stop: Stop) -> PlanClimb:
         tuning, plan = self.tuning, copied(climb.plan)
         if climb.fresh:
-            self._swept(climb, plan, room, False, tuning.open_sweeps, 1, -np.inf, stop)
-        value = self._swept(climb, plan, room, True, tuning.sweeps, tuning.idle, -np.inf, stop)
+            self._swept(climb, plan, buffers, False, tuning.open_sweeps, 1, -np.inf, stop)
+        value = self._swept(climb, plan, buffers, True, tuning.sweeps, tuning.idle, -np.inf, stop)
         return climb._replace(plan=plan, value=value, begun=True)
 
-    def _kicked(self, climb: PlanClimb, room: Room, stop: Stop) -> PlanClimb:
+    def _kicked(self, climb: PlanClimb, buffers: Buffers, stop: Stop) -> PlanClimb:
         plan = copied(climb.plan)
-        kick(self.model, plan, room, self.guide, self.tuning.longest, climb.bits())
+        kick(self.model, plan, buffers, self.guide, self.tuning.longest, climb.bits())
         lowest = climb.value - self.margin
-        value = self._swept(climb, plan, room, True, self.tuning.sweeps_after, 1, lowest, stop)
+        value = self._swept(climb, plan, buffers, True, self.tuning.sweeps_after, 1, lowest, stop)
         idle = 0 if value > climb.value + 10 * self.margin else climb.idle + 1
         climb = climb._replace(kicks=climb.kicks + 1, idle=idle)
         if value >= lowest:
             return climb._replace(plan=plan, value=max(value, climb.value))
-        mark_reached(self.model, climb.plan, room)  # the next kick needs it
+        mark_reached(self.model, climb.plan, buffers)  # the next kick needs it
         return climb
 
     def _swept(
         self,
         climb: PlanClimb,
-        plan: Plan,
-        room: Room,
+        plan: LayeredPlan,
+        buffers: Buffers,
         closed: bool,
         most: int,
         patience: int,
@@ -141,9 +141,9 @@ class PlanSearch:
         stop: Stop,
     ) -> float:
         """Sweep `plan` in place; returns its value."""
-        return float(sweeps(self.model, plan, room, closed, most, patience, hope, self.margin, climb.bits(), stop))
+        return float(sweeps(self.model, plan, buffers, closed, most, patience, hope, self.margin, climb.bits(), stop))
 
-    def _continued(self, plan: Plan, rng: np.random.Generator) -> Plan:
+    def _continued(self, plan: LayeredPlan, rng: np.random.Generator) -> LayeredPlan:
         """The same plan, or an enlarged one of the same value."""
         times, more = ((1, 0), (1, 1), (2, 0), (3, 0))[int(rng.integers(4))]
         times, more = (1 if self.layers else times), (0 if self.widths else more)
@@ -164,15 +164,15 @@ class PlanSearch:
         return layers * joint * (len(self.model.start) + len(self.model.observation_parts))
 
 
-def mark_reached(model: DiscountedModel, plan: Plan, room: Room) -> None:
-    """Mark the places that a closed plan reaches, in room.mark."""
-    for m in range(len(room.v)):
-        fill_joint(model, plan, m, room.joint)
-    reach(model, plan, room.joint, True, room.mark, room.places)
+def mark_reached(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers) -> None:
+    """Mark the places that a closed plan reaches, in buffers.mark."""
+    for m in range(len(buffers.v)):
+        fill_joint(model, plan, m, buffers.joint)
+    reach(model, plan, buffers.joint, True, buffers.mark, buffers.places)
 
 
 def with_climb(best: Sequence[BestPlan], climb: PlanClimb) -> list[BestPlan]:
-    """The best plan of every size, in the order in which the sizes were met."""
+    """The best plan of every size, in the order in which the sizes were tried."""
     values = {entry.size: entry.value for entry in best}
     if not climb.begun or climb.value <= values.get(climb.size, -np.inf):
         return list(best)

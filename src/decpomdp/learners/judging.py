@@ -1,0 +1,78 @@
+"""The value of a learned team from held-out episodes, beside that of the behaviour that left them.
+
+At every step the importance-weighted mean reward (self-normalised) of the team is shrunk to the behaviour's mean reward
+by ESS / (ESS + 10): a step on which no episode agrees with the team says nothing, and counts as the behaviour's.
+Intervals are bootstrapped over episodes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decpomdp.core import Episodes, Row, Team
+from decpomdp.filtering.filter import log_likelihood
+from decpomdp.learners.rows import Floats
+
+SHRINK = 10.0  # episodes that the behaviour's mean reward counts as
+RESAMPLES = 500
+PIECE = 25  # resamples at a time
+CONFIDENCE = 0.95
+BETTER, UNPROVEN, WORSE = "better than the behaviour", "not proven better than the behaviour", "cloned behaviour"
+
+
+class Judged(NamedTuple):
+    """Estimates of discounted returns over the length of the episodes."""
+
+    value: float  # of the team
+    low: float
+    high: float
+    behaviour: float  # mean return of the held-out episodes
+    sure: bool  # whether the interval of the difference is above 0
+
+    @property
+    def verdict(self) -> str:
+        """What the evidence says."""
+        return WORSE if self.value < self.behaviour else BETTER if self.sure else UNPROVEN
+
+    def facts(self) -> Row:
+        """As facts of a fit."""
+        return {
+            "estimate": self.value,
+            "estimate_low": self.low,
+            "estimate_high": self.high,
+            "behaviour": self.behaviour,
+            "verdict": self.verdict,
+        }
+
+
+def judge(episodes: Episodes, log_behaviour: Floats, team: Team, seed: int, threads: int | None) -> Judged:
+    """Estimate the value of `team`; log_behaviour[r] of the actions so far."""
+    longest = int(episodes.lengths.max())
+    steps = np.minimum(np.arange(longest), episodes.lengths[:, None] - 1)  # [k, t]: an ended episode keeps its ratio
+    rows = episodes.offsets[:-1, None] + steps
+    logs = (log_likelihood(episodes, team, threads) - log_behaviour)[rows]
+    top = np.where(np.isfinite(logs.max(axis=0)), logs.max(axis=0), 0.0)
+    ratios = np.exp(logs - top)
+    rewards = episodes.rewards[rows] * episodes.discount ** np.arange(longest)
+    rewards[np.arange(longest) >= episodes.lengths[:, None]] = 0.0
+    tables = np.concatenate([ratios, ratios**2, ratios * rewards, rewards], axis=1)  # [k, 4 t]
+    value, behaviour = _estimates(np.ones((1, episodes.count)) @ tables, episodes.count)
+    rng, count = np.random.default_rng(seed), episodes.count
+    draws = [
+        _estimates(rng.multinomial(count, np.full(count, 1 / count), PIECE) @ tables, count)
+        for _ in range(RESAMPLES // PIECE)
+    ]
+    values, bases = (np.concatenate(part) for part in zip(*draws, strict=True))
+    ends = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+    low, high = np.quantile(values, ends)
+    sure = bool(np.quantile(values - bases, ends[0]) > 0)
+    return Judged(float(value[0]), float(low), float(high), float(behaviour[0]), sure)
+
+
+def _estimates(sums: Floats, count: int) -> tuple[Floats, Floats]:
+    """Estimates of the team and the behaviour from sums over episodes, one row per resample."""
+    ratios, squares, weighted, rewards = np.split(sums, 4, axis=1)
+    size = np.where(squares > 0, ratios**2 / np.maximum(squares, 1e-300), 0.0)
+    mean = np.where(ratios > 0, weighted / np.maximum(ratios, 1e-300), 0.0)
+    usual = rewards / count
+    return ((size * mean + SHRINK * usual) / (size + SHRINK)).sum(axis=1), usual.sum(axis=1)

@@ -1,0 +1,109 @@
+"""Families of the field: exact finite-horizon optima as published, and what their rules promise.
+
+Undiscounted optima: FireFighting and Hotel in F. Oliehoek, M. Spaan, C. Amato, S. Whiteson. Incremental clustering and
+expansion for faster optimal planning in Dec-POMDPs. JAIR 46, 2013; Grid 3x3 corners and MABC in J. Dibangoye, C. Amato,
+O. Buffet, F. Charpillet. Optimally solving Dec-POMDPs as continuous-state MDPs. JAIR 55, 2016. The published file of
+FireFighting has rounded probabilities, which moves its optima by up to 4e-4.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+from decpomdp import domains
+
+slow = pytest.mark.slow
+
+
+def optimum(name: str, horizon: int) -> float:
+    fit = dp.plan(name, dp.FbHsvi(horizon=horizon, epsilon=1e-7), discount=1.0)
+    assert fit.facts["upper"] - fit.facts["lower"] < 1e-6
+    return fit.facts["lower"]
+
+
+@pytest.mark.parametrize(
+    ("name", "horizon", "published", "digits"),
+    [
+        ("firefighting", 2, -4.383496, 4e-4),
+        ("firefighting", 3, -5.736969, 4e-4),
+        pytest.param("firefighting", 4, -6.578834, 4e-4, marks=slow),
+        ("gridcorners", 3, 0.1332, 1e-4),
+        pytest.param("gridcorners", 4, 0.4330, 1.1e-4, marks=slow),
+        ("broadcast:mabc", 3, 2.99, 1e-9),
+        ("broadcast:mabc", 5, 4.79, 1e-9),
+    ],
+)
+def test_optima_are_those_published(name, horizon, published, digits):
+    assert optimum(name, horizon) == pytest.approx(published, abs=digits)
+
+
+def test_mabc_keeps_messages_that_collide():
+    broadcast, mabc = domains.build("broadcast"), domains.build("broadcast:mabc")
+    both = 0  # send, send
+    assert np.array_equal(broadcast.transition[1:], mabc.transition[1:])
+    assert mabc.transition[both, 3].tolist() == [0, 0, 0, 1]
+    assert broadcast.transition[both, 3, 3] < 0.1
+
+
+@pytest.mark.parametrize("agents", [2, 3, 4])
+def test_dectiger_for_more_agents(agents):
+    model = domains.build(f"dectiger:{agents}")
+    assert len(model.agents) == agents
+    assert model.reward[0].tolist() == [-agents, -agents]  # all listen
+    both = [sum(a * 3 ** (agents - 1 - n) for n in range(agents)) for a in (1, 2)]  # all open left, right
+    assert model.reward[both[0]].tolist() == [-50, 10 * agents]
+    assert model.reward[both[1]].tolist() == [10 * agents, -50]
+    assert model.observation[0, 0, 0] == pytest.approx(0.85**agents, abs=1e-12)
+
+
+def test_skewed_dectiger_differs_in_its_start_only():
+    plain, skewed = domains.build("dectiger"), domains.build("skewedtiger")
+    assert skewed.start.tolist() == [0.8, 0.2]
+    for table in ("transition", "observation", "reward"):
+        assert np.array_equal(getattr(plain, table), getattr(skewed, table))
+
+
+@pytest.mark.parametrize("name", ["firefighting:3,3,3", "firegraph:3,3", "firefighting:2,4,2"])
+def test_fires(name):
+    model = domains.build(name)
+    houses = len(model.states[0].split("-"))
+    levels = [tuple(map(int, state.split("-"))) for state in model.states]
+    joint = list(product(*([int(a[5:]) - 1 for a in agent.actions] for agent in model.agents)))
+    rng = np.random.default_rng(0)
+    for u, s in zip(rng.integers(len(joint), size=100), rng.integers(len(levels), size=100), strict=True):
+        reached = [levels[t] for t in np.flatnonzero(model.transition[u, s])]
+        for house in range(houses):
+            after, before, there = {r[house] for r in reached}, levels[s][house], joint[u].count(house)
+            if there >= 2:
+                assert after == {0}
+            elif there == 1:
+                assert after <= {before, max(before - 1, 0)}
+            else:
+                assert min(after) == before
+        mean = sum(p * -sum(levels[t]) for t, p in enumerate(model.transition[u, s]))
+        assert model.reward[u, s] == pytest.approx(mean)
+
+
+def test_only_one_neighbour_sends_in_aloha():
+    model = domains.build("aloha:3,2")
+    full = model.states.index("2-2-2")
+    send_idle_send, all_send = 0b010, 0b000  # send is action 0
+    assert model.transition[send_idle_send, full, model.states.index("1-2-1")] == pytest.approx(0.16)
+    assert model.transition[all_send, full, full] == 1.0
+
+
+def test_a_system_stops_below_k_components():
+    model = domains.build("maintenance:3,2")
+    run = 0
+    states = {state: model.reward[run, s] for s, state in enumerate(model.states)}
+    assert states["new-new-failed"] == 2
+    assert states["new-failed-failed"] == -8
+
+
+@pytest.mark.parametrize("name", ["firefighting:3,4,3", "firegraph:4,2", "aloha:4,2", "maintenance:4,3", "dectiger:4"])
+def test_members_with_more_agents_are_saved_and_read_back(name, tmp_path):
+    model = domains.build(name)
+    model.save(tmp_path / "model.dpomdp.gz")
+    assert dp.load(tmp_path / "model.dpomdp.gz").digest() == model.digest()
