@@ -42,7 +42,7 @@ class JointPlan(NamedTuple):
     after: Ints  # [m, q, y]
 
 
-class Buffers(NamedTuple):
+class PlanBuffers(NamedTuple):
     """Memory of one climb, allocated once."""
 
     joint: JointPlan

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from decpomdp.kernels.compiled import kernel
 from decpomdp.kernels.model import DiscountedModel
 from decpomdp.kernels.periodic import (
-    Buffers,
     Floats,
     Ints,
     LayeredPlan,
+    PlanBuffers,
     at_start,
     back,
     fill_joint,
@@ -54,7 +54,9 @@ def below(key: np.uint64, counter: Ints, limit: int) -> int:
 
 
 @kernel
-def chosen(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int, margin: float) -> float:
+def chosen(
+    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int, margin: float
+) -> float:
     """Give node i its best action and moves by buffers.direct and buffers.score; the gain. Ties change nothing."""
     size = plan.widths[n]
     best, best_action, now = -np.inf, 0, 0.0
@@ -105,7 +107,7 @@ def same(plan: LayeredPlan, m: int, n: int, one: int, other: int) -> bool:
 
 
 @kernel
-def merge(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n: int) -> bool:
+def merge(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int) -> bool:
     """Redirect moves to equal nodes of layer m to the first of them; whether there were any."""
     layers, size = buffers.v.shape[0], plan.widths[n]
     before = (m - 1) % layers
@@ -129,7 +131,14 @@ def merge(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n
 
 @kernel
 def edge_belief(
-    model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int, key: np.uint64, counter: Ints
+    model: DiscountedModel,
+    plan: LayeredPlan,
+    buffers: PlanBuffers,
+    m: int,
+    n: int,
+    i: int,
+    key: np.uint64,
+    counter: Ints,
 ) -> bool:
     """buffers.belief: the team's distribution after agent n leaves a random node of the layer before on a random o.
 
@@ -156,7 +165,7 @@ def edge_belief(
 
 
 @kernel
-def random_belief(plan: LayeredPlan, buffers: Buffers, n: int, i: int, key: np.uint64, counter: Ints) -> None:
+def random_belief(plan: LayeredPlan, buffers: PlanBuffers, n: int, i: int, key: np.uint64, counter: Ints) -> None:
     """buffers.belief = a few random states, the others in random nodes; agent n in node i."""
     buffers.belief[:] = 0.0
     for _ in range(1 + below(key, counter, 3)):
@@ -169,7 +178,7 @@ def random_belief(plan: LayeredPlan, buffers: Buffers, n: int, i: int, key: np.u
 def refresh(
     model: DiscountedModel,
     plan: LayeredPlan,
-    buffers: Buffers,
+    buffers: PlanBuffers,
     m: int,
     n: int,
     closed: bool,
@@ -209,7 +218,7 @@ def copy(source: Floats, target: Floats) -> None:
 
 
 @kernel
-def restore(plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int) -> None:
+def restore(plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int) -> None:
     """Undo the changes of node i of agent n in layer m."""
     plan.act[n, m, i] = buffers.act[i]
     for o in range(plan.move.shape[3]):
@@ -217,7 +226,7 @@ def restore(plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int) -> None
 
 
 @kernel
-def remember(plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int) -> None:
+def remember(plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, i: int) -> None:
     """Store node i of agent n in layer m for `restore`."""
     buffers.act[i] = plan.act[n, m, i]
     for o in range(plan.move.shape[3]):
@@ -228,7 +237,7 @@ def remember(plan: LayeredPlan, buffers: Buffers, m: int, n: int, i: int) -> Non
 def better(
     model: DiscountedModel,
     plan: LayeredPlan,
-    buffers: Buffers,
+    buffers: PlanBuffers,
     m: int,
     closed: bool,
     margin: float,
@@ -254,7 +263,7 @@ def better(
 def improve(
     model: DiscountedModel,
     plan: LayeredPlan,
-    buffers: Buffers,
+    buffers: PlanBuffers,
     m: int,
     n: int,
     closed: bool,
@@ -290,7 +299,7 @@ def improve(
 def sweeps(
     model: DiscountedModel,
     plan: LayeredPlan,
-    buffers: Buffers,
+    buffers: PlanBuffers,
     closed: bool,
     most: int,
     patience: int,
@@ -331,7 +340,7 @@ def sweeps(
 
 
 @kernel
-def random_place(buffers: Buffers, m: int, key: np.uint64, counter: Ints) -> int:
+def random_place(buffers: PlanBuffers, m: int, key: np.uint64, counter: Ints) -> int:
     """s * Q + q of a random place in layer m where the team can be; -1 if there is none."""
     mark = buffers.mark[m]
     total = 0
@@ -361,7 +370,7 @@ def outcome(model: DiscountedModel, row: int, key: np.uint64, counter: Ints) -> 
 
 @kernel
 def onward(
-    model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, m: int, n: int, key: np.uint64, counter: Ints
+    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, m: int, n: int, key: np.uint64, counter: Ints
 ) -> int:
     """A random node of agent n in layer m, an unreached one if one of two draws is."""
     j = below(key, counter, plan.widths[n])
@@ -370,7 +379,7 @@ def onward(
 
 @kernel
 def kick(
-    model: DiscountedModel, plan: LayeredPlan, buffers: Buffers, guide: Ints, longest: int, seed: np.uint64
+    model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers, guide: Ints, longest: int, seed: np.uint64
 ) -> None:
     """Change `plan`; `guide[s]` is the best joint action when the state is known. Needs buffers.mark of the plan."""
     key, counter = stream(seed, 1), np.zeros(1, np.int64)

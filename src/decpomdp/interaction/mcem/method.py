@@ -44,7 +44,7 @@ JUDGED = 3  # teams in the test of a learned team: the best so far, its likelies
 BEST = 4  # replays that are tested again
 
 
-class Replay(NamedTuple):
+class ReplayStart(NamedTuple):
     """A best episode to be replayed."""
 
     actions: NDArray[np.int64]  # [t, n]
@@ -55,12 +55,12 @@ class Replays(NamedTuple):
     """The search for starts among random episodes."""
 
     episodes: list[Episodes]  # empty once the chains are made
-    chains: list[Replay]  # still to be tested
+    chains: list[ReplayStart]  # still to be tested
     seed: int  # of their tests
     tested: list[Tested]
 
 
-class Climb(NamedTuple):
+class McemClimb(NamedTuple):
     """EM from one start."""
 
     number: int  # of its next iteration
@@ -79,7 +79,7 @@ class McemState(NamedTuple):
     starts: list[Team] | None = None  # the best replays
     start: int = 0  # number of the next start
     failures: int = 0  # starts in a row without a better team
-    climb: Climb | None = None
+    climb: McemClimb | None = None
     rewards: tuple[float, float] = (float("inf"), float("-inf"))  # smallest and largest so far
     steps: int = 0
     iterations: int = 0
@@ -147,7 +147,7 @@ class McemMethod(EpisodeMethod):
             seed, episodes = self.player.seed(), concatenate(replays.episodes)
             lengths = range(min(2, nodes), nodes + 1)
             best = [actions for length in lengths for actions in best_actions(episodes, length, sizes.elites)]
-            chains = [Replay(actions, loop) for actions in best for loop in (True, False)]
+            chains = [ReplayStart(actions, loop) for actions in best for loop in (True, False)]
             return state._replace(replays=Replays([], chains, seed, []))
         if replays.tested and (len(replays.tested) == len(replays.chains) or used > REPLAYING):
             ordered = sorted(replays.tested, key=lambda one: -one.value)
@@ -158,14 +158,14 @@ class McemMethod(EpisodeMethod):
         tested = self.player.tested(team, sizes.episodes, sizes.testing, replays.seed)
         return state._replace(replays=replays._replace(tested=[*replays.tested, tested]))
 
-    def _begin(self, state: McemState, starts: list[Team]) -> Climb:
+    def _begin(self, state: McemState, starts: list[Team]) -> McemClimb:
         """One of the best episodes and a random start in turn."""
         place, random = divmod(state.start, 2)
         if random or place >= len(starts):
             tables = [self._random(n) for n in range(len(self.player.simulator.agents))]
         else:
             tables = [self._softened(controller) for controller in starts[place].controllers]
-        return Climb(0, tables, [np.zeros(table.move.shape) for table in tables])
+        return McemClimb(0, tables, [np.zeros(table.move.shape) for table in tables])
 
     def _softened(self, controller: Controller) -> NodeTables:
         """A controller mixed with uniform choices, filled up to the fixed size."""
@@ -191,7 +191,7 @@ class McemMethod(EpisodeMethod):
             first, rng.dirichlet(np.ones(actions), size=z), rng.dirichlet(np.ones(z), size=(z, actions, symbols))
         )
 
-    def _update(self, state: McemState, sizes: McemSizes, climb: Climb) -> tuple[McemState, Row]:
+    def _update(self, state: McemState, sizes: McemSizes, climb: McemClimb) -> tuple[McemState, Row]:
         """One iteration: simulate, count, maximise. The last one of a start is counted when it has been tested."""
         rate = self.settings.exploration * (1 - climb.number / sizes.updates)
         behaviour = [self._behaviour(t, v, rate) for t, v in zip(climb.tables, climb.visits, strict=True)]
@@ -200,7 +200,7 @@ class McemMethod(EpisodeMethod):
         tables = [self._maximised(n, t, played, rewards) for n, t in enumerate(climb.tables)]
         for n, seen in enumerate(climb.visits):
             seen += played.moves(n, seen.shape)
-        after = Climb(climb.number + 1, tables, climb.visits)
+        after = McemClimb(climb.number + 1, tables, climb.visits)
         row: Row = {
             "iteration": state.iterations + 1,
             "start": state.start + 1,
@@ -238,7 +238,7 @@ class McemMethod(EpisodeMethod):
         controllers = [Controller(t.first[0], t.act, t.move, t.first[1:] if shown else None) for t in tables]
         return Team.of(self.player.simulator, controllers)
 
-    def _judge(self, state: McemState, sizes: McemSizes, climb: Climb) -> McemState:
+    def _judge(self, state: McemState, sizes: McemSizes, climb: McemClimb) -> McemState:
         """The end of a start: test its team and its likeliest choices."""
         team = self.team(climb.tables)
         state, better = self._compared(state, sizes, [team.decided(), team])

@@ -19,7 +19,7 @@ from decpomdp.core import DecPOMDP, Fit, InputError, Row
 from decpomdp.core.run import Inputs, Now
 from decpomdp.core.sparse import discounted_model
 from decpomdp.engines import threads as engine
-from decpomdp.kernels.periodic import Buffers
+from decpomdp.kernels.periodic import PlanBuffers
 from decpomdp.planners.common import check_model, per_agent, toy_model
 from decpomdp.planners.em.chain import LayeredController, ShiftedModel
 from decpomdp.planners.em.climbs import ABREAST, Climb, Climber, Incumbent
@@ -66,7 +66,7 @@ class PeriEmMethod:
         _check_size(model, settings.layers or 1, self.widths or (1,))
         self.search: PlanSearch | None = None  # prepared in the first step
         self.shifted: ShiftedModel | None = None  # prepared when EM begins
-        self.buffers_of: dict[int, Buffers] = {}  # buffers of the climbs
+        self.buffers_of: dict[int, PlanBuffers] = {}  # buffers of the climbs
 
     def toy(self) -> "PeriEmMethod":
         tuning = PeriEmTuning(patience=1, em_iterations=1)
@@ -155,7 +155,7 @@ class PeriEmMethod:
             )
         return self.search
 
-    def _buffers(self, search: PlanSearch, climb: PlanClimb) -> Buffers:
+    def _buffers(self, search: PlanSearch, climb: PlanClimb) -> PlanBuffers:
         buffers = self.buffers_of.get(climb.number)
         return buffers if buffers is not None and buffers.v is climb.v else search.buffers(climb)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.agent import strides_of
 from decpomdp.kernels.model import DiscountedModel
-from decpomdp.kernels.periodic import Buffers, JointPlan, LayeredPlan
+from decpomdp.kernels.periodic import JointPlan, LayeredPlan, PlanBuffers
 from decpomdp.planners.em.chain import LayeredController
 
 SWEEPS = 1000  # most sweeps of value iteration for the guide
@@ -57,7 +57,7 @@ def copied(plan: LayeredPlan) -> LayeredPlan:
     return plan._replace(act=plan.act.copy(), move=plan.move.copy(), first=plan.first.copy())
 
 
-def buffers_for(game: DiscountedModel, plan: LayeredPlan) -> Buffers:
+def buffers_for(game: DiscountedModel, plan: LayeredPlan) -> PlanBuffers:
     """Buffers for a climb from `plan`."""
     layers, width = plan.act.shape[1:]
     states, joint = len(game.start), math.prod(int(w) for w in plan.widths)
@@ -66,7 +66,7 @@ def buffers_for(game: DiscountedModel, plan: LayeredPlan) -> Buffers:
     moves = JointPlan(
         np.zeros((layers, joint), np.int64), np.zeros((layers, joint, len(game.observation_parts)), np.int64)
     )
-    return Buffers(
+    return PlanBuffers(
         joint=moves,
         v=np.zeros(shape),
         trial=np.zeros(shape),

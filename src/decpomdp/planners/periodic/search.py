@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.model import DiscountedModel
-from decpomdp.kernels.periodic import Buffers, LayeredPlan, fill_joint, reach
+from decpomdp.kernels.periodic import LayeredPlan, PlanBuffers, fill_joint, reach
 from decpomdp.kernels.periodic_climb import kick, sweeps
 from decpomdp.planners.periodic.plans import buffers_for, copied, enlarged, random_plan
 from decpomdp.planners.periodic.settings import PeriEmTuning
@@ -94,10 +94,10 @@ class PlanSearch:
         buffers = buffers_for(self.model, plan)
         return PlanClimb(number, size, plan, random, buffers.v, buffers.f, buffers.mark, begin is None)
 
-    def buffers(self, climb: PlanClimb) -> Buffers:
+    def buffers(self, climb: PlanClimb) -> PlanBuffers:
         return buffers_for(self.model, climb.plan)._replace(v=climb.v, f=climb.f, mark=climb.mark)
 
-    def advanced(self, climb: PlanClimb, buffers: Buffers, stop: Stop) -> PlanClimb:
+    def advanced(self, climb: PlanClimb, buffers: PlanBuffers, stop: Stop) -> PlanClimb:
         """The climb after its first sweeps, or after some kicks."""
         if not climb.begun:
             return self._begun(climb, buffers, stop)
@@ -110,14 +110,14 @@ class PlanSearch:
     def over(self, climb: PlanClimb) -> bool:
         return climb.idle >= self.tuning.patience
 
-    def _begun(self, climb: PlanClimb, buffers: Buffers, stop: Stop) -> PlanClimb:
+    def _begun(self, climb: PlanClimb, buffers: PlanBuffers, stop: Stop) -> PlanClimb:
         tuning, plan = self.tuning, copied(climb.plan)
         if climb.fresh:
             self._swept(climb, plan, buffers, False, tuning.open_sweeps, 1, -np.inf, stop)
         value = self._swept(climb, plan, buffers, True, tuning.sweeps, tuning.idle, -np.inf, stop)
         return climb._replace(plan=plan, value=value, begun=True)
 
-    def _kicked(self, climb: PlanClimb, buffers: Buffers, stop: Stop) -> PlanClimb:
+    def _kicked(self, climb: PlanClimb, buffers: PlanBuffers, stop: Stop) -> PlanClimb:
         plan = copied(climb.plan)
         kick(self.model, plan, buffers, self.guide, self.tuning.longest, climb.bits())
         lowest = climb.value - self.margin
@@ -133,7 +133,7 @@ class PlanSearch:
         self,
         climb: PlanClimb,
         plan: LayeredPlan,
-        buffers: Buffers,
+        buffers: PlanBuffers,
         closed: bool,
         most: int,
         patience: int,
@@ -164,7 +164,7 @@ class PlanSearch:
         return layers * joint * (len(self.model.start) + len(self.model.observation_parts))
 
 
-def mark_reached(model: DiscountedModel, plan: LayeredPlan, buffers: Buffers) -> None:
+def mark_reached(model: DiscountedModel, plan: LayeredPlan, buffers: PlanBuffers) -> None:
     """Mark the places that a closed plan reaches, in buffers.mark."""
     for m in range(len(buffers.v)):
         fill_joint(model, plan, m, buffers.joint)
