@@ -60,7 +60,7 @@ def test_likelihood_and_counts_are_those_of_all_state_paths(form, kind):
 def test_the_bound_never_falls_within_a_phase(form, seed):
     data = records(form, seed=seed, episodes=60, longest=8, first=seed == 1, ends=seed == 2)
     _, counts = Sweeps(data).expected(random_tables(data, 4, seed))
-    trail = Sweeps(data).vb_sweeps(counts, 40, 0.0, beam=0.0)
+    trail = list(Sweeps(data).vb_sweeps(counts, 40, 0.0, beam=0.0))
     rises = 0
     for before, after in itertools.pairwise(trail):
         if before.prior is after.prior:  # the same phase

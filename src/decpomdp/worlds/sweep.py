@@ -9,7 +9,7 @@
 Work is cut into fixed chunks of episodes: the result does not depend on the threads.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,25 +95,22 @@ class Sweeps:
         """The posterior of the highest bound within so many sweeps."""
         return max(self.vb_sweeps(counts, sweeps, tolerance, beam), key=lambda one: one.bound)
 
-    def vb_sweeps(self, counts: Tables, sweeps: int, tolerance: float, beam: float = BEAM) -> list[Posterior]:
-        """The posterior after every sweep; its `charge` is the same within a phase."""
-        done: list[Posterior] = []
-        now, phase, entered = posterior_of(self.records, occupied(counts), threads=self.threads), 0, -np.inf
+    def vb_sweeps(self, counts: Tables, sweeps: int, tolerance: float, beam: float = BEAM) -> Iterator[Posterior]:
+        """The posterior of every sweep with its bound; those of a phase share their prior."""
+        now, phase = posterior_of(self.records, occupied(counts), threads=self.threads), 0
+        before = entered = -np.inf  # the bounds of the last sweep and of the last one of the phase before
         for _ in range(sweeps):
             log, counts = self.expected(now.weights(), beam)
             now = now._replace(bound=log - now.divergence() + now.charge)
-            gain = now.bound - done[-1].bound if done and phase > 0 else np.inf
-            done = [*done[-PHASE:], now] if sweeps > 100 else [*done, now]
-            phase += 1
-            small = gain < self._least(tolerance, now.states)
-            if phase < PHASE and not small:
-                now = now._replace(counts=counts)
+            yield now
+            least, phase = self._least(tolerance, now.states), phase + 1
+            if phase < PHASE and (phase == 1 or now.bound - before >= least):
+                now, before = now._replace(counts=counts), now.bound
                 continue
-            if now.bound - entered < self._least(tolerance, now.states):
+            if now.bound - entered < least:
                 break
             entered, phase = now.bound, 0
             now = posterior_of(self.records, occupied(counts), threads=self.threads)
-        return done
 
     def _least(self, tolerance: float, states: int) -> float:
         """The gain in nats below which sweeps stop."""

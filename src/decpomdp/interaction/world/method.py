@@ -253,7 +253,12 @@ class WorldMethod:
         """A row of the trace."""
         columns = ("fit", "memory", "joint", "states", "bound", "heldout")
         value = self._chosen(state).values[0] if state.candidates else None
-        return {"phase": state.phase, "event": event, **{key: fit and fit[key] for key in columns}, "value": value}
+        return {
+            "phase": state.phase,
+            "event": event,
+            **{key: fit[key] if fit else None for key in columns},
+            "value": value,
+        }
 
 
 def choose(values: Floats) -> int:
@@ -270,7 +275,7 @@ def toy_episodes() -> Episodes:
     """Forty episodes of two agents, of three random steps each."""
     rng = np.random.default_rng(0)
     agents = tuple(Agent(name, ("a", "b"), ("o", "p")) for name in ("x", "y"))
-    seen, did = rng.integers(0, 2, (120, 2)), rng.integers(0, 2, (120, 2))
+    seen, did = rng.integers(0, 2, (120, 2), np.int16), rng.integers(0, 2, (120, 2), np.int16)
     seen[::3] = -1
     return Episodes(agents, np.arange(0, 121, 3), seen, did, np.full((120, 2), 0.5), 1.0 * did.sum(1), 0.5)
 
