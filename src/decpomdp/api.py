@@ -416,6 +416,7 @@ def _shown(
 ) -> Fit:
     """`execute` for Python: with checked arguments, and a progress display if wanted."""
     from decpomdp.core.progress import Progress
+    from decpomdp.domains.references import best_value
     from decpomdp.io.checkpoints import CheckpointFolder
 
     checks.whole("seed", inputs.seed, 0, 2**63 - 1)
@@ -428,5 +429,5 @@ def _shown(
     if watch is not None:
         checks.callback("watch", watch)
     folder = None if checkpoint is None else CheckpointFolder(checkpoint, run_id(source, settings, inputs, budget))
-    with Progress() if checks.truth("progress", progress) else nullcontext() as display:
+    with Progress(best=best_value(source)) if checks.truth("progress", progress) else nullcontext() as display:
         return execute(source, entry, settings, inputs, budget, checkpoint=folder, watch=watch, display=display)

@@ -48,7 +48,7 @@ def test_numbers_are_pinned(name):
 
 
 def test_every_problem_is_pinned():
-    assert set(domains.problems()) <= set(DIGESTS)
+    assert set(domains.problems()) - {"generated"} <= set(DIGESTS)  # generated: its own tests
 
 
 def test_digest_notices_the_last_bit_of_one_number():
@@ -63,7 +63,7 @@ def test_digest_notices_the_last_bit_of_one_number():
 
 
 def test_summary_tells_the_true_sizes():
-    for name in domains.problems():
+    for name in set(domains.problems()) - {"generated"}:
         problem = domains.build(name)
         first = problem.agents[0]
         sizes = f"({len(problem.states)} states, {len(first.actions)} actions, {len(first.observations)} observations)"

@@ -8,15 +8,26 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import decpomdp as dp
+from decpomdp import domains
 from decpomdp.cli.benchmark import run_cell
 from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
-from decpomdp.experiments.benchmark import Plan, cells, lines_of, open_table, run_table
+from decpomdp.domains import references
+from decpomdp.experiments.benchmark import (
+    Plan,
+    cells,
+    lines_of,
+    new_references,
+    open_table,
+    run_table,
+    suite_problems,
+)
 from decpomdp.io.run_folder import can_resume, locked
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -55,6 +66,29 @@ def test_a_table_is_run_continued_and_summarised(told, tmp_path):
     code, _, err = told(*base[:3], "--steps", 5, *base[5:])
     assert code == 2
     assert "steps = 300000" in err
+
+
+def test_the_suite_has_forty_problems_and_fresh_even_seeds(told, tmp_path):
+    blocks = [suite_problems(block) for block in (1, 2)]
+    assert [len(block) for block in blocks] == [40, 40]
+    assert blocks[0][:20] == blocks[1][:20]
+    seeds = [int(name.rpartition("seed=")[2]) for block in blocks for name in block[20:]]
+    assert len(set(seeds)) == 40
+    assert all(seed % 2 == 0 for seed in seeds)
+    assert all(domains.is_model(name) and domains.canonical(name) for name in blocks[0])
+    code, _, err = told("benchmark", "--suite", "--out", tmp_path / "t")
+    assert (code, err) == (2, "error: --suite: expected --block and no --problems beside it\n")
+
+
+def test_a_better_team_becomes_a_reference(tmp_path, monkeypatch):
+    monkeypatch.setattr(references, "FILE", tmp_path / "references.json")
+    references.references.cache_clear()
+    plan = replace(PLAN, problems=("broadcast:mabc",))
+    run_table(tmp_path / "t", plan, 1, RUN, print)
+    assert len(list(new_references(tmp_path / "t", plan))) == 1
+    assert list(new_references(tmp_path / "t", plan)) == []
+    assert set(references.references()) == {"broadcast:mabc"}
+    references.references.cache_clear()
 
 
 def _check_documents(folder, values):

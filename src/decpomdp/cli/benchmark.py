@@ -15,8 +15,14 @@ SECONDS = 60.0  # per run, where nothing limits it
 def benchmark(
     out: Annotated[Path, typer.Option("--out", help="Folder of the table; an unfinished one is continued.")],
     problems: Annotated[
-        str, typer.Option("--problems", help="Comma-separated names or .dpomdp files; default: all built-in ones.")
+        str, typer.Option("--problems", help="Comma-separated names or .dpomdp files; default: the paper's six.")
     ] = "",
+    suite: Annotated[
+        bool, typer.Option("--suite", help="The 40 problems of benchmarks/suite.json, of a source checkout.")
+    ] = False,
+    block: Annotated[
+        int | None, typer.Option("--block", min=1, help="With --suite: which even seeds its generated problems have.")
+    ] = None,
     methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "search",
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell: seeds 0, 1, ...")] = 5,
     time_limit: Annotated[
@@ -39,9 +45,12 @@ def benchmark(
     from decpomdp.api import PLAYING as METHODS
     from decpomdp.core import InputError
     from decpomdp.domains.load import load
-    from decpomdp.experiments.benchmark import Plan, lines_of, run_table
+    from decpomdp.experiments.benchmark import Plan, lines_of, new_references, run_table, suite_problems
 
-    chosen, wanted = domains.split_names(problems) or domains.PAPER, _names(methods)
+    if suite and (problems or block is None):
+        raise InputError("--suite: expected --block and no --problems beside it")
+    chosen = suite_problems(block) if suite and block else domains.split_names(problems) or domains.PAPER
+    wanted = _names(methods)
     if not wanted:
         raise InputError(f"methods: expected names among {', '.join(METHODS)}, got none")
     for method in wanted:
@@ -58,6 +67,8 @@ def benchmark(
         except KeyboardInterrupt:
             words.note(f"finished runs are kept in {out}; the same command continues")
             raise
+    for told in new_references(out, plan):
+        words.note(told)
     lines = list(lines_of(out, plan))
     for line in lines:
         if line.untaught:
@@ -66,7 +77,7 @@ def benchmark(
         words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())
         return
     words.table(
-        ("problem", "method", "seeds", "median", "worst", "best", "nodes", "largest", "seconds", "steps"),
+        ("problem", "method", "seeds", "median", "worst", "best", "known", "nodes", "largest", "seconds", "steps"),
         [
             (
                 line.problem,
@@ -75,6 +86,7 @@ def benchmark(
                 f"{line.median:.4f}",
                 f"{line.worst:.4f}",
                 f"{line.best:.4f}",
+                "" if line.known is None else f"{line.known:.4f}",
                 line.nodes,
                 str(line.largest),
                 f"{line.seconds:.0f}",

@@ -69,6 +69,7 @@ def started(
     """A new run from the options of a command."""
     import msgspec
 
+    from decpomdp.domains.references import best_value
     from decpomdp.io.runs import RunRecord, versions
 
     opened = _opened(command, source, discount, named=True)
@@ -81,6 +82,7 @@ def started(
         problem=opened.name,
         digest=_digest(opened),
         discount=opened.discount,
+        best_known=best_value(opened) if settings.method != "pbvi" else None,  # which plans for one agent
         method=settings.method,
         seed=seed,
         settings=msgspec.to_builtins(settings),
@@ -158,7 +160,7 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     checkpoint = CheckpointFolder(folder, identity, every)
     if resuming and not checkpoint.exists:
         words.note(f"{folder}: there is no checkpoint, so the run starts again")
-    with RunLog(sys.argv[1:], folder / LOG) as log, words.display(options.quiet) as display:
+    with RunLog(sys.argv[1:], folder / LOG) as log, words.display(options.quiet, work.record.best_known) as display:
         fit = run_method(
             work.source,
             work.entry,

@@ -80,11 +80,11 @@ def note(message: str) -> None:
     aside(on_a_line(message) + "\n")
 
 
-def display(quiet: bool) -> "AbstractContextManager[Progress | None]":
+def display(quiet: bool, best: float | None) -> "AbstractContextManager[Progress | None]":
     """The progress display of a run; None if the command is to be quiet."""
     from decpomdp.core.progress import Progress
 
-    return nullcontext() if quiet else Progress()
+    return nullcontext() if quiet else Progress(best=best)
 
 
 def bounded(name: str, task: "Callable[[], Result]", seconds: float, quiet: bool) -> "Result":

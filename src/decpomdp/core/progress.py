@@ -25,6 +25,7 @@ COLUMNS = {
     "episodes": "{}",
     "value": "value {:.4f}",
     "error": "± {:.4f}",
+    "best": "(best known {:.4f})",
     "lower": "lower bound {:.4f}",
     "upper": "upper bound {:.4f}",
     "bound": "bound {:.6g}",
@@ -47,6 +48,8 @@ class Progress:
     ----------
     every
         Seconds between updates; None: 0.2 in place, 5 as new lines.
+    best
+        The best value known, shown beside the current one.
 
     Examples
     --------
@@ -55,8 +58,9 @@ class Progress:
     ...     fit = dp.learn("dectiger", steps=200_000, seed=1, watch=watch)
     """
 
-    def __init__(self, every: float | None = None) -> None:
+    def __init__(self, every: float | None = None, best: float | None = None) -> None:
         self._every = None if every is None else checks.number("every", every, 0.0, 1e9)
+        self._best = None if best is None else checks.number("best", best, -math.inf, math.inf)
         self._shown: float | None = None  # when
         self._latest = ""
         self._row: Row = {}
@@ -88,7 +92,7 @@ class Progress:
         self._show({**self._row, "seconds": seconds, **({"phase": word} if word else {})})
 
     def _show(self, row: Row) -> None:
-        self._latest = in_words(row)
+        self._latest = in_words({**row, "best": self._best} if "value" in row else row)
         now, notebook = time.monotonic(), _in_notebook()
         live = notebook or (self._inside and sys.stderr is not None and sys.stderr.isatty())
         pause = self._every if self._every is not None else LIVE if live else LOGGED

@@ -28,11 +28,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from decpomdp.core import Agent, DecPOMDP
-from decpomdp.domains.independent import DECIMALS, printed
+from decpomdp.core import DecPOMDP
+from decpomdp.domains.rules import from_rules
 
 ACTIONS = ("turnLeft", "turnRight", "moveForward", "stay")
 OBSERVATIONS = ("emptyField", "wall", "otherAgent", "smallBox", "largeBox")
@@ -67,25 +64,25 @@ def build(discount: float = 0.9) -> DecPOMDP:
     Each sees what is in the cell ahead. Actions succeed with probability 0.9. The large box pays 100, a small one 10,
     and running into something costs 5.
     """
-    agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
     places = {_label(poses): poses for poses in _all_poses()}
-    states = (*GOALS, *places)
-    start = np.array([state == START for state in states], dtype=float)
-    pairs = list(product(ACTIONS, ACTIONS))
-    observation = np.tile(_seen(places), (len(pairs), 1, 1))  # [u, s1, y]
-    reward = [[0.0] * len(GOALS) + [_reward(poses, pair) for poses in places.values()] for pair in pairs]
-    transition = _transition(pairs, places, {state: s for s, state in enumerate(states)})
-    return DecPOMDP(agents, states, start, transition, observation, np.array(reward), discount, "boxpushing")
 
+    def transition(state: str, actions: Pair) -> dict[str, float]:
+        return {START: 1.0} if state in GOALS else _outcomes(places[state], actions)
 
-def _transition(pairs: list[Pair], places: dict[str, Poses], number: dict[str, int]) -> NDArray[np.float64]:
-    """[u, s, s1]"""
-    transition = np.zeros((len(pairs), len(number), len(number)))
-    transition[:, : len(GOALS), number[START]] = 1.0
-    for (u, pair), (state, poses) in product(enumerate(pairs), places.items()):
-        for after, chance in _outcomes(poses, pair):
-            transition[u, number[state], number[after]] += chance
-    return printed(transition)
+    def observation(agent: int, next_state: str) -> str:
+        return "emptyField" if next_state in GOALS else _ahead(places[next_state])[agent]
+
+    return from_rules(
+        states=(*GOALS, *places),
+        actions=ACTIONS,
+        observations=OBSERVATIONS,
+        start=START,
+        transition=transition,
+        observation=observation,
+        reward=lambda state, actions: 0.0 if state in GOALS else _reward(places[state], actions),
+        discount=discount,
+        name="boxpushing",
+    )
 
 
 def _all_poses() -> Iterator[Poses]:
@@ -113,13 +110,6 @@ def _before(pose: Pose, other_cell: int) -> str:
     return "otherAgent" if target == other_cell else "emptyField"
 
 
-def _seen(places: dict[str, Poses]) -> NDArray[np.float64]:
-    """[s1, y]: the one joint observation of every state."""
-    pairs = list(product(OBSERVATIONS, repeat=2))
-    seen = [("emptyField", "emptyField")] * len(GOALS) + [_ahead(poses) for poses in places.values()]
-    return np.eye(len(pairs))[[pairs.index(pair) for pair in seen]]
-
-
 def _met(poses: Poses, pair: Pair) -> list[str | None]:
     """What each robot that moves forward runs into; None for a robot that does not."""
     return [thing if action == "moveForward" else None for thing, action in zip(_ahead(poses), pair, strict=True)]
@@ -131,16 +121,19 @@ def _reward(poses: Poses, pair: Pair) -> float:
         return LARGE_BOX_TOGETHER + 2 * STEP_COST
     one, other = (_turned_or_moved(pose, action, thing) for pose, action, thing in zip(poses, pair, met, strict=True))
     contested = 2 * CONTESTED if one.cell == other.cell else 0.0
-    return round(sum(MEETS[thing] for thing in met if thing) + contested + 2 * STEP_COST, DECIMALS)
+    return sum(MEETS[thing] for thing in met if thing) + contested + 2 * STEP_COST
 
 
-def _outcomes(poses: Poses, pair: Pair) -> Iterator[tuple[str, float]]:
+def _outcomes(poses: Poses, pair: Pair) -> dict[str, float]:
     """Every next state with its probability: each action succeeds or is replaced by stay."""
+    found: dict[str, float] = {}
     for success in product((True, False), repeat=2):
         one, other = (action if done else "stay" for action, done in zip(pair, success, strict=True))
-        chance = SUCCESS ** sum(success) * (1 - SUCCESS) ** (2 - sum(success))
         misprinted = (_label(poses), pair, success) == MISPRINT[:3]
-        yield MISPRINT[3] if misprinted else _after(poses, (one, other)), chance
+        after = MISPRINT[3] if misprinted else _after(poses, (one, other))
+        chance = SUCCESS ** sum(success) * (1 - SUCCESS) ** (2 - sum(success))
+        found[after] = found.get(after, 0.0) + chance
+    return found
 
 
 def _after(poses: Poses, pair: Pair) -> str:

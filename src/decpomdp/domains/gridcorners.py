@@ -15,7 +15,7 @@ rules and numbers as in the published file Grid3x3corners.dpomdp.
 from itertools import product
 
 from decpomdp.core import DecPOMDP
-from decpomdp.domains.gridsmall import ACTIONS, DIRECTIONS, STRAY, WANTED
+from decpomdp.domains.gridsmall import ACTIONS, moved
 from decpomdp.domains.rules import from_rules
 
 SIDE = 3
@@ -40,20 +40,6 @@ def build(discount: float = 0.9) -> DecPOMDP:
         name="gridcorners",
         scene=_scene,
     )
-
-
-def moved(cell: int, action: str, side: int) -> dict[int, float]:
-    """Where a robot on a square grid is after one step."""
-    if action == "stay":
-        return {cell: 1.0}
-    after = {cell: STRAY}
-    for direction, steps in DIRECTIONS.items():
-        row, column = (
-            min(max(place + step, 0), side - 1) for place, step in zip(divmod(cell, side), steps, strict=True)
-        )
-        there = side * row + column
-        after[there] = after.get(there, 0.0) + (WANTED if direction == action else STRAY)
-    return after
 
 
 def _scene(state: tuple[int, int]) -> list[dict[str, object]]:

@@ -17,17 +17,19 @@ version with two observations is from C. Amato, D. Bernstein, S. Zilberstein. Op
 decentralized POMDPs. AAMAS workshop on multi-agent sequential decision making in uncertain domains, 2006.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
+from itertools import product
 
-from decpomdp.core import Agent, DecPOMDP
-from decpomdp.core.agent import numbered
-from decpomdp.domains.independent import side_by_side
+import numpy as np
+
+from decpomdp.core import DecPOMDP
+from decpomdp.domains.rules import from_rules
 
 DIRECTIONS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}  # row, column
 ACTIONS = (*DIRECTIONS, "stay")
 OBSERVATIONS = ("nnnnnynnn", "nnnynnnnn")  # left column, right column
-CELLS = 4
+SIDE = 2
+CELLS = SIDE * SIDE
 
 WANTED = 0.6  # chance to go where the robot wants to
 STRAY = 0.1  # chance of each other direction, and of not moving
@@ -38,34 +40,39 @@ def build(discount: float = 0.9) -> DecPOMDP:
 
     Each sees only which column it is in; moves go astray with probability 0.4.
     """
-    agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
-    transition = side_by_side(_moves(), _moves())  # [u, s, s1]
-    sees = np.eye(2)[[cell % 2 for cell in range(CELLS)]]  # [cell, observation]
-    observation = np.tile(side_by_side(sees, sees), (len(ACTIONS) ** 2, 1, 1))  # [u, s1, y]
-    meeting = np.eye(CELLS).ravel()  # [s1]
-    reward = np.einsum("ust,t->us", transition, meeting)  # [u, s]
-    start = np.zeros(CELLS * CELLS)
-    start[1 * CELLS + 2] = 1.0
-    return DecPOMDP(agents, numbered(CELLS**2), start, transition, observation, reward, discount, "gridsmall")
-
-
-def _moves() -> NDArray[np.float64]:
-    """[action, cell, cell after]: one robot."""
-    moves = np.zeros((len(ACTIONS), CELLS, CELLS))
-    for cell in range(CELLS):
-        moves[ACTIONS.index("stay"), cell, cell] = 1.0
-        for a, wanted in enumerate(DIRECTIONS):
-            moves[a, cell, cell] += STRAY
-            for direction in DIRECTIONS:
-                moves[a, cell, _beside(cell, direction)] += WANTED if direction == wanted else STRAY
-    return moves
-
-
-def _beside(cell: int, direction: str) -> int:
-    row, column = (
-        min(max(place + step, 0), 1) for place, step in zip(divmod(cell, 2), DIRECTIONS[direction], strict=True)
+    model = from_rules(
+        states=range(CELLS * CELLS),
+        actions=ACTIONS,
+        observations=OBSERVATIONS,
+        start=1 * CELLS + 2,
+        transition=_transition,
+        observation=lambda agent, next_state: OBSERVATIONS[divmod(next_state, CELLS)[agent] % SIDE],
+        reward=lambda: 0.0,
+        discount=discount,
+        name="gridsmall",
     )
-    return 2 * row + column
+    meeting = np.eye(CELLS).ravel()  # [s1]
+    reward = np.einsum("ust,t->us", model.transition, meeting)  # not rounded: the digest of this table is published
+    return replace(model, reward=reward)
+
+
+def _transition(state: int, actions: tuple[str, str]) -> dict[int, float]:
+    one, other = (moved(cell, action, SIDE) for cell, action in zip(divmod(state, CELLS), actions, strict=True))
+    return {CELLS * a + b: p * q for (a, p), (b, q) in product(one.items(), other.items())}
+
+
+def moved(cell: int, action: str, side: int) -> dict[int, float]:
+    """Where a robot on a square grid is after one step."""
+    if action == "stay":
+        return {cell: 1.0}
+    after = {cell: STRAY}
+    for direction, steps in DIRECTIONS.items():
+        row, column = (
+            min(max(place + step, 0), side - 1) for place, step in zip(divmod(cell, side), steps, strict=True)
+        )
+        there = side * row + column
+        after[there] = after.get(there, 0.0) + (WANTED if direction == action else STRAY)
+    return after
 
 
 def things(state: int) -> list[dict[str, object]]:

@@ -27,12 +27,8 @@ Source: C. Amato, S. Zilberstein. Achieving goals in decentralized POMDPs. AAMAS
 
 from itertools import product
 
-import numpy as np
-from numpy.typing import NDArray
-
-from decpomdp.core import Agent, DecPOMDP
-from decpomdp.core.agent import numbered
-from decpomdp.domains.independent import DECIMALS, side_by_side
+from decpomdp.core import DecPOMDP
+from decpomdp.domains.rules import from_rules
 
 MOVES = ("up", "down", "left", "right")
 ACTIONS = (*MOVES, "drill", "sample")
@@ -60,38 +56,40 @@ def build(discount: float = 0.9) -> DecPOMDP:
     Each sees its own site and whether it is done; moves succeed with probability 0.9. When all sites are done,
     everything starts again.
     """
-    agents = tuple(Agent(name, ACTIONS, OBSERVATIONS) for name in ("agent1", "agent2"))
-    pairs = list(product(ACTIONS, ACTIONS))
-    places = list(product(range(SITES), range(SITES)))
-    states = numbered(len(places) * MASKS)
-    start = np.eye(len(states))[0]
-    observation = np.tile(_seen(places), (len(pairs), 1, 1))  # [u, s1, y]
-    reward = [[_reward(pair, *state) for state in product(places, range(MASKS))] for pair in pairs]
-    transition = _transition(pairs, places)
-    return DecPOMDP(agents, states, start, transition, observation, np.array(reward), discount, "marsrovers")
+    return from_rules(
+        states=range(SITES * SITES * MASKS),
+        actions=ACTIONS,
+        observations=OBSERVATIONS,
+        start=0,
+        transition=_transition,
+        observation=_seen,
+        reward=lambda state, actions: _reward(actions, *_parts(state)),
+        discount=discount,
+        name="marsrovers",
+    )
 
 
-def _transition(pairs: list[Pair], places: list[Sites]) -> NDArray[np.float64]:
-    """[u, s, s1]"""
-    drives = side_by_side(_drive(), _drive())  # [u, place, place after]
-    transition = np.zeros((len(pairs), len(places), MASKS, len(places), MASKS))
-    for (u, pair), (place, sites), mask in product(enumerate(pairs), enumerate(places), range(MASKS)):
-        worked = {site for site, action in zip(sites, pair, strict=True) if action in WORK}
-        after = mask | sum(1 << site for site in worked)
-        if worked and after == ALL_DONE:
-            transition[u, place, mask, 0, 0] = 1.0
-        else:
-            transition[u, place, mask, :, after] = drives[u, place]
-    return transition.reshape(len(pairs), len(places) * MASKS, -1)
+def _parts(state: int) -> tuple[Sites, int]:
+    """The sites of the rovers, and the mask of done sites."""
+    place, mask = divmod(state, MASKS)
+    one, other = divmod(place, SITES)
+    return (one, other), mask
 
 
-def _drive() -> NDArray[np.float64]:
-    """[action, site, site after]: one rover; it stays while it works."""
-    drive = np.zeros((len(ACTIONS), SITES, SITES))
-    for (a, action), site in product(enumerate(ACTIONS), range(SITES)):
-        drive[a, site, _beside(site, action)] += SUCCESS
-        drive[a, site, site] += 1 - SUCCESS
-    return drive
+def _transition(state: int, actions: Pair) -> dict[int, float]:
+    sites, mask = _parts(state)
+    worked = {site for site, action in zip(sites, actions, strict=True) if action in WORK}
+    after = mask | sum(1 << site for site in worked)
+    if worked and after == ALL_DONE:
+        return {0: 1.0}
+    one, other = (_drive(site, action) for site, action in zip(sites, actions, strict=True))
+    return {(SITES * a + b) * MASKS + after: p * q for (a, p), (b, q) in product(one.items(), other.items())}
+
+
+def _drive(site: int, action: str) -> dict[int, float]:
+    """One rover after the step; it stays while it works."""
+    there = _beside(site, action)
+    return {site: 1.0} if there == site else {there: SUCCESS, site: 1 - SUCCESS}
 
 
 def _beside(site: int, action: str) -> int:
@@ -102,13 +100,10 @@ def _beside(site: int, action: str) -> int:
     return 2 * column + row
 
 
-def _seen(places: list[Sites]) -> NDArray[np.float64]:
-    """[s1, y]: the one joint observation of every state."""
-    seen = np.zeros((len(places) * MASKS, len(OBSERVATIONS) ** 2))
-    for s, ((one, other), mask) in enumerate(product(places, range(MASKS))):
-        own = [site + SITES * _done(site, mask) for site in (one, other)]
-        seen[s, own[0] * len(OBSERVATIONS) + own[1]] = 1.0
-    return seen
+def _seen(agent: int, next_state: int) -> str:
+    """A rover's own site and whether it is done."""
+    sites, mask = _parts(next_state)
+    return OBSERVATIONS[sites[agent] + SITES * _done(sites[agent], mask)]
 
 
 def _done(site: int, mask: int) -> bool:
@@ -118,8 +113,7 @@ def _done(site: int, mask: int) -> bool:
 def _reward(pair: Pair, sites: Sites, mask: int) -> float:
     done = (_done(sites[0], mask), _done(sites[1], mask))
     if any(action in MOVES for action in pair):
-        shares = [_share(action, over) for action, over in zip(pair, done, strict=True)]
-        return round(sum(shares), DECIMALS)
+        return sum(_share(action, over) for action, over in zip(pair, done, strict=True))
     if sites[0] != sites[1]:
         return _reward_apart(pair, done)
     return 2 * DONE_COST if done[0] else _reward_together(pair, sites[0])

@@ -44,6 +44,16 @@ class Family(NamedTuple):
     published: tuple[float, str] | None = None  # best value at discount 0.9 of the usual member, and who reported it
 
 
+KINDS = {  # of generated problems, with their usual sizes for two, three and four agents
+    "sensing": (2, 2, 2),
+    "meeting": (4, 4, 3),
+    "relay": (2, 2, 2),
+    "resource": (2, 2, 2),
+    "door": (1, 1, 1),
+    "positions": (4, 4, 3),
+    "far": (5, 5, 5),
+    "random": (6, 6, 6),
+}
 AGENTS = Parameter("agents", 2, 2, 4)
 MADE = "a reconstruction; rules or numbers are ours"
 FB_HSVI = "FB-HSVI, Dibangoye et al. 2016"
@@ -143,6 +153,19 @@ _FAMILIES = {
         (AGENTS._replace(usual=3, most=5), Parameter("levels", 3, 2, 4)),
     ),
 }
+
+_FAMILIES["generated"] = Family(
+    GENERATED,
+    "random structured problems; generated:KIND,agents=N,size=K,seed=S with a kind of "
+    f"{', '.join(KINDS)} (2 to 256 states)",
+    "generated:build",
+    (
+        Parameter("kind", "meeting", words=tuple(KINDS)),
+        AGENTS,
+        Parameter("size", 0, 0, 128),
+        Parameter("seed", 1, 0, 2**31),
+    ),
+)
 
 _SIMULATORS = {
     "traffic": "lights on a 10x10 grid of streets, a reconstruction; traffic:N for NxN "
@@ -244,7 +267,11 @@ def canonical(name: str) -> str:
     """
     values = _values(name)
     base = name.partition(":")[0]
-    usual = [parameter.usual for parameter in _FAMILIES[base].parameters]
+    parameters = _FAMILIES[base].parameters
+    if base == "generated":
+        named = [f"{parameter.name}={value}" for parameter, value in zip(parameters, values, strict=True)]
+        return f"{base}:{values[0]},{','.join(named[1:])}"
+    usual = [parameter.usual for parameter in parameters]
     return base if list(values) == usual else f"{base}:{','.join(map(str, values))}"
 
 
@@ -277,7 +304,11 @@ def _values(name: str) -> tuple[int | str, ...]:
         if key not in known or key in given:
             raise InputError(f"{name}: expected {_signature(name, parameters)}, got {part.strip()!r}")
         given[key] = known[key].read(name, value)
-    return tuple(given.get(parameter.name, parameter.usual) for parameter in parameters)
+    values = tuple(given.get(parameter.name, parameter.usual) for parameter in parameters)
+    if parameters and parameters[0].name == "kind" and not given.get("size"):
+        kind, agents, _, seed = values
+        return kind, agents, KINDS[str(kind)][int(agents) - 2], seed
+    return values
 
 
 def _signature(name: str, parameters: Iterable[Parameter]) -> str:

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,14 +23,19 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.domains.load import ENDINGS, is_file, load
+from decpomdp.domains import is_model
+from decpomdp.domains.load import ENDINGS, is_file, load, load_model
+from decpomdp.domains.references import offer
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, Computed
 from decpomdp.io.files import in_words, read_bytes, write_bytes
 from decpomdp.io.run_folder import can_resume, check_same, empty, locked, mark
-from decpomdp.io.runs import RUN, RunRecord, read_record, source_digest, versions
+from decpomdp.io.runs import RUN, TEAM, RunRecord, read_record, source_digest, versions
+from decpomdp.io.team import read_team
 
 PLAN = "benchmark.json"
+SUITE = Path(__file__).parents[3] / "benchmarks" / "suite.json"
+BLOCK = 200  # the seeds of a block of the suite
 LIMIT = 2**20  # bytes of a plan
 
 
@@ -55,11 +61,35 @@ class Line:
     median: float
     worst: float
     best: float
+    known: float | None  # the best value known
     nodes: str  # of the run with the median value
     largest: int  # controller of any run
     seconds: float  # median
     steps: float  # median
     untaught: int  # runs that played nothing they could learn from before their limit
+
+
+def suite_problems(block: int) -> tuple[str, ...]:
+    """The problems of the suite; the seeds of the generated ones are the even numbers of this block."""
+    try:
+        named: dict[str, list[str]] = json.loads(SUITE.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{SUITE}: no such file; the suite is part of a source checkout") from None
+    generated = [f"generated:{one},seed={BLOCK * block + 2 * place}" for place, one in enumerate(named["generated"])]
+    return (*named["paper"], *named["families"], *generated)
+
+
+def new_references(folder: Path, plan: Plan) -> Iterator[str]:
+    """Store the teams of a table that are better than the best known here, and say so."""
+    for problem in filter(is_model, plan.problems):
+        model = load_model(problem)
+        for method, seed in product(plan.methods, range(plan.seeds)):
+            place = run_folder(folder, problem, method, seed)
+            record = learned(place)
+            if record is None or record.value is None or not record.value.method.startswith("exact"):
+                continue
+            if offer(model, read_team(place / TEAM), value_of(record), method, record.seconds):
+                yield f"{model.name}: the best value found here is now {value_of(record):.6g}"
 
 
 def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
@@ -210,7 +240,7 @@ def lines_of(folder: Path, plan: Plan) -> Iterator[Line]:
         for method in plan.methods:
             records = records_of(folder, plan, problem, method)
             if records:
-                yield _line(problem, method, records)
+                yield _line(problem, method, records, records[0].best_known)
 
 
 def value_of(record: RunRecord) -> float:
@@ -219,7 +249,7 @@ def value_of(record: RunRecord) -> float:
     return record.value.value
 
 
-def _line(problem: str, method: str, records: Sequence[RunRecord]) -> Line:
+def _line(problem: str, method: str, records: Sequence[RunRecord], known: float | None) -> Line:
     ordered = sorted(records, key=value_of)
     values, middle = [value_of(record) for record in ordered], ordered[(len(ordered) - 1) // 2]
     return Line(
@@ -229,6 +259,7 @@ def _line(problem: str, method: str, records: Sequence[RunRecord]) -> Line:
         median=median(values),
         worst=values[0],
         best=values[-1],
+        known=known,
         nodes="+".join(map(str, middle.nodes)),
         largest=max(max(record.nodes) for record in records),
         seconds=median(record.seconds for record in records),

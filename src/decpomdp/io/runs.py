@@ -91,6 +91,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     learned: bool = True  # whether a value was measured within the limits
     value: ValueRecord | None = None
     horizon: int | None = None
+    best_known: float | None = None  # value of the problem when the run started
     upper_bound: float | None = None
     gap: float | None = None
     bound: float | None = None

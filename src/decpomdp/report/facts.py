@@ -15,6 +15,8 @@ LOG_BYTES = 40_000  # of a log's end
 def facts(record: RunRecord) -> Markup:
     """The tiles at the top."""
     told: list[tuple[str, str, str]] = [_value(record)]
+    if record.best_known is not None:
+        told.append(("best known", f"{record.best_known:.5g}", "value of this problem, of any method"))
     if record.upper_bound is not None:
         told.append(("upper bound", f"{record.upper_bound:.5g}", "of the value of any team"))
     many = len(record.nodes) > MANY

@@ -1,0 +1,77 @@
+"""Generated problems: a name fixes the numbers, every kind takes two to four agents, and sizes stay within bounds."""
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+from decpomdp import domains
+from decpomdp.domains import generated
+from decpomdp.domains.registry import KINDS
+
+DIGESTS = {  # with seed 2
+    "sensing": "9cb8af22dc8cc62b",
+    "meeting": "f7756234e83699a7",
+    "relay": "cdebe42a7f77dffc",
+    "resource": "f0fd5d5feb7e6eed",
+    "door": "1c2ae0fc34e622f2",
+    "positions": "71191ade84dbfa16",
+    "far": "401b39839cf2f4e1",
+    "random": "20c2b1c14d671321",
+}
+
+
+def test_kinds_are_listed():
+    assert set(generated.KINDS) == set(KINDS)
+    assert all(kind in domains.summary("generated") for kind in KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_a_problem_for_two_to_four_agents(kind):
+    for agents in (2, 3, 4):
+        model = domains.build(f"generated:{kind},agents={agents},seed=3")
+        assert len(model.agents) == agents
+        assert 2 <= len(model.states) <= generated.MOST_STATES
+        assert model.reward.max() > model.reward.min()
+        assert domains.build(model.name).digest() == model.digest()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_seeds_differ_and_equal_seeds_agree(kind):
+    digests = [domains.build(f"generated:{kind},seed={seed}").digest() for seed in (1, 3, 5, 1)]
+    assert len(set(digests)) == 3
+    assert digests[0] == digests[3]
+
+
+def test_names_say_everything():
+    assert domains.canonical("generated:far") == "generated:far,agents=2,size=5,seed=1"
+    assert domains.canonical("generated:far,3,6,17") == "generated:far,agents=3,size=6,seed=17"
+    assert domains.split_names("generated:far,agents=3,seed=17,dectiger") == (
+        "generated:far,agents=3,seed=17",
+        "dectiger",
+    )
+    assert dp.load("generated:meeting,agents=3,seed=17").name == "generated:meeting,agents=3,size=4,seed=17"
+
+
+def test_sizes_are_bounded():
+    with pytest.raises(dp.InputError, match="expected 2 to 256 states, got 4096; change size"):
+        domains.build("generated:meeting,agents=3,size=16")
+    assert len(domains.build("generated:random,size=128").states) == 128
+
+
+def test_a_digest_is_pinned():
+    """References and published tables are void if numbers change."""
+    found = {kind: domains.build(f"generated:{kind},seed=2").digest()[:16] for kind in KINDS}
+    assert found == DIGESTS
+
+
+def test_a_team_that_counts_opens_the_lock():
+    """The combination as a cycle, whatever is seen; no constant action earns anything."""
+    model = domains.build("generated:far,seed=1")
+    right = [int(np.argmax(model.transition[:, s, s + 1])) for s in range(4)]  # joint actions
+    right.append(int(np.argmax(model.reward[:, 4])))
+    parts = model.action_table()[right]  # [s, n]
+    cycle = [[(node + 1) % 5] * 2 for node in range(5)]
+    controllers = [dp.Controller.deterministic(parts[:, n].tolist(), cycle, 2) for n in range(2)]
+    assert dp.evaluate(dp.Team.of(model, controllers), model).value > 3
+    for moves, paid in zip(model.transition, model.reward, strict=True):
+        assert abs(model.start @ np.linalg.solve(np.eye(5) - 0.9 * moves, paid)) < 1e-9

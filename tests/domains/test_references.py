@@ -1,0 +1,72 @@
+"""Stored references: what they claim is true, and a better team replaces them."""
+
+import pytest
+
+import decpomdp as dp
+from decpomdp import domains
+from decpomdp.domains import references
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.setattr(references, "FILE", tmp_path / "references.json")
+    references.references.cache_clear()
+    yield tmp_path / "references.json"
+    references.references.cache_clear()
+
+
+def test_a_better_team_replaces_a_reference(file):
+    model = domains.build("broadcast:mabc")
+    worse, better = dp.Team.uniform(model), dp.learn(model, steps=200_000, seed=1).team
+    values = [dp.evaluate(team, model).value for team in (worse, better)]
+    assert references.best_known(model) is None
+    assert references.offer(model, worse, values[0], "em", 1.0)
+    assert references.best_known(model)["value"] == values[0]
+    assert references.offer(model, better, values[1], "search", 2.0)
+    assert not references.offer(model, worse, values[0], "em", 1.0)
+    stored = references.references()["broadcast:mabc"]
+    assert dp.evaluate(stored.read_team(), model).value == pytest.approx(values[1], abs=1e-12)
+    assert (stored.method, stored.seconds, stored.digest) == ("search", 2.0, model.digest())
+    assert references.best_known(model)["by"] == f"search, decpomdp {dp.__version__}"
+
+
+def test_only_named_problems_have_references(file):
+    model = domains.build("hotel")
+    other = dp.DecPOMDP(
+        model.agents, model.states, model.start, model.transition, model.observation, model.reward + 1, 0.9, "hotel"
+    )
+    team = dp.Team.uniform(model)
+    assert not references.offer(other, team, 99.0, "em", 1.0)
+    assert not references.offer(model.with_discount(0.5), team, 99.0, "em", 1.0)
+    assert not file.exists()
+    references.offer(model, team, 1.0, "em", 1.0)
+    assert references.best_known(other) is None
+    assert references.best_known(model.with_discount(0.5)) is None
+
+
+def test_published_values_are_shown():
+    assert references.best_known(domains.build("marsrovers"))["value"] >= 26.94
+    assert references.best_known(domains.build("dectiger"))["value"] == pytest.approx(13.4486, abs=1e-3)
+
+
+def test_the_value_is_shown_beside_the_current_one(capsys):
+    with dp.Progress(every=0, best=13.5) as progress:
+        progress({"value": 1.0})
+    assert capsys.readouterr().err == "value 1.0000  (best known 13.5000)\n"
+
+
+def test_stored_problems_are_those_of_today():
+    stored = references.references()
+    assert stored
+    for name, reference in stored.items():
+        if not name.startswith("generated:"):
+            assert domains.build(name).digest() == reference.digest, name
+
+
+@pytest.mark.slow
+def test_stored_teams_have_their_values():
+    for name, reference in references.references().items():
+        model = domains.build(name, reference.discount)
+        assert model.digest() == reference.digest, name
+        value = dp.evaluate(reference.read_team(), model).value
+        assert value == pytest.approx(reference.value, rel=1e-9, abs=1e-9), name
