@@ -24,7 +24,7 @@ from decpomdp.worlds.sweep import Check, Sweeps
 HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and number of held-out episodes; episodes for any at all
 RESTARTS, RESTART_WORK = (2, 10), 8e5  # fits of the leading form: as many as steps x states allow
 SAME, NAT = 3, 1.0  # so many fits within this many nats of the best bound are enough
-MORE_ROUNDS = 3.0  # a fit is given up if so many more gains would not reach the other form
+FIRST_ROUNDS, MORE_ROUNDS = 4, 3.0  # a fit is given up after so many, if so many more gains would not be enough
 CLEAR = 2.0  # standard errors of a difference between held-out likelihoods that settles the form
 ADMITTED = 1.0  # standard errors within which a world is admitted beside the best one
 LARGEST = 3e7  # numbers in the transitions of a world with memory
@@ -47,9 +47,8 @@ class Fits(NamedTuple):
 
     phase: str = GROW
     growth: Growth | None = None
-    finished: tuple[Fitted, ...] = ()  # without the parts of the posterior that are not needed again
+    finished: tuple[Fitted, ...] = ()
     refitted: tuple[Posterior, ...] = ()  # on all episodes; the best first
-    stages: int = 0
 
 
 class Worlds:
@@ -92,8 +91,7 @@ class Worlds:
     def step(self, state: Fits, hurry: bool, check: Check = lambda: None) -> tuple[Fits, Row | None]:
         """One stage; `hurry`: begin nothing that can be left out."""
         self.check = check
-        state, row = {GROW: self._grow, OVER: self._over, REFITS: self._refit}[state.phase](state, hurry)
-        return state._replace(stages=state.stages + 1), row
+        return {GROW: self._grow, OVER: self._over, REFITS: self._refit}[state.phase](state, hurry)
 
     # ---- fits ----
 
@@ -112,7 +110,9 @@ class Worlds:
         """Whether a few more rounds like the last would not reach the bound of the other form."""
         bounds = [fit.posterior.bound for fit in state.finished if fit.posterior.form.memory != growth.form.memory]
         best = growth.best
-        return bool(bounds) and best is not None and best.bound + MORE_ROUNDS * max(growth.gain, 0.0) < max(bounds)
+        if not bounds or best is None or growth.round < FIRST_ROUNDS:
+            return False
+        return best.bound + MORE_ROUNDS * max(growth.gain, 0.0) < max(bounds)
 
     def _next(self, state: Fits) -> Growth | None:
         """The next fit; None: enough."""

@@ -22,12 +22,13 @@ import numpy as np
 
 from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
 from decpomdp.core.errors import LearningWarning
-from decpomdp.core.run import Budget, Inputs, Method, Now, run
+from decpomdp.core.run import Budget, Inputs, Method, Now, run, warm_up
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.search.method import SearchMethod
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.world.result import WorldFit, visits_outside
 from decpomdp.interaction.world.settings import World
+from decpomdp.planners.common import toy_model
 from decpomdp.planners.fb_hsvi.method import FbHsviMethod
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 from decpomdp.planners.periodic.method import PeriEmMethod
@@ -91,7 +92,7 @@ class WorldMethod:
 
     def toy(self) -> "WorldMethod":
         """A few short episodes."""
-        return _ToyWorld(toy_episodes(), self.settings, Inputs(threads=1))
+        return _ToyWorld(toy_episodes(len(self.episodes.agents)), self.settings, Inputs(threads=1))
 
     def init(self, now: Now) -> WorldState:
         return WorldState(self.worlds.init())
@@ -271,22 +272,25 @@ def cautious(drawn: Floats) -> Floats:
     return drawn.mean(0) - drawn.std(0, ddof=1)
 
 
-def toy_episodes() -> Episodes:
-    """Forty episodes of two agents, of three random steps each."""
+def toy_episodes(count: int = 2) -> Episodes:
+    """Forty episodes of so many agents, of three random steps each."""
     rng = np.random.default_rng(0)
-    agents = tuple(Agent(name, ("a", "b"), ("o", "p")) for name in ("x", "y"))
-    seen, did = rng.integers(0, 2, (120, 2), np.int16), rng.integers(0, 2, (120, 2), np.int16)
+    agents = tuple(Agent(f"agent{n}", ("a", "b"), ("o", "p")) for n in range(count))
+    seen, did = rng.integers(0, 2, (120, count), np.int16), rng.integers(0, 2, (120, count), np.int16)
     seen[::3] = -1
-    return Episodes(agents, np.arange(0, 121, 3), seen, did, np.full((120, 2), 0.5), 1.0 * did.sum(1), 0.5)
+    nothing = np.full((120, count), np.nan, np.float32)
+    return Episodes(agents, np.arange(0, 121, 3), seen, did, nothing, 1.0 * did.sum(1), 0.5)
 
 
 class _ToyWorld(WorldMethod):
-    """Compiles the kernels of the fits; planners compile theirs when they begin."""
+    """Compiles the kernels of the fits and of the planners."""
 
     def step(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         for _ in range(12):
             if state.phase == FIT:
                 state, _ = super().step(state, now)
+        for planner in ("fb-hsvi", "periem", "search"):
+            warm_up(self._planner(planner, toy_model(len(self.episodes.agents)), math.inf)[0].toy())
         return state._replace(stopped="converged"), None
 
     def result(self, state: WorldState) -> tuple[WorldFit, Row | None]:
