@@ -3,7 +3,7 @@
     starts      each is swept on at most SOME episodes; every agent keeps the one with its highest bound
     merges      two nodes of it become one; kept if its bound is then higher
     sweeps      from there over all episodes, until the bound hardly rises
-    judging     the same on two thirds of the episodes; the others estimate the value of that team
+    judging     the same, with half the starts, on two thirds of the episodes; the others estimate the team's value
     cloning     only if that estimate is below the behaviour's: the same with equal utilities
 
 One step of the driver is one sweep; those over all episodes are rows of the trace. Starts are chosen agent by agent,
@@ -201,7 +201,7 @@ class SbprMethod:
     def _next(self, state: FitState) -> FitState:
         """The next start; after the last one merges, until none helps any agent; then the sweeps over all episodes."""
         if state.phase == STARTING:
-            if state.start + 1 < self.starts:
+            if state.start + 1 < (self.starts if state.part == FIT else (self.starts + 1) // 2):
                 return self._begun(state._replace(start=state.start + 1))
             state = state._replace(phase=MERGING, failed=(0,) * len(state.chosen))
         pairs = zip(state.chosen, state.failed, strict=True) if self.prior.nodes is None else ()
