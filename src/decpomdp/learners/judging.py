@@ -3,8 +3,8 @@
 At every step the importance-weighted mean reward (self-normalised) of the team is shrunk to the behaviour's mean reward
 by ESS / (ESS + 10): a step on which no episode agrees with the team says nothing, and counts as the behaviour's.
 Intervals are bootstrapped over episodes. The team is proven better only if at least ten episodes agree with its first
-actions, and counts as worse only if the estimate is mostly the team's own: from random logs it is mostly the behaviour's,
-and teams that invest at first would be rejected.
+actions, and counts as worse only if the estimate is mostly the team's own: from random logs it is mostly that of the
+behaviour, and teams that invest at first would be rejected.
 """
 
 from typing import NamedTuple
