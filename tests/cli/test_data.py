@@ -60,7 +60,7 @@ def test_info_in_words(run, tiger):
     assert "dectiger: 200 episodes, 800 steps, 2 agents, discount 0.9" in out
     assert "behaviour probabilities: known, 0.3333 to 0.3333" in out
     assert "supported for about 1 steps (10 of 200 episodes)" in out  # 200 / 9 = 22 after one, 2.5 after two
-    assert "nothing before the first action: 200" in out
+    assert "no observation before the first action: 200" in out
     code, out, _ = run("info", "long.csv")
     assert code == 0
     assert "discount 1 (assumed: the file contains none)" in out
@@ -196,7 +196,7 @@ def test_mistakes_are_one_line(run, tiger, tmp_path):
         (("info", "e.parquet", "--discount", 0.5), "has its own discount"),
         (("info", "e.parquet", "--like", "dectiger"), "has its own discount"),
         (("info", "e.parquet", "--from", "table"), "kind of data: expected one of episodes, long, minari"),
-        (("info", "long.csv", "--column", "obs"), "--column: expected OURS=THEIRS"),
+        (("info", "long.csv", "--column", "obs"), "--column: expected NAME=COLUMN"),
         (("info", "long.csv", "--column", "t=when"), "column when: expected one, got only"),
         (("info", "long.csv", "--like", "nothing"), "nothing"),
         (("validate", "none.parquet"), "cannot be read"),
