@@ -246,7 +246,7 @@ def test_tables_are_read_wherever_episodes_are_if_the_discount_is_given(run, tig
         for arguments in (["evaluate", "team.json", "--episodes", name], ["learn", name, "--out", "r"]):
             code, out, err = command(*arguments)
             assert (code, out) == (2, "")
-            assert err == f"error: {name} does not contain the discount; expected it as an option\n"
+            assert err == f"error: {name}: contains no discount; pass --discount or discount=\n"
         assert command("evaluate", "team.json", "--episodes", name, "--discount", 0.9)[0] == 0
     code, _, err = command("info", "e.parquet")
     assert (code, err) == (2, "error: e.parquet: expected a problem, got logged episodes\n")

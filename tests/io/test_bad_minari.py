@@ -76,7 +76,7 @@ def test_links_that_leave_the_folder(make, tmp_path, name):
     made = make("arrow")
     (made.path / name).rename(tmp_path / "outside")
     (made.path / name).symlink_to(tmp_path / "outside")
-    assert "expected a file of this folder, got a link to another" in made.refusal()
+    assert "expected a file in this folder, got a link to a file outside" in made.refusal()
 
 
 def test_pipes(make):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io.files import from_json, read_bytes, replacing, words, write_bytes
+from decpomdp.io.files import from_json, message_of, read_bytes, replacing, write_bytes
 
 
 class Note(msgspec.Struct, forbid_unknown_fields=True):
@@ -121,8 +121,8 @@ def test_permissions_are_those_of_the_old_file_or_of_any_new_one(tmp_path):
 
 
 def test_what_libraries_say_becomes_one_line():
-    assert words(OSError("first\n  second")) == "first second"
-    assert words(ValueError("x" * 1000)) == "x" * 300
+    assert message_of(OSError("first\n  second")) == "first second"
+    assert message_of(ValueError("x" * 1000)) == "x" * 300
 
 
 def test_reading_is_bounded(tmp_path):
@@ -149,7 +149,7 @@ def test_json_that_is_refused():
         (b'{"format": "note/1",\n "size":}', "n.json:2: not JSON: invalid character (byte 29)"),
         (b'{"format": "note/1"} x', "n.json:1: not JSON: trailing characters (byte 22)"),
         (b'{"format": "\xff"}', "n.json: expected UTF-8 text, got another encoding"),
-        (b'{"a":' * 200000, "n.json: expected JSON of a few levels, got one that is nested too deeply"),
+        (b'{"a":' * 200000, "n.json: not JSON: nested too deeply"),
         (b'{"format": "note/1", "size": NaN}', "n.json:1: not JSON: invalid character (byte 29)"),
         (b'{"format": "note/1", "size": 1e999}', "n.json: size: number out of range"),
         (b"[1]", "n.json: expected object, got array"),

@@ -11,7 +11,7 @@ from decpomdp.cli.words import decimal
 
 if TYPE_CHECKING:
     from decpomdp.core import Agent, Episodes
-    from decpomdp.io.logged import Given
+    from decpomdp.io.logged import ReadOptions
 
 
 app = typer.Typer(help="Inspect, check and convert recorded episodes.", no_args_is_help=True)
@@ -69,7 +69,7 @@ def validate(
     """Check a file of recorded episodes; print OK, or every error with its row and column."""
     from decpomdp.io.logged import validate_logged
 
-    episodes, errors = validate_logged(file, _given(file, kind, discount, like, column)[0])
+    episodes, errors = validate_logged(file, _options(file, kind, discount, like, column)[0])
     for error in errors:
         words.fail(str(error))
     if episodes is None:
@@ -132,22 +132,22 @@ def _read(
     """The episodes, and whether a discount of 1 had to be assumed because none was given."""
     from decpomdp.io.logged import read_logged
 
-    given, assumed = _given(file, kind, discount, like, column)
-    return read_logged(file, given), assumed
+    options, assumed = _options(file, kind, discount, like, column)
+    return read_logged(file, options), assumed
 
 
-def _given(
+def _options(
     file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
-) -> tuple["Given", bool]:
+) -> tuple["ReadOptions", bool]:
     """The options for the reader, and whether the discount of 1 in them is assumed."""
     from decpomdp.io.kinds import kind_of
-    from decpomdp.io.logged import Given
+    from decpomdp.io.logged import ReadOptions
 
     actual = kind or kind_of(file)
     agents, factor, name = (None, None, None) if like is None else _described_by(like)
     chosen = factor if discount is None else discount
     assumed = chosen is None and actual != "episodes"
-    return Given(kind, 1.0 if assumed else chosen, agents, name, _columns(column)), assumed
+    return ReadOptions(kind, 1.0 if assumed else chosen, agents, name, _columns(column)), assumed
 
 
 def _described_by(like: str) -> tuple[tuple["Agent", ...], float, str]:
