@@ -66,7 +66,7 @@ PARQUET = "cannot be read as Parquet"
 EPISODES = [
     ("an empty file", lambda: b"", "expected a Parquet file, got another kind of file"),
     ("wrong magic", lambda: b"GIF89a" * 99, "expected a Parquet file, got another kind of file"),
-    ("CSV", lambda: ROWS, "CSV needs a name that ends in .csv"),
+    ("CSV", lambda: ROWS, "the name of a CSV file ends in .csv"),
     ("half of it", lambda: recorded()[: len(recorded()) // 2], PARQUET),
     ("no footer", lambda: recorded()[:-100], PARQUET),
     ("a huge footer", lambda: huge_footer(recorded()), PARQUET),

@@ -164,7 +164,7 @@ def test_damaged_folders_are_refused(root, tmp_path):
     about.write_text(json.dumps({key: value for key, value in good.items() if key != "action_space"}))
     assert "metadata.json: Object missing required field `action_space`" in refusal()
     about.write_text(json.dumps({**good, "total_steps": 3}))
-    assert "expected 3 steps as announced, got 2" in refusal()
+    assert "expected 3 steps according to metadata.json, got 2" in refusal()
     about.write_text(json.dumps({**good, "total_episodes": 2}))
     assert "cannot be read as a Minari dataset" in refusal()
     about.write_text(json.dumps(good))
