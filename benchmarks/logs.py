@@ -77,9 +77,9 @@ def sizes(given: argparse.Namespace) -> None:
                     fit, seconds = fitted(data, dp.Sbpr(judge=False, **settings), seed)
                     value = dp.evaluate(fit.team, problem).value
                     right = value >= best - 1e-3 * abs(best)
-                    exact = fit.posterior.sizes == team.nodes
+                    exact = fit.team.nodes == team.nodes
                     totals.setdefault((count, name), []).append((right, exact))
-                    found = "+".join(map(str, fit.posterior.sizes))
+                    found = "+".join(map(str, fit.team.nodes))
                     line.append(f"{name} {found} {value:.2f}{'*' if right else ''} {seconds:.1f} s")
                 print(f"K={count} {problem} {team.nodes} {best:.2f} seed {seed}: " + " | ".join(line), flush=True)
     for (count, name), found in totals.items():
@@ -104,7 +104,11 @@ def behaviours(given: argparse.Namespace) -> None:
                     top = dp.exact_value(problem, team, STEPS).value
                     way = (short - earned) / (top - earned)
                     fits, worse = fits + 1, worse + (short < earned - 3 * error)
-                    acted += fit.facts["verdict"] == "cloned behaviour"
+                    instead = ""
+                    if fit.facts["verdict"] == "cloned behaviour":
+                        acted += 1
+                        learned, _ = fitted(data, dp.Sbpr(judge=False), seed)
+                        instead = f" in place of {dp.exact_value(problem, learned.team, STEPS).value:.2f}"
                     ways.setdefault(behaviour, []).append(way)
                     print(
                         f"K={count} {behaviour} {problem} seed {seed}: it earns {earned:.2f}, learned {short:.2f} of "
@@ -112,7 +116,7 @@ def behaviours(given: argparse.Namespace) -> None:
                         f"{best:.2f}, "
                         f"nodes {fit.team.nodes}, estimate {fit.facts['estimate']:.2f} "
                         f"({fit.facts['estimate_low']:.2f} to {fit.facts['estimate_high']:.2f}), "
-                        f"{fit.facts['verdict']}, {seconds:.1f} s",
+                        f"{fit.facts['verdict']}{instead}, {seconds:.1f} s",
                         flush=True,
                     )
     for behaviour, found in ways.items():
@@ -121,7 +125,7 @@ def behaviours(given: argparse.Namespace) -> None:
 
 
 def priors(given: argparse.Namespace) -> None:
-    tried = {"c=.1 d=1e-6": {}, "d=1e-3": {"d": 1e-3}, "d=1": {"d": 1.0}, "c=1 d=1": {"c": 1.0, "d": 1.0}}
+    tried = {"c=.1 d=1": {}, "d=1e-3": {"d": 1e-3}, "d=1e-6": {"d": 1e-6}, "c=1 d=1": {"c": 1.0, "d": 1.0}}
     tried |= {"sigma=.3 c=1 d=.3": {"sigma": 0.3, "c": 1.0, "d": 0.3}}
     for count in given.episodes or (100, 1000):
         for problem in given.problems or ("boxpushing", "recycling", "dectiger"):

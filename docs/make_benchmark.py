@@ -1,7 +1,7 @@
 """Put benchmark tables into the documents: python docs/make_benchmark.py FOLDER...
 
-Every FOLDER is what `decpomdp benchmark` wrote. Its table, with the value of every seed, goes between the two marks of
-`benchmark.md`, and all of them as data to `benchmark.json` beside it. What is outside the marks is written by hand.
+Every FOLDER is an output of `decpomdp benchmark`. Its table, with the value of every seed, goes between the two marks
+of `benchmark.md`, and the data of all tables to `benchmark.json`. Everything outside the marks is written by hand.
 """
 
 import json
@@ -18,15 +18,15 @@ HEADER = ("problem", "method", "median", "worst", "best", "nodes", "largest", "s
 
 
 def plan_of(folder: Path) -> Plan:
-    """What the folder was made with; as many seeds as it holds."""
-    told = json.loads((folder / PLAN).read_text(encoding="utf-8"))
-    told.update(problems=tuple(told["problems"]), methods=tuple(told["methods"]))
+    """The plan of the folder, with as many seeds as it has."""
+    plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    plan.update(problems=tuple(plan["problems"]), methods=tuple(plan["methods"]))
     seeds = {int(found.parent.name.rpartition("-")[2]) for found in folder.glob("*/run.json")}
-    return Plan(**told, seeds=max(seeds, default=0) + 1)
+    return Plan(**plan, seeds=max(seeds, default=0) + 1)
 
 
 def command_of(plan: Plan) -> str:
-    """What was typed."""
+    """The command."""
     words = [f"--problems {','.join(plan.problems)}", f"--methods {','.join(plan.methods)}", f"--seeds {plan.seeds}"]
     limits = {"time-limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
     return " ".join(["decpomdp benchmark", *words, *(f"--{k} {v:.15g}" for k, v in limits.items() if v is not None)])
@@ -44,7 +44,7 @@ def _whole(folder: Path, plan: Plan, line: Line) -> dict[str, Any]:
 
 
 def text_of(table: dict[str, Any]) -> str:
-    """The same for people."""
+    """The table as Markdown."""
     rows = [HEADER, ("---",) * len(HEADER), *map(_row, table["lines"])]
     return "\n".join([f"`{table['command']}`", "", *(f"| {' | '.join(row)} |" for row in rows)])
 
@@ -63,8 +63,8 @@ def put(folders: list[Path], docs: Path = DOCS) -> list[Path]:
     if not mark:
         sys.exit(f"{page}: expected the marks {BEGIN} and {END}")
     tables = [table_of(folder) for folder in folders]
-    told = "\n\n".join(map(text_of, tables))
-    page.write_text(f"{before}{BEGIN}\n\n{told}\n\n{END}{after}", encoding="utf-8")
+    text = "\n\n".join(map(text_of, tables))
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
     data.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
     return [page, data]
 

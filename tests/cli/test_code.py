@@ -110,10 +110,10 @@ def test_report_asks_for_the_name_again(folder, capsys):
     capsys.readouterr()
     assert code_of(["report", "run"]) == 0
     assert "code, which is run only when it is named: --problem mine.py:build" in capsys.readouterr().err
-    assert "Nothing to replay" in Path("run/report.html").read_text()
+    assert "No replay" in Path("run/report.html").read_text()
     assert times_run() == before
     assert code_of(["report", "run", "--problem", "mine.py:build"]) == 0
-    assert "Nothing to replay" not in Path("run/report.html").read_text()
+    assert "No replay" not in Path("run/report.html").read_text()
 
 
 @pytest.mark.parametrize("field", ["source", "problem"])

@@ -56,7 +56,7 @@ def test_learning_from_episodes_keeps_its_posterior(folder):
     record = json.loads((folder / "logged/run.json").read_text())
     assert {len(agent["nodes"]) for agent in record["posterior"]["agents"]} <= set(range(1, 5))
     assert (folder / "logged/team-mean.json").exists()
-    assert "How sure is the learner?" in (folder / "logged/report.html").read_text()
+    assert "Uncertainty of the learner" in (folder / "logged/report.html").read_text()
 
 
 def test_the_page_is_made_again(run, folder, tmp_path):
@@ -84,7 +84,7 @@ def test_episodes_that_are_gone_are_said_so(run, folder, tmp_path):
     copied(folder, tmp_path, "logged")
     code, _, err = run("report", "logged")
     assert code == 0
-    assert err == "logged: no replay: e.parquet is not there any more\n"
+    assert err == "logged: no replay: e.parquet does not exist any more\n"
     code, _, err = run("report", "logged", "--problem", "broadcast")
     assert (code, err) == (0, "")
     assert "The team, played on the model." in (tmp_path / "logged/report.html").read_text()
@@ -97,7 +97,7 @@ def test_data_that_changed_are_noticed(run, folder, tmp_path):
     assert run("report", "logged") == (0, "written to logged/report.html\n", "")
     dp.simulate("broadcast", episodes=80, horizon=5, seed=1).save(tmp_path / "e.parquet")
     code, _, err = run("report", "logged")
-    assert (code, err) == (0, "logged: no replay: e.parquet is not the same data any more\n")
+    assert (code, err) == (0, "logged: no replay: e.parquet has changed: it is not the same data\n")
 
 
 def test_a_simulator_has_a_digest_of_what_can_be_seen():

@@ -86,6 +86,16 @@ def test_sets_are_uniform_and_tuples_with_distributions_are_independent():
     assert np.array_equal(model.transition[3], np.eye(4))
 
 
+def test_tuples_may_be_nested():
+    seen = [("near", "red"), ("near", "blue"), ("far", "red"), ("far", "blue")]
+
+    def observation(next_state):
+        return ("near", {"red": 0.25, "blue": 0.75}), "dark"
+
+    rules = {**LAMP, "observations": {"ann": seen, "bob": ("dark",)}, "observation": observation}
+    assert dp.from_rules(**rules).observation[0, 0].tolist() == [0.25, 0.75, 0, 0]
+
+
 def test_correlated_observations_are_a_dictionary_of_tuples():
     both = {("left", "dark"): 0.5, ("right", "dark"): 0.5}
     assert dp.from_rules(**{**LAMP, "observation": lambda: both}).observation[0, 0].tolist() == [0.5, 0.5]
@@ -167,6 +177,10 @@ AT = {"column": 0, "row": 1, "label": "lamp"}
         ({"reward": 3}, "reward: expected a function or several, got 3"),
         ({"start": "middle"}, "start(): expected one of the 2 states (left, right), got 'middle'"),
         ({"start": set()}, "start(): expected at least one value, got an empty set"),
+        (
+            {"start": ("left", [1])},
+            "start(): expected a value, a dictionary of probabilities or a set, got ('left', [1])",
+        ),
         ({"start": ["left"]}, "start(): expected a value, a dictionary of probabilities or a set, got ['left']"),
         ({"states": "left"}, "states: expected a list of names, got 'left'"),
         ({"states": ("left", "left")}, "states: expected distinct names, got 'left' twice"),

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,6 +46,11 @@ def test_numbers_are_pinned(name):
     problem = domains.build(name)
     assert problem.name == domains.canonical(name)
     assert problem.digest() == DIGESTS[name]
+
+
+def test_documentation_lists_every_problem():
+    page = (Path(__file__).parents[2] / "docs/reference/problems.md").read_text()
+    assert all(f"`{name}`" in page for name in (*domains.problems(), *domains.simulators()))
 
 
 def test_every_problem_is_pinned():

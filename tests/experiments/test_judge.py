@@ -41,7 +41,7 @@ def test_one_judge_decides_all_claims():
     assert [each.seen for each in judged(texts, weigh, rows)] == ["yes", "yes", "partly", "no"]
     assert judged(texts, weigh, rows)[0].evidence == "told Rule: yes: 5 7"
     few = judged(texts, weigh, Rows(rows[:2]))[0]
-    assert (few.seen, few.told) == ("not judged", "Not judged: that takes at least three seeds, here 2. told")
+    assert (few.seen, few.numbers) == ("not judged", "Not judged: that takes at least three seeds, here 2. told")
 
 
 def test_every_claim_names_its_evidence_and_every_evidence_has_a_claim():
@@ -107,7 +107,7 @@ def test_a_made_up_table():
     for name, rows, words, seen in CASES:
         found = verdict(name, rows, words)
         assert found.seen == seen
-        assert found.told
+        assert found.numbers
         assert found.rule
         few = reproduction.experiment_named(name).verdicts(Rows(row for row in rows if row["seed"] < 2))
         assert {each.seen for each in few} == {"not judged"} or name == "complexity"
@@ -119,7 +119,7 @@ def test_quicker_is_only_what_converged():
         dp = fits("dp", [8.0, 8.1, 8.3], seconds=9.0, stopped="iterations", inferred=5.0)
         found = verdict("figure1", [*em(1, 2, 3), *sb, *dp, *BEGUN], LESS)
         assert found.seen == seen
-        assert "3 of 3 of DP" in found.told
+        assert "3 of 3 of DP" in found.numbers
 
 
 def test_claims_without_their_rows_are_left_out():
@@ -135,8 +135,8 @@ def test_the_lesser_verdict_counts_with_and_without_the_seed_of_the_settings():
         row["value"] += {1: -10.0, 2: 0.0, 3: 10.0}.get(row["seed"], 0.0)
     order, *_ = figure2.EXPERIMENT.verdicts(Rows(levels(rows + best, learned=False)))
     assert order.seen == "no"
-    assert "with it partly, without it no; the lesser counts" in order.told
-    assert "still rising at its last iteration (by 5.0 since iteration 1)" in order.told
+    assert "with it partly, without it no; the lesser counts" in order.numbers
+    assert "still rising at its last iteration (by 5.0 since iteration 1)" in order.numbers
 
 
 def test_the_parts_of_the_papers_table_have_its_exponents():

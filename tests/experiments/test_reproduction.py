@@ -31,7 +31,7 @@ def test_every_experiment_is_shown(done):
         assert each.tables
         open_claims = [claim for claim in each.claims if claim.seen == "not judged"]
         assert open_claims == ([] if name == "complexity" else each.claims)  # the others have too few seeds
-        assert all(claim.seen in SEEN and claim.told and claim.rule for claim in each.claims)
+        assert all(claim.seen in SEEN and claim.numbers and claim.rule for claim in each.claims)
         assert each.codes == {code_digest(): each.cells}
         rows = pq.read_table(folder / f"data/{name}.parquet").to_pylist()
         assert len(rows) >= each.cells > 0

@@ -26,8 +26,9 @@ from decpomdp.learners.sweep import count, evaluate, update
 from decpomdp.learners.weighing import weigh
 
 PRIORS = {
-    "paper, scale": StickBreaking(),
-    "paper, rate": StickBreaking(reading="rate"),
+    "default": StickBreaking(),
+    "paper, scale": StickBreaking(d=1e-6),
+    "paper, rate": StickBreaking(d=1e-6, reading="rate"),
     "sigma 0.1": StickBreaking(sigma=0.1),
     "sigma 2, rate 1": StickBreaking(sigma=2.0, c=0.5, d=1.0, reading="rate"),
     "dp": dirichlet_process(),

@@ -61,7 +61,7 @@ def test_means_and_samples(shared):
 @pytest.mark.parametrize(("reading", "rate", "mass"), [("scale", 1e6, 0), ("rate", 1e-6, -1)])
 def test_both_readings_of_gamma(reading, rate, mass):
     """Without counts the scale gives everything to the first node, the rate to the last of the truncation."""
-    prior = StickBreaking(reading=reading).priors(Agent("x", ("a",), ("o",))).move
+    prior = StickBreaking(d=1e-6, reading=reading).priors(Agent("x", ("a",), ("o",))).move
     assert prior.rate == pytest.approx(rate, rel=1e-12)
     assert prior.updated(np.zeros((1, 5))).mean()[0, mass] > 0.97
     assert StickBreaking() == StickBreaking(reading="scale")

@@ -33,7 +33,7 @@ def logged(tmp_path_factory):
     last = fit.trace[-1]
     record = RunRecord(
         source=str(folder / "e.parquet"), problem="broadcast", discount=0.9, seed=0, method="sbpr",
-        value=ValueRecord(value=last["value"], method="importance-weighted mean return of the data"),
+        value=ValueRecord(value=fit.facts["estimate"], method="estimated from held-out episodes"),
         bound=last["bound"], sample_size=last["sample_size"], settings={"method": "sbpr"},
     )  # fmt: skip
     (folder / "run").mkdir()

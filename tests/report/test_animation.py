@@ -64,7 +64,7 @@ def test_lights_and_queues_keep_step():
     assert len(turns) == 9
     queues = [one for one in animations(root) if one.get("attributeName") in ("x2", "y2")]
     assert len(queues) == 6
-    told = replay.told["episodes"][0]
+    told = replay.content["episodes"][0]
     for step in range(10):
         assert [value_in(one, step, 10) for one in turns] == [str(90 * a) for a in told["actions"][step]]
         for s, one in enumerate(queues):
@@ -98,7 +98,7 @@ def test_a_gif_has_a_frame_per_step():
             picture.seek(step)
             pixels = picture.convert("RGB")
             scale = pixels.width / replay.film.drawing.width
-            for n, action in enumerate(replay.told["episodes"][0]["actions"][step]):
+            for n, action in enumerate(replay.content["episodes"][0]["actions"][step]):
                 x, y = replay.film.drawing.parts[12 + n].at
                 across = pixels.getpixel(
                     (round((x - replay.film.drawing.left + 9) * scale), round((y - replay.film.drawing.top) * scale))

@@ -265,7 +265,7 @@ def test_an_animation_plays_in_a_browser(visit, tmp_path):
         tall = page.locator(".go").evaluate_all(
             "(bars) => bars.map((bar) => bar.getBoundingClientRect()).map((box) => box.height > box.width)"
         )
-        assert tall == [action == 1 for action in replay.told["episodes"][0]["actions"][step]]
+        assert tall == [action == 1 for action in replay.content["episodes"][0]["actions"][step]]
         shown = page.locator(".caption").evaluate_all(
             "(texts) => texts.filter((one) => getComputedStyle(one).display !== 'none').map((one) => one.textContent)"
         )

@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 import numpy as np
 
 from decpomdp.report.chart import step_for, thinned, tick_label, ticks
-from decpomdp.report.curves import Source, curves
+from decpomdp.report.curves import RunTrace, curves
 
 
 def figures(*traces, names=("a", "b")):
-    sources = [Source(name, trace, ("agent1", "agent2")) for name, trace in zip(names, traces, strict=False)]
+    sources = [RunTrace(name, trace, ("agent1", "agent2")) for name, trace in zip(names, traces, strict=False)]
     drawn = curves(sources)
     return [] if drawn is None else ElementTree.fromstring(drawn).findall(".//figure")
 
@@ -123,7 +123,7 @@ def test_long_traces_stay_small():
     rows = 50_000
     rng = np.random.default_rng(1)
     trace = {"steps": list(range(rows)), "value": rng.normal(size=rows).tolist(), "error": [0.1] * rows}
-    drawn = curves([Source("", trace, ("x",))])
+    drawn = curves([RunTrace("", trace, ("x",))])
     assert len(drawn) < 40_000
     assert not re.search("nan|inf", drawn)
 
@@ -147,15 +147,15 @@ def test_a_curve_that_never_changes_is_drawn():
 
 def test_what_is_not_known_is_tick_label():
     found = figures({"steps": [0, 10, 20], "value": [None, float("inf"), 5.0]})
-    assert [span.text for span in found[0].findall("figcaption/span")] == ["2 of 3 points are not known"]
+    assert [span.text for span in found[0].findall("figcaption/span")] == ["2 of 3 points have no value"]
     assert len(found[0].findall(".//circle")) == 1
-    drawn = curves([Source("", {"steps": [0, 1], "value": [None, None], "accepted": [1, 2]}, ("x",))])
+    drawn = curves([RunTrace("", {"steps": [0, 1], "value": [None, None], "accepted": [1, 2]}, ("x",))])
     assert "No data for: value." in drawn
 
 
 def test_one_row_is_told_in_words():
     trace = {"steps": [10], "value": [float("nan")], "nodes": ["+".join(["2"] * 100)]}
-    drawn = curves([Source("", trace, ("x",))])
+    drawn = curves([RunTrace("", trace, ("x",))])
     assert "The trace has one row" in drawn
     assert "not a number" in drawn
     assert "2 x 100" in drawn

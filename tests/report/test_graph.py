@@ -74,11 +74,11 @@ def test_many_words_are_counted_and_long_ones_cut():
     made = dp.Controller.deterministic([0, 0], [[1] * 8 + [0], [0] * 9], 1)
     found = links(made, agent)
     assert found[0, 1].words[2] == "+6 more"
-    assert "observation-number-7" in found[0, 1].told
+    assert "observation-number-7" in found[0, 1].tooltip
     assert max(len(line) for line in found[0, 1].words) <= 24
     box = boxes_of(agent, made, unknown(agent, made))[0]
     assert box.words == ("a" * 15 + "\u2026" + "a" * 8,)
-    assert "a" * 50 in box.told
+    assert "a" * 50 in box.tooltip
 
 
 def test_starts():

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from decpomdp.io.runs import RunRecord, ValueRecord
-from decpomdp.report.facts import facts
+from decpomdp.report.facts import tiles
 from decpomdp.report.listing import COLUMNS, NO_NUMBER, NONE, cells, complete, facts_of, fitting, unsupported
 
 
@@ -24,7 +24,7 @@ def test_values_that_cannot_be_relied_on_are_marked():
     ]:
         one = record(**more)
         assert cells(one, Path("x"))[COLUMNS.index("value")] == said
-        tile = facts(one)
+        tile = tiles(one)
         assert said.split(" !")[0] in tile
         assert ('class="odd"' in tile) == (said not in ("1.25", "3"))
         assert unsupported(one) == ("!" in said or more.get("sample_size") == 1.0)

@@ -14,7 +14,7 @@ import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page, write_page
-from decpomdp.report.sources import Shown, shown
+from decpomdp.report.sources import ShownRun, shown
 from report.making import NASTY, Countdown, kept, kept_on, nasty_model
 
 VOID = {"br", "col", "input", "link", "meta"}
@@ -91,12 +91,12 @@ def test_labels_can_do_no_harm(tmp_path):
     model = nasty_model()
     team = dp.Team.of(model, [controller()] * 2)
     run = kept(tmp_path / "<img src=x onerror=alert(2)>", model, team, method=NASTY)
-    content = page([Shown(run, model)])
+    content = page([ShownRun(run, model)])
     found = Elements(content)
     assert found.tags("img") == []
     assert len(found.tags("script")) == 2
     assert not any(name.startswith("on") for _, attributes in found.found for name in attributes)
-    both = page([Shown(run, model), Shown(run, model)])
+    both = page([ShownRun(run, model), ShownRun(run, model)])
     assert Elements(both).tags("img") == []
     assert len(Elements(both).tags("script")) == 1
 
@@ -104,15 +104,15 @@ def test_labels_can_do_no_harm(tmp_path):
 def test_without_its_source_the_page_says_so(tiger):
     gone = replace(tiger, record=type(tiger.record)(**{**fields(tiger.record), "source": "gone.dpomdp"}))
     found = shown(gone)
-    assert found.missing == "gone.dpomdp is not there any more"
+    assert found.missing == "gone.dpomdp does not exist any more"
     words = " ".join(Elements(page([found])).words)
-    assert "Nothing to replay: gone.dpomdp is not there any more." in words
-    assert "Shares of time are not known" in words
+    assert "No replay: gone.dpomdp does not exist any more." in words
+    assert "Shares of time are unknown" in words
 
 
 def test_another_problem_under_the_same_name_is_noticed(tiger):
     other = replace(tiger, record=type(tiger.record)(**{**fields(tiger.record), "digest": "0" * 64}))
-    assert shown(other).missing == "dectiger is not the same problem any more"
+    assert shown(other).missing == "dectiger has changed: it is not the same problem"
 
 
 def fields(record):
@@ -122,8 +122,11 @@ def fields(record):
 def test_learned_from_episodes(logged):
     content = (logged.folder / "report.html").read_text()
     words = " ".join(Elements(content).words)
-    assert "there is no model or simulator to play the learned team on, so this is what others did" in words
-    assert "How sure is the learner?" in words
+    assert (
+        "there is no model or simulator to play the learned team on, so actions are those of the recorded behaviour"
+        in words
+    )
+    assert "Uncertainty of the learner" in words
     assert "Effective sample size" in words
     assert page([shown(logged)]) == content
     assert "The team, played on the model." in page([shown(logged, "broadcast")])
@@ -156,7 +159,7 @@ def test_a_large_team_is_told_in_words(tmp_path):
 def test_a_run_without_a_trace(tmp_path):
     model = dp.load("broadcast")
     run = kept(tmp_path / "short", model, dp.Team.uniform(model), trace=())
-    assert "The trace has nothing to draw." in page([shown(run)])
+    assert "The trace has no numbers to draw." in page([shown(run)])
 
 
 def test_three_agents_and_no_discount(tmp_path):
@@ -165,7 +168,7 @@ def test_three_agents_and_no_discount(tmp_path):
     ones = np.ones((8, 1, 1))
     model = dp.DecPOMDP(agents, ("only",), [1.0], ones, ones, np.arange(8.0)[:, None], 0.0, "three")
     run = kept(tmp_path / "three", model, dp.Team.uniform(model))
-    found = Elements(page([Shown(run, model)]))
+    found = Elements(page([ShownRun(run, model)]))
     assert len([a for a in found.tags("article") if a["class"] == "card"]) == 3
 
 
@@ -182,7 +185,7 @@ def test_a_simulator_is_played_anew(tmp_path):
     lights = [a for a in found.tags("g") if a.get("data-agent") is not None and "data-part" in a]
     assert len(lights) == 9
     assert len(found.tags("article")) == 1  # one card, to be chosen
-    assert page([shown(run), shown(run)]).count("come from 1000 episodes") == 2
+    assert page([shown(run), shown(run)]).count("come from 1000 episodes") == 1  # said once for both
     assert "traffic:3" in page([shown(run, "traffic:3")])
     with pytest.raises(InputError, match="does not fit problem traffic:2"):
         shown(run, "traffic:2")
@@ -196,7 +199,7 @@ def test_a_simulator_without_a_drawing(tmp_path):
     assert "come from 2 episodes played on the simulator" in words
     gone = shown(run)  # nothing of that name can be loaded
     assert gone.missing
-    assert "Nothing to replay" in page([gone])
+    assert "No replay" in page([gone])
 
 
 def test_the_page_of_a_crowd_stays_small(tmp_path):

@@ -28,7 +28,7 @@ from decpomdp.report.performance import (
     watch,
 )
 from decpomdp.report.replay import replay_from
-from decpomdp.report.sources import Shown
+from decpomdp.report.sources import ShownRun
 from decpomdp.rollouts import DenseSimulator
 from report.making import Countdown, kept
 
@@ -121,8 +121,8 @@ def test_episodes_may_end_and_nothing_need_be_drawn():
     assert watched.rewards.sum() == watched.lengths.sum()
     replay = replay_from(watched, team, simulator)
     assert replay.film is None
-    assert [len(one["rewards"]) for one in replay.told["episodes"]] == watched.lengths.tolist()
-    assert all(seen >= 0 for one in replay.told["episodes"] for row in one["seen"] for seen in row)
+    assert [len(one["rewards"]) for one in replay.content["episodes"]] == watched.lengths.tolist()
+    assert all(seen >= 0 for one in replay.content["episodes"] for row in one["seen"] for seen in row)
     short = watch(simulator, team, 2, 1, seed=0)
     assert all(use.nodes is None for use in use_in(short, team, 0.5))  # one step holds no move
 
@@ -159,7 +159,7 @@ def test_the_best_recorded_episodes_come_first():
     returns = rewards @ 0.9 ** np.arange(8)
     assert list(numbers) == np.argsort(-returns, kind="stable")[:5].tolist()
     assert lengths.tolist() == [8] * 60
-    told = replay_from(chosen, team, episodes, numbers).told
+    told = replay_from(chosen, team, episodes, numbers).content
     assert [one["number"] for one in told["episodes"]] == list(numbers)
     for one in told["episodes"]:
         for nodes, actions in zip(one["nodes"], one["actions"], strict=True):
@@ -171,15 +171,15 @@ def test_a_page_is_made_again_without_playing(tmp_path, monkeypatch):
     model, team = tigers()
     run = kept(tmp_path / "run", model, team)
     made = (tmp_path / "run/report.html").read_text()
-    assert stored(Shown(run, model)) is not None
+    assert stored(ShownRun(run, model)) is not None
     with monkeypatch.context() as patched:
         patched.setattr("decpomdp.rollouts.record", None)
-        assert page([Shown(run, model)]) == made
+        assert page([ShownRun(run, model)]) == made
     other = dataclasses.replace(run, team=dp.Team.uniform(model))
-    assert stored(Shown(other, model)) is None
-    assert stored(Shown(run, dataclasses.replace(model, reward=model.reward + 1))) is None
+    assert stored(ShownRun(other, model)) is None
+    assert stored(ShownRun(run, dataclasses.replace(model, reward=model.reward + 1))) is None
     (tmp_path / "run/performance.bin").write_bytes(b"damaged")
-    assert page([Shown(run, model)]) == made
+    assert page([ShownRun(run, model)]) == made
 
 
 def test_a_page_of_a_run_on_a_model_loads_no_compiler(tmp_path):

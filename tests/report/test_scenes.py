@@ -94,7 +94,7 @@ def test_two_directions_lie_beside_each_other_each_on_its_right():
     values = taken(film, 0, 0)
     assert values[0]["x2"] < CELL - LIGHT  # east waits before the second light
     assert values[2]["x2"] > LIGHT
-    assert 0 < film.drawing.parts[0].marks[0].dashes[0] < 4  # twenty cars fit into a block
+    assert 0 < film.drawing.parts[0].shapes[0].dashes[0] < 4  # twenty cars fit into a block
 
 
 def test_everything_lies_on_the_paper():

@@ -94,6 +94,9 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: Steps) -> N
     if isinstance(work.source, Episodes):
         if not fit.trace:
             return
+        if record.method == "world":
+            record.value = _value_in_world(fit)
+            return
         record.bound, record.sample_size = last_number(fit, "bound"), last_number(fit, "sample_size")
         sweeps, estimate = last_number(fit, "sweep"), fit.facts.get("estimate")
         record.sweeps = None if sweeps is None else int(sweeps)
@@ -119,6 +122,17 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: Steps) -> N
     else:
         simulator = source
         record.value = steps.run("test episodes", lambda: sampled(simulator, team, seed), VALUE_SECONDS)
+
+
+def _value_in_world(fit: "Fit") -> "ValueRecord | None":
+    """The value of the team in the world that was fitted to the recorded episodes."""
+    from decpomdp.io.runs import ValueRecord
+
+    value, high = fit.facts.get("value"), fit.facts.get("high")
+    if not isinstance(value, float):
+        return None
+    error = (high - value) / 2 if isinstance(high, float) else None
+    return ValueRecord(value=value, standard_error=error, method="exact, in the world fitted to the episodes")
 
 
 def _exact(model: "DecPOMDP", team: "Team", horizon: int | None) -> "ValueRecord":

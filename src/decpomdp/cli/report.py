@@ -10,7 +10,7 @@ import typer
 from decpomdp.cli import words
 
 if TYPE_CHECKING:
-    from decpomdp.report.sources import Shown
+    from decpomdp.report.sources import ShownRun
 
 
 def report(
@@ -69,7 +69,7 @@ def _run_of(out: Path, runs: list[Path]) -> Path | None:
     return next((run for run in runs if os.path.realpath(run) == folder), None)
 
 
-def _animation(shown: "Shown", path: Path) -> bytes:
+def _animation(shown: "ShownRun", path: Path) -> bytes:
     from decpomdp.report.animation import animated_gif, animated_svg
     from decpomdp.report.replay import animated_replay
 

@@ -158,13 +158,15 @@ class _Names:
         except TypeError:
             raise InputError(f"{what}: expected texts, numbers or tuples of them, got {self.values!r:.60}") from None
         self.labels = tuple(_label(value) for value in self.values)
-        twice = next((label for label in self.labels if self.labels.count(label) > 1), None)
-        if not self.values or twice is not None:
-            raise InputError(f"{what}: expected distinct names, got {f'{twice!r} twice' if self.values else 'none'}")
+        if not self.values:
+            raise InputError(f"{what}: expected distinct names, got none")
+        if len(set(self.labels)) < len(self.labels):
+            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise InputError(f"{what}: expected distinct names, got {twice!r} twice")
 
     def check(self, where: str, value: object) -> None:
         """Refuse a value that is not one of these names."""
-        if isinstance(value, Hashable) and value in self.number:
+        if value in self.number:
             return
         close = difflib.get_close_matches(_label(value), self.labels, n=1, cutoff=0.6)
         few = f" ({', '.join(self.labels)})" if len(self.labels) <= 8 else ""
@@ -270,15 +272,24 @@ def _outcomes(where: str, answer: Any) -> Outcomes:
         if not answer:
             raise InputError(f"{where}: expected at least one value, got an empty set")
         return dict.fromkeys(answer, 1 / len(answer))
-    if isinstance(answer, tuple) and any(isinstance(part, Mapping | set | frozenset) for part in answer):
+    if isinstance(answer, tuple) and _is_spread(answer):
         whole: dict[Any, float] = {(): 1.0}
         for part in answer:
             own = _outcomes(where, part).items()
             whole = {(*before, value): p * q for before, p in whole.items() for value, q in own}
         return whole
-    if not isinstance(answer, Hashable):
-        raise InputError(f"{where}: expected a value, a dictionary of probabilities or a set, got {answer!r:.60}")
-    return {answer: 1.0}
+    try:
+        return {answer: 1.0}
+    except TypeError:  # not hashable
+        wanted = "a value, a dictionary of probabilities or a set"
+        raise InputError(f"{where}: expected {wanted}, got {answer!r:.60}") from None
+
+
+def _is_spread(answer: Any) -> bool:
+    """Whether several values are possible: a dictionary, a set, or a tuple with one inside."""
+    if isinstance(answer, tuple):
+        return any(map(_is_spread, answer))
+    return isinstance(answer, Mapping | set | frozenset)
 
 
 def _checked(where: str, outcomes: Outcomes, space: _Names | _Joint | None) -> Outcomes:

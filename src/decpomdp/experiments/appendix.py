@@ -21,7 +21,7 @@ from decpomdp.core.run import Inputs
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, curve, flat
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, curve, flat
 from decpomdp.experiments.judge import Evidence, Rows, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
 from decpomdp.experiments.published import DISCOUNT, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
@@ -37,7 +37,7 @@ TESTING = 1_000_000  # added to the seed, as in table 2: test episodes have rand
 TEXTS = texts_of("appendix")
 FORMS = {"value": "posterior mean", "decided": "likeliest choices"}  # of the iteration's posterior
 SHOWN = {**FORMS, "mean_nodes": "|Z|", "exploration": "exploration"}
-MOVING = {  # what is to rise or to fall, and the words for the contrary
+MOVING = {  # columns that should rise or fall, and the words if they do the opposite
     "value": "Values of the posterior mean fall",
     "decided": "Values of the likeliest choices fall",
     "exploration": "The rate rises",
@@ -108,7 +108,7 @@ def work(settings: Settings) -> list[Iteration]:
 
 
 def _teams(learner: Learner, state: Round) -> dict[str, Team]:
-    """What is evaluated of a posterior."""
+    """The teams of a posterior that are evaluated."""
     mean = learner.posterior(state.counts).mean()
     return {"value": mean, "decided": mean.decided()}
 
@@ -164,7 +164,7 @@ def constant_sizes(rows: Rows) -> str:
     return f"{words}: {', '.join(constant)}." if constant else ""
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """First and last iteration, and the last beside the published value and size."""
     first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
     beside = (
@@ -185,8 +185,8 @@ def tables(rows: Rows) -> list[Table]:
     courses = tuple(_course(some) for some in rows.groups("problem").values())
     lasts = tuple(_last(some) for some in rows.groups("problem").values())
     return [
-        Table("First and last iteration", first, courses, constant_sizes(rows)),
-        Table("The last iteration beside table 2 of the paper", beside, lasts, note),
+        TextTable("First and last iteration", first, courses, constant_sizes(rows)),
+        TextTable("The last iteration beside table 2 of the paper", beside, lasts, note),
     ]
 
 
@@ -228,12 +228,12 @@ def pictures(rows: Rows) -> list[Picture]:
 
 def _rising(rows: Rows) -> Evidence:
     """The posterior mean and the likeliest choices: the lesser verdict counts."""
-    told, problems = [], rows.groups("problem")
+    numbers, problems = [], rows.groups("problem")
     right, wrong = ({key: list[str]() for key in MOVING} for _ in range(2))
     for problem, some in problems.items():
         first, last = ends(some)
         mean, decided, rate = (f"{first.mean(key).value:.2f} to {last.mean(key).value:.2f}" for key in MOVING)
-        told.append(f"{PROBLEMS[problem]} {mean} (likeliest choices {decided}), exploring {rate}")
+        numbers.append(f"{PROBLEMS[problem]} {mean} (likeliest choices {decided}), exploring {rate}")
         for key in MOVING:
             side, wanted = (
                 compare(last.column(key), first.column(key)).side,
@@ -243,7 +243,7 @@ def _rising(rows: Rows) -> Evidence:
                 (right if side == wanted else wrong)[key].append(PROBLEMS[problem])
     counts = [len(right[key]) for key in MOVING]
     words = (
-        f"{'; '.join(told)}. Values of the posterior mean rise on {counts[0]}, those of the likeliest choices on "
+        f"{'; '.join(numbers)}. Values of the posterior mean rise on {counts[0]}, those of the likeliest choices on "
         f"{counts[1]}, the rate falls on {counts[2]} of {len(problems)} problems."
     )
     for key, contrary in MOVING.items():
@@ -253,7 +253,7 @@ def _rising(rows: Rows) -> Evidence:
 
 def _ending(rows: Rows) -> Evidence:
     """The last iteration against table 2, whose numbers the paper associates with the curves."""
-    told, values, sizes = [], [], []
+    numbers, values, sizes = [], [], []
     for problem, some in rows.groups("problem").items():
         entry, (size, beside) = TABLE2[problem, "sbpr-iterations"], last_size(some)
         values.append(value_verdict(some, "value"))
@@ -261,7 +261,7 @@ def _ending(rows: Rows) -> Evidence:
         words = "; ".join(
             f"{name} {last_value(some, form).words()}: {value_verdict(some, form)}" for form, name in FORMS.items()
         )
-        told.append(
+        numbers.append(
             f"{PROBLEMS[problem]} (paper {entry.value:g}, {entry.nodes:g} nodes) {words}; {size.value:.2f} nodes, "
             f"{size.least:g} to {size.most:g} over seeds: {beside}"
         )
@@ -270,7 +270,7 @@ def _ending(rows: Rows) -> Evidence:
         f"lower on {values.count('lower')} of {len(values)} problems; sizes agree on {sizes.count('agrees')}, ours has "
         f"more nodes on {sizes.count('more')} and fewer on {sizes.count('fewer')}."
     )
-    words = " ".join(filter(None, (f"{'. '.join(told)}.", counted, constant_sizes(rows))))
+    words = " ".join(filter(None, (f"{'. '.join(numbers)}.", counted, constant_sizes(rows))))
     return Evidence(
         words, {*values, *sizes} == {"agrees"}, values.count("agrees") >= TEXTS.limits["some"] * len(values)
     )

@@ -41,7 +41,7 @@ LIMIT = 2**20  # bytes of a plan
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the table holds."""
+    """Contents of the table."""
 
     problems: tuple[str, ...]
     methods: tuple[str, ...]
@@ -216,7 +216,7 @@ def _report(tell: Callable[[str], None], width: int, progress: pool.Progress) ->
 
 
 def learned(folder: Path) -> RunRecord | None:
-    """The record of a finished run; None if there is none. FormatError if it lacks what a line needs."""
+    """The record of a finished run; None if there is none. FormatError without a value or nodes."""
     if not (folder / RUN).is_file():
         return None
     record = read_record(folder / RUN)

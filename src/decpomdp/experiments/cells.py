@@ -3,7 +3,7 @@
 The work is a function, named by where it lives, of settings that JSON can hold; its return annotation is the type of
 the result. It is pure: the same settings give the same result, except for times. A result is written atomically, under
 a digest of the work, its settings and the version of the package: a finished cell is never computed again, and two
-tables share the cells they have in common. A file that does not hold a result of that type is refused.
+tables share the cells they have in common. A file that does not hold a result of that type is rejected.
 
 Code changes more often than versions do. A finished cell is reused whatever code computed it, because a full run takes
 an hour, but the file has a digest of that code, and commands and pages say what was reused.
@@ -26,7 +26,7 @@ from decpomdp.core import FormatError
 from decpomdp.engines.threads import serial_products
 from decpomdp.io.files import one_line_errors, read_bytes, write_bytes
 
-Settings = Mapping[str, Any]  # what JSON can hold
+Settings = Mapping[str, Any]  # values of JSON
 Result = TypeVar("Result")
 FOLDER = "cells"
 LIMIT = 100_000_000  # bytes of a result
@@ -35,7 +35,7 @@ NO_EFFECT = ("cli", "report")  # rooms whose code does not change results
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What to compute."""
+    """The work of one run."""
 
     work: str  # "package.module:function"
     settings: Settings
@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A short name for messages."""
         known = [self.settings[key] for key in ("problem", "method", "vary") if key in self.settings]
         return " ".join(str(part) for part in (*known, f"seed {self.settings.get('seed', 0)}"))
 
@@ -85,7 +85,7 @@ def compute(cell: Cell) -> Computed[Any]:
 
     code = code_digest()
     with warnings.catch_warnings(), serial_products():
-        warnings.simplefilter("ignore")  # results contain what learners warn of
+        warnings.simplefilter("ignore")  # learners' warnings are part of their results
         return Computed(cell.work, dict(cell.settings), cell.function(cell.settings), __version__, code)
 
 

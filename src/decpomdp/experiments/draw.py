@@ -10,10 +10,10 @@ from decpomdp.core import InputError
 from decpomdp.experiments.experiment import Curve, Panel, Picture
 from decpomdp.io.files import replacing
 
-COLOURS = ("#1b7f79", "#d1642e", "#5b5ea6", "#b8902a", "#7a7a7a", "#a6365b")  # told apart with any kind of colour sight
+COLOURS = ("#1b7f79", "#d1642e", "#5b5ea6", "#b8902a", "#7a7a7a", "#a6365b")  # distinct with any colour vision
 WIDE, HIGH = 3.6, 2.7  # inches of a panel
 DOTS = 110  # an inch
-LETTERS, MARK = 15, 8  # letters an inch of a legend; letters' worth of room that the mark beside a name takes
+LETTERS, MARK = 15, 8  # letters per inch of a legend; width of the mark before a name, in letters
 DECADE = 12.0  # least ratio of the ends of a logarithmic axis
 LOOKS: dict[str, dict[str, Any]] = {
     "line": {"linestyle": "-"},
@@ -44,7 +44,7 @@ def draw(picture: Picture, folder: Path) -> list[Path]:
 
 
 def _colours(picture: Picture) -> dict[str, str]:
-    """A thing has the same colour in all panels; what follows a colon in its name is a remark."""
+    """A curve has the same colour in all panels; text after a colon in its name is a remark."""
     curves = (curve for row in picture.panels for panel in row for curve in panel.curves)
     names = dict.fromkeys(curve.name.partition(":")[0] for curve in curves)
     return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
@@ -76,9 +76,9 @@ def pyplot() -> Any:
 
 def _save(figure: Any, path: Path) -> Path:
     kind = path.suffix.removeprefix(".")
-    told: dict[str, str | None] = {"Date": None} if kind == "svg" else {"Software": None}  # nothing that changes
+    metadata: dict[str, str | None] = {"Date": None} if kind == "svg" else {"Software": None}  # no date or version
     with replacing(path) as part:
-        figure.savefig(part, format=kind, dpi=DOTS, metadata=told)
+        figure.savefig(part, format=kind, dpi=DOTS, metadata=metadata)
     return path
 
 

@@ -1,4 +1,4 @@
-"""What one table or figure of the paper is made of: cells to compute, and what to show of their results.
+"""A table or figure of the paper: the cells to compute, and the tables, pictures and verdicts of their results.
 
     effort --cells--> cells --results--> rows --+--> tables     words
                                                 +--> pictures   curves (`draw`)
@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.judge import Judge, Rows, Verdict, Weigh, judged, texts_of
+from decpomdp.experiments.judge import ClaimVerdict, Judge, Rows, Weigh, judged, texts_of
 
 Results = Sequence[tuple[Cell, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """Words in rows and columns."""
 
     title: str
@@ -73,7 +73,7 @@ class Experiment:
     efforts: Mapping[str, Any]  # "quick" and "full"; each has `seeds`
     cells: Callable[[Any], list[Cell]]  # of an effort
     rows: Callable[[Results], Rows]
-    tables: Callable[[Rows], list[Table]]
+    tables: Callable[[Rows], list[TextTable]]
     pictures: Callable[[Rows], list[Picture]]
     weigh: Mapping[str, Weigh]  # the evidence that claims name
     judge: Judge = judged
@@ -89,7 +89,7 @@ class Experiment:
         """How it is done here."""
         return texts_of(self.name).about.format(**self.facts)
 
-    def verdicts(self, rows: Rows) -> list[Verdict]:
+    def verdicts(self, rows: Rows) -> list[ClaimVerdict]:
         """The claims of the paper, and whether they are seen here."""
         return self.judge(texts_of(self.name), self.weigh, rows)
 

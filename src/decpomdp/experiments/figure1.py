@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, flat
-from decpomdp.experiments.judge import Evidence, Rows, Texts, Verdict, Weigh, judged, on_side, texts_of
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
+from decpomdp.experiments.judge import ClaimVerdict, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
 from decpomdp.experiments.means import compare, mean_of, steadier
 from decpomdp.experiments.offline import SIZED, settings_of
 from decpomdp.experiments.published import FOLLOW, INFERRED_ON_MARS, TRUNCATION, C, D
@@ -90,7 +90,7 @@ def _methods(effort: Effort, shared: dict[str, Any]) -> list[Cell]:
 
 
 def rows(results: Results) -> Rows:
-    """One row per fit and form that it belongs to; of EM one fit stands for the forms in which it is the same."""
+    """One row per fit and form that it belongs to; a fit of EM is shared by the forms in which it is the same."""
     found = Rows()
     fits = flat(results, "problem", "episodes", "steps", "follow", "method", "seed", "form")
     for row, (cell, _) in zip(fits, results, strict=True):
@@ -108,7 +108,7 @@ def data_sets(rows: Rows) -> list[Rows]:
 
 
 def limit_words(rows: Rows) -> str:
-    """Which methods did not always converge, and what that means for their times and values."""
+    """The methods that did not always converge, and the consequence for times and values."""
     ended = []
     for method, name in NAMES.items():
         some = rows.where(method=method)
@@ -118,7 +118,7 @@ def limit_words(rows: Rows) -> str:
     return TEXTS.words["not_converged" if ended else "converged"].format(fits=", ".join(ended), limits=limits)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """One table per form: a line per data, method and size."""
     header = ("K", "PBVI", "method", "|Z|", "value", "sd", "best", "likeliest choices", "sample size", "sweeps", "s")
     found = []
@@ -131,17 +131,17 @@ def tables(rows: Rows) -> list[Table]:
                 lines += [_line(some.where(preset=size)) for size in sizes]
         title = f"Sizes given and inferred, {FORMS[form]}"
         note = f"{TEXTS.words['columns']} Convergence: {limit_words(its_rows)}"
-        found.append(Table(title, header, tuple(lines), note))
+        found.append(TextTable(title, header, tuple(lines), note))
     return found
 
 
 def _line(some: Rows) -> tuple[str, ...]:
     value, first = some.mean("value"), some[0]
     size = f"{first['preset']}" if first["preset"] is not None else f"{some.mean('inferred').value:.1f} inferred"
-    told = [f"{value.value:.2f}", f"{value.spread:.2f}", f"{value.most:.2f}"]
+    numbers = [f"{value.value:.2f}", f"{value.spread:.2f}", f"{value.most:.2f}"]
     digits = {"decided": 2, "sample_size": 1, "sweeps": 0, "seconds": 2}
-    told += [f"{some.mean(key).value:.{digit}f}" for key, digit in digits.items()]
-    return str(first["episodes"]), str(first["follow"]), NAMES[first["method"]], size, *told
+    numbers += [f"{some.mean(key).value:.{digit}f}" for key, digit in digits.items()]
+    return str(first["episodes"]), str(first["follow"]), NAMES[first["method"]], size, *numbers
 
 
 def pictures(rows: Rows) -> list[Picture]:
@@ -173,7 +173,7 @@ def _panel(some: Rows, key: str, up: str) -> Panel:
 
 
 class Fits(NamedTuple):
-    """What the claims about one form are judged by."""
+    """The fits by which the claims about one form are judged."""
 
     every: Rows  # of the form
     rows: Rows  # of the paper's behaviour
@@ -212,7 +212,7 @@ def _near_best(fits: Fits, method: str) -> Evidence:
     place = (own.value - every.value) / max(every.most - every.value, 1e-9)
     over = ours.against(em)
     far, close = over.side == "above", place >= TEXTS.limits["close"]
-    told = (
+    numbers = (
         f"EM's runs have {every.value:.2f} on average and {every.most:.2f} at best; {name} has {own.words()}, "
         f"{100 * place:.0f} % of the way from EM's average to its best ({over.words()}, against "
         f"EM's average). EM that begins with the best episodes, as {name} does, has {same.value:.2f} on average and "
@@ -220,7 +220,7 @@ def _near_best(fits: Fits, method: str) -> Evidence:
         f"an effective {ours.mean('sample_size').value:.1f} of {ours[0]['episodes']} episodes; the behaviour that made "
         f"them earns {ours.mean('behaviour').value:.2f}."
     )
-    return Evidence(told, far and close, far or close)
+    return Evidence(numbers, far and close, far or close)
 
 
 def _quicker(fits: Fits) -> Evidence:
@@ -240,14 +240,14 @@ def _quicker(fits: Fits) -> Evidence:
     same, slow = em.where(preset=size), max(em.groups("preset").values(), key=seconds)
     less = [sb.against(other, f"{key}seconds").side == "below" for other in (same, slow)]
     converged = not sb.where(stopped="iterations")
-    told = (
+    numbers = (
         f"Dec-SBPR takes {words(sb)} from a truncation of {sb[0]['truncation']}; EM with {size} nodes {words(same)}, "
         f"over all sizes {seconds(em):.2f} s, {seconds(slow):.2f} s at the slowest; DP {seconds(dp):.2f} s. Not "
         f"converged at the limit of {sb[0]['limit']} sweeps: {unfinished(sb)} fits of Dec-SBPR, {unfinished(dp)} of DP"
     )
-    told += "." if fits.printed else f", {unfinished(em)} of EM; their times would be longer."
+    numbers += "." if fits.printed else f", {unfinished(em)} of EM; their times would be longer."
     stops = TEXTS.words["stops_like_paper" if fits.printed else "stops_like_us"]
-    return Evidence(told, converged and less[0], converged and less[1], {"size": size, "stops": stops})
+    return Evidence(numbers, converged and less[0], converged and less[1], {"size": size, "stops": stops})
 
 
 def _cheaper(fits: Fits) -> Evidence:
@@ -259,12 +259,12 @@ def _cheaper(fits: Fits) -> Evidence:
     size = _nearest(fits.em, INFERRED_ON_MARS)
     same, own = with_pace(fits.em.where(preset=size)), with_pace(fits.sb)
     found = same.against(own, "pace")
-    told = (
+    numbers = (
         f"EM with {size} nodes takes {1e3 * same.mean('pace').value:.1f} ms a sweep, Dec-SBPR "
         f"{1e3 * own.mean('pace').value:.1f} ms, which begins with {fits.sb[0]['truncation']} nodes "
         f"({found.words()})."
     )
-    return Evidence(told, found.side == "below", facts={"size": size})
+    return Evidence(numbers, found.side == "below", facts={"size": size})
 
 
 def _group_words(groups: dict[str, Rows], key: str) -> str:
@@ -281,22 +281,22 @@ def _sweeps(fits: Fits, name: str, wanted: str) -> Evidence | None:
         return None
     ended = {group: len(some.where(stopped="iterations")) for group, some in groups.items()}
     side = groups[name].against(groups["right"], "sweeps").side
-    told = (
+    numbers = (
         f"EM's sweeps: {_group_words(groups, 'sweeps')}. Ended at the limit of {fits.em[0]['limit']} instead of "
         f"converging: {', '.join(map(str, ended.values()))} of {', '.join(str(len(some)) for some in groups.values())} "
         f"fits. Against the middle: {side}."
     )
-    return Evidence(told, side == wanted and not ended["right" if wanted == "above" else name])
+    return Evidence(numbers, side == wanted and not ended["right" if wanted == "above" else name])
 
 
 def _inferred(fits: Fits) -> Evidence:
     size = fits.sb.mean("inferred")
-    told = (
+    numbers = (
         f"From {fits.sb[0]['truncation']} nodes it comes to {size.value:.1f} per agent ({size.least:.1f} to "
         f"{size.most:.1f} over seeds)."
     )
     near = abs(size.value - INFERRED_ON_MARS) <= WITHIN
-    return Evidence(told, near, size.least <= INFERRED_ON_MARS <= size.most)
+    return Evidence(numbers, near, size.least <= INFERRED_ON_MARS <= size.most)
 
 
 def _steadier(fits: Fits) -> Evidence:
@@ -304,12 +304,12 @@ def _steadier(fits: Fits) -> Evidence:
     groups = [some.column("value") for some in fits.em.groups("preset").values()]
     spreads = [mean_of(group).spread for group in groups]
     ratio, needed = steadier(sb.column("value"), groups)
-    told = (
+    numbers = (
         f"Standard deviation over seeds: Dec-SBPR {ours.spread:.2f}, EM {min(spreads):.2f} to "
         f"{max(spreads):.2f}, depending on its size. EM's variance within sizes is {ratio:.2f} times Dec-SBPR's, "
         f"whose teams have {sb.mean('inferred').value:.1f} nodes per agent and a mean value of {ours.value:.2f}."
     )
-    return Evidence(told, ratio >= needed, facts={"needed": f"{needed:.2f}"})
+    return Evidence(numbers, ratio >= needed, facts={"needed": f"{needed:.2f}"})
 
 
 def _unsteady(fits: Fits) -> Evidence:
@@ -317,18 +317,18 @@ def _unsteady(fits: Fits) -> Evidence:
     size = _nearest(fits.em, inferred)
     theirs, same = fits.em.where(preset=size), fits.begun.where(preset=size)
     ratio, needed = steadier(fits.sb.column("value"), [theirs.column("value")])
-    told = (
+    numbers = (
         f"With |Z| of {size} (inferred: {inferred:.1f}) EM from random starts has a standard deviation of "
         f"{theirs.mean('value').spread:.2f}, begun from the best episodes {same.mean('value').spread:.2f}; Dec-SBPR "
         f"has {fits.sb.mean('value').spread:.2f}. EM's variance is {ratio:.2f} times Dec-SBPR's."
     )
-    return Evidence(told, ratio >= needed, facts={"needed": f"{needed:.2f}"})
+    return Evidence(numbers, ratio >= needed, facts={"needed": f"{needed:.2f}"})
 
 
 def _better_than_dp(fits: Fits) -> Evidence:
     one, two, found = fits.sb.mean("value"), fits.dp.mean("value"), fits.sb.against(fits.dp)
-    told = f"Dec-SBPR {one.words()}, DP {two.words()}; seed by seed: {found.words()}."
-    return Evidence(told, found.side == "above")
+    numbers = f"Dec-SBPR {one.words()}, DP {two.words()}; seed by seed: {found.words()}."
+    return Evidence(numbers, found.side == "above")
 
 
 def _fitting(fits: Fits) -> Evidence | None:
@@ -337,10 +337,10 @@ def _fitting(fits: Fits) -> Evidence | None:
     if groups is None:
         return None
     few, many = (groups["right"].against(groups[name]).side for name in ("few", "many"))
-    told = (
+    numbers = (
         f"EM's values: {_group_words(groups, 'value')}. The middle is {few} and {many}, against fewer and more nodes."
     )
-    return Evidence(told, *on_side([few, many], "above"))
+    return Evidence(numbers, *on_side([few, many], "above"))
 
 
 def _fewer_episodes(fits: Fits) -> Evidence | None:
@@ -349,21 +349,21 @@ def _fewer_episodes(fits: Fits) -> Evidence | None:
     if len(counts) < 2:
         return None
     most, fewer = counts[-1], counts[:-1]
-    told, sides = [], {}
+    numbers, sides = [], {}
     largest = fits.sb.column("value")
     for k in counts:
         ours, em = (fits.rows.where(method=method, episodes=k) for method in ("sbpr", "em"))
         value, played = ours.column("value"), ours.column("behaviour")
         sides[k] = compare(value, largest).side, ours.against(em).side, compare(value, played, same_data=True).side
         words = f" ({sides[k][0]} that of {most})" if k != most else ""
-        told.append(
-            f"K = {k}: {mean_of(value).words()}, EM's average {em.mean('value').value:.2f}, who played "
-            f"{mean_of(played).value:.2f}{words}, {sides[k][1]} EM's and {sides[k][2]} who played"
+        numbers.append(
+            f"K = {k}: {mean_of(value).words()}, EM's average {em.mean('value').value:.2f}, the behaviour "
+            f"{mean_of(played).value:.2f}{words}, {sides[k][1]} EM's and {sides[k][2]} the behaviour"
         )
     kept = all(sides[k][0] != "below" for k in fewer)
     ahead = all(sides[k][i] == "above" for k in fewer for i in (1, 2))
     once = all(any(sides[k][i] == "above" for k in fewer) for i in (1, 2))
-    return Evidence(f"{'; '.join(told)}.", kept and ahead, once and (kept or ahead), {"most": most})
+    return Evidence(f"{'; '.join(numbers)}.", kept and ahead, once and (kept or ahead), {"most": most})
 
 
 def _guided(fits: Fits) -> Evidence | None:
@@ -377,24 +377,24 @@ def _guided(fits: Fits) -> Evidence | None:
     over_own = compare(ours.column("value"), own.column("value"))
     over_played = compare(ours.column("value"), ours.column("behaviour"), same_data=True)
     played = [some.mean("behaviour").value for some in (ours, own)]
-    told = (
+    numbers = (
         f"PBVI followed with probability {other[0]:g} earns {played[0]:.2f}, with {first:g} {played[1]:.2f}. From the "
-        f"former Dec-SBPR learns {ours.mean('value').words()} ({over_played.words()}, against who played; "
+        f"former Dec-SBPR learns {ours.mean('value').words()} ({over_played.words()}, against the behaviour; "
         f"{ours.against(em).side} EM's average of {em.mean('value').value:.2f}); from the latter "
         f"{own.mean('value').words()}: the former is {over_own.side}."
     )
     above = [found.side == "above" for found in (over_own, over_played)]
-    return Evidence(told, all(above), any(above))
+    return Evidence(numbers, all(above), any(above))
 
 
 def _monotone(fits: Fits) -> Evidence:
     falls = [*fits.sb.column("falls"), *fits.dp.column("falls")]
     with_falls = sum(fall > 0 for fall in falls)
-    told = f"It fell in {with_falls} of {len(falls)} fits of Dec-SBPR and DP, {sum(falls):.0f} times in all."
-    return Evidence(told, with_falls == 0)
+    numbers = f"It fell in {with_falls} of {len(falls)} fits of Dec-SBPR and DP, {sum(falls):.0f} times in all."
+    return Evidence(numbers, with_falls == 0)
 
 
-def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[Verdict]:
+def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[ClaimVerdict]:
     """Every claim, in every form."""
     found = []
     for form, words in FORMS.items():
@@ -408,20 +408,9 @@ def _of_fits(weigh: Callable[..., Evidence | None]) -> Weigh:
     return lambda rows, *on: weigh(fits_of(rows), *on)
 
 
-EVIDENCE: dict[str, Callable[..., Evidence | None]] = {
-    "near_best": _near_best,
-    "quicker": _quicker,
-    "cheaper": _cheaper,
-    "sweeps": _sweeps,
-    "inferred": _inferred,
-    "steadier": _steadier,
-    "unsteady": _unsteady,
-    "better_than_dp": _better_than_dp,
-    "fitting": _fitting,
-    "fewer_episodes": _fewer_episodes,
-    "guided": _guided,
-    "monotone": _monotone,
-}
+ABOUT_SIZES = (_sweeps, _inferred, _fitting)
+ABOUT_VALUES = (_near_best, _steadier, _unsteady, _better_than_dp, _fewer_episodes, _guided)
+ABOUT_UPDATES = (_quicker, _cheaper, _monotone)
 EXPERIMENT = Experiment(
     "figure1",
     {"quick": QUICK, "full": FULL},
@@ -429,6 +418,6 @@ EXPERIMENT = Experiment(
     rows,
     tables,
     pictures,
-    {name: _of_fits(weigh) for name, weigh in EVIDENCE.items()},
+    {weigh.__name__[1:]: _of_fits(weigh) for weigh in (*ABOUT_SIZES, *ABOUT_VALUES, *ABOUT_UPDATES)},
     judged_in_forms,
 )

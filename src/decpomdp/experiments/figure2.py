@@ -27,13 +27,13 @@ from decpomdp.core.run import Inputs, unlimited
 from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, curve
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, curve
 from decpomdp.experiments.judge import (
     LEAST_SEEDS,
+    ClaimVerdict,
     Evidence,
     Rows,
     Texts,
-    Verdict,
     Weigh,
     judged,
     not_judged,
@@ -193,7 +193,7 @@ def learned_rows(rows: Rows) -> Rows:
     return Rows(row for row in rows if row["method"] in NAMES)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """Values along the curves, sizes at the end, and the levels."""
     methods = [method for method in NAMES if rows.where(method=method)]
     iterations = learned_rows(rows).distinct("iteration")
@@ -208,8 +208,8 @@ def tables(rows: Rows) -> list[Table]:
     level = tuple((str(row["method"]), f"{row['value']:.1f} ± {1.96 * row['error']:.1f}") for row in fixed)
     side = rows[0]["side"]
     return [
-        Table(f"{side} x {side} lights: test reward", ("iteration", *(NAMES[m] for m in methods)), tuple(lines)),
-        Table("Policies that need no learning", ("policy", "value"), level),
+        TextTable(f"{side} x {side} lights: test reward", ("iteration", *(NAMES[m] for m in methods)), tuple(lines)),
+        TextTable("Policies that need no learning", ("policy", "value"), level),
     ]
 
 
@@ -237,7 +237,7 @@ def _at_end(rows: Rows, method: str) -> list[float]:
 
 
 def _handicap(rows: Rows) -> str:
-    """What MCEM had against it."""
+    """The handicaps of MCEM."""
     some = rows.where(method="mcem")
     before, last = some.distinct("iteration")[-2:]
     values = [some.where(iteration=i).column("value") for i in (before, last)]
@@ -250,17 +250,17 @@ def _handicap(rows: Rows) -> str:
 def _order(rows: Rows) -> Evidence:
     ends = {method: _at_end(rows, method) for method in NAMES}
     found = {other: compare(ends["sbpr-heuristic"], ends[other]) for other in ("sbpr-exploration", "mcem")}
-    told = "At the end: " + "; ".join(f"{NAMES[m]} {mean_of(ends[m]).words(1)}" for m in NAMES) + ". "
-    told += "; ".join(f"Against {NAMES[m]}: {each.words()}" for m, each in found.items())
-    return Evidence(f"{told}. {_handicap(rows)}", *on_side([each.side for each in found.values()], "above"))
+    numbers = "At the end: " + "; ".join(f"{NAMES[m]} {mean_of(ends[m]).words(1)}" for m in NAMES) + ". "
+    numbers += "; ".join(f"Against {NAMES[m]}: {each.words()}" for m, each in found.items())
+    return Evidence(f"{numbers}. {_handicap(rows)}", *on_side([each.side for each in found.values()], "above"))
 
 
 def _above_level(rows: Rows, name: str) -> Evidence:
     """Against a policy that needs no learning; its value has an error of testing, too."""
     learned, level, side = mean_of(_at_end(rows, "sbpr-heuristic")), rows.where(method=name), rows[0]["side"]
     value = level.mean("value", level[0]["error"])
-    told = f"At the end {learned.words(1)}, where the {name} has {value.value:.1f}; {side} x {side} lights."
-    return Evidence(told, above(learned, value) == "above")
+    numbers = f"At the end {learned.words(1)}, where the {name} has {value.value:.1f}; {side} x {side} lights."
+    return Evidence(numbers, above(learned, value) == "above")
 
 
 def _soon(rows: Rows) -> Evidence:
@@ -270,8 +270,10 @@ def _soon(rows: Rows) -> Evidence:
     passed = [i for i in tested if not behind or i > behind[-1]]  # for good
     when = f"from iteration {passed[0]} on" if passed else "never for good"
     first, end = ", ".join(str(i) for i in list(tested)[:4]), list(tested)[-1]
-    told = f"It is above what MCEM has at the end ({mean_of(mcem).words(1)}) {when}; tested at {first} ... of {end}. "
-    return Evidence(told + _handicap(rows), bool(passed) and passed[0] <= FEW, bool(passed))
+    numbers = (
+        f"It is above what MCEM has at the end ({mean_of(mcem).words(1)}) {when}; tested at {first} ... of {end}. "
+    )
+    return Evidence(numbers + _handicap(rows), bool(passed) and passed[0] <= FEW, bool(passed))
 
 
 def _sizes(rows: Rows) -> Evidence:
@@ -280,12 +282,16 @@ def _sizes(rows: Rows) -> Evidence:
     end = some.where(iteration=max(rows.column("iteration"))).mean("nodes").value
     preset = rows.where(method="mcem").mean("nodes").value
     smaller, moved = end < preset - ROUNDING, max(sizes) - min(sizes) > ROUNDING
-    told = f"It has {end:.2f} nodes per agent at the end, MCEM {preset:g}; it began with {sizes[0]:.2f}, one per action"
-    told += "." if moved else ", and has as many at every point: nothing was inferred, the size is that of the start."
-    return Evidence(told, smaller and end < sizes[0] - ROUNDING, smaller and moved)
+    numbers = (
+        f"It has {end:.2f} nodes per agent at the end, MCEM {preset:g}; it began with {sizes[0]:.2f}, one per action"
+    )
+    numbers += (
+        "." if moved else ", and has as many at every point: nothing was inferred, the size is that of the start."
+    )
+    return Evidence(numbers, smaller and end < sizes[0] - ROUNDING, smaller and moved)
 
 
-def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[Verdict]:
+def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[ClaimVerdict]:
     """The lesser of the verdicts with and without the seed of the settings."""
     others = Rows(row for row in rows if row["method"] in POLICIES or row["seed"] != TUNED)
     seeds, left = (len(learned_rows(some).distinct("seed")) for some in (rows, others))
@@ -295,13 +301,13 @@ def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: Ro
     return lesser if seeds >= LEAST_SEEDS else [not_judged(verdict, seeds) for verdict in lesser]
 
 
-def _lesser(one: Verdict, two: Verdict | None, left: int) -> Verdict:
+def _lesser(one: ClaimVerdict, two: ClaimVerdict | None, left: int) -> ClaimVerdict:
     words = TEXTS.words
-    told = words["with_seed"].format(told=one.told, seed=TUNED) + " "
+    numbers = words["with_seed"].format(numbers=one.numbers, seed=TUNED) + " "
     if two is None:
-        return replace(one, told=told + words["too_few"].format(left=left))
+        return replace(one, numbers=numbers + words["too_few"].format(left=left))
     seen = min(one.seen, two.seen, key=LESSER.index)
-    return replace(one, seen=seen, told=told + words["lesser"].format(one=one.seen, two=two.seen))
+    return replace(one, seen=seen, numbers=numbers + words["lesser"].format(one=one.seen, two=two.seen))
 
 
 EXPERIMENT = Experiment(

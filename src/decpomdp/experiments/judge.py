@@ -1,6 +1,6 @@
 """The judge: claims of the paper are rows of `texts/NAME.toml`, and one rule decides "yes", "partly" or "no".
 
-    claim (says, rule, evidence, on) --rows--> Evidence (told, yes, partly) --judged--> Verdict (says, seen, told, rule)
+    claim (says, rule, evidence, on) --rows--> Evidence (numbers, yes, partly) --judged--> ClaimVerdict (seen, ...)
 
 The evidence of a claim is a small function of the rows and of `on` (methods, sizes): the numbers in words, and whether
 they meet what the rule asks for "yes" and for "partly". With fewer than three seeds nothing is judged.
@@ -35,7 +35,7 @@ class Texts(msgspec.Struct, frozen=True):
     """The texts of an experiment."""
 
     title: str
-    about: str  # how it is done here, what is the paper's and what is not
+    about: str  # how it is done here, and departures from the paper
     limits: dict[str, int | float] = {}  # numbers that decide; named in braces by rules
     words: dict[str, str] = {}  # captions, notes, parts of rules
     claims: tuple[Claim, ...] = ()
@@ -100,34 +100,34 @@ class Rows(list[Mapping[str, Any]]):
 
 
 class Evidence(NamedTuple):
-    """What the rows say about a claim."""
+    """The evidence in the rows for or against a claim."""
 
-    told: str  # the numbers
+    numbers: str  # in words
     yes: bool
     partly: bool = False
     facts: Mapping[str, Any] = {}  # named in braces by the rule
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClaimVerdict:
     """A statement of the paper, and whether it is seen here."""
 
     says: str
     seen: str  # "yes", "partly", "no" or "not judged"
-    told: str  # the numbers
+    numbers: str  # the evidence, in words
     rule: str
 
     @property
     def evidence(self) -> str:
         """The numbers with the rule by which they were judged."""
-        return f"{self.told} Rule: {self.rule}"
+        return f"{self.numbers} Rule: {self.rule}"
 
 
-Weigh = Callable[..., Evidence | None]  # of rows and a claim's `on`; None: the rows do not hold what it takes
-Judge = Callable[[Texts, Mapping[str, Weigh], Rows], list[Verdict]]
+Weigh = Callable[..., Evidence | None]  # of rows and a claim's `on`; None: rows are missing
+Judge = Callable[[Texts, Mapping[str, Weigh], Rows], list[ClaimVerdict]]
 
 
-def judged(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows, least_seeds: int = LEAST_SEEDS) -> list[Verdict]:
+def judged(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows, least_seeds: int = LEAST_SEEDS) -> list[ClaimVerdict]:
     """The verdict on every claim for which the rows hold evidence."""
     verdicts = []
     for claim in texts.claims:
@@ -135,15 +135,15 @@ def judged(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows, least_seeds: in
         if evidence is not None:
             seen = "yes" if evidence.yes else "partly" if evidence.partly else "no"
             rule = claim.rule.format(**texts.limits, **evidence.facts)
-            verdicts.append(Verdict(claim.says, seen, evidence.told, rule))
+            verdicts.append(ClaimVerdict(claim.says, seen, evidence.numbers, rule))
     seeds = len(rows.distinct("seed"))
     return verdicts if seeds >= least_seeds else [not_judged(each, seeds) for each in verdicts]
 
 
-def not_judged(verdict: Verdict, seeds: int) -> Verdict:
+def not_judged(verdict: ClaimVerdict, seeds: int) -> ClaimVerdict:
     """Too few seeds to compare."""
     few = f"Not judged: that takes at least three seeds, here {seeds}. "
-    return replace(verdict, seen=NOT_JUDGED, told=few + verdict.told)
+    return replace(verdict, seen=NOT_JUDGED, numbers=few + verdict.numbers)
 
 
 def on_side(sides: Sequence[str], wanted: str) -> tuple[bool, bool]:

@@ -46,7 +46,7 @@ class Mean:
     least: float
     most: float
     count: int
-    test_error: float = 0.0  # of what it is compared with
+    test_error: float = 0.0  # of the value that it is compared with
 
     def words(self, digits: int = 2) -> str:
         """12.34 +- 0.56"""
@@ -54,7 +54,7 @@ class Mean:
 
 
 def mean_of(values: Sequence[float], test_error: float = 0.0) -> Mean:
-    """The mean of one number per seed; `test_error`: standard error of what it is compared with.
+    """The mean of one number per seed; `test_error`: standard error of the value that it is compared with.
 
     >>> mean_of([1.0, 2.0, 3.0]).words()
     '2.00 ± 2.48'
@@ -110,7 +110,7 @@ def half_of_difference(one: Mean, other: Mean) -> float:
 
 
 def side(differences: Sequence[float]) -> str:
-    """How one method compares with another on the same seeds, from what it is above it on each."""
+    """How one method compares with another on the same seeds, from the differences on each."""
     return above(mean_of(differences), mean_of([0.0]))
 
 
@@ -164,7 +164,7 @@ def _ranked(one: Sequence[float], other: Sequence[float]) -> str:
 
 
 def steadier(ours: Sequence[float], theirs: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Their variance over seeds, pooled over several groups, as a multiple of ours; and what it has to reach (F, 95 %).
+    """Their variance over seeds, pooled over groups, as a multiple of ours; and the significant ratio (F, 95 %).
 
     >>> ratio, needed = steadier([1.0, 2.0, 3.0], [[1.0, 3.0, 5.0], [11.0, 13.0, 15.0]])
     >>> round(ratio, 6), round(needed, 2)

@@ -127,7 +127,7 @@ def _results(
 
 @contextmanager
 def _executor(jobs: Jobs, most: int) -> Iterator[Submit]:
-    """A function that starts a cell; what is still running at the end is cancelled or killed."""
+    """A function that starts a cell; cells that are running at the end are cancelled or killed."""
     if isinstance(jobs, Cluster):
         remote: Executor = jobs.client.get_executor(pure=False)
         with jobs.errors():

@@ -25,8 +25,8 @@ from decpomdp.experiments import cells as store
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, code_digest, codes_of
 from decpomdp.experiments.draw import draw, pyplot
-from decpomdp.experiments.experiment import Experiment, Picture, Table
-from decpomdp.experiments.judge import Verdict
+from decpomdp.experiments.experiment import Experiment, Picture, TextTable
+from decpomdp.experiments.judge import ClaimVerdict
 from decpomdp.io.files import from_json, one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import mark
 from decpomdp.io.runs import write_trace
@@ -40,31 +40,31 @@ Kind = Literal["quick", "full"]
 Efforts = Mapping[str, Any]  # name -> effort
 
 
-class Record(msgspec.Struct, frozen=True):
+class ShownEffort(msgspec.Struct, frozen=True):
     """The effort with which an experiment was last shown."""
 
     kind: Kind
     seeds: Annotated[float, msgspec.Meta(ge=1, le=MOST_SEEDS, multiple_of=1)]  # `from_json` makes all numbers floats
 
 
-class Mark(msgspec.Struct, frozen=True):
+class Marker(msgspec.Struct, frozen=True):
     """The content of reproduce.json."""
 
     format: str
-    shown: dict[str, Record] = {}
+    shown: dict[str, ShownEffort] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Section:
     """One finished experiment."""
 
     experiment: Experiment
     kind: Kind
     seeds: int
     cells: int
-    tables: list[Table]
+    tables: list[TextTable]
     pictures: list[Picture]
-    claims: list[Verdict]
+    claims: list[ClaimVerdict]
     codes: Mapping[str, int]  # how many cells were computed by which code
 
 
@@ -101,19 +101,19 @@ def open_folder(folder: Path) -> None:
     read_mark(folder)
 
 
-def read_mark(folder: Path) -> Mark:
+def read_mark(folder: Path) -> Marker:
     """The content of the mark; FormatError if it is none."""
-    return from_json(read_bytes(folder / MARK, LIMIT), Mark, str(folder / MARK), FORMAT)
+    return from_json(read_bytes(folder / MARK, LIMIT), Marker, str(folder / MARK), FORMAT)
 
 
-def _mark(records: Mapping[str, Record]) -> bytes:
+def _mark(records: Mapping[str, ShownEffort]) -> bytes:
     content = {name: {"kind": record.kind, "seeds": int(record.seeds)} for name, record in records.items()}
     return json.dumps({"format": FORMAT, "shown": content}, indent=1).encode() + b"\n"
 
 
 def reproduce(
     names: Sequence[str], efforts: Efforts, folder: Path, jobs: pool.Jobs, tell: pool.Tell, kind: Kind = "full"
-) -> list[Shown]:
+) -> list[Section]:
     """Compute the missing cells of these experiments, write data and figures; all finished ones, the others as before.
 
     `kind` is the kind of these efforts, and of those experiments that have no record of how they were last shown.
@@ -131,12 +131,12 @@ def reproduce(
             effort = efforts_of(its_kind, int(record.seeds) if record else None)[name]
         found.append(shown(folder, name, effort, its_kind))
     finished = [each for each in found if each is not None]
-    now = {each.experiment.name: Record(each.kind, each.seeds) for each in finished}
+    now = {each.experiment.name: ShownEffort(each.kind, each.seeds) for each in finished}
     write_bytes(folder / MARK, _mark({**records, **now}))
     return finished
 
 
-def lost(folder: Path, shown: Sequence[Shown]) -> list[str]:
+def lost(folder: Path, shown: Sequence[Section]) -> list[str]:
     """One line for every experiment that was once shown and is not among these."""
     there = {each.experiment.name for each in shown}
     return [
@@ -146,7 +146,7 @@ def lost(folder: Path, shown: Sequence[Shown]) -> list[str]:
     ]
 
 
-def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Shown | None:
+def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Section | None:
     """Write an experiment's data and figures; None while cells are missing."""
     experiment = experiment_named(name)
     loaded = store.load_all(folder, experiment.cells(effort))
@@ -162,7 +162,7 @@ def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Shown | None:
         draw(picture, folder / "figures")
     codes = codes_of(computed for _, computed in loaded)
     tables, verdicts = experiment.tables(rows), experiment.verdicts(rows)
-    return Shown(experiment, kind, effort.seeds, len(loaded), tables, pictures, verdicts, codes)
+    return Section(experiment, kind, effort.seeds, len(loaded), tables, pictures, verdicts, codes)
 
 
 def reused(folder: Path, names: Sequence[str], efforts: Efforts) -> str | None:
@@ -173,7 +173,7 @@ def reused(folder: Path, names: Sequence[str], efforts: Efforts) -> str | None:
     return f"reusing {others} results computed with other code; delete them to recompute" if others else None
 
 
-def made_with(shown: Sequence[Shown]) -> str:
+def made_with(shown: Sequence[Section]) -> str:
     """One line: with which code the cells of a page were computed."""
     codes: Counter[str] = Counter()
     for each in shown:

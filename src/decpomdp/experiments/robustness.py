@@ -10,7 +10,7 @@ import numpy as np
 
 from decpomdp.experiments import offline
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, Table, curve, flat
+from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat
 from decpomdp.experiments.judge import Evidence, Rows, texts_of
 from decpomdp.experiments.means import Mean
 from decpomdp.experiments.published import FOLLOW, PROBLEMS, C, D
@@ -70,8 +70,8 @@ def rows(results: Results) -> Rows:
     return Rows({**row, "limit": cell.settings["sweeps"]} for row, (cell, _) in found)
 
 
-def tables(rows: Rows) -> list[Table]:
-    """What was held, then one table per problem and reading: value and size over the grid."""
+def tables(rows: Rows) -> list[TextTable]:
+    """The fixed settings, then one table per problem and reading: value and size over the grid."""
     found = [_held(rows)]
     for problem in rows.distinct("problem"):
         for reading in READINGS:
@@ -79,11 +79,11 @@ def tables(rows: Rows) -> list[Table]:
             columns = some.distinct("d")
             lines = tuple((f"{c:g}", *(_entry(some.where(c=c, d=d)) for d in columns)) for c in some.distinct("c"))
             title = f"{PROBLEMS[problem]}, d is a {reading}: value, nodes"
-            found.append(Table(title, ("c", *(f"d = {d:g}" for d in columns)), lines))
+            found.append(TextTable(title, ("c", *(f"d = {d:g}" for d in columns)), lines))
     return found
 
 
-def _held(rows: Rows) -> Table:
+def _held(rows: Rows) -> TextTable:
     """The settings that all fits share, and how they ended."""
     names = {
         "episodes": "episodes K",
@@ -96,7 +96,7 @@ def _held(rows: Rows) -> Table:
     lines = [(words, ", ".join(f"{value:g}" for value in rows.distinct(key))) for key, words in names.items()]
     ended = len(rows.where(stopped="iterations"))
     lines.append(("fits that ended at the limit of sweeps", f"{ended} of {len(rows)}"))
-    return Table("What all fits share", ("setting", "value"), tuple(lines))
+    return TextTable("Settings of all fits", ("setting", "value"), tuple(lines))
 
 
 def _entry(some: Rows) -> str:
@@ -135,7 +135,7 @@ def _grid(some: Rows, key: str) -> Points:
 
 def _robust(rows: Rows, reading: str) -> Evidence:
     """Over the grid, values move no more than over the seeds."""
-    told, moved, without = [], [], []
+    numbers, moved, without = [], [], []
     for problem in rows.distinct("problem"):
         some = rows.where(problem=problem, reading=reading)
         means = _grid(some, "value")
@@ -143,9 +143,9 @@ def _robust(rows: Rows, reading: str) -> Evidence:
         rest = {point: mean for point, mean in means.items() if point != far}
         moved.append(_moved(means))
         without.append(_moved(rest))
-        told.append(_words(PROBLEMS[problem], some, means, far, rest))
+        numbers.append(_words(PROBLEMS[problem], some, means, far, rest))
     worst = next(word for word in ("no", "partly", "yes") if word in without)
-    words = f"{'; '.join(told)}. Without these points, one for each problem, the verdict would be {worst}."
+    words = f"{'; '.join(numbers)}. Without these points, one for each problem, the verdict would be {worst}."
     return Evidence(words, set(moved) == {"yes"}, "no" not in moved)
 
 
@@ -180,7 +180,7 @@ def _words(name: str, some: Rows, means: Points, far: tuple[float, float], rest:
     (low, high), (less, more) = _range(means), _range(rest)
     sizes = [mean.value for mean in _grid(some, "inferred").values()]
     return (
-        f"{name}: {_moved(means)}, means from {low:.2f} to {high:.2f} over the grid (who played earns "
+        f"{name}: {_moved(means)}, means from {low:.2f} to {high:.2f} over the grid (the behaviour earns "
         f"{some.mean('behaviour').value:.2f}), {FACTOR:g} standard deviations over seeds are "
         f"{_noise(means):.2f} (median); the point that moves the mean most is c = {far[0]:g}, d = {far[1]:g}, without "
         f"it from {less:.2f} to {more:.2f}: {_moved(rest)}; sizes {min(sizes):.1f} to {max(sizes):.1f}"

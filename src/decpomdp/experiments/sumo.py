@@ -43,7 +43,7 @@ class SharedSettings:
     episodes: int = 4  # an iteration, of as many single-light episodes each as there are lights
     horizon: int = 60  # decisions of an episode
     iterations: int = 18
-    neighbours: float = 0.0  # weight of what is on its way next door
+    neighbours: float = 0.0  # weight of vehicles on their way from neighbouring lights
     discount: float = 0.98  # of the credit
     reach: float = 0.9  # share of a gain that a decision one step earlier is credited with
     window: int = 1  # iterations learned from at a time
@@ -62,7 +62,7 @@ class Learned(NamedTuple):
     team: Team  # posterior means
     reward: float  # mean team reward of a decision in the batch just played
     sample_size: float
-    foretold: float  # share of the variance of the credit that the critic foretells
+    predicted: float  # share of the variance of the credit that the critic predicts
 
 
 def shared(grid: SumoGrid, start: Controller, settings: SharedSettings, seed: int = 0) -> Iterator[Learned]:
@@ -108,7 +108,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What chooses between the teams that were learned."""
+    """How the best of the learned teams is chosen."""
 
     episodes: int = 4
     horizon: int = 120  # decisions
@@ -136,8 +136,8 @@ def scores(
         team = policies.get(name)
         players = None if team is None else players_of(team)
         control = name if team is None else "agents"
-        told = grid.play_seeds(players, seeds, horizon, control=control).measures
-        for seed, measures in zip(seeds, told, strict=True):
+        played = grid.play_seeds(players, seeds, horizon, control=control).measures
+        for seed, measures in zip(seeds, played, strict=True):
             found.append(_score(name, seed, measures))
             watch(found[-1])
     return found

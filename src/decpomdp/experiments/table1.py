@@ -21,7 +21,7 @@ import numpy as np
 from decpomdp.core import Agent, DecPOMDP, Episodes, Team
 from decpomdp.core.agent import numbered
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, Table, flat
+from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
 from decpomdp.experiments.judge import Evidence, Rows, judged, texts_of
 from decpomdp.experiments.means import exponent
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
@@ -48,7 +48,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What is varied, and what is held."""
+    """Varied and fixed sizes."""
 
     seeds: int = 2
     repeats: int = 7
@@ -80,7 +80,7 @@ class Times(msgspec.Struct, frozen=True):
 
 
 def cells(effort: Effort) -> list[Cell]:
-    """What is varied x its sizes x seeds; each runs alone."""
+    """Varied quantity x its sizes x seeds; each runs alone."""
     found = []
     for seed in range(effort.seeds):
         for vary, sizes in effort.sizes.items():
@@ -206,7 +206,7 @@ def order_of(part: str, vary: str) -> float:
     return powers.get(vary.partition(" ")[0], 0.0)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """The paper's table, and our exponents."""
     orders = tuple((f"{symbol} ({part})", best, worst) for part, (symbol, best, worst) in COMPLEXITY.items())
     lines = []
@@ -218,8 +218,8 @@ def tables(rows: Rows) -> list[Table]:
     parts_too = (f"{part} (paper)" for part in COMPLEXITY)
     header = ("varied", "from .. to", "ms an iteration", "paper: exponent, at most", "ours", *parts_too)
     return [
-        Table("The paper's orders", ("part", "best case", "worst case"), orders),
-        Table("Exponents", header, tuple(lines), TEXTS.words["parts"]),
+        TextTable("The paper's orders", ("part", "best case", "worst case"), orders),
+        TextTable("Exponents", header, tuple(lines), TEXTS.words["parts"]),
     ]
 
 
@@ -256,13 +256,13 @@ def _grows(rows: Rows, part: str, *varied: str) -> Evidence | None:
     local = {vary: local_slopes(rows, vary, part) for vary in wanted}
     near = all(abs(slope(rows, vary, part) - orders[vary]) <= NEAR for vary in wanted)
     late = all(abs(local[vary][-1] - orders[vary]) <= NEAR for vary in wanted)
-    told = _words(rows, wanted, part)
+    numbers = _words(rows, wanted, part)
     if all(max(local[vary]) < orders[vary] - NEAR for vary in wanted):
-        told += " Ours grows more slowly than this order at every size."
+        numbers += " Ours grows more slowly than this order at every size."
     if part == "weigh" and all(slope(rows, vary, part) > orders[vary] + NEAR for vary in wanted):
-        told += " Ours grows with the length: our pass looks at every step, whether it earned anything or not."
+        numbers += " Ours grows with the length: our pass looks at every step, whether it earned anything or not."
     words = " and ".join(f"{order:g}" for order in dict.fromkeys(orders.values()))
-    return Evidence(told, near and late, near or late, {"orders": words})
+    return Evidence(numbers, near and late, near or late, {"orders": words})
 
 
 def _bounded(low: float, rows: Rows, *varied: str) -> Evidence | None:

@@ -22,7 +22,7 @@ from decpomdp.core.run import Budget, Inputs, warm_up
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Experiment, Results, Table, flat
+from decpomdp.experiments.experiment import Experiment, Results, TextTable, flat
 from decpomdp.experiments.judge import Evidence, Rows, Weigh, on_side, texts_of
 from decpomdp.experiments.means import ROUNDED, Comparison, Mean, above, compare, mean_of, size_verdict, verdict
 from decpomdp.experiments.published import DISCOUNT, METHODS, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
@@ -69,7 +69,7 @@ FULL = Effort()
 
 
 class Evaluated(msgspec.Struct, frozen=True):
-    """The result of a cell: what one team is worth, and what it took."""
+    """The result of a cell: value and cost of one team."""
 
     value: float  # exact
     sampled: float  # as the paper measured
@@ -94,7 +94,7 @@ def cells(effort: Effort) -> list[Cell]:
 
 
 def _limits(effort: Effort, problem: str, method: str) -> tuple[dict[str, Any], float]:
-    """What the method may use, and about how many seconds that takes."""
+    """The limits of the method, and about how many seconds they take."""
     large = 3.0 if problem in ("boxpushing", "marsrovers") else 1.0
     clock = min(effort.longest, effort.time_share * TABLE2[problem, "mcem"].seconds)
     kinds: dict[str, tuple[dict[str, Any], float]] = {
@@ -181,12 +181,12 @@ def summary(rows: Rows, problem: str, method: str) -> Summary | None:
     return Summary(some.mean("value"), judged, sampled, nodes, seconds, mean_of(sizes) if sizes else None)
 
 
-def tables(rows: Rows) -> list[Table]:
+def tables(rows: Rows) -> list[TextTable]:
     """One table per problem: the paper's numbers beside ours."""
     ours = ("ours, exact", "worst .. best", "100 episodes", "|Z|", "s")
     header = ("method", "paper: value, |Z|, s", *ours, "value, beside the paper's", "|Z|, beside the paper's")
     return [
-        Table(PROBLEMS[problem], header, tuple(filter(None, (_line(rows, problem, method) for method in METHODS))))
+        TextTable(PROBLEMS[problem], header, tuple(filter(None, (_line(rows, problem, method) for method in METHODS))))
         for problem in rows.distinct("problem")
     ]
 
@@ -208,8 +208,8 @@ def _line(rows: Rows, problem: str, method: str) -> tuple[str, ...] | None:
     return METHODS[method], paper, value.words(), span, ours.sampled.words(), size, seconds, *beside
 
 
-class Run(NamedTuple):
-    """What a claim is judged by on one problem: the methods that it names, in its order."""
+class OnProblem(NamedTuple):
+    """One problem of a claim: the methods that it names, in its order."""
 
     problem: str
     name: str
@@ -223,7 +223,7 @@ class Run(NamedTuple):
         return max(self.best - self.methods[0].low, 0.0) / abs(self.best)
 
 
-def _runs(rows: Rows, *methods: str) -> list[Run] | None:
+def _runs(rows: Rows, *methods: str) -> list[OnProblem] | None:
     """One for every problem; None unless all these methods were run on all of them."""
     found = []
     for problem, some in rows.groups("problem").items():
@@ -233,7 +233,7 @@ def _runs(rows: Rows, *methods: str) -> list[Run] | None:
         planner, published = summary(rows, problem, "fb-hsvi"), TABLE2[problem, "fb-hsvi"].value
         best = published if planner is None else max(planner.value.value, published)
         one, two = (some.where(method=method).column("value") for method in (*methods, methods[0])[:2])
-        found.append(Run(problem, PROBLEMS[problem], runs, compare(one, two), best))
+        found.append(OnProblem(problem, PROBLEMS[problem], runs, compare(one, two), best))
     return found
 
 
@@ -247,83 +247,76 @@ def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:
     return evidence
 
 
-def _better(runs: list[Run], method: str, _: str) -> Evidence:
+def _better(runs: list[OnProblem], method: str, _: str) -> Evidence:
     """Above MCEM: ours and ours, ours and the published one, the published one and the published one."""
-    told, higher, own = [], 0, []
+    numbers, higher, own = [], 0, []
     for problem, name, (one, two), found, _best in runs:
         took = f"{one.seconds.value:.1f} and {two.seconds.value:.1f} s"
-        told.append(f"{name} {one.value.value:.2f} against {two.value.value:.2f} ({found.words()}; {took})")
+        numbers.append(f"{name} {one.value.value:.2f} against {two.value.value:.2f} ({found.words()}; {took})")
         published = TABLE2[problem, "mcem"].value
         higher += above(one.judged, mean_of([published])) == "above"
         own += [name] if TABLE2[problem, method].value < published else []
-    words = f"Ours, exact means over seeds: {'; '.join(told)}. "
-    words += f"Ours are above the published values of MCEM on {higher} of {len(told)}."
+    words = f"Ours, exact means over seeds: {'; '.join(numbers)}. "
+    words += f"Ours are above the published values of MCEM on {higher} of {len(numbers)}."
     if own:
         words += f" The paper's own table has Dec-SBPR below MCEM on {' and '.join(own)}."
     return Evidence(words, *on_side([run.found.side for run in runs], "above"))
 
 
-def _lower(runs: list[Run], *_: str) -> Evidence:
-    told = "; ".join(
+def _lower(runs: list[OnProblem], *_: str) -> Evidence:
+    numbers = "; ".join(
         f"{name} {ours.value.words()}, FB-HSVI {planner.value.value:.2f} ({found.words()})"
         for _problem, name, (ours, planner), found, _best in runs
     )
-    return Evidence(f"Ours: {told}.", *on_side([run.found.side for run in runs], "below"))
+    return Evidence(f"Ours: {numbers}.", *on_side([run.found.side for run in runs], "below"))
 
 
-def _near(runs: list[Run], *_: str) -> Evidence:
-    told = [
+def _near(runs: list[OnProblem], *_: str) -> Evidence:
+    numbers = [
         f"{run.name} from {run.methods[0].low:.2f} on, of {run.best:.2f} (loses up to {run.loss:.1%})" for run in runs
     ]
     near = sum(run.loss <= LIMITS["near"] for run in runs)
-    return Evidence(f"{'; '.join(told)}.", near >= LIMITS["some"], near > 0)
+    return Evidence(f"{'; '.join(numbers)}.", near >= LIMITS["some"], near > 0)
 
 
-def _closer(runs: list[Run], *_: str) -> Evidence:
-    told, much = [], 0
+def _closer(runs: list[OnProblem], *_: str) -> Evidence:
+    numbers, much = [], 0
     for _problem, name, (ours, mcem, _planner), _found, best in runs:
         most, mean, other = (best - value for value in (ours.low, ours.value.value, mcem.value.value))
         much += most <= LIMITS["closer"] * other
-        told.append(f"{name} {mean:.2f}, at most {most:.2f}; MCEM {other:.2f}")
-    words = f"What is missing to the best value, in the mean: {'. '.join(told)}."
-    return Evidence(words, much == len(told), 2 * much >= len(told))
+        numbers.append(f"{name} {mean:.2f}, at most {most:.2f}; MCEM {other:.2f}")
+    words = f"What is missing to the best value, in the mean: {'. '.join(numbers)}."
+    return Evidence(words, much == len(numbers), 2 * much >= len(numbers))
 
 
-def _sometimes(runs: list[Run], *_: str) -> Evidence:
-    told, published = [], []
+def _sometimes(runs: list[OnProblem], *_: str) -> Evidence:
+    numbers, published = [], []
     for problem, name, (ours, planner), found, _best in runs:
         entry = TABLE2.get((problem, "periem"))
         published.append(above(ours.judged, mean_of([entry.value])) if entry else "")
         words = f"; published {entry.value:.2f}: {published[-1]}" if entry else ""
-        told.append(f"{name} {ours.value.words()}, PeriEM {planner.value.value:.2f} ({found.words()}{words})")
-    return Evidence(f"Ours: {'; '.join(told)}.", "above" in [run.found.side for run in runs], "above" in published)
+        numbers.append(f"{name} {ours.value.words()}, PeriEM {planner.value.value:.2f} ({found.words()}{words})")
+    return Evidence(f"Ours: {'; '.join(numbers)}.", "above" in [run.found.side for run in runs], "above" in published)
 
 
-def _needed(runs: list[Run], method: str) -> Evidence | None:
+def _needed(runs: list[OnProblem], method: str) -> Evidence | None:
     """The nodes occupied in the posterior against those of the smallest controllers that act the same."""
-    told, fitting = [], []
+    numbers, fitting = [], []
     for run in runs:
         ours = run.methods[0]
         if ours.inferred is None:
             return None
         inferred, needed = ours.inferred.value, ours.nodes.value
         fitting += [run.name] if inferred - needed <= LIMITS["needed"] and run.loss <= LIMITS["near"] else []
-        told.append(
+        numbers.append(
             f"{run.name} {inferred:.1f} inferred, {needed:.1f} needed (the paper infers "
             f"{TABLE2[run.problem, method].nodes:g}), the value loses up to {run.loss:.1%}"
         )
-    words = f"{'; '.join(told)}. Both hold on: {', '.join(fitting) or 'none'}."
-    return Evidence(words, len(fitting) == len(told), bool(fitting))
+    words = f"{'; '.join(numbers)}. Both hold on: {', '.join(fitting) or 'none'}."
+    return Evidence(words, len(fitting) == len(numbers), bool(fitting))
 
 
-EVIDENCE: dict[str, Callable[..., Evidence | None]] = {
-    "better": _better,
-    "lower": _lower,
-    "near": _near,
-    "closer": _closer,
-    "sometimes": _sometimes,
-    "needed": _needed,
-}
+EVIDENCE = (_better, _lower, _near, _closer, _sometimes, _needed)
 EXPERIMENT = Experiment(
     "table2",
     {"quick": QUICK, "full": FULL},
@@ -331,5 +324,5 @@ EXPERIMENT = Experiment(
     rows,
     tables,
     lambda _: [],
-    {name: _weighed(weigh) for name, weigh in EVIDENCE.items()},
+    {weigh.__name__[1:]: _weighed(weigh) for weigh in EVIDENCE},
 )

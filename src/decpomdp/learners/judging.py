@@ -2,7 +2,7 @@
 
 At every step the importance-weighted mean reward (self-normalised) of the team is shrunk to the behaviour's mean reward
 by ESS / (ESS + 10): a step on which no episode agrees with the team says nothing, and counts as the behaviour's.
-Intervals are bootstrapped over episodes.
+Intervals are bootstrapped over episodes; where fewer than ten agree with the team's first actions, nothing is proven.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Judged(NamedTuple):
     low: float
     high: float
     behaviour: float  # mean return of the held-out episodes
-    sure: bool  # whether the interval of the difference is above 0
+    sure: bool  # whether the interval of the difference is above 0, and enough episodes agree with the team at first
 
     @property
     def verdict(self) -> str:
@@ -65,7 +65,8 @@ def judge(episodes: Episodes, log_behaviour: Floats, team: Team, seed: int, thre
     values, bases = (np.concatenate(part) for part in zip(*draws, strict=True))
     ends = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
     low, high = np.quantile(values, ends)
-    sure = bool(np.quantile(values - bases, ends[0]) > 0)
+    begun = float(ratios[:, 0].sum() ** 2 / max(float((ratios[:, 0] ** 2).sum()), 1e-300))
+    sure = bool(np.quantile(values - bases, ends[0]) > 0) and begun >= SHRINK
     return Judged(float(value[0]), float(low), float(high), float(behaviour[0]), sure)
 
 

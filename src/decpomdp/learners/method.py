@@ -6,9 +6,9 @@
     judging     the same on two thirds of the episodes; the others estimate the value of that team
     cloning     only if that estimate is below the behaviour's: the same with equal utilities
 
-One step of the driver is one sweep; those over all episodes are rows of the trace. Starts are chosen agent by agent,
-because at alpha = 0 the bound is a sum over agents. Likelihoods and weights of a posterior (`Evaluated`) are a cache of
-the method object: after a resume they are computed again, with equal results.
+One step of the driver is a short fit, or one sweep over all episodes, which is a row of the trace. Starts are chosen
+agent by agent, because at alpha = 0 the bound is a sum over agents. Likelihoods and weights of a posterior
+(`Evaluated`) are a cache of the method object: after a resume they are computed again, with equal results.
 """
 
 import math
@@ -123,19 +123,22 @@ class SbprMethod:
         return self._begun(FitState(Scored(()), self.settings.precision == "double", phase=self._first_phase))
 
     def step(self, state: FitState, now: Now) -> tuple[FitState, Row | None]:
-        """One sweep; a row if it is one of the fit over all episodes."""
+        """A short fit, or one sweep over all episodes; a row if it is a sweep of the fit over all episodes."""
         with self._blas.limit(limits=1, user_api="blas"):  # episodes are what is filtered in parallel
-            task = self._task(state)
-            try:
-                scored, evaluated = self._swept(state, task)
-            except Imprecise:
-                warnings.warn(
-                    "single precision is not enough for these data: double from here", LearningWarning, stacklevel=2
-                )
-                return state._replace(double=True), None
-            after = self._after(state, scored)
-            whole = state.part == FIT and state.phase == WHOLE
-            if not whole:
+            while True:
+                task = self._task(state)
+                try:
+                    scored, evaluated = self._swept(state, task)
+                except Imprecise:
+                    warnings.warn(
+                        "single precision is not enough for these data: double from here", LearningWarning, stacklevel=2
+                    )
+                    return state._replace(double=True), None
+                after = self._after(state, scored, task)
+                if state.phase == WHOLE or after.sweep == 0 or now.stopping:  # sweep 0: the short fit has ended
+                    break
+                state = after
+            if state.part != FIT or state.phase != WHOLE:
                 return after, None
             row = trace.row_of(task, evaluated, state.sweep, self.settings.threshold)
         return after._replace(carrying=evaluated.weighed.sample_size), row
@@ -169,13 +172,13 @@ class SbprMethod:
         evaluated = self._evaluated(task, posterior)
         return Scored(posterior, evaluated.bound), evaluated
 
-    def _after(self, state: FitState, new: Scored) -> FitState:
+    def _after(self, state: FitState, new: Scored, task: Task) -> FitState:
         """The state after a sweep; the next start or the next part if it was the last one."""
         starting = state.phase != WHOLE
-        before, rounding = state.now.bound, self._rounding(state) * max(1.0, abs(state.now.bound))
+        before, rounding = state.now.bound, self._rounding(task) * max(1.0, abs(state.now.bound))
         if state.sweep > 0 and not new.bound >= before - rounding:
             state = state._replace(falls=(*state.falls, (state.sweep, before, new.bound)))
-        least = max(1.0, self._evidence(state)) * (CLOSE if starting else self.settings.tolerance)
+        least = max(1.0, task.evidence) * (CLOSE if starting else self.settings.tolerance)
         settled = state.sweep > 0 and new.bound - before <= least
         last = state.sweep >= (SHORT if starting else self.settings.sweeps)
         whole = state.part == FIT and not starting
@@ -320,9 +323,10 @@ class SbprMethod:
     def _blas(self) -> Any:
         return ThreadpoolController()
 
-    def _rounding(self, state: FitState) -> float:
+    def _rounding(self, task: Task) -> float:
         """Share of the bound by which it may fall through rounding; in single precision it grows with the steps."""
-        return ROUNDING if state.double else 4 * float(np.finfo(SINGLE).eps) * float(self.data.lengths.max())
+        single = task.precision == SINGLE
+        return 4 * float(np.finfo(SINGLE).eps) * float(self.data.lengths.max()) if single else ROUNDING
 
     def _evaluated(self, task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
         if (

@@ -35,8 +35,8 @@ class StickBreaking(Tuning, frozen=True, kw_only=False, tag="stick-breaking"):
     c, d
         Of the Gamma on its second parameter.
     reading
-        Whether d is a "scale" (the default: a sparse prior, as the paper describes) or a "rate": then the paper's
-        c = 0.1 and d = 1e-6 put nearly all weight on the last node of the truncation (docs/formulas.md).
+        Whether d is a "scale" (with the paper's c = 0.1 and d = 1e-6 a sparse prior, as it describes) or a "rate",
+        with which these put nearly all weight on the last node of the truncation (docs/formulas.md).
     rho
         Of the Dirichlet on actions; None: 1 / number of actions.
     shared
@@ -51,7 +51,7 @@ class StickBreaking(Tuning, frozen=True, kw_only=False, tag="stick-breaking"):
 
     sigma: Sigma = 1.0
     c: Shape = 0.1
-    d: Weight = 1e-6
+    d: Weight = 1.0  # DEPARTS: the paper has 1e-6, with which 300 episodes are often too few for all nodes
     # DEPARTS: the paper's appendix computes with d as a rate, its text describes a scale
     reading: Literal["scale", "rate"] = "scale"
     rho: Weight | None = None  # None: 1 / number of actions. DEPARTS: the paper does not say which it used
@@ -82,7 +82,7 @@ class StickBreaking(Tuning, frozen=True, kw_only=False, tag="stick-breaking"):
 
 
 def dirichlet_process(
-    c: float = 0.1, d: float = 1e-6, reading: Literal["scale", "rate"] = "scale", rho: float | None = None
+    c: float = 0.1, d: float = 1.0, reading: Literal["scale", "rate"] = "scale", rho: float | None = None
 ) -> StickBreaking:
     """The special case sigma = 1 with one concentration per agent.
 

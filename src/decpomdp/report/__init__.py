@@ -1,1 +1,1 @@
-"""What was learned, for people to look at."""
+"""Pages, drawings and exported code of learned teams."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decpomdp.core import InputError
-from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Drawing, Film, Frame, Mark, Part, Value
+from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Drawing, Film, Frame, Part, Shape, Value
 from decpomdp.report.markup import NO_XML, Markup, join, number, shortened, tag, trusted
 from decpomdp.report.replay import Replay
 
@@ -58,7 +58,7 @@ def animated_svg(replay: Replay, title: str) -> str:
         tag("title", title),
         tag("style", trusted(style)),
         tag("rect", x=box[0], y=box[1], width=box[2], height=box[3], fill=PAPER),
-        *(mark.markup() for mark in drawing.still),
+        *(shape.markup() for shape in drawing.still),
         *(_part(drawing, p, film.frames[0]) for p in range(len(drawing.parts))),
         *texts,
         xmlns="http://www.w3.org/2000/svg",
@@ -78,8 +78,8 @@ def _film(replay: Replay, title: str) -> Film:
 
 
 def _captions(replay: Replay, film: Film) -> list[str]:
-    """Words about every step of the first episode: what happens and, of few agents, what they do."""
-    first, agents = replay.told["episodes"][0], replay.told["agents"]
+    """A caption for every step of the first episode: the event and, with few agents, their actions."""
+    first, agents = replay.content["episodes"][0], replay.content["agents"]
     captions = []
     for t, (reward, taken, words) in enumerate(zip(first["rewards"], first["actions"], film.captions[0], strict=True)):
         acts = ", ".join(agent["actions"][a] for agent, a in zip(agents, taken, strict=True))
@@ -92,21 +92,21 @@ def _foot(drawing: Drawing) -> float:
     return drawing.width / 24
 
 
-def _caption(drawing: Drawing, words: str) -> Mark:
+def _caption(drawing: Drawing, words: str) -> Shape:
     at = {"x": drawing.left + drawing.width / 2, "y": drawing.top + drawing.height + 0.62 * _foot(drawing)}
-    return Mark("text", "caption", {**at, "size": drawing.width / 58}, words)
+    return Shape("text", "caption", {**at, "size": drawing.width / 58}, words)
 
 
 def _part(drawing: Drawing, p: int, frames: Sequence[Frame]) -> Markup:
-    """A part with all that moves it: a line's ends inside its mark, a turn inside a group of its own."""
+    """A part with all that moves it: a line's ends inside its shape, a turn inside a group of its own."""
     part, own = drawing.parts[p], [(c, change) for c, change in enumerate(drawing.changes) if change.part == p]
     values = {change.what: [change.choices[frame[c]] for frame in frames] for c, change in own}
     moving = {what: _animation(what, taken) for what, taken in values.items()}
     line = [moving.pop(what) for what in ("x2", "y2") if what in moving]
     turn = moving.pop(TURN, None)
     start = {what: taken[0] for what, taken in values.items()}
-    marks: Markup = join(mark.moved(start).markup(*line) for mark in part.marks)
-    return part.markup(marks if turn is None else tag("g", marks, turn), *moving.values())
+    shapes: Markup = join(shape.moved(start).markup(*line) for shape in part.shapes)
+    return part.markup(shapes if turn is None else tag("g", shapes, turn), *moving.values())
 
 
 def _animation(what: str, values: Sequence[Value]) -> Markup:
@@ -171,53 +171,53 @@ class _Painter:
         values: list[dict[str, Any]] = [{} for _ in self.drawing.parts]
         for change, place in zip(self.drawing.changes, frame, strict=True):
             values[change.part][change.what] = change.choices[place]
-        for mark in self.drawing.still:
-            self._mark(mark, (0.0, 0.0), 0.0)
+        for shape in self.drawing.still:
+            self._shape(shape, (0.0, 0.0), 0.0)
         for part, taken in zip(self.drawing.parts, values, strict=True):
             if taken.get(DISPLAY, 1.0):
                 self._part(part, taken)
-        self._mark(_caption(self.drawing, words), (0.0, 0.0), 0.0)
+        self._shape(_caption(self.drawing, words), (0.0, 0.0), 0.0)
         return image.reduce(FINER).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
     def _part(self, part: Part, taken: Mapping[str, Any]) -> None:
         x, y = taken.get(MOVE, (0.0, 0.0))
-        for mark in part.marks:
-            self._mark(mark.moved(taken), (part.at[0] + x, part.at[1] + y), taken.get(TURN, 0.0))
+        for shape in part.shapes:
+            self._shape(shape.moved(taken), (part.at[0] + x, part.at[1] + y), taken.get(TURN, 0.0))
 
     def _on(self, x: float, y: float, shift: tuple[float, float], turn: float = 0.0) -> tuple[float, float]:
-        """Where a point of a mark lies in the picture."""
+        """Where a point of a shape lies in the picture."""
         c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
         x, y = shift[0] + c * x - s * y, shift[1] + s * x + c * y
         return (x - self.drawing.left) * self.scale, (y - self.drawing.top) * self.scale
 
-    def _mark(self, mark: Mark, shift: tuple[float, float], turn: float) -> None:
-        (fill, stroke), at, scale = COLOURS[mark.look], mark.at, self.scale
-        if mark.kind == "rect" and (fill or stroke):
+    def _shape(self, shape: Shape, shift: tuple[float, float], turn: float) -> None:
+        (fill, stroke), at, scale = COLOURS[shape.look], shape.at, self.scale
+        if shape.kind == "rect" and (fill or stroke):
             x, y = self._on(at["x"], at["y"], shift)
             box = (x, y, x + at["width"] * scale, y + at["height"] * scale)
             self.pen.rounded_rectangle(box, at.get("rx", 0.0) * scale, fill, stroke, max(1, round(scale)))
-        elif mark.kind == "circle":
+        elif shape.kind == "circle":
             (x, y), r = self._on(at["cx"], at["cy"], shift), at["r"] * scale
             self.pen.ellipse((x - r, y - r, x + r, y + r), fill)
-        elif mark.kind == "polygon":
-            self.pen.polygon([self._on(x, y, shift, turn) for x, y in mark.points], fill)
-        elif mark.kind == "text":
+        elif shape.kind == "polygon":
+            self.pen.polygon([self._on(x, y, shift, turn) for x, y in shape.points], fill)
+        elif shape.kind == "text":
             from PIL import ImageFont
 
             font = ImageFont.load_default(at["size"] * scale)
-            self.pen.text(self._on(at["x"], at["y"], shift), mark.words, fill, font, anchor="ms")
-        elif mark.kind == "line":
-            for start, end in _dashes(mark):
+            self.pen.text(self._on(at["x"], at["y"], shift), shape.words, fill, font, anchor="ms")
+        elif shape.kind == "line":
+            for start, end in _dashes(shape):
                 ends = [self._on(*start, shift, turn), self._on(*end, shift, turn)]
                 self.pen.line(ends, stroke, max(1, round(at["wide"] * scale)))
 
 
-def _dashes(mark: Mark) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+def _dashes(shape: Shape) -> list[tuple[tuple[float, float], tuple[float, float]]]:
     """The pieces of a line."""
-    x1, y1, x2, y2 = (mark.at[name] for name in ("x1", "y1", "x2", "y2"))
+    x1, y1, x2, y2 = (shape.at[name] for name in ("x1", "y1", "x2", "y2"))
     length = math.hypot(x2 - x1, y2 - y1)
-    if not mark.dashes or length == 0:
+    if not shape.dashes or length == 0:
         return [((x1, y1), (x2, y2))] if length else []
-    on, period = mark.dashes[0], sum(mark.dashes)
+    on, period = shape.dashes[0], sum(shape.dashes)
     shares = [(k * period / length, min(k * period + on, length) / length) for k in range(math.ceil(length / period))]
     return [((x1 + a * (x2 - x1), y1 + a * (y2 - y1)), (x1 + b * (x2 - x1), y1 + b * (y2 - y1))) for a, b in shares]

@@ -29,7 +29,7 @@ LEVEL = 0.9
 
 
 def belief_summary(posterior: "TeamPosterior", team: Team, source: Source | None, seed: int) -> Belief | None:
-    """What run.json says about the posterior; None if it holds no uncertainty (EM)."""
+    """The summary of the posterior for run.json; None without uncertainty (EM)."""
     rng = np.random.default_rng(seed)
     draws = [posterior.sample(rng) for _ in range(DRAWS)]
     actions = [np.stack([draw.controllers[n].action for draw in draws]) for n in range(len(posterior.agents))]
@@ -93,13 +93,13 @@ def belief(team: Team, summary: Belief) -> Markup:
         f"Bars span {summary.level:.0%} of {summary.draws} teams drawn from the posterior; the mark is the posterior "
         "mean. Share of time: how much the drawn teams use the node."
     )
-    agents = [_agent(agent, told) for agent, told in zip(team.agents, summary.agents, strict=False)]
+    agents = [_agent(agent, one) for agent, one in zip(team.agents, summary.agents, strict=False)]
     return tag("div", tag("p", note, class_="note"), tag("div", *agents, class_="beliefs"))
 
 
-def _agent(agent: Agent, told: AgentBelief) -> Markup:
+def _agent(agent: Agent, summary: AgentBelief) -> Markup:
     names, rows = dict(enumerate(agent.actions)), []
-    for node in told.nodes:
+    for node in summary.nodes:
         actions = [
             tag("div", tag("span", names.get(a, a)), _bar(mean, low, high), tag("span", percent(mean)))
             for a, mean, low, high in node.actions
@@ -109,8 +109,8 @@ def _agent(agent: Agent, told: AgentBelief) -> Markup:
             low, middle, high = node.time
             share = [tag("b", percent(middle)), tag("br"), tag("small", f"{percent(low)} to {percent(high)}")]
         rows.append(tag("tr", tag("th", node.node, scope="row"), tag("td", *share), tag("td", *actions)))
-    head = tag("tr", *(tag("th", words, scope="col") for words in ("node", "share of time", "what it does")))
-    title = agent.name if told.same_nodes else f"{agent.name} (nodes of the posterior, with numbers of their own)"
+    head = tag("tr", *(tag("th", words, scope="col") for words in ("node", "share of time", "actions")))
+    title = agent.name if summary.same_nodes else f"{agent.name} (nodes of the posterior, with numbers of their own)"
     table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", *rows), class_="belief")
     return tag("div", table, class_="wide")
 

@@ -86,11 +86,11 @@ def chart(lines: list[Line], title: str, axis: str, counted: bool = False) -> tu
 
 
 def _around(values: Floats) -> tuple[float, float]:
-    """A range with all values inside, and some air."""
+    """The range of the values, with a margin."""
     low, high = float(values.min()), float(values.max())
     flat = high - low <= 1e-5 * max(abs(high), abs(low))  # rounding errors are not drawn
-    air = max(abs(high) * 0.1, 0.5) if flat else 0.06 * (high - low)
-    return low - air, high + air
+    margin = max(abs(high) * 0.1, 0.5) if flat else 0.06 * (high - low)
+    return low - margin, high + margin
 
 
 def _usual(values: Floats) -> Floats:

@@ -12,17 +12,22 @@ FEW = 6  # agents that are all unfolded
 MOST_DRAWN = 150  # agents
 SHRINK, SIDES = 0.85, 40.0  # a graph may be drawn a little smaller so that two fit beside each other; pixels around it
 READING = (
-    "Boxes are nodes: what they do, their number, and how much of the time they are used (filled). Arrows: on which "
-    "observation they move where; thicker is more often. "
+    "A box is a node: its action, its number and its share of the time (filled part). An arrow is a move, labelled "
+    "with the observations that cause it; a thicker one is taken more often. "
 )
 
 
-def controllers(team: Team, uses: Sequence[Use], source: str, key: str) -> Markup:
-    """One figure per agent; `source` says where the shares come from, `key` sets runs of one page apart."""
+def reading(source: str) -> Markup:
+    """How to read the graphs; `source` says where the shares come from."""
+    return tag("p", READING + source, class_="note")
+
+
+def controllers(team: Team, uses: Sequence[Use], key: str) -> Markup:
+    """One figure per agent; `key` sets runs of one page apart."""
     figures = [_agent(team, n, use, f"{key}-agent{n}") for n, use in enumerate(uses[:MOST_DRAWN])]
-    note, more = tag("p", READING + source, class_="note"), None
     if len(figures) <= FEW:
-        return tag("div", note, tag("div", *figures, class_="controllers"))
+        return tag("div", *figures, class_="controllers")
+    more = None
     if len(uses) > MOST_DRAWN:
         words = f"Only the first {MOST_DRAWN} of {len(uses)} agents are drawn; `decpomdp show` describes all in words."
         more = tag("p", words, class_="note")
@@ -30,7 +35,7 @@ def controllers(team: Team, uses: Sequence[Use], source: str, key: str) -> Marku
         tag("details", tag("summary", _summary(team, n, uses[n])), figure, class_="one")
         for n, figure in enumerate(figures)
     ]
-    return tag("div", note, more, tag("div", *folded, class_="crowd"))
+    return tag("div", more, tag("div", *folded, class_="crowd"))
 
 
 def _nodes(count: int) -> str:
@@ -38,7 +43,7 @@ def _nodes(count: int) -> str:
 
 
 def _summary(team: Team, n: int, use: Use) -> str:
-    """A line about an agent of many: its size and what it does most of the time."""
+    """One line about an agent: its size and its most frequent action."""
     controller, agent = team.controllers[n], team.agents[n]
     if use.nodes is None:
         return f"{agent.name}: {_nodes(controller.nodes)}"

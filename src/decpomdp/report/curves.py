@@ -27,22 +27,22 @@ TITLES = {
 }
 TOGETHER = {"lower": ("lower", "upper")}  # drawn in one chart
 SPREAD = {"value": "error"}  # standard errors of another column
-BESIDE = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # part of other charts, or not drawn
+NO_CHART = {"error", "upper", "mean_nodes", "start", "hops", "truncation"}  # part of other charts, or not drawn
 
 FEW = 4  # agents whose nodes are drawn apart
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Whose trace it is."""
+class RunTrace:
+    """The trace of one run."""
 
     name: str
     trace: Trace
     agents: tuple[str, ...]
 
 
-def curves(sources: Sequence[Source]) -> Markup | None:
-    """All charts of one trace, or of several laid over each other; None: nothing to draw."""
+def curves(sources: Sequence[RunTrace]) -> Markup | None:
+    """Charts of one trace, or of several in common charts; None: no data."""
     sources = [_comparable(source) for source in sources] if len(sources) > 1 else sources
     words = COMPARED if len(sources) > 1 else AXES
     axes = [axis for axis in AXES if _common(sources, axis)]
@@ -61,12 +61,12 @@ def curves(sources: Sequence[Source]) -> Markup | None:
     return tag("div", choice, _unknown(sources, keys), charts, class_="curves", data_axis=axes[0])
 
 
-def _only_row(source: Source) -> Markup | None:
+def _only_row(source: RunTrace) -> Markup | None:
     """A trace of one row as a list: there is no curve through one point."""
-    told = [(key, cells[0]) for key, cells in source.trace.items() if len(cells) == 1 and cells[0] is not None]
-    if not told:
+    cells_of_row = [(key, cells[0]) for key, cells in source.trace.items() if len(cells) == 1 and cells[0] is not None]
+    if not cells_of_row:
         return None
-    rows = [(tag("th", _title(key), scope="row"), tag("td", _in_a_cell(key, cell))) for key, cell in told]
+    rows = [(tag("th", _title(key), scope="row"), tag("td", _in_a_cell(key, cell))) for key, cell in cells_of_row]
     return tag(
         "div", tag("p", "The trace has one row, too few for curves:", class_="note"), table((), rows, "settings")
     )
@@ -84,7 +84,7 @@ def _sizes(cell: object) -> list[str]:
     return [str(n) for n in cell] if isinstance(cell, list | tuple) else str(cell).split("+")
 
 
-def _unknown(sources: Sequence[Source], keys: Sequence[str]) -> Markup | None:
+def _unknown(sources: Sequence[RunTrace], keys: Sequence[str]) -> Markup | None:
     """Names the columns without any number."""
     empty = [key for key in keys if not any(len(line.known) for s in sources for line in _lines(s, key, "", True))]
     if not empty:
@@ -101,7 +101,7 @@ def column(trace: Trace, key: str) -> Floats:
     return np.array([np.nan if not isinstance(v, int | float) else float(v) for v in trace.get(key, ())])
 
 
-def _common(sources: Sequence[Source], axis: str) -> bool:
+def _common(sources: Sequence[RunTrace], axis: str) -> bool:
     """Whether all can be drawn against it: at least one as a curve, others at least as a point."""
     rising = [_rises(source.trace, axis) for source in sources]
     points = [np.isfinite(values).all() for source in sources if len(values := column(source.trace, axis)) == 1]
@@ -116,7 +116,7 @@ def _rises(trace: Trace, axis: str) -> bool:
     return bool(np.all(values[1:] >= values[:-1])) and NARROWEST < span < WIDEST
 
 
-def _comparable(source: Source) -> Source:
+def _comparable(source: RunTrace) -> RunTrace:
     """Seconds since the first row, because one run may have compiled first; a planner's lower bound as its value."""
     trace = dict(source.trace)
     seconds = column(trace, "seconds")
@@ -127,23 +127,23 @@ def _comparable(source: Source) -> Source:
     return replace(source, trace=trace)
 
 
-def _keys(sources: Sequence[Source]) -> list[str]:
+def _keys(sources: Sequence[RunTrace]) -> list[str]:
     """Columns to draw: the well-known ones first, then all others that hold numbers."""
     shared = [key for key in sources[0].trace if all(key in source.trace for source in sources)]
     known = [key for key in TITLES if key in shared and _says_more(sources, key)]
     if len(sources) > 1:
         return known
-    others = [key for key in shared if key not in (*TITLES, *AXES, *BESIDE)]
+    others = [key for key in shared if key not in (*TITLES, *AXES, *NO_CHART)]
     return known + [key for key in others if np.isfinite(column(sources[0].trace, key)).any()]
 
 
-def _says_more(sources: Sequence[Source], key: str) -> bool:
+def _says_more(sources: Sequence[RunTrace], key: str) -> bool:
     """A lower bound without an upper one is the value."""
     upper = [column(source.trace, "upper") for source in sources]
     return key != "lower" or "value" not in sources[0].trace or any(np.isfinite(values).any() for values in upper)
 
 
-def _figure(sources: Sequence[Source], key: str, axis: str) -> Markup | None:
+def _figure(sources: Sequence[RunTrace], key: str, axis: str) -> Markup | None:
     several = len(sources) > 1
     lines = [line for source in sources for line in _lines(source, key, axis, several)]
     lines = [replace(line, place=place) for place, line in enumerate(lines) if len(line.known)]
@@ -152,13 +152,13 @@ def _figure(sources: Sequence[Source], key: str, axis: str) -> Markup | None:
     words = COMPARED if several else AXES
     drawn, cut = chart(lines, _title(key), words[axis], axis in COUNTED)
     rows, known = sum(len(line.y) for line in lines), sum(len(line.known) for line in lines)
-    gaps = f"{rows - known} of {rows} points are not known" if known < rows else ""
+    gaps = f"{rows - known} of {rows} points have no value" if known < rows else ""
     names = [tag("span", tag("i", class_=f"c{line.place % COLOURS}"), line.name) for line in lines if len(lines) > 1]
     notes = [tag("span", note) for note in (cut, gaps) if note]
     return tag("figure", tag("figcaption", tag("b", _title(key)), *names, *notes), drawn, data_axis=axis)
 
 
-def _lines(source: Source, key: str, axis: str, several: bool) -> list[Line]:
+def _lines(source: RunTrace, key: str, axis: str, several: bool) -> list[Line]:
     x = column(source.trace, axis) if axis else np.zeros(len(source.trace[key]))
     if key == "nodes":
         return _node_lines(source, x, several)
@@ -170,7 +170,7 @@ def _lines(source: Source, key: str, axis: str, several: bool) -> list[Line]:
     return [Line(name, x, y, error) for name, y in zip(names, columns, strict=True)]
 
 
-def _node_lines(source: Source, x: Floats, several: bool) -> list[Line]:
+def _node_lines(source: RunTrace, x: Floats, several: bool) -> list[Line]:
     """One curve per agent, or the mean of many."""
     rows = [_sizes(cell) for cell in source.trace["nodes"]]
     if any(not part.isdigit() for row in rows for part in row) or len({len(row) for row in rows}) != 1:

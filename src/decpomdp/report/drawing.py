@@ -1,8 +1,8 @@
-"""A drawing that moves: fixed marks, and parts that change from step to step.
+"""A drawing that moves: fixed shapes, and parts that change from step to step.
 
 The page's script moves it, an animated SVG moves by itself, and the painter of GIFs draws its frames: all from here.
 A part changes in one or several ways, each with a few possible values: `display` (1 or 0), `move` (x, y), `turn`
-(degrees clockwise), or a number of its only mark (`x2`, `y2`). A frame says which value each change takes.
+(degrees clockwise), or a number of its only shape (`x2`, `y2`). A frame says which value each change takes.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Frame = tuple[int, ...]  # per change: the place of its value
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Shape:
     """A rect, circle, line, polygon or text; `look` is its CSS class, and decides its colour."""
 
     kind: str
@@ -28,8 +28,8 @@ class Mark:
     points: tuple[tuple[float, float], ...] = ()  # of a polygon
     dashes: tuple[float, ...] = ()  # of a line: length, gap
 
-    def moved(self, values: Mapping[str, Any]) -> "Mark":
-        """The mark with other numbers, where it has them."""
+    def moved(self, values: Mapping[str, Any]) -> "Shape":
+        """The shape with other numbers, where it has them."""
         return replace(self, at={name: float(values.get(name, value)) for name, value in self.at.items()})
 
     def markup(self, *inside: Markup, **attributes: Any) -> Markup:
@@ -47,16 +47,16 @@ class Mark:
 class Part:
     """Marks that change together, drawn around `at`."""
 
-    marks: tuple[Mark, ...]
+    shapes: tuple[Shape, ...]
     at: tuple[float, float] = (0.0, 0.0)
-    said: str = ""  # tooltip
-    agent: int | None = None  # whose it is
+    tooltip: str = ""
+    agent: int | None = None  # that it belongs to
 
-    def markup(self, marks: Markup, *more: Markup, **attributes: Any) -> Markup:
+    def markup(self, shapes: Markup, *more: Markup, **attributes: Any) -> Markup:
         """A group at its place."""
         shift = None if self.at == (0.0, 0.0) else f"translate({number(self.at[0])} {number(self.at[1])})"
-        title = tag("title", self.said) if self.said else None
-        return tag("g", title, marks, *more, transform=shift, data_agent=self.agent, **attributes)
+        title = tag("title", self.tooltip) if self.tooltip else None
+        return tag("g", title, shapes, *more, transform=shift, data_agent=self.agent, **attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """All marks; the frames belong to episodes."""
+    """All shapes; the frames belong to episodes."""
 
     left: float
     top: float
     width: float
     height: float
-    still: tuple[Mark, ...]
+    still: tuple[Shape, ...]
     parts: tuple[Part, ...]
     changes: tuple[Change, ...]
 
@@ -88,7 +88,7 @@ class Film:
     drawing: Drawing
     frames: tuple[tuple[Frame, ...], ...]  # [k][t]
     captions: tuple[tuple[str, ...], ...]  # [k][t]
-    of_streets: bool = False  # wide, with many small marks
+    of_streets: bool = False  # wide, with many small shapes
 
 
 def for_page(drawing: Drawing) -> Markup:
@@ -96,15 +96,15 @@ def for_page(drawing: Drawing) -> Markup:
     turning = {change.part for change in drawing.changes if change.what == TURN}
     groups = []
     for p, part in enumerate(drawing.parts):
-        marks = [mark.markup() for mark in part.marks]
-        inside = tag("g", *marks, class_="turning") if p in turning else Markup("".join(marks))
+        shapes = [shape.markup() for shape in part.shapes]
+        inside = tag("g", *shapes, class_="turning") if p in turning else Markup("".join(shapes))
         groups.append(part.markup(inside, data_part=p))
     box = " ".join(number(value) for value in (drawing.left, drawing.top, drawing.width, drawing.height))
-    still = [mark.markup() for mark in drawing.still]
+    still = [shape.markup() for shape in drawing.still]
     return tag("svg", *still, *groups, id="moving", class_="moving", viewBox=box, role="img")
 
 
 def for_script(film: Film) -> dict[str, Any]:
-    """What the page's script needs to move the drawing."""
+    """The data with which the page's script moves the drawing."""
     changes = [[change.part, change.what, list(change.choices)] for change in film.drawing.changes]
     return {"changes": changes, "frames": film.frames, "captions": film.captions}

@@ -12,29 +12,29 @@ from decpomdp.report.markup import Markup, table, tag
 LOG_BYTES = 40_000  # of a log's end
 
 
-def facts(record: RunRecord) -> Markup:
+def tiles(record: RunRecord) -> Markup:
     """The tiles at the top."""
-    told: list[tuple[str, str, str]] = [_value(record)]
+    facts: list[tuple[str, str, str]] = [_value(record)]
     if record.best_known is not None:
-        told.append(("best known", f"{record.best_known:.5g}", "value of this problem, of any method"))
+        facts.append(("best known", f"{record.best_known:.5g}", "value of this problem, of any method"))
     if record.upper_bound is not None:
-        told.append(("upper bound", f"{record.upper_bound:.5g}", "of the value of any team"))
+        facts.append(("upper bound", f"{record.upper_bound:.5g}", "of the value of any team"))
     many = len(record.nodes) > MANY
     mean = f"{sum(record.nodes) / len(record.nodes):.2f} on average, {len(record.nodes)} agents" if many else ""
     short = sizes_of(record.nodes).replace("+", " + ").replace("x", "\u00d7")
-    told.append(("nodes", short, mean or "one controller per agent"))
-    told.append(("time", in_words(record.seconds, ".3g") + " s", f"stopped: {record.stopped}"))
+    facts.append(("nodes", short, mean or "one controller per agent"))
+    facts.append(("time", in_words(record.seconds, ".3g") + " s", f"stopped: {record.stopped}"))
     if record.steps is not None:
         short = f"{record.steps:,.0f}" if record.steps < 1e6 else tick_label(record.steps, record.steps / 1000)
-        told.append(("played", short, f"{record.steps:,.0f} joint steps"))
+        facts.append(("played", short, f"{record.steps:,.0f} joint steps"))
     if record.sample_size is not None:
-        told.append(("support", f"{record.sample_size:.1f}", "smallest effective sample size"))
+        facts.append(("support", f"{record.sample_size:.1f}", "smallest effective sample size"))
     if record.seed is not None:
-        told.append(("seed", str(record.seed), "fixes every random choice"))
+        facts.append(("seed", str(record.seed), "fixes every random choice"))
     if record.discount is not None:
-        told.append(("discount", f"{record.discount:g}", "per step"))
-    tiles = [tag("div", tag("dt", a), tag("dd", tag("b", b, class_=odd(b)), tag("small", c))) for a, b, c in told]
-    return tag("dl", *tiles, class_="facts")
+        facts.append(("discount", f"{record.discount:g}", "per step"))
+    boxes = [tag("div", tag("dt", a), tag("dd", tag("b", b, class_=odd(b)), tag("small", c))) for a, b, c in facts]
+    return tag("dl", *boxes, class_="facts")
 
 
 def _value(record: RunRecord) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""A controller as a picture: what every node does, on what it moves where, where it starts, how much it is used.
+"""Drawing of a controller: actions of nodes, moves between them, start nodes, shares of time.
 
 All moves from one node to another are one link. Its label names the observations that lead there, with the probability
 where it is not certain. The share of time fills a node and thickens the wires. Rare links, and nodes that are hardly
@@ -32,7 +32,7 @@ TINY = 22.0  # height of a box that is set aside
 LOOP, STEM, TIP, MARGIN = 24.0, 26.0, 4.0, 10.0  # of loops, start arrows, arrowheads, and around the graph
 UNKNOWN = 0.05  # of all moves, for a link that its node always takes, where use is not known
 FAINTEST, READABLE = 0.35, 0.7  # opacity of the least used wire and of its label
-STAGGER = 4  # heights of wires within a row
+NOTCH = 5.0  # pixels between the two ends of a wire at a label below its row
 
 Point = tuple[float, float]
 
@@ -46,7 +46,7 @@ class Link:
     share: float  # of the moves that leave `source`
     flow: float  # of all moves
     words: tuple[str, ...]  # the label
-    told: str  # everything, as a tooltip
+    tooltip: str  # all observations with their probabilities
     rare: bool
 
     @property
@@ -60,8 +60,8 @@ class Box:
     """A node."""
 
     node: int
-    words: tuple[str, ...]  # what it does
-    told: str
+    words: tuple[str, ...]  # its actions
+    tooltip: str
     share: float | None  # of the time
     start: str | None  # label of the start arrow; None: the agent does not start here
 
@@ -77,7 +77,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class ControllerGraph:
     """A drawing."""
 
     drawn: Markup
@@ -85,8 +85,8 @@ class Graph:
     rare: int  # links that are drawn only on demand
 
 
-def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> Graph | None:
-    """The drawing; `key` is its id in the page. None: too large to be of help."""
+def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> ControllerGraph | None:
+    """The drawing; `key` is its id in the page. None: too many nodes."""
     if controller.nodes > MOST_NODES:
         return None
     boxes, links = boxes_of(agent, controller, use), links_of(agent, controller, use)
@@ -109,7 +109,7 @@ def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> Graph 
         role="img",
         aria_label=f"Controller of {agent.name}: {controller.nodes} nodes",
     )
-    return Graph(drawn, width, len(drawing.rare))
+    return ControllerGraph(drawn, width, len(drawing.rare))
 
 
 def width_of(lines: Sequence[str], each: float) -> float:
@@ -123,9 +123,9 @@ def boxes_of(agent: Agent, controller: Controller, use: Use) -> list[Box]:
     for i, row in enumerate(controller.action):
         likely = [(agent.actions[a], float(row[a])) for a in np.argsort(-row, kind="stable") if row[a] >= RARE]
         share = None if use.nodes is None else float(use.nodes[i])
-        told = f"node {i}: " + ", ".join(f"{name} {percent(p)}" for name, p in likely)
+        tooltip = f"node {i}: " + ", ".join(f"{name} {percent(p)}" for name, p in likely)
         time = "" if share is None else f"; {percent(share)} of the time"
-        boxes.append(Box(i, _lines([_choice(name, p) for name, p in likely]), told + time, share, starts.get(i)))
+        boxes.append(Box(i, _lines([_choice(name, p) for name, p in likely]), tooltip + time, share, starts.get(i)))
     return boxes
 
 
@@ -137,7 +137,7 @@ def links_of(agent: Agent, controller: Controller, use: Use) -> list[Link]:
 
 
 def _link(agent: Agent, chances: np.ndarray, use: Use, i: int, j: int) -> Link:
-    """The link from i to j, which observation o takes with probability chances[o]; words name what occurs."""
+    """The link from i to j, which observation o takes with probability chances[o]; labels omit unseen ones."""
     flow, leaving, met = float(use.moves[i, :, j].sum()), use.moves[i].sum(), use.moves[i].sum(axis=1) > 0  # [o]
     if leaving <= 0:
         met = np.ones(len(chances), bool)
@@ -145,11 +145,11 @@ def _link(agent: Agent, chances: np.ndarray, use: Use, i: int, j: int) -> Link:
     leading = [o for o in range(len(chances)) if chances[o] >= RARE]
     named = [_choice(agent.observations[o], chances[o]) for o in leading if met[o]]
     everything = met.sum() > 1 and bool(np.all(chances[met] >= CERTAIN))
-    told = f"{i} to {j}: " + ", ".join(_choice(agent.observations[o], chances[o]) for o in leading)
+    tooltip = f"{i} to {j}: " + ", ".join(_choice(agent.observations[o], chances[o]) for o in leading)
     often = f" ({percent(share)} of the moves)" if leaving > 0 else ""
     rare = share < FAINT or (use.nodes is not None and leaving <= 0)
     flow = flow if use.nodes is not None else UNKNOWN * share
-    return Link(i, j, share, flow, ("any",) if everything else _lines(named), told + often, rare)
+    return Link(i, j, share, flow, ("any",) if everything else _lines(named), tooltip + often, rare)
 
 
 def _choice(label: str, probability: float) -> str:
@@ -201,13 +201,13 @@ class GraphDrawing:
         }
         self.rows = {node: self.layout.items[p].row for node, p in place.items()}
         self.width, self.height = self.layout.width, self.layout.height
-        self.main = self.width, self.height  # without what is set aside
+        self.main = self.width, self.height  # without the nodes that are set aside
         self.aside = self._set_aside([box for box in boxes if box.node in idle])
         self.ports = self._ports()
 
     def parts(self) -> list[Markup]:
         """Everything, from the back to the front."""
-        rare = [tag("path", tag("title", link.told), d=self._rare_path(link)) for link in self.rare]
+        rare = [tag("path", tag("title", link.tooltip), d=self._rare_path(link)) for link in self.rare]
         laid = [self._laid(w, link) for w, link in enumerate(self.laid)]
         loops = [self._loop(link) for link in self.loops.values()]
         starts = [self._start(box) for box in self.boxes if box.start]
@@ -235,7 +235,7 @@ class GraphDrawing:
                 x, y = 0.0, y + TINY + 6
             self.at[box.node] = (x + wide / 2, y + TINY / 2)
             title, frame = (
-                tag("title", box.told),
+                tag("title", box.tooltip),
                 tag("rect", class_="body frame", x=x, y=y, width=wide, height=TINY, rx=5),
             )
             label = tag("text", words, class_="aside", x=x + wide / 2, y=y + TINY / 2 + 4, text_anchor="middle")
@@ -268,7 +268,7 @@ class GraphDrawing:
         chain = [self.layout.items[i] for i in places]
         label, start, end = chain[0], self._end(places[0], link.source, 0.0), self._end(places[-1], link.goal, TIP)
         if self.rows[link.source] == self.rows[link.goal]:
-            path = _bowl(start, (label.x, self.layout.tops[label.row] - 3 - 4 * (w % STAGGER)), end)
+            path = _through_label(start, (label.x, label.y - label.height / 2), end)
         else:
             path = _smooth([start, *self._bends(chain, label.row > self.rows[link.source]), end])
         return self._wire(link, path, _label(link, label.x, label.y, "middle"))
@@ -292,7 +292,7 @@ class GraphDrawing:
         seen = math.sqrt(min(max(link.share, 0.0), 1.0))
         wire = {"d": path, "marker_end": f"url(#{self.key}-head)", "stroke_width": f"{1.1 + 2.6 * link.flow**0.6:.2f}"}
         parts = (
-            tag("title", link.told),
+            tag("title", link.tooltip),
             tag("path", class_="reach", d=path),
             tag("path", class_="wire", opacity=f"{FAINTEST + (1 - FAINTEST) * seen:.2f}", **wire),
             None if label is None else tag("g", label, opacity=f"{READABLE + (1 - READABLE) * seen:.2f}"),
@@ -333,14 +333,14 @@ def _arrowhead(key: str) -> Markup:
 
 
 def _box(box: Box, x: float, y: float) -> Markup:
-    """A node around (x, y), filled by its share of the time: what it does, its number, its share."""
+    """A node around (x, y), filled by its share of the time: actions, number, share."""
     left, top, width, share = x - box.half, y - box.tall / 2, 2 * box.half, box.share or 0.0
     words = [tag("tspan", line, x=x, y=top + 18 + LINE * place) for place, line in enumerate(box.words)]
     foot = str(box.node) if box.share is None else f"{box.node} \u00b7 {percent(box.share)}"
     rect = {"x": left, "y": top, "height": box.tall, "rx": 9}
     return tag(
         "g",
-        tag("title", box.told),
+        tag("title", box.tooltip),
         tag("rect", class_="body", width=width, **rect),
         tag("rect", class_="share", width=width * min(share, 1.0), **rect) if share >= IDLE else None,
         tag("rect", class_="frame", width=width, stroke_width=f"{1.1 + 1.6 * math.sqrt(share):.2f}", **rect),
@@ -376,11 +376,11 @@ def _smooth(points: list[Point]) -> str:
     return path
 
 
-def _bowl(start: Point, middle: Point, end: Point) -> str:
-    """A path down to just above the label between two nodes of a row, and up again."""
-    (x0, y0), (xm, ym), (x1, y1) = start, middle, end
-    path = f"M{number(x0)} {number(y0)}C{number(x0)} {number(ym)} {number((x0 + xm) / 2)} {number(ym)} "
-    return path + f"{number(xm)} {number(ym)}S{number(x1)} {number(ym)} {number(x1)} {number(y1)}"
+def _through_label(start: Point, top: Point, end: Point) -> str:
+    """A path between two nodes of a row: down to the top of its label below them, and up again."""
+    (x, y), side = top, NOTCH if end[0] >= start[0] else -NOTCH
+    down, up = _smooth([start, (x - side, y)]), _smooth([(x + side, y), end])
+    return f"{down}Q{number(x)} {number(y + NOTCH)} {up.removeprefix('M')}"
 
 
 def _loop_path(x: float, y: float) -> str:

@@ -24,7 +24,8 @@ APART, CLEAR = 14.0, 8.0  # pixels between items of a row; between a label and t
 WIDEST_ROW = 8  # nodes
 FEWEST_PIXELS = 520.0  # labels get levels only in wider rows
 LEVELS = 3
-NEAREST, FARTHEST, SLOPE = 20.0, 64.0, 0.09  # pixels between rows; more where wires go far sideways
+BETWEEN = 4.0  # weight of the place of a label between two nodes of one row
+NEAREST, FARTHEST, SLOPE = 20.0, 68.0, 0.13  # pixels between rows; more where wires go far sideways
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], 
 
 
 def _string(layout: Layout, wire: Wire, bends: dict[tuple[int, int], int]) -> None:
-    """A label beside the source, and a bend in every other row on the way."""
+    """A label next to the source, and a bend in every other row on the way."""
     items, rows = layout.items, (layout.items[wire.source].row, layout.items[wire.goal].row)
     step = 1 if rows[0] <= rows[1] else -1
     items.append(Item(rows[0] + step, wire.width / 2, wire.width / 2, wire.height))
@@ -197,7 +198,7 @@ def crossings(layout: Layout) -> int:
 
 
 def _give_levels(layout: Layout) -> None:
-    """Labels of a row that is wider than all rows of nodes by turns on two or three levels."""
+    """If a row of labels is wider than all rows of nodes, spread its labels over two or three levels."""
     widths = [sum(layout.items[i].left + layout.items[i].right + APART for i in row) for row in layout.rows]
     room = max(FEWEST_PIXELS, *widths[::2])
     for row, width in zip(layout.rows[1::2], widths[1::2], strict=False):
@@ -217,12 +218,13 @@ def _place(layout: Layout) -> None:
     items = layout.items
     shifts = [_tight(layout, row) for row in layout.rows]
     for row, shift in zip(layout.rows, shifts, strict=True):
-        _settle(layout, row, shift, [0.0] * len(row))
+        _settle(layout, row, shift, [0.0] * len(row), [1.0] * len(row))
     for sweep in range(SETTLING):
         for rank in range(len(layout.rows)) if sweep % 2 else range(len(layout.rows) - 1, -1, -1):
             row = layout.rows[rank]
             wishes = [sum(items[o].x for o in items[i].near) / max(len(items[i].near), 1) for i in row]
-            _settle(layout, row, shifts[rank], wishes)
+            weights = [BETWEEN if rank % 2 and _within_row(layout, i) else 1.0 for i in row]
+            _settle(layout, row, shifts[rank], wishes, weights)
     place = {i: p for row in layout.rows for p, i in enumerate(row)}
     for chain in sorted(layout.chains, key=len, reverse=True):
         _straighten(layout, chain[1:], shifts, place)
@@ -245,16 +247,18 @@ def _tight(layout: Layout, row: Sequence[int]) -> list[float]:
     return shifts
 
 
-def _settle(layout: Layout, row: Sequence[int], shifts: Sequence[float], wishes: Sequence[float]) -> None:
+def _settle(
+    layout: Layout, row: Sequence[int], shifts: Sequence[float], wishes: Sequence[float], weights: Sequence[float]
+) -> None:
     """Least squares under order and distance: pool neighbours that would overlap and give them their mean wish."""
-    pools: list[tuple[float, int]] = []  # mean wish for the first item, size
-    for wish, shift in zip(wishes, shifts, strict=True):
-        mean, size = wish - shift, 1
+    pools: list[tuple[float, float, int]] = []  # mean wish for the first item, weight, size
+    for wish, shift, weight in zip(wishes, shifts, weights, strict=True):
+        mean, heavy, size = wish - shift, weight, 1
         while pools and pools[-1][0] > mean:
-            before, count = pools.pop()
-            mean, size = (before * count + mean * size) / (count + size), count + size
-        pools.append((mean, size))
-    firsts = [mean for mean, size in pools for _ in range(size)]
+            before, other, count = pools.pop()
+            mean, heavy, size = (before * other + mean * heavy) / (other + heavy), other + heavy, count + size
+        pools.append((mean, heavy, size))
+    firsts = [mean for mean, _, size in pools for _ in range(size)]
     for i, first, shift in zip(row, firsts, shifts, strict=True):
         layout.items[i].x = first + shift
 

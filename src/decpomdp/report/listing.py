@@ -17,7 +17,7 @@ LEGEND = f"{MARK} estimated from fewer than {SUPPORT:.0f} episodes, effectively:
 
 
 def facts_of(record: RunRecord, folder: Path) -> dict[str, Any]:
-    """The facts of a run, for programs."""
+    """The facts of a run, unformatted."""
     value = record.value
     return {
         "run": str(folder),
@@ -36,7 +36,7 @@ def facts_of(record: RunRecord, folder: Path) -> dict[str, Any]:
 
 
 def cells(record: RunRecord, folder: Path) -> tuple[str, ...]:
-    """The same for people: one text per column."""
+    """The same, formatted: one text per column."""
     facts = facts_of(record, folder)
     seed = facts["seed"]
     return (
@@ -61,7 +61,7 @@ def complete(record: RunRecord, folder: Path) -> tuple[str, ...]:
 
 
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The columns of `cells` that fit beside each other, the most important first; two are always there."""
+    """The columns of `cells` that fit into `width`, the most important first; at least two."""
     wide = {name: max(len(name), *(len(row[place]) for row in rows)) for place, name in enumerate(COLUMNS)}
     kept = list(BY_IMPORTANCE[:2])
     for name in BY_IMPORTANCE[2:]:
@@ -109,5 +109,5 @@ def sizes_of(nodes: Sequence[int]) -> str:
 
 
 def method_of(record: RunRecord) -> str:
-    """How the team came about; what learns from episodes is named by its prior."""
+    """The method; learners from episodes are named by their prior."""
     return record.method or str(record.settings.get("prior") or "")

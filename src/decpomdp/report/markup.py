@@ -74,7 +74,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share for people.
+    """A share as a percentage.
 
     >>> [percent(share) for share in (0.25, 0.012, 0.0004, 0.0, 0.9999, 1 - 1e-12)]
     ['25%', '1.2%', '<0.1%', '0%', '>99.9%', '100%']

@@ -16,15 +16,14 @@ from decpomdp import domains
 from decpomdp.core import Episodes, Fit
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import REPORT, Belief, Run, RunRecord, as_written, columns_of, write_record
-from decpomdp.report.controllers import controllers
-from decpomdp.report.curves import Source, curves
-from decpomdp.report.facts import facts, log, odd, settings
+from decpomdp.report.controllers import controllers, reading
+from decpomdp.report.curves import RunTrace, curves
+from decpomdp.report.facts import log, odd, settings, tiles
 from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
 from decpomdp.report.markup import Markup, table, tag, trusted
 from decpomdp.report.performance import STORED, Performance, packed, performance_of
 from decpomdp.report.replay import panel, replay_from
-from decpomdp.report.sources import Shown, on
-from decpomdp.report.sources import Source as RunSource
+from decpomdp.report.sources import ShownRun, Source, on
 
 FEW = 4  # runs whose controllers are unfolded
 MOST_COMPARED = 8  # runs whose curves are drawn: there are as many colours
@@ -41,7 +40,7 @@ def save_report(folder: Path, record: RunRecord, summary: Belief | None, text: s
 
 
 def report_of(
-    folder: Path, fit: Fit, record: RunRecord, source: RunSource | Sequence[Episodes] | None, missing: str = ""
+    folder: Path, fit: Fit, record: RunRecord, source: Source | Sequence[Episodes] | None, missing: str = ""
 ) -> tuple[Belief | None, str, bytes | None]:
     """The summary of the posterior, the page and the packed performance of a run that has just finished.
 
@@ -56,11 +55,11 @@ def report_of(
 
         summary = belief_summary(posterior, fit.team, source, record.seed or 0)
     run = Run(folder, as_written(record, posterior=summary), fit.team, columns_of(fit.trace))
-    shown = Shown(run, missing=missing) if source is None else on(run, source)
+    shown = ShownRun(run, missing=missing) if source is None else on(run, source)
     return summary, page([shown]), packed(shown)
 
 
-def write_page(runs: Sequence[Shown], path: Path | None = None) -> Path:
+def write_page(runs: Sequence[ShownRun], path: Path | None = None) -> Path:
     """Write the page of one run or of several; by default into the (first) run's own folder."""
     return write_text(path or runs[0].run.folder / REPORT, page(runs))
 
@@ -71,7 +70,7 @@ def write_text(path: Path, text: str) -> Path:
     return path
 
 
-def page(runs: Sequence[Shown]) -> str:
+def page(runs: Sequence[ShownRun]) -> str:
     """The whole file."""
     if len(runs) == 1:
         title, body = _title(runs[0]), _one(runs[0])
@@ -87,7 +86,7 @@ def page(runs: Sequence[Shown]) -> str:
 
 
 def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
-    """A self-contained HTML file that may load nothing but what `policy` allows."""
+    """A self-contained HTML file that may load only resources that `policy` allows."""
     content = f"default-src 'none'; style-src 'unsafe-inline'; {policy}"
     head = tag(
         "head",
@@ -110,49 +109,56 @@ def _own(name: str) -> str:
     return files("decpomdp.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _title(shown: Shown) -> str:
+def _title(shown: ShownRun) -> str:
     return shown.run.record.problem or shown.run.team.problem or shown.run.name
 
 
-def _subtitle(runs: Sequence[Shown]) -> str:
+def _subtitle(runs: Sequence[ShownRun]) -> str:
     if len(runs) > 1:
         return ", ".join(dict.fromkeys(_title(shown) for shown in runs))
     record = runs[0].run.record
     agents = len(runs[0].run.team.agents)
     way = f"method {record.method}" if record.method else f"learned from {record.source}"
-    note = domains.note(record.source)  # what the labels of a built-in problem do not say
+    note = domains.note(record.source)  # on the labels of a built-in problem
     return f"{agents} agent{'s' if agents > 1 else ''}, {way}; run {runs[0].run.name}" + (f"; {note}" if note else "")
 
 
-def _one(shown: Shown) -> list[Markup]:
+def _one(shown: ShownRun) -> list[Markup]:
     run, record = shown.run, shown.run.record
     performance = performance_of(shown)
     parts = [
-        facts(record),
-        section("controllers", "Controllers", controllers(run.team, performance.uses, performance.source, "run")),
+        tiles(record),
+        section(
+            "controllers", "Controllers", reading(performance.source), controllers(run.team, performance.uses, "run")
+        ),
         _replay(shown, performance),
         section(
-            "curves", "Learning curves", curves([_curve_source("", shown)]) or _note("The trace has nothing to draw.")
+            "curves",
+            "Learning curves",
+            curves([_curve_source("", shown)]) or _note("The trace has no numbers to draw."),
         ),
     ]
     if record.posterior is not None:
         from decpomdp.report.belief import belief
 
-        parts.append(section("posterior", "How sure is the learner?", belief(run.team, record.posterior)))
+        parts.append(section("posterior", "Uncertainty of the learner", belief(run.team, record.posterior)))
     return [*parts, section("details", "Details", settings(record), log(run.folder))]
 
 
-def _several(runs: Sequence[Shown]) -> list[Markup]:
+def _several(runs: Sequence[ShownRun]) -> list[Markup]:
     rows = [[tag("td", cell, class_=odd(cell)) for cell in cells(one.run.record, one.run.folder)] for one in runs]
     unreliable = any(unsupported(one.run.record) for one in runs)
     names = _names(runs)
     drawn = curves([_curve_source(name, one) for name, one in zip(names, runs[:MOST_COMPARED], strict=False)])
+    performances = [performance_of(one, replay=False) for one in runs]
+    sources = [performance.source for performance in performances]
+    same = len(set(sources)) == 1  # then shown once
     each = []
-    for place, (name, one) in enumerate(zip(names, runs, strict=True)):
-        performance = performance_of(one, replay=False)
-        inside = controllers(one.run.team, performance.uses, performance.source, f"run{place}")
+    for place, (name, one, performance) in enumerate(zip(names, runs, performances, strict=True)):
+        inside = controllers(one.run.team, performance.uses, f"run{place}")
         title = tag("summary", f"{name}: {_title(one)}")
-        each.append(tag("details", title, inside, class_="run", open=len(runs) <= FEW))
+        note = None if same else reading(performance.source)
+        each.append(tag("details", title, note, inside, class_="run", open=len(runs) <= FEW))
     return [
         section(
             "runs", "Runs", table(COLUMNS, rows, "runs"), _note(f"{LEGEND}; not drawn below") if unreliable else None
@@ -163,7 +169,7 @@ def _several(runs: Sequence[Shown]) -> list[Markup]:
             _note(f"Curves of the first {MOST_COMPARED} runs.") if len(runs) > MOST_COMPARED else None,
             drawn or _note("These traces have no common columns to draw."),
         ),
-        section("controllers", "Controllers", *each),
+        section("controllers", "Controllers", reading(sources[0]) if same else None, *each),
     ]
 
 
@@ -171,22 +177,22 @@ def _note(words: str) -> Markup:
     return tag("p", words, class_="note")
 
 
-def _curve_source(name: str, shown: Shown) -> Source:
-    """The trace; in a comparison (named) without unreliable values, beside which the others could not be seen."""
+def _curve_source(name: str, shown: ShownRun) -> RunTrace:
+    """The trace; in a comparison (named) without unreliable values: the others would be too small to see."""
     trace: Mapping[str, Sequence[Any]] = shown.run.trace
     if name and unsupported(shown.run.record) and "value" in trace:
         trace = {**trace, "value": [None] * len(trace["value"])}
-    return Source(name, trace, tuple(agent.name for agent in shown.run.team.agents))
+    return RunTrace(name, trace, tuple(agent.name for agent in shown.run.team.agents))
 
 
-def _names(runs: Sequence[Shown]) -> list[str]:
+def _names(runs: Sequence[ShownRun]) -> list[str]:
     """The folders' names; whole paths where two are the same."""
     short = [shown.run.name for shown in runs]
     return [name if short.count(name) == 1 else str(shown.run.folder) for name, shown in zip(short, runs, strict=True)]
 
 
-def _replay(shown: Shown, performance: Performance) -> Markup:
+def _replay(shown: ShownRun, performance: Performance) -> Markup:
     if performance.replay is None or shown.source is None:
-        return section("replay", "Replay", _note(f"Nothing to replay: {shown.missing}."))
+        return section("replay", "Replay", _note(f"No replay: {shown.missing}."))
     replay = replay_from(performance.replay, shown.run.team, shown.source, performance.numbers)
     return section("replay", "Replay", _note(performance.note), panel(shown.run.team, "run", replay))

@@ -20,7 +20,7 @@ from decpomdp.core.model import horizon_of
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.io.files import read_bytes
 from decpomdp.io.runs import source_digest
-from decpomdp.report.sources import Shown
+from decpomdp.report.sources import ShownRun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
@@ -36,7 +36,7 @@ REPLAYED, REPLAY_STEPS, FEWEST_STEPS = 5, 40, 8  # episodes on the page and thei
 MOST_NUMBERS = 100_000  # in the replay, over all agents and steps, so that the page of a large team stays small
 RECORDED_NOTE = (
     "Recorded episodes, those with the highest returns: there is no model or simulator to play the learned team on, so "
-    "this is what others did. States are not known; nodes are the likeliest given what each agent saw and did."
+    "actions are those of the recorded behaviour. States are unknown; nodes are the likeliest for each agent's history."
 )
 
 
@@ -49,7 +49,7 @@ class Trajectories:
     actions: Ints  # [r, n]
     rewards: Floats  # [r]
     lengths: NDArray[np.int64]  # [k]
-    moments: Moments = ()  # [k][t] what an observer sees, where there is something
+    moments: Moments = ()  # [k][t] states or street scenes, if any
 
     def times(self) -> NDArray[np.int64]:
         """[r]: the step of every row."""
@@ -66,23 +66,23 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """What a team does."""
+    """Use of the controllers, and episodes to replay."""
 
     uses: tuple[Use, ...]
     source: str  # where the shares come from
     replay: Trajectories | None = None
-    note: str = ""  # what is replayed
+    note: str = ""  # on the replayed episodes
     numbers: tuple[int, ...] = ()  # of recorded episodes in their file
 
 
 class Stored(NamedTuple):
     """The content of `STORED`."""
 
-    key: str  # digest of what it was computed from
+    key: str  # digests of team and model, and the seed
     performance: Performance
 
 
-def packed(shown: Shown) -> bytes | None:
+def packed(shown: ShownRun) -> bytes | None:
     """The performance on a model as the content of `STORED`; None: too large, or not on a model."""
     if not isinstance(shown.source, DecPOMDP):
         return None
@@ -90,7 +90,7 @@ def packed(shown: Shown) -> bytes | None:
     return content if len(content) <= MOST_BYTES else None
 
 
-def stored(shown: Shown) -> Performance | None:
+def stored(shown: ShownRun) -> Performance | None:
     """The stored performance of this team on this model; None without one."""
     path = shown.run.folder / STORED
     if not isinstance(shown.source, DecPOMDP) or not path.is_file():
@@ -102,16 +102,16 @@ def stored(shown: Shown) -> Performance | None:
     return found.performance if found.key == _key(shown, shown.source) else None
 
 
-def _key(shown: Shown, model: DecPOMDP) -> str:
+def _key(shown: ShownRun, model: DecPOMDP) -> str:
     team = hashlib.sha256(encode(shown.run.team.controllers)).hexdigest()
     return f"{team} {source_digest(model)} {shown.seed}"
 
 
-def performance_of(shown: Shown, replay: bool = True) -> Performance:
+def performance_of(shown: ShownRun, replay: bool = True) -> Performance:
     """Shares and, if wanted, episodes to replay; stored ones where there are some."""
     team, source, seed = shown.run.team, shown.source, shown.seed
     if source is None:
-        return Performance(unknown_use(team), f"Shares of time are not known: {shown.missing}.")
+        return Performance(unknown_use(team), f"Shares of time are unknown: {shown.missing}.")
     if isinstance(source, Episodes):
         count = min(EPISODES, source.count)
         words = f"Shares are discounted and come from {count} recorded episodes, in which the nodes are inferred."

@@ -16,11 +16,11 @@ from decpomdp.report.graph import MOST_NODES
 from decpomdp.report.markup import Markup, data, tag
 from decpomdp.report.performance import Trajectories, performance_of
 from decpomdp.report.scenes import grid_film, street_film
-from decpomdp.report.sources import Shown, Source
+from decpomdp.report.sources import ShownRun, Source
 
 LEGEND = (
-    "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: who may go. Click a light to "
-    "follow its agent."
+    "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: direction with green. "
+    "Click a light to follow its agent."
 )
 BUTTONS = {
     "first": ("First step (Home)", "M4 3h2v10H4zM13 3v10L6.5 8z"),
@@ -35,14 +35,14 @@ BUTTONS = {
 class Replay:
     """Episodes as plain data, and a film of them where there is a drawing."""
 
-    told: dict[str, Any]
+    content: dict[str, Any]  # for the page's script
     film: Film | None = None
 
 
-def animated_replay(shown: Shown) -> Replay:
-    """The replay for an animation; InputError if there is nothing to play on."""
+def animated_replay(shown: ShownRun) -> Replay:
+    """The replay for an animation; InputError without a model or simulator."""
     if shown.source is None or isinstance(shown.source, Episodes):
-        why = shown.missing or "it was learned from recorded episodes; use --problem to say what to play on"
+        why = shown.missing or "it was learned from recorded episodes; use --problem to name a problem to play"
         raise InputError(f"{shown.run.folder}: nothing to draw: {why}")
     replay = performance_of(shown).replay
     assert replay is not None  # noqa: S101 - there is something to play on
@@ -65,18 +65,18 @@ def replay_from(played: Trajectories, team: Team, source: Source, numbers: tuple
     for episode, name in zip(episodes, numbers, strict=False):
         episode["number"] = name
     agents = [{"name": a.name, "actions": a.actions, "observations": a.observations} for a in team.agents]
-    told: dict[str, Any] = {"agents": agents, "discount": source.discount, "episodes": episodes}
+    content: dict[str, Any] = {"agents": agents, "discount": source.discount, "episodes": episodes}
     film = None
     if isinstance(source, DecPOMDP):
         film = grid_film(source, played.moments)
         if film is None:
             used = sorted({state for episode in played.moments for state in episode})
-            told["states"] = {str(state): source.states[state] for state in used}
+            content["states"] = {str(state): source.states[state] for state in used}
             for episode, states in zip(episodes, played.moments, strict=True):
                 episode["states"] = states
     elif isinstance(source, OnStreets):
         film = street_film(source.street_map(), played.moments)
-    return Replay(told if film is None else {**told, "moving": for_script(film)}, film)
+    return Replay(content if film is None else {**content, "moving": for_script(film)}, film)
 
 
 def panel(team: Team, key: str, replay: Replay) -> Markup:
@@ -93,7 +93,7 @@ def panel(team: Team, key: str, replay: Replay) -> Markup:
     look, scene = _scene(replay)
     stage = tag("div", scene, tag("div", *_cards(team, key), class_="cards"), class_=look)
     player = {"id": "player", "class_": "player", "tabindex": "0", "aria_label": "Replay", "role": "group"}
-    return tag("div", tag("div", bar, stage, earned, **player), data("replay-data", replay.told))
+    return tag("div", tag("div", bar, stage, earned, **player), data("replay-data", replay.content))
 
 
 def _scene(replay: Replay) -> tuple[str, Markup | None]:
@@ -103,7 +103,7 @@ def _scene(replay: Replay) -> tuple[str, Markup | None]:
         legend = tag("p", LEGEND, class_="note") if streets else None
         inside = (for_page(replay.film.drawing), tag("p", id="caption", class_="label"), legend)
         return "stage streets" if streets else "stage", tag("div", *inside, id="scene", class_="scene")
-    if "states" in replay.told:
+    if "states" in replay.content:
         plain = tag("div", "state", tag("b", id="state"), class_="plain")
         return "stage plainly", tag("div", plain, id="scene", class_="scene")
     return "stage alone", None

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from decpomdp.experiments.experiment import Picture, Table
-from decpomdp.experiments.judge import Verdict, texts_of
-from decpomdp.experiments.reproduction import Shown, made_with
+from decpomdp.experiments.experiment import Picture, TextTable
+from decpomdp.experiments.judge import ClaimVerdict, texts_of
+from decpomdp.experiments.reproduction import Section, made_with
 from decpomdp.io.files import read_bytes, write_bytes
 from decpomdp.io.runs import versions
 from decpomdp.report.markup import Markup, table, tag, text, trusted
@@ -32,14 +32,14 @@ td.partly { font-weight: 600; } h3 { margin: 22px 0 4px; }
 """
 
 
-def write_reproduced(shown: Sequence[Shown], folder: Path) -> Path:
-    """Write the page and its Markdown beside the data and the figures they show."""
+def write_reproduced(shown: Sequence[Section], folder: Path) -> Path:
+    """Write the page and its Markdown into the folder of data and figures."""
     write_bytes(folder / TEXT, markdown(shown).encode())
     write_bytes(folder / PAGE, page(shown, folder).encode())
     return folder / PAGE
 
 
-def page(shown: Sequence[Shown], folder: Path) -> str:
+def page(shown: Sequence[Section], folder: Path) -> str:
     """The HTML file."""
     top = tag("header", tag("h1", TITLE), tag("p", _run_words(shown)))
     claims = table(COLUMNS, [_claim(claim, name) for name, claim in _ordered_claims(shown)], "claims")
@@ -52,7 +52,7 @@ def page(shown: Sequence[Shown], folder: Path) -> str:
     return html_file(TITLE, "img-src data:", STYLE, tag("main", top, *body))
 
 
-def _claim(claim: Verdict, where: str) -> list[Markup]:
+def _claim(claim: ClaimVerdict, where: str) -> list[Markup]:
     seen = tag("td", claim.seen, class_=claim.seen.replace(" ", "-"))
     return [tag("td", claim.says), seen, tag("td", claim.evidence), tag("td", where)]
 
@@ -63,13 +63,13 @@ def _picture(picture: Picture, folder: Path) -> Markup:
     return tag("figure", drawn, tag("figcaption", picture.caption))
 
 
-def _table(one: Table) -> Markup:
+def _table(one: TextTable) -> Markup:
     rows = [[tag("td", cell, class_="agrees" if cell == "agrees" else None) for cell in row] for row in one.rows]
     note = tag("p", one.note, class_="note") if one.note else None
     return tag("div", tag("h3", one.title), note, table(one.header, rows, "numbers"))
 
 
-def markdown(shown: Sequence[Shown]) -> str:
+def markdown(shown: Sequence[Section]) -> str:
     """The Markdown file."""
     claims = [
         (_plain(claim.says), f"**{claim.seen}**", _plain(claim.evidence), name)
@@ -94,7 +94,7 @@ def markdown(shown: Sequence[Shown]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _run_words(shown: Sequence[Shown]) -> str:
+def _run_words(shown: Sequence[Section]) -> str:
     """Which run this is: quick or full (of what, if both), how many cells, versions, made by which code."""
     kinds: dict[str, list[str]] = {}
     for each in shown:
@@ -105,13 +105,13 @@ def _run_words(shown: Sequence[Shown]) -> str:
     return f"{run}, {sum(each.cells for each in shown)} cells; {used}; {made_with(shown)}"
 
 
-def _seeds_words(each: Shown) -> str:
+def _seeds_words(each: Section) -> str:
     """How much was run of one experiment, and where its rows are."""
     seeds = "seed 0" if each.seeds == 1 else f"seeds 0 to {each.seeds - 1}"
     return f"{each.kind} run, {each.cells} cells, {seeds}; data/{each.experiment.name}.parquet"
 
 
-def _ordered_claims(shown: Sequence[Shown]) -> list[tuple[str, Verdict]]:
+def _ordered_claims(shown: Sequence[Section]) -> list[tuple[str, ClaimVerdict]]:
     """All claims with the names of their experiments; those that we do not see first."""
     claims = [(each.experiment.name, claim) for each in shown for claim in each.claims]
     return sorted(claims, key=lambda pair: SEEN[pair[1].seen])

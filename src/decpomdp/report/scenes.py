@@ -5,8 +5,8 @@ Grids (`core/scene.py`): mappings with `kind` ("agent", "box", "site" or "zone")
 problem with the same digest: a file with the same numbers has the same drawing, whatever its name.
 
 Streets (`core/scene.py`): one dash per waiting car, the first at the light. A full street has a red
-end. A light is a dark square with a red cross; a green bar marks the direction that may go. Opposite directions lie
-beside each other, each on its right.
+end. A light is a dark square with a red cross; a green bar shows the direction that may go. Opposite directions are
+drawn side by side, each on its right.
 """
 
 import importlib
@@ -16,11 +16,11 @@ from typing import Any
 from decpomdp import domains
 from decpomdp.core import DecPOMDP
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, GridScene, Place, Street, StreetMap, StreetScene, Thing
-from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Change, Drawing, Film, Frame, Mark, Part
+from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Change, Drawing, Film, Frame, Part, Shape
 
 GRIDS = {"gridsmall": 16, "boxpushing": 100, "marsrovers": 256}  # domains with a grid, with their numbers of states
 CELL = 90.0  # pixels of a grid's cell, and between neighbouring lights
-BESIDE = 38.0  # between robots that share a cell
+SIDE_BY_SIDE = 38.0  # pixels between robots in one cell
 NOSE = ((0.0, -23.0), (19.0, 14.0), (0.0, 18.0), (-19.0, 14.0))  # a robot that faces up
 TICK = ((0.0, 6.0), (3.0, 3.0), (6.0, 6.5), (13.0, -2.0), (16.0, 1.0), (6.0, 12.0))
 HEAD = 24.0  # above a zone's boxes, where its name stands
@@ -49,12 +49,12 @@ def grid_film(model: DecPOMDP, states: Sequence[Sequence[int]]) -> Film | None:
         parts.append(part)
 
     for thing in _standing(shown):
-        add(Part(_marks(thing)), {DISPLAY: {state: float(thing in things) for state, things in shown.items()}})
+        add(Part(_shapes(thing)), {DISPLAY: {state: float(thing in things) for state, things in shown.items()}})
     for label in sorted({str(t["label"]) for things in shown.values() for t in things if t["kind"] == "agent"}):
         poses = {state: _pose(label, things) for state, things in shown.items()}
         turns = any(pose and pose[2] >= 0 for pose in poses.values())
-        for marks, values in _robot(label, poses, turns):
-            add(Part(marks, said=f"agent {label}", agent=int(label) - 1), values)
+        for shapes, values in _robot(label, poses, turns):
+            add(Part(shapes, tooltip=f"agent {label}", agent=int(label) - 1), values)
     cells = [_rect("cell", c * CELL, r * CELL, CELL, CELL) for r in range(rows) for c in range(columns)]
     drawing = Drawing(-2, -2, columns * CELL + 4, rows * CELL + 4, tuple(cells), tuple(parts), tuple(changes))
     frames = tuple(tuple(tuple(places[state] for places in choice) for state in episode) for episode in states)
@@ -78,46 +78,46 @@ def _standing(shown: Mapping[int, Sequence[Thing]]) -> list[Thing]:
 
 
 def _pose(label: str, things: Sequence[Thing]) -> tuple[float, float, float] | None:
-    """x, y and turn of a robot; None if it is nowhere. Robots in one cell stand beside each other."""
+    """x, y and turn of a robot; None if it is not on the grid. Robots in one cell stand side by side."""
     agents = [thing for thing in things if thing["kind"] == "agent"]
     own = next((thing for thing in agents if str(thing["label"]) == label), None)
     if own is None:
         return None
     near = [thing for thing in agents if (thing["column"], thing["row"]) == (own["column"], own["row"])]
-    shift = (near.index(own) - (len(near) - 1) / 2) * BESIDE
+    shift = (near.index(own) - (len(near) - 1) / 2) * SIDE_BY_SIDE
     return (own["column"] + 0.5) * CELL + shift, (own["row"] + 0.5) * CELL + 8, float(own.get("turn", -1.0))
 
 
 def _robot(
     label: str, poses: Mapping[int, tuple[float, float, float] | None], turns: bool
-) -> list[tuple[tuple[Mark, ...], dict[str, dict[int, Any]]]]:
-    """Marks with their changes: a body that may turn, and a number that stays upright."""
+) -> list[tuple[tuple[Shape, ...], dict[str, dict[int, Any]]]]:
+    """Shapes with their changes: a body that may turn, and a number that stays upright."""
     look, first = f"robot a{(int(label) - 1) % 4}", next(pose for pose in poses.values() if pose)
     known = {state: pose or first for state, pose in poses.items()}  # hidden where it first was
     values: dict[str, dict[int, Any]] = {MOVE: {state: pose[:2] for state, pose in known.items()}}
     if None in poses.values():
         values[DISPLAY] = {state: float(pose is not None) for state, pose in poses.items()}
-    number = Mark("text", "name", {"x": 0.0, "y": 6.0, "size": 16.0}, label)
+    number = Shape("text", "name", {"x": 0.0, "y": 6.0, "size": 16.0}, label)
     if not turns:
-        return [((Mark("circle", look, {"cx": 0.0, "cy": 0.0, "r": 17.0}), number), values)]
+        return [((Shape("circle", look, {"cx": 0.0, "cy": 0.0, "r": 17.0}), number), values)]
     turned = {MOVE: values[MOVE], TURN: {state: pose[2] for state, pose in known.items()}, **values}
-    return [((Mark("polygon", look, {}, points=NOSE),), turned), ((number,), values)]
+    return [((Shape("polygon", look, {}, points=NOSE),), turned), ((number,), values)]
 
 
-def _marks(thing: Thing) -> tuple[Mark, ...]:
+def _shapes(thing: Thing) -> tuple[Shape, ...]:
     x, y, wide = thing["column"] * CELL, thing["row"] * CELL, thing.get("width", 1) * CELL
     words, high = str(thing.get("label", "")), CELL - HEAD - 12
     if thing["kind"] == "zone":
-        name = Mark("text", "label", {"x": x + 30, "y": y + 17, "size": 13.0}, words)
+        name = Shape("text", "label", {"x": x + 30, "y": y + 17, "size": 13.0}, words)
         return _rect("zone", x + 1, y + 1, wide - 2, CELL - 2), name
     if thing["kind"] == "box":
-        name = Mark("text", "onbox", {"x": x + wide / 2, "y": y + HEAD + high / 2 + 5, "size": 13.0}, words)
+        name = Shape("text", "onbox", {"x": x + wide / 2, "y": y + HEAD + high / 2 + 5, "size": 13.0}, words)
         return _rect("box", x + 14, y + HEAD, wide - 28, high, 5.0), name
     done = bool(thing.get("done"))  # a site
     area = _rect("site done" if done else "site", x + 6, y + 6, CELL - 12, CELL - 12, 10.0)
-    name = Mark("text", "label", {"x": x + CELL / 2, "y": y + 23, "size": 12.0}, words)
+    name = Shape("text", "label", {"x": x + CELL / 2, "y": y + 23, "size": 12.0}, words)
     tick = tuple((x + CELL - 26 + a, y + CELL - 24 + b) for a, b in TICK)
-    return (area, name, Mark("polygon", "tick", {}, points=tick)) if done else (area, name)
+    return (area, name, Shape("polygon", "tick", {}, points=tick)) if done else (area, name)
 
 
 def street_film(streets: StreetMap, scenes: Sequence[Sequence[StreetScene]]) -> Film:
@@ -131,9 +131,11 @@ def street_film(streets: StreetMap, scenes: Sequence[Sequence[StreetScene]]) -> 
     changes: list[Change] = []
     for lane, occurring in zip(lanes, counts, strict=True):
         changes.append(Change(len(parts), "x2" if lane.back[0] else "y2", lane.ends(occurring)))
-        parts.append(Part((lane.cars(occurring[0]),), said=f"{lane.name}: at most {occurring[-1]} of {lane.most} cars"))
+        parts.append(
+            Part((lane.cars(occurring[0]),), tooltip=f"{lane.name}: at most {occurring[-1]} of {lane.most} cars")
+        )
         changes.append(Change(len(parts), DISPLAY, (0.0, 1.0)))
-        parts.append(Part((lane.full_end(),), said=f"{lane.name} is full"))
+        parts.append(Part((lane.full_end(),), tooltip=f"{lane.name} is full"))
     for n, (x, y) in enumerate((column * CELL, row * CELL) for column, row in streets.lights):
         still.append(_rect("light", x - LIGHT, y - LIGHT, 2 * LIGHT, 2 * LIGHT, 4.0))
         still.append(_line("stop", (x - LIGHT + 4, y), (x + LIGHT - 4, y), 2.5))
@@ -189,12 +191,12 @@ class _Lane:
         """Ends of queues, along the street."""
         return tuple(self.queue(cars)[0 if self.back[0] else 1] for cars in counts)
 
-    def cars(self, count: int) -> Mark:
+    def cars(self, count: int) -> Shape:
         """A queue."""
         dashes = (max(self.car - 1.5, 0.6 * self.car), min(1.5, 0.4 * self.car))
         return _line("cars", self.head, self.queue(count), self.across - 3, dashes)
 
-    def full_end(self) -> Mark:
+    def full_end(self) -> Shape:
         """A bar across the end of a full queue."""
         tail, half, (back_x, back_y) = self.queue(self.most), self.across / 2, self.back
         x, y = tail[0] + 3 * back_x, tail[1] + 3 * back_y
@@ -225,10 +227,10 @@ def _extent(streets: StreetMap) -> tuple[float, float, float, float]:
     return left - margin, top - margin, right - left + 2 * margin, bottom - top + 2 * margin
 
 
-def _rect(look: str, x: float, y: float, width: float, height: float, rx: float = 0.0) -> Mark:
-    return Mark("rect", look, {"x": x, "y": y, "width": width, "height": height} | ({"rx": rx} if rx else {}))
+def _rect(look: str, x: float, y: float, width: float, height: float, rx: float = 0.0) -> Shape:
+    return Shape("rect", look, {"x": x, "y": y, "width": width, "height": height} | ({"rx": rx} if rx else {}))
 
 
-def _line(look: str, start: Place, end: Place, wide: float, dashes: tuple[float, ...] = ()) -> Mark:
+def _line(look: str, start: Place, end: Place, wide: float, dashes: tuple[float, ...] = ()) -> Shape:
     at = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1], "wide": wide}
-    return Mark("line", look, at, dashes=dashes)
+    return Shape("line", look, at, dashes=dashes)

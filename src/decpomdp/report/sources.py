@@ -1,4 +1,4 @@
-"""What a run was learned from, loaded again: the model or simulator it played, or the episodes it read."""
+"""The source of a run, loaded again: its model, simulator or recorded episodes."""
 
 import os
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ EPISODES = ".parquet"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A run to show, and what its team can be played on."""
+class ShownRun:
+    """A run to show, and its source."""
 
     run: Run
     source: Source | None = None
@@ -29,30 +29,30 @@ class Shown:
         return self.run.record.seed or 0
 
 
-def shown(run: Run, problem: str | None = None) -> Shown:
-    """The run with the named problem or, by default, with what it was learned from, if that still exists."""
+def shown(run: Run, problem: str | None = None) -> ShownRun:
+    """The run with the named problem or, by default, with its own source, if that still exists."""
     record = run.record
     if problem is not None:
         return on(run, load_named(problem, record.discount))
     name = record.source or record.problem
     if is_code(name):
-        return Shown(run, missing=f"{name} is code, which is run only when it is named: --problem {name}")
+        return ShownRun(run, missing=f"{name} is code, which is run only when it is named: --problem {name}")
     try:
         source: Source = read_episodes(name) if name.endswith(EPISODES) else load(name, record.discount)
         if record.digest and source_digest(source) != record.digest:
             kind = "data" if isinstance(source, Episodes) else "problem"
-            return Shown(run, missing=f"{record.source} is not the same {kind} any more")
+            return ShownRun(run, missing=f"{record.source} has changed: it is not the same {kind}")
         return on(run, source)
     except InputError as error:
         gone = record.source and not os.path.exists(record.source) and not domains.is_simulator(record.source)
-        return Shown(run, missing=f"{record.source} is not there any more" if gone else str(error))
+        return ShownRun(run, missing=f"{record.source} does not exist any more" if gone else str(error))
 
 
-def on(run: Run, source: Source) -> Shown:
+def on(run: Run, source: Source) -> ShownRun:
     """The run with a source; a team of one agent that acts for all plays the centralised model."""
     if isinstance(source, DecPOMDP) and len(run.team.agents) < len(source.agents):
         from decpomdp.planners.centralised import played_by
 
         source = played_by(source, run.team)
     run.team.check_fits(source)
-    return Shown(run, source)
+    return ShownRun(run, source)

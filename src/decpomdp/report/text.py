@@ -16,7 +16,7 @@ FEW = 5  # choices that are named where all are rarer
 
 
 def team_in_words(team: Team) -> list[str]:
-    """Lines that say what every agent does: its name, where it starts, and a line for every node."""
+    """For every agent its name, its start and a line per node."""
     lines = []
     for agent, controller in zip(team.agents, team.controllers, strict=True):
         lines += [f"{plain(agent.name)} ({controller.nodes} node{'s' if controller.nodes > 1 else ''})"]
@@ -25,7 +25,7 @@ def team_in_words(team: Team) -> list[str]:
 
 
 def controller_in_words(agent: Agent, controller: Controller) -> list[str]:
-    """Lines that say where one agent starts, what each node does and where it goes."""
+    """The start of one agent, then the actions and moves of every node."""
     lines = [f"start in {_nodes(controller.initial)}"]
     if controller.initial_given is not None:
         seen = zip(agent.observations, controller.initial_given, strict=True)

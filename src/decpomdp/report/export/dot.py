@@ -14,7 +14,7 @@ CERTAIN = 0.995  # a choice at least this likely is named without its probabilit
 
 
 def dot_source(agent: Agent, controller: Controller) -> str:
-    """The graph: boxes say what a node does, edges on what it moves."""
+    """The graph: boxes name actions, edges observations."""
     lines = [f"digraph {dot_quoted(agent.name)} {{", "  node [shape=box, style=rounded];"]
     lines += [f"  n{i} [label={_node(agent, controller, i)}];" for i in range(controller.nodes)]
     lines += [f"  start{i} [shape=point]; start{i} -> n{i}{words};" for i, words in _starts(agent, controller)]
