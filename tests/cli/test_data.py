@@ -59,7 +59,7 @@ def test_info_in_words(run, tiger):
     assert code == 0
     assert "dectiger: 200 episodes, 800 steps, 2 agents, discount 0.9" in out
     assert "behaviour probabilities: known, 0.3333 to 0.3333" in out
-    assert "supported for about 1 steps (10 of 200 episodes)" in out  # 200 / 9 = 22 after one, 2.5 after two
+    assert "agrees with 10 of 200 episodes for about 1 steps" in out  # 200 / 9 = 22 after one, 2.5 after two
     assert "no observation before the first action: 200" in out
     code, out, _ = run("info", "long.csv")
     assert code == 0
