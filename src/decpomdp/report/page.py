@@ -135,7 +135,7 @@ def _one(shown: ShownRun) -> list[Markup]:
         section(
             "curves",
             "Learning curves",
-            curves([_curve_source("", shown)]) or _note("The trace has no numbers to draw."),
+            curves([_curve_source("", shown)]) or _note("The trace is too short for curves, or has no numbers."),
         ),
     ]
     if record.posterior is not None:
