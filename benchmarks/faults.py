@@ -98,6 +98,7 @@ FAULTS = [
     Fault("filtering/count.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
     Fault("learners/sweep.py", "- sum(agent.div", "+ sum(agent.div", "sign", SWEEP),
     Fault("learners/credit.py", "gain[last[ended]] -= later[", "_ = later[", "dropped term", "learners/test_credit.py"),
+    Fault("learners/rows.py", "- log_rise(self.prior, added)", "", "dropped term", SWEEP),
     Fault("learners/sticks.py", ".sum()) - self.evid", ".sum()) - 0 * self.evid", "dropped term", SWEEP),
     Fault("learners/posterior.py", "moves[..., into] += moves[..., gone]", "pass", "dropped term", MERGES),
     Fault("learners/weighing.py", "log_mean = total / power", "log_mean = total", "dropped factor", SWEEP),
@@ -166,7 +167,7 @@ FAULTS = [
         "return gain - (",
         "return gain - 0 * (",
         "dropped baseline",
-        "interaction/test_sbpr.py",
+        "interaction/test_step.py",
     ),
     Fault(
         "interaction/mcem/counts.py", "/ (visits + DOUBT)", "/ (visits + 1)", "wrong term", "interaction/test_mcem.py"
@@ -192,20 +193,22 @@ FAULTS = [
     ),
     Fault(
         "domains/marsrovers.py",
-        "drive[a, site, site] += 1 - SUCCESS",
-        "drive[a, site, site] += 1 - SUCCESS if a else 0.0",
-        "dropped case",
+        "{there: SUCCESS, site: 1 - SUCCESS}",
+        "{there: 1 - SUCCESS, site: SUCCESS}",
+        "exchanged",
         "domains/test_registry.py",
     ),
     Fault(
-        "domains/gridsmall.py",
-        "moves[a, cell, cell] += STRAY",
-        "moves[a, cell, 0] += STRAY",
-        "wrong index",
-        "domains/test_registry.py",
+        "domains/gridsmall.py", "after = {cell: STRAY}", "after = {0: STRAY}", "wrong index", "domains/test_registry.py"
     ),
     Fault("engines/threads.py", ' or getattr(_worker, "busy", False):', ":", "dropped case", "engines/test_threads.py"),
-    Fault("report/markup.py", " or share >= 1 - _ROUNDING:", ":", "dropped case", "report/test_markup.py"),
+    Fault(
+        "report/markup.py",
+        " or share >= 1 - _ROUNDING:",
+        ":",
+        "dropped case",
+        "report/test_markup.py ../src/decpomdp/report/markup.py",
+    ),
     Fault("report/export/c.py", "size <= 1 << 8 else", "size <= 1 << 16 else", "wrong type", "report/test_export.py"),
     Fault(
         "report/page.py",

@@ -149,6 +149,12 @@ def test_a_trace_that_is_shorter_than_its_checkpoint_is_refused(tmp_path):
         CheckpointFolder(tmp_path, "x").load(toy_method.ClimbState)
 
 
+def test_rows_left_by_a_run_without_a_checkpoint_are_replaced(tmp_path):
+    (tmp_path / TRACE).write_text('{"value": 9.0}\n')
+    CheckpointFolder(tmp_path, "x").save(Climb(TARGET).init(None), Spent(), [{"value": 1.0}])
+    assert CheckpointFolder(tmp_path, "x").load(toy_method.ClimbState)[2] == [{"value": 1.0}]
+
+
 def test_a_finished_run_can_be_cleared(tmp_path):
     folder = CheckpointFolder(tmp_path, "x", every=0)
     run(Climb(TARGET), Budget(iterations=5), checkpoint=folder)

@@ -42,6 +42,12 @@ def test_seeds_differ_and_equal_seeds_agree(kind):
     assert digests[0] == digests[3]
 
 
+def test_the_rules_are_those_of_the_kind():
+    told = {domains.rules_of(f"generated:{kind}") for kind in KINDS}
+    assert len(told) == len(KINDS)
+    assert all(60 < len(rules) < 300 for rules in told)
+
+
 def test_names_say_everything():
     assert domains.canonical("generated:far") == "generated:far,agents=2,size=5,seed=1"
     assert domains.canonical("generated:far,3,6,17") == "generated:far,agents=3,size=6,seed=17"

@@ -5,6 +5,8 @@ import pytest
 import decpomdp as dp
 from decpomdp import domains
 from decpomdp.domains import references
+from decpomdp.io.runs import RunRecord
+from decpomdp.report.facts import tiles
 
 
 @pytest.fixture
@@ -53,6 +55,12 @@ def test_the_value_is_shown_beside_the_current_one(capsys):
     with dp.Progress(every=0, best=13.5) as progress:
         progress({"value": 1.0})
     assert capsys.readouterr().err == "value 1.0000  (best known 13.5000)\n"
+
+
+def test_the_page_shows_it():
+    record = RunRecord(stopped="steps", nodes=[1, 1], best_known=13.5)
+    assert "best known" in tiles(record)
+    assert "13.5" in tiles(record)
 
 
 def test_stored_problems_are_those_of_today():

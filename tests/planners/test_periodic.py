@@ -175,6 +175,8 @@ def test_a_larger_plan_is_worth_the_same(times, more):
     team = team_of(model, larger)
     assert team.nodes == (2 * times * (2 + more), 2 * times * (3 + more))
     assert exact_value(model, team).value == pytest.approx(at_start(game, plan, buffers.v), abs=1e-9)
+    other = plan._replace(first=np.ones_like(plan.first))  # starts in its second nodes
+    assert enlarged(game, other, times, more, np.random.default_rng(0)).first.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(("actions", "observations", "widths", "layers"), SHAPES)

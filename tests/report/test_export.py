@@ -13,7 +13,7 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.report.export import FORMATS, exported
-from decpomdp.report.export.c import quoted
+from decpomdp.report.export.c import _kind, quoted
 from decpomdp.report.export.dot import dot_quoted
 from decpomdp.report.export.tables import chance_tables, identifier, sure_tables
 
@@ -324,3 +324,7 @@ def test_nothing_seen_yet_is_the_same_word_for_runner_and_export():
     exec(exported(team, "agent1", "python"), module)
     for nothing in (-1, None, np.int64(-1)):
         assert dp.TeamRunner(team, 5).act([nothing, nothing])[0] == module["Controller"](5).start(nothing)
+
+
+def test_numbers_fit_their_types_of_c():
+    assert [_kind(size) for size in (256, 257, 65536, 65537)] == ["uint8_t", "uint16_t", "uint16_t", "uint32_t"]

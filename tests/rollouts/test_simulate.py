@@ -37,6 +37,25 @@ def test_policies_that_come_with_a_problem():
     assert team_for("heuristic", Traffic(3)) == Traffic(3).policies()["heuristic"]
 
 
+class Slow:
+    """A model as a simulator that is played a few episodes at a time."""
+
+    piece = 4
+
+    def __init__(self):
+        inside = dp.DenseSimulator("dectiger")
+        self.agents, self.discount, self.name, self.repeatable = inside.agents, inside.discount, inside.name, True
+        self.reset, self.step = inside.reset, inside.step
+
+
+def test_pieces_of_a_slow_simulator_are_different_episodes():
+    played = dp.simulate(Slow(), episodes=8, horizon=10, seed=1)
+    assert played == dp.simulate(Slow(), episodes=8, horizon=10, seed=1)
+    first, second = np.split(played.observations, 2)
+    assert not np.array_equal(first, second)
+    assert not np.array_equal(*np.split(played.actions, 2))
+
+
 def test_exploring():
     model = dp.load("dectiger")
     listen = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)

@@ -63,7 +63,8 @@ def blurred(true: Hashable, values: Sequence[Hashable], accuracy: float) -> dict
 def sensing(draw: Draw, agents: int, size: int) -> Rules:
     """A treasure is in one of several places. Agents look, with noise, or dig; all must dig at the same right place.
 
-    Digging anywhere else costs more than the treasure is worth. After any digging the treasure is hidden anew.
+    Digging anywhere else costs more than the treasure is worth. After any digging the treasure is hidden again at
+    random.
     """
     places = [f"place{i + 1}" for i in range(size)]
     accuracy, treasure = draw.number(0.77, 0.85), 10.0

@@ -50,7 +50,7 @@ KINDS = {  # of generated problems, with their usual sizes for two, three and fo
     "relay": (2, 2, 2),
     "resource": (2, 2, 2),
     "door": (1, 1, 1),
-    "positions": (4, 4, 3),
+    "positions": (4, 3, 2),
     "far": (5, 5, 5),
     "random": (6, 6, 6),
 }
@@ -224,7 +224,10 @@ def published(name: str) -> tuple[float, str] | None:
 
 def rules_of(name: str) -> str:
     """The rules of a problem in a few sentences."""
-    return " ".join((inspect.getdoc(_builder(_family(name))) or "").split())
+    builder: object = _builder(_family(name))
+    if ":" in name and is_generated(name):  # the rules of its kind
+        builder = importlib.import_module("decpomdp.domains.generated").KINDS[_values(name)[0]]
+    return " ".join((inspect.getdoc(builder) or "").split())
 
 
 def simulators() -> tuple[str, ...]:
@@ -240,6 +243,11 @@ def is_simulator(name: str) -> bool:
 def is_model(name: str) -> bool:
     """Whether the name, with or without parameters, is that of a built-in problem with a model."""
     return name.partition(":")[0] in _FAMILIES
+
+
+def is_generated(name: str) -> bool:
+    """Whether the name is that of a generated problem."""
+    return name.partition(":")[0] == "generated"
 
 
 def simulator(name: str, discount: float | None = None) -> Simulator:
@@ -268,7 +276,7 @@ def canonical(name: str) -> str:
     values = _values(name)
     base = name.partition(":")[0]
     parameters = _FAMILIES[base].parameters
-    if base == "generated":
+    if is_generated(name):
         named = [f"{parameter.name}={value}" for parameter, value in zip(parameters, values, strict=True)]
         return f"{base}:{values[0]},{','.join(named[1:])}"
     usual = [parameter.usual for parameter in parameters]
@@ -305,7 +313,7 @@ def _values(name: str) -> tuple[int | str, ...]:
             raise InputError(f"{name}: expected {_signature(name, parameters)}, got {part.strip()!r}")
         given[key] = known[key].read(name, value)
     values = tuple(given.get(parameter.name, parameter.usual) for parameter in parameters)
-    if parameters and parameters[0].name == "kind" and not given.get("size"):
+    if is_generated(name) and not given.get("size"):
         kind, agents, _, seed = values
         return kind, agents, KINDS[str(kind)][int(agents) - 2], seed
     return values
