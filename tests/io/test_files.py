@@ -167,7 +167,7 @@ def test_json_that_is_refused():
 
 def test_json_that_is_nested_too_deeply_is_refused():
     """How deep a decoder can go depends on the Python."""
-    with pytest.raises(FormatError, match=r"^n\.json: expected JSON of a few levels|^n\.json:1: not JSON"):
+    with pytest.raises(FormatError, match=r"^n\.json(:1)?: not JSON"):
         from_json(b'{"a":' * 200000, Note, "n.json", "note/1")
 
 
