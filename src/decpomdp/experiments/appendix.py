@@ -20,7 +20,7 @@ from decpomdp.core.run import Inputs
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, curve, flat
+from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
 from decpomdp.experiments.judge import Effort, Evidence, Rows, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
 from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS, Entry
@@ -115,12 +115,6 @@ def rows(results: Results) -> Rows:
     return flat(results, "problem", "seed")
 
 
-def ends(some: Rows) -> tuple[Rows, Rows]:
-    """The rows of the first and of the last iteration."""
-    iterations = some.column("iteration")
-    return some.where(iteration=min(iterations)), some.where(iteration=max(iterations))
-
-
 class Ending(NamedTuple):
     """The last iteration of a problem beside its entry in the paper's table 2."""
 
@@ -136,7 +130,7 @@ def endings(rows: Rows) -> list[Ending]:
     """One for every problem."""
     found = []
     for problem, some in rows.groups("problem").items():
-        entry, last = TABLE2[problem, "sbpr-iterations"], ends(some)[1]
+        entry, last = TABLE2[problem, "sbpr-iterations"], some.ends("iteration")[1]
         values = {form: last.tested(form, f"{form}_error") for form in FORMS}
         beside = {form: verdict(entry.value, mean) for form, mean in values.items()}
         size = last.mean("mean_nodes")
@@ -150,7 +144,7 @@ def constant_sizes(rows: Rows) -> str:
     for problem, some in rows.groups("problem").items():
         sizes = [its_rows.column("mean_nodes") for its_rows in some.groups("seed").values()]
         if all(max(each) - min(each) <= ROUNDING for each in sizes):
-            constant.append(f"{PROBLEMS[problem]} ({ends(some)[1].mean('mean_nodes').value:.2f} nodes)")
+            constant.append(f"{PROBLEMS[problem]} ({some.ends('iteration')[1].mean('mean_nodes').value:.2f} nodes)")
     words = "Every seed keeps the size of its first iteration at all others, so that nothing was inferred, on"
     return f"{words}: {', '.join(constant)}." if constant else ""
 
@@ -160,7 +154,7 @@ def tables(rows: Rows) -> list[TextTable]:
     first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
     values = (column for name in FORMS.values() for column in (name, f"{name}, beside the paper's"))
     beside = ("problem", "paper: value, |Z|", *values, "|Z|: least .. most", "|Z|, beside the paper's")
-    last = ends(rows)[1]
+    last = rows.ends("iteration")[1]
     missing = len(last) - len(last.column("value_error"))
     note = "Intervals are widened by the error of a mean of 100 test episodes"
     note += f", but {missing} of {len(last)} cells were made by code that did not record it." if missing else "."
@@ -174,7 +168,7 @@ def tables(rows: Rows) -> list[TextTable]:
 
 
 def _course(some: Rows) -> tuple[str, ...]:
-    means = (end.mean(key).words() for key in SHOWN for end in ends(some))
+    means = (end.mean(key).words() for key in SHOWN for end in some.ends("iteration"))
     return PROBLEMS[some[0]["problem"]], f"{max(some.column('iteration')):.0f}", *means
 
 
@@ -190,12 +184,9 @@ def pictures(rows: Rows) -> list[Picture]:
     panels = []
     for problem, some in rows.groups("problem").items():
         iterations, entry = some.column("iteration"), TABLE2[problem, "sbpr-iterations"]
-
-        def paper(level: float, span: tuple[float, float] = (min(iterations), max(iterations))) -> Curve:
-            return Curve("paper", span, (level,) * 2, None, "level")
-
-        value = (*(curve(some, "iteration", form, name) for form, name in FORMS.items()), paper(entry.value))
-        size = (curve(some, "iteration", "mean_nodes", "occupied"), paper(entry.nodes))
+        values = (curve(some, "iteration", form, name) for form, name in FORMS.items())
+        value = (*values, level("paper", iterations, entry.value))
+        size = (curve(some, "iteration", "mean_nodes", "occupied"), level("paper", iterations, entry.nodes))
         rate = (curve(some, "iteration", "exploration", "mean over visits"),)
         panels.append(
             (
@@ -212,7 +203,7 @@ def _rising(rows: Rows) -> Evidence:
     numbers, problems = [], rows.groups("problem")
     right, wrong = ({key: list[str]() for key in MOVING} for _ in range(2))
     for problem, some in problems.items():
-        first, last = ends(some)
+        first, last = some.ends("iteration")
         mean, decided, rate = (f"{first.mean(key).value:.2f} to {last.mean(key).value:.2f}" for key in MOVING)
         numbers.append(f"{PROBLEMS[problem]} {mean} (likeliest choices {decided}), exploring {rate}")
         for key in MOVING:
