@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from decpomdp.interaction.mcem.settings import Mcem
     from decpomdp.interaction.sbpr.settings import SbprLoop
     from decpomdp.interaction.search.settings import Search
+    from decpomdp.interaction.world.result import WorldFit
+    from decpomdp.interaction.world.settings import World
     from decpomdp.io.episodes import EpisodeWriter
     from decpomdp.io.runs import Run
     from decpomdp.learners import BayesFit, ExpectationMaximisation, Fixed, Sbpr, StickBreaking
@@ -87,6 +89,8 @@ _NAMES = {
     "decpomdp.interaction.mcem.settings": ("Mcem",),
     "decpomdp.interaction.sbpr.settings": ("SbprLoop",),
     "decpomdp.interaction.search.settings": ("Search",),
+    "decpomdp.interaction.world.result": ("WorldFit",),
+    "decpomdp.interaction.world.settings": ("World",),
     "decpomdp.io.episodes": ("EpisodeWriter",),
     "decpomdp.io.runs": ("Run",),
     "decpomdp.learners": ("BayesFit", "ExpectationMaximisation", "Fixed", "Sbpr", "StickBreaking"),
@@ -133,6 +137,8 @@ __all__ = [
     "StickBreaking",
     "Team",
     "TeamRunner",
+    "World",
+    "WorldFit",
     "__version__",
     "evaluate",
     "exact_value",

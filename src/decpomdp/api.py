@@ -29,6 +29,7 @@ from decpomdp.domains.load import opened, opened_model
 from decpomdp.interaction.mcem.settings import Mcem
 from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.search.settings import Search
+from decpomdp.interaction.world.settings import World
 from decpomdp.learners.settings import Sbpr
 from decpomdp.planners.em.settings import Em
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
@@ -63,6 +64,7 @@ PLAYING: dict[str, Entry] = {  # learn by playing a problem
 }
 LOGGED: dict[str, Entry] = {  # learn from recorded episodes
     "sbpr": Entry(Sbpr, "decpomdp.learners.method:SbprMethod"),
+    "world": Entry(World, "decpomdp.interaction.world.method:WorldMethod"),
 }
 PLANNING: dict[str, Entry] = {  # plan with a model
     "fb-hsvi": Entry(FbHsvi, "decpomdp.planners.fb_hsvi.method:FbHsviMethod"),
@@ -139,7 +141,8 @@ def learn(
         or as a path: an episodes file, a long table (CSV or Parquet) or a Minari dataset.
     method
         Settings such as `Search(max_nodes=4)`, or the name of a method: "search", "sbpr" (Dec-SBPR; on a simulator the
-        paper's loop), "mcem". None: "search" for a problem, "sbpr" for episodes and for more than 8 agents.
+        paper's loop), "mcem", "world" (from episodes: a fitted model of the world, and a plan in it). None: "search"
+        for a problem, "sbpr" for episodes and for more than 8 agents.
     discount
         Use this discount instead of the problem's own (not for simulators that are given as objects); tables and
         Minari datasets need one.

@@ -71,8 +71,9 @@ def learn(
         str | None,
         typer.Option(
             "--method",
-            help="search, sbpr (Dec-SBPR; on a simulator the paper's loop) or mcem. Default: search for a problem, "
-            "sbpr for episodes and for more than 8 agents.",
+            help="search, sbpr (Dec-SBPR; on a simulator the paper's loop) or mcem; for episodes sbpr or world (fits a "
+            "model of the world and plans in it). Default: search for a problem, sbpr for episodes and for more than 8 "
+            "agents.",
         ),
     ] = None,
     seed: words.OptionalSeed = None,

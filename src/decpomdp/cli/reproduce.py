@@ -10,8 +10,8 @@ import typer
 from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
+    from decpomdp.experiments.judge import Kind
     from decpomdp.experiments.pool import Progress
-    from decpomdp.experiments.reproduction import Kind
 
 EVERY = 10.0  # seconds between lines where there is no terminal
 

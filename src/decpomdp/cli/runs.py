@@ -265,6 +265,9 @@ def _add_value(work: Work, fit: "Fit", record: "RunRecord", steps: _Steps) -> No
     if isinstance(work.source, Episodes):
         if not fit.trace:
             return
+        if record.method == "world":
+            record.value = _value_in_world(fit)
+            return
         last = fit.trace[-1]
         record.bound, record.sample_size = _number(last["bound"]), _number(last["sample_size"])
         record.sweeps = int(_number(last["sweep"]))
@@ -290,6 +293,17 @@ def _add_value(work: Work, fit: "Fit", record: "RunRecord", steps: _Steps) -> No
     else:
         simulator = source
         record.value = steps.run("test episodes", lambda: _sampled(simulator, team, seed), VALUE_SECONDS)
+
+
+def _value_in_world(fit: "Fit") -> "ValueRecord | None":
+    """The value that the logs support, in the world that was fitted to them."""
+    from decpomdp.io.runs import ValueRecord
+
+    value, high = fit.facts.get("value"), fit.facts.get("high")
+    if not isinstance(value, float):
+        return None
+    error = (high - value) / 2 if isinstance(high, float) else None
+    return ValueRecord(value=value, standard_error=error, method="exact, in the world fitted to the episodes")
 
 
 def _exact(model: "DecPOMDP", team: "Team", horizon: int | None) -> "ValueRecord":

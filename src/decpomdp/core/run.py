@@ -174,13 +174,15 @@ def run(
     checkpoint: Checkpoint | None = None,
     watch: Watch | None = None,
     display: Display | None = None,
+    within: Now | None = None,
 ) -> Outcome:
     """Run until the method ends, the budget is used up or the user asks to stop; resume from `checkpoint`.
 
-    `watch` is called with every row of the trace; the run ends when it returns True.
+    `watch` is called with every row of the trace; the run ends when it returns True. A run `within` a step of another
+    one ends with that.
     """
     saved = checkpoint.load(method.state) if checkpoint else None
-    driver = _Driver(budget, display, saved[1] if saved else Spent())
+    driver = _Driver(budget, display, saved[1] if saved else Spent(), within)
     trace: list[Row] = list(saved[2]) if saved else []
     with _signals(driver.stop):
         if budget.seconds:
@@ -219,8 +221,8 @@ def warm_up(method: Method) -> None:
 class _Driver:
     """The clock, the stop flag and the worker thread of one run."""
 
-    def __init__(self, budget: Budget, display: Display | None, spent: Spent) -> None:
-        self.budget, self.display, self.spent = budget, display, spent
+    def __init__(self, budget: Budget, display: Display | None, spent: Spent, within: Now | None) -> None:
+        self.budget, self.display, self.spent, self.within = budget, display, spent, within
         self.stop = np.zeros(1, np.int64)
         self.phase, self.pace = "", 0.0
         self.began: float | None = None  # the clock stands still before `start`
@@ -281,6 +283,8 @@ class _Driver:
         seconds, budget = self.seconds(), self.budget
         if self.display:
             self.display.tick(seconds, self.phase)
+        if self.within is not None and self.within.stopping:
+            self.stop[0] = self.stop[0] or self.within.stop[0]
         if self.began is None:
             return
         if budget.seconds is not None and seconds > budget.seconds:

@@ -16,15 +16,15 @@ best. A fit that ends at its limit of sweeps has not converged.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
-from decpomdp.experiments.judge import ClaimVerdict, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
+from decpomdp.experiments.judge import ClaimVerdict, Effort, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
 from decpomdp.experiments.means import compare, mean_of, steadier
 from decpomdp.experiments.offline import SIZED, settings_of
-from decpomdp.experiments.published import FOLLOW, INFERRED_ON_MARS, TRUNCATION, C, D
+from decpomdp.experiments.published import INFERRED_ON_MARS, C, D
 
 WORK = "decpomdp.experiments.offline:work"
 NAMES = {"sbpr": "Dec-SBPR", "dp": "DP", "em": "EM", "em-best": "EM, best episodes first"}
@@ -45,59 +45,37 @@ GROUPS: dict[str, Callable[[int], bool]] = {  # of sizes: too few nodes, about a
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is run."""
-
-    seeds: int = 6
-    problem: str = "marsrovers"
-    episodes: tuple[int, ...] = (30, 100, 300)
-    steps: int = 20
-    sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
-    sweeps: int = 200
-    tolerance: float = 1e-5
-    truncation: int = TRUNCATION
-    follow: float = FOLLOW
-    other_follow: float = 1 - FOLLOW  # the other reading, with the largest number of episodes
-
-
-QUICK = Effort(seeds=3, episodes=(30, 300), sizes=(1, 3, 5, 12), sweeps=30, tolerance=1e-4)
-FULL = Effort()
-
-
 def cells(effort: Effort) -> list[Cell]:
     """Data x form x method (and size) x seed."""
-    data = [(episodes, effort.follow) for episodes in effort.episodes]
-    data.append((max(effort.episodes), effort.other_follow))
+    data = [(episodes, effort["follow"]) for episodes in effort["episodes"]]
+    data.append((max(effort["episodes"]), effort["other_follow"]))
     found = []
-    for seed in range(effort.seeds):
+    for seed in range(effort["seeds"]):
         for episodes, follow in data:
             for form, ways in WAYS.items():
-                shared = settings_of(effort.problem, episodes, effort.steps, seed, follow) | ways | {"form": form}
-                found += _methods(effort, shared | {"sweeps": effort.sweeps, "tolerance": effort.tolerance})
+                shared = settings_of(effort["problem"], episodes, effort["steps"], seed, follow) | ways | {"form": form}
+                found += _methods(effort, shared | {"sweeps": effort["sweeps"], "tolerance": effort["tolerance"]})
     return found
 
 
 def _methods(effort: Effort, shared: dict[str, Any]) -> list[Cell]:
     """EM in all sizes, unless it is that of an earlier form, Dec-SBPR and DP, on the same data."""
-    sizes = effort.sizes if shared["form"] not in SAME_EM[1:] else ()
+    sizes = effort["sizes"] if shared["form"] not in SAME_EM[1:] else ()
     same = shared | {key: OURS[key] for key in ("evidence", "stop")}
     em = ({**same, "method": method, "nodes": size} for method in SIZED for size in sizes)
     found = [Cell(WORK, each, 0.3 + 0.02 * each["nodes"]) for each in em]
-    prior = {"c": C, "d": D, "reading": "scale", "truncation": effort.truncation}
-    cost = 1.0 + 0.03 * effort.sweeps
+    prior = {"c": C, "d": D, "reading": "scale", "truncation": effort["truncation"]}
+    cost = 1.0 + 0.03 * effort["sweeps"]
     return found + [Cell(WORK, {**shared, **prior, "method": method}, cost) for method in ("sbpr", "dp")]
 
 
 def rows(results: Results) -> Rows:
     """One row per fit and form that it belongs to; a fit of EM is shared by the forms in which it is the same."""
+    keys = ("problem", "episodes", "steps", "follow", "method", "seed", "form")
     found = Rows()
-    fits = flat(results, "problem", "episodes", "steps", "follow", "method", "seed", "form")
-    for row, (cell, _) in zip(fits, results, strict=True):
-        given = {"preset": "nodes", "truncation": "truncation", "limit": "sweeps"}
-        known = {name: cell.settings.get(key) for name, key in given.items()}
+    for row in flat(results, *keys, preset="nodes", truncation="truncation", limit="sweeps"):
         same = SAME_EM if row["form"] == SAME_EM[0] and row["method"] in SIZED else (row["form"],)
-        found += [{**row, **known, "form": form} for form in same]
+        found += [{**row, "form": form} for form in same]
     return found
 
 
@@ -413,7 +391,6 @@ ABOUT_VALUES = (_near_best, _steadier, _unsteady, _better_than_dp, _fewer_episod
 ABOUT_UPDATES = (_quicker, _cheaper, _monotone)
 EXPERIMENT = Experiment(
     "figure1",
-    {"quick": QUICK, "full": FULL},
     cells,
     rows,
     tables,

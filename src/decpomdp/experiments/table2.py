@@ -8,7 +8,7 @@ large problems, by processor time too. Processor time on one thread does not dep
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from time import process_time
 from typing import Any, NamedTuple
@@ -23,9 +23,9 @@ from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Experiment, Results, TextTable, flat
-from decpomdp.experiments.judge import Evidence, Rows, Weigh, on_side, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, Rows, Weigh, on_side, texts_of
 from decpomdp.experiments.means import ROUNDED, Comparison, Mean, above, compare, mean_of, size_verdict, verdict
-from decpomdp.experiments.published import DISCOUNT, METHODS, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
+from decpomdp.experiments.published import DISCOUNT, LARGE, METHODS, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
 from decpomdp.learners import BayesFit
 
 METHODS_OF_API = PLANNING | PLAYING
@@ -35,37 +35,6 @@ BUDGET = ("processor_seconds", "steps", "iterations")  # limits that are not set
 ENDLESS = 1_000_000  # failures in a row: the processor time ends the run first
 LIMITS = texts_of("table2").limits
 TESTING = 1_000_000  # added to the seed: test episodes have random numbers of their own
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is run."""
-
-    seeds: int = 5
-    problems: tuple[str, ...] = tuple(PROBLEMS)
-    methods: tuple[str, ...] = tuple(METHODS)
-    iterations: int = 400  # of Dec-SBPR
-    mcem_iterations: int = 1500
-    time_share: float = 1.0  # of the time that the paper gives to MCEM
-    longest: float = 60.0  # seconds of it, at most
-    rounds: int = 6  # of FB-HSVI
-    restarts: int = 12  # of PeriEM ...
-    planning: float = 120.0  # ... and seconds, which its EM on a large problem would exceed
-    steps: int = 400_000_000  # of our search
-
-
-QUICK = Effort(
-    seeds=3,
-    iterations=80,
-    mcem_iterations=240,
-    time_share=0.25,
-    longest=3.0,
-    rounds=2,
-    restarts=4,
-    planning=4.0,
-    steps=30_000_000,
-)
-FULL = Effort()
 
 
 class Evaluated(msgspec.Struct, frozen=True):
@@ -83,9 +52,9 @@ class Evaluated(msgspec.Struct, frozen=True):
 def cells(effort: Effort) -> list[Cell]:
     """Problem x method x seed; the planners hardly depend on the seed: one."""
     found = []
-    for seed in range(effort.seeds):
-        for problem in effort.problems:
-            for method in effort.methods:
+    for seed in range(effort["seeds"]):
+        for problem in effort["problems"]:
+            for method in effort["methods"]:
                 if seed == 0 or method not in PLANNERS:
                     settings = {"problem": problem, "method": LEARNERS.get(method, method), "seed": seed}
                     limits, cost = _limits(effort, problem, method)
@@ -95,16 +64,19 @@ def cells(effort: Effort) -> list[Cell]:
 
 def _limits(effort: Effort, problem: str, method: str) -> tuple[dict[str, Any], float]:
     """The limits of the method, and about how many seconds they take."""
-    large = 3.0 if problem in ("boxpushing", "marsrovers") else 1.0
-    clock = min(effort.longest, effort.time_share * TABLE2[problem, "mcem"].seconds)
+    large = 3.0 if problem in LARGE else 1.0
+    clock = min(effort["longest"], effort["time_share"] * TABLE2[problem, "mcem"].seconds)
     kinds: dict[str, tuple[dict[str, Any], float]] = {
-        "sbpr-iterations": ({"iterations": effort.iterations}, 0.04 * effort.iterations),
+        "sbpr-iterations": ({"iterations": effort["iterations"]}, 0.04 * effort["iterations"]),
         "sbpr-time": ({"processor_seconds": clock}, clock),
         "mcem-time": ({"processor_seconds": clock}, clock),
-        "mcem": ({"iterations": effort.mcem_iterations}, 0.005 * effort.mcem_iterations),
-        "periem": ({"restarts": effort.restarts, "processor_seconds": effort.planning}, large * effort.restarts),
-        "fb-hsvi": ({"iterations": effort.rounds}, 2.0 * large * effort.rounds),
-        "search": ({"steps": effort.steps}, 0.055 * effort.steps / 1e6),
+        "mcem": ({"iterations": effort["mcem_iterations"]}, 0.005 * effort["mcem_iterations"]),
+        "periem": (
+            {"restarts": effort["restarts"], "processor_seconds": effort["planning"]},
+            large * effort["restarts"],
+        ),
+        "fb-hsvi": ({"iterations": effort["rounds"]}, 2.0 * large * effort["rounds"]),
+        "search": ({"steps": effort["steps"]}, 0.055 * effort["steps"] / 1e6),
     }
     return kinds[method]
 
@@ -319,7 +291,6 @@ def _needed(runs: list[OnProblem], method: str) -> Evidence | None:
 EVIDENCE = (_better, _lower, _near, _closer, _sometimes, _needed)
 EXPERIMENT = Experiment(
     "table2",
-    {"quick": QUICK, "full": FULL},
     cells,
     rows,
     tables,

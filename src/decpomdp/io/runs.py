@@ -28,7 +28,7 @@ from decpomdp.io.team import read_team, team_to_json, write_team
 
 RUN_FORMAT, OLD_FORMAT = "decpomdp-run/2", "decpomdp-run/1"
 TEAM, TRACE, RUN, LOG, REPORT = "team.json", "trace.parquet", "run.json", "log.txt", "report.html"
-MEAN = "team-mean.json"
+MEAN, WORLD = "team-mean.json", "world.dpomdp"
 LIMIT = 64 * 2**20  # bytes of a run.json
 MOST_ROWS = 10_000_000  # of a trace
 
@@ -169,6 +169,9 @@ def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
     mean = getattr(fit, "mean", None)  # of Bayesian learners: the team of posterior means
     if mean is not None:
         write_team(mean, folder / MEAN)
+    world = getattr(fit, "world", None)  # that was fitted to episodes
+    if world is not None:
+        world.save(folder / WORLD)
     record.stopped, record.seconds = fit.stopped, round(fit.seconds, 3)
     record.nodes, record.facts = list(fit.team.nodes), dict(fit.facts)
     write_record(folder, record)

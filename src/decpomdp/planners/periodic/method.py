@@ -57,7 +57,7 @@ class PeriEmState(NamedTuple):
 class PeriEmMethod:
     """`periem` on a model."""
 
-    state = PeriEmState
+    state: type = PeriEmState
 
     def __init__(self, model: DecPOMDP, settings: PeriEm, inputs: Inputs) -> None:
         check_model(model)

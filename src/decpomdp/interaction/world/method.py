@@ -1,0 +1,297 @@
+"""`world`: fit latent worlds to episodes, plan in them, judge every plan in all of them.
+
+    fit       worlds with as many states as the episodes support (`worlds/learner.py`), until half the time is used up
+    plan      FB-HSVI, PeriEM and the search in the posterior means of the admitted worlds, also with rounded numbers;
+              steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`): without this,
+              plans go where the worlds are wrong
+    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds. The choice is
+              cautious: mean minus standard deviation over the draws of a world; the team whose largest loss over the
+              worlds, against the best team of each, is smallest
+    interval  value over the draws, and in worlds refitted to bootstrap samples of the episodes
+
+One step is a stage of a fit, a plan, a drawn world, or a bootstrap sample. Plans are runs of the common driver within a
+step. Without a time limit all of this has a fixed size, and the result depends on the seed alone.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
+from decpomdp.core.errors import LearningWarning
+from decpomdp.core.run import Budget, Inputs, Method, Now, run, warm_up
+from decpomdp.evaluation import exact_value
+from decpomdp.interaction.search.method import SearchMethod
+from decpomdp.interaction.search.settings import Search
+from decpomdp.interaction.world.result import WorldFit, visits_outside
+from decpomdp.interaction.world.settings import World
+from decpomdp.planners.common import toy_model
+from decpomdp.planners.fb_hsvi.method import FbHsviMethod
+from decpomdp.planners.fb_hsvi.settings import FbHsvi
+from decpomdp.planners.periodic.method import PeriEmMethod
+from decpomdp.planners.periodic.settings import PeriEm
+from decpomdp.worlds.flat import after_first_step, rounded, world_of
+from decpomdp.worlds.learner import DONE, GROW, Fits, Worlds
+from decpomdp.worlds.posterior import Floats, Posterior, Tables
+
+GROWING, FITTING, PLANNING = 0.4, 0.5, 0.9  # shares of the time at which restarts, all fits and plans end
+ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search without a time limit
+BOOTSTRAPS = 5
+WIDTH = 2.0  # standard deviations of the interval
+DISAGREE = 0.1  # share of the range of values by which admitted worlds may differ without a warning
+OUTSIDE = 0.05  # share of a team's discounted steps in situations that the logs hardly have, without a warning
+FIT, PLAN, JUDGE, INTERVAL = "fit", "plan", "judge", "interval"  # phases
+
+
+class Candidate(NamedTuple):
+    """A team and its values in the admitted worlds."""
+
+    team: Team
+    origin: str
+    values: tuple[float, ...]  # [w]
+
+
+class WorldState(NamedTuple):
+    """Between two steps."""
+
+    fits: Fits
+    phase: str = FIT
+    candidates: tuple[Candidate, ...] = ()
+    plans: int = 0  # made or given up
+    began: float = 0.0  # progress when planning began
+    drawn: tuple[tuple[float, ...], ...] = ()  # [k][c] values of all candidates in draws; draw k is of world k mod W
+    resampled: tuple[float, ...] = ()  # values in bootstrap worlds
+    steps: int = 0
+    iterations: int = 0
+    stopped: str = ""
+
+
+class Plan(NamedTuple):
+    """Where and how to plan."""
+
+    world: int
+    planner: str
+    rounded: bool = False
+
+
+class WorldMethod:
+    """Runs `world` on episodes."""
+
+    state: type = WorldState
+
+    def __init__(self, episodes: Episodes | Sequence[Episodes], settings: World, inputs: Inputs) -> None:
+        self.episodes = episodes if isinstance(episodes, Episodes) else concatenate(episodes)
+        if self.episodes.discount >= 1:
+            raise InputError(f"world: expected episodes with a discount below 1, got {self.episodes.discount}")
+        self.settings, self.inputs = settings, inputs
+        self.worlds = Worlds(self.episodes, inputs.seed, settings.max_states, inputs.threads)
+        self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
+
+    def toy(self) -> "WorldMethod":
+        """A few short episodes."""
+        return _ToyWorld(toy_episodes(len(self.episodes.agents)), self.settings, Inputs(threads=1))
+
+    def init(self, now: Now) -> WorldState:
+        return WorldState(self.worlds.init())
+
+    def step(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
+        """A stage of a fit, a plan, a drawn world, or a bootstrap sample."""
+        advance = {FIT: self._fit, PLAN: self._plan, JUDGE: self._judge, INTERVAL: self._interval}[state.phase]
+        state, row = advance(state, now)
+        return state._replace(iterations=state.iterations + 1), row
+
+    def result(self, state: WorldState) -> tuple[WorldFit, Row | None]:
+        """The chosen team; if none was planned yet, a quick plan in the best world so far."""
+        posteriors = state.fits.refitted or tuple(self._so_far(state.fits))
+        if not state.candidates and posteriors:
+            made = run(PeriEmMethod(self._world(posteriors[0]), PeriEm(restarts=1), self.inputs), Budget(seconds=5.0))
+            state = state._replace(candidates=(self._candidate(posteriors, made.fit.team, "periem"),))
+        if not state.candidates:
+            return WorldFit(Team.uniform(self.episodes)), None
+        best = self._chosen(state)
+        name = f"world of {self.episodes.name or 'the episodes'}"
+        world = world_of(self.worlds.alphabet, posteriors[0], name=name)
+        facts = self._facts(state, posteriors, best)
+        for warning in filter(None, str(facts["warnings"]).split("; ")):
+            warnings.warn(warning, LearningWarning, stacklevel=2)
+        team = after_first_step(best.team) if self.worlds.alphabet.first else best.team
+        team = Team(team.agents, team.controllers, team.discount, self.episodes.name)
+        fit = WorldFit(team, facts=facts, world=world, posteriors=posteriors, alphabet=self.worlds.alphabet)
+        return fit, self._row(state, event="finished")
+
+    # ---- phases ----
+
+    def _fit(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
+        limit = GROWING if state.fits.phase == GROW else FITTING
+        fits, news = self.worlds.step(state.fits, now.progress > limit, now.check)
+        state = state._replace(fits=fits)
+        if fits.phase == DONE:
+            return state._replace(phase=PLAN, began=now.progress), None
+        return state, None if news is None else self._row(state, "fit", news)
+
+    def _plan(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
+        posteriors, plans = state.fits.refitted, self._plans(len(state.fits.refitted))
+        if state.plans >= len(plans) or (now.progress > PLANNING and state.candidates):
+            return state._replace(phase=JUDGE if state.candidates else INTERVAL), None
+        plan, world = plans[state.plans], self._world(posteriors[plans[state.plans].world])
+        left = (PLANNING - now.progress) / (1 - now.progress) * now.seconds if math.isfinite(now.seconds) else math.inf
+        seconds = max(1.0, left / (len(plans) - state.plans))
+        state = state._replace(plans=state.plans + 1)
+        name = f"{plan.planner}{' rounded' if plan.rounded else ''} in world {plan.world}"
+        try:
+            method, budget = self._planner(plan.planner, rounded(world) if plan.rounded else world, seconds)
+            team = run(method, budget, within=now).fit.team
+            candidate = self._candidate(posteriors, team, name)
+        except (InputError, RuntimeError, np.linalg.LinAlgError):  # too large for this planner, or not solved
+            return state, None
+        now.check()
+        state = state._replace(candidates=(*state.candidates, candidate))
+        return state, self._row(state, name)
+
+    def _judge(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
+        """Values of all teams in one drawn world."""
+        number, worlds = len(state.drawn), state.fits.refitted
+        if number >= self.settings.draws * len(worlds):
+            return state._replace(phase=INTERVAL), self._row(state, "judged")
+        posterior = worlds[number % len(worlds)]
+        world = self._made(posterior, posterior.draw(np.random.default_rng([self.inputs.seed, 4, number])))
+        now.check()
+        values = tuple(self._value(world, candidate.team) for candidate in state.candidates)
+        return state._replace(drawn=(*state.drawn, values)), None
+
+    def _interval(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
+        """The value of the chosen team in one world of resampled episodes."""
+        if not state.candidates:
+            return state._replace(stopped="converged"), None
+        self.worlds.check = now.check
+        other = self._made(self.worlds.bootstrap(state.fits.refitted[0], len(state.resampled)))
+        state = state._replace(resampled=(*state.resampled, self._value(other, self._chosen(state).team)))
+        return state._replace(stopped="converged" if len(state.resampled) >= BOOTSTRAPS else ""), None
+
+    # ---- parts ----
+
+    @staticmethod
+    def _plans(worlds: int) -> list[Plan]:
+        first = [Plan(0, "fb-hsvi"), Plan(0, "periem"), Plan(0, "fb-hsvi", True)]
+        others = [Plan(world, planner) for world in range(1, worlds) for planner in ("fb-hsvi", "periem")]
+        return [*first, *others, Plan(0, "search")]
+
+    def _planner(self, name: str, world: DecPOMDP, seconds: float) -> tuple[Method, Budget]:
+        inputs, timed = Inputs(self.inputs.seed, self.inputs.threads), math.isfinite(seconds)
+        if name == "fb-hsvi":
+            return FbHsviMethod(world, FbHsvi(), inputs), Budget(seconds=seconds) if timed else Budget(
+                iterations=ROUNDS
+            )
+        if name == "periem":
+            restarts = None if timed else RESTARTS
+            return PeriEmMethod(world, PeriEm(restarts=restarts), inputs), Budget(seconds=seconds if timed else None)
+        return SearchMethod(world, Search(), inputs), Budget(seconds=seconds) if timed else Budget(steps=STEPS)
+
+    def _candidate(self, posteriors: Sequence[Posterior], team: Team, origin: str) -> Candidate:
+        return Candidate(team, origin, tuple(self._value(self._world(each), team) for each in posteriors))
+
+    def _value(self, world: DecPOMDP, team: Team) -> float:
+        """The exact value; an extra first step is not counted."""
+        value = exact_value(world, team).value
+        return value / world.discount if self.worlds.alphabet.first and world.discount > 0 else value
+
+    def _chosen(self, state: WorldState) -> Candidate:
+        """The cautious choice; before the draws, by the posterior means."""
+        worlds = max(1, len(state.fits.refitted))
+        if len(state.drawn) < self.settings.draws * worlds:
+            return state.candidates[choose(np.array([candidate.values for candidate in state.candidates]).T)]
+        return state.candidates[choose(cautious(np.array(state.drawn).reshape(-1, worlds, len(state.candidates))))]
+
+    def _world(self, posterior: Posterior) -> DecPOMDP:
+        """The posterior mean."""
+        if id(posterior) not in self._flat:
+            self._flat[id(posterior)] = self._made(posterior)
+        return self._flat[id(posterior)]
+
+    def _made(self, posterior: Posterior, tables: Tables | None = None) -> DecPOMDP:
+        """A cautious world: a team gains nothing from steps that the episodes do not have."""
+        return world_of(self.worlds.alphabet, posterior, tables, "cautious world", cautious=True)
+
+    def _so_far(self, fits: Fits) -> list[Posterior]:
+        """The best world of an unfinished fit."""
+        if fits.finished:
+            return [self.worlds.best(fits).posterior]
+        return [fits.growth.best] if fits.growth is not None and fits.growth.best is not None else []
+
+    def _facts(self, state: WorldState, posteriors: Sequence[Posterior], best: Candidate) -> dict[str, Any]:
+        value, low, high = best.values[0], None, None
+        told = list[str]()
+        enough = bool(state.fits.finished) and self.worlds.enough_states(state.fits)
+        if enough and len(state.resampled) >= 2:
+            place = next(c for c, candidate in enumerate(state.candidates) if candidate is best)
+            drawn = [values[place] for values in state.drawn[:: len(posteriors)]]  # of the best world
+            spread = WIDTH * math.sqrt(np.var(drawn, ddof=1) + np.var(state.resampled, ddof=1))
+            low, high = value - spread, value + spread
+        if not enough:
+            told.append("no interval: worlds with more states predict held-out episodes about as well")
+        spans = [each for candidate in state.candidates for each in candidate.values]
+        if max(best.values) - min(best.values) > DISAGREE * max(max(spans) - min(spans), 1e-9 * abs(value)):
+            told.append(f"admitted worlds disagree about the team: {min(best.values):.4g} to {max(best.values):.4g}")
+        outside = visits_outside(best.team, posteriors[0], self.worlds.alphabet)
+        if outside > OUTSIDE:
+            told.append(f"the team spends {outside:.0%} of its steps where the episodes hardly went")
+        return {
+            "value": value,
+            "low": low,
+            "high": high,
+            "worlds": len(posteriors),
+            "states": posteriors[0].states,
+            "memory": int(posteriors[0].form.memory),
+            "outside": outside,
+            "planned_by": best.origin,
+            "warnings": "; ".join(told),
+        }
+
+    def _row(self, state: WorldState, event: str, fit: Row | None = None) -> Row:
+        """A row of the trace."""
+        columns = ("fit", "memory", "joint", "states", "bound", "heldout")
+        value = self._chosen(state).values[0] if state.candidates else None
+        return {
+            "phase": state.phase,
+            "event": event,
+            **{key: fit[key] if fit else None for key in columns},
+            "value": value,
+        }
+
+
+def choose(values: Floats) -> int:
+    """The candidate whose largest loss over the worlds w, against the best of each, is smallest; values[w, c]."""
+    return int(np.argmin((values.max(1, keepdims=True) - values).max(0)))
+
+
+def cautious(drawn: Floats) -> Floats:
+    """[w, c]: mean minus standard deviation over the draws k; drawn[k, w, c]."""
+    return drawn.mean(0) - drawn.std(0, ddof=1)
+
+
+def toy_episodes(count: int = 2) -> Episodes:
+    """Forty episodes of so many agents, of three random steps each."""
+    rng = np.random.default_rng(0)
+    agents = tuple(Agent(f"agent{n}", ("a", "b"), ("o", "p")) for n in range(count))
+    seen, did = rng.integers(0, 2, (120, count), np.int16), rng.integers(0, 2, (120, count), np.int16)
+    seen[::3] = -1
+    nothing = np.full((120, count), np.nan, np.float32)
+    return Episodes(agents, np.arange(0, 121, 3), seen, did, nothing, 1.0 * did.sum(1), 0.5)
+
+
+class _ToyWorld(WorldMethod):
+    """Compiles the kernels of the fits and of the planners."""
+
+    def step(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
+        for _ in range(12):
+            if state.phase == FIT:
+                state, _ = super().step(state, now)
+        for planner in ("fb-hsvi", "periem", "search"):
+            warm_up(self._planner(planner, toy_model(len(self.episodes.agents)), math.inf)[0].toy())
+        return state._replace(stopped="converged"), None
+
+    def result(self, state: WorldState) -> tuple[WorldFit, Row | None]:
+        return WorldFit(Team.uniform(self.episodes)), None

@@ -1,0 +1,145 @@
+"""One fit: states are added by splits and taken away by merges, and the bound is the judge.
+
+    a round   noisy copies of every state (of the one-state world at first)
+              EM on a quarter of the data, EM on all of it            weak priors: the search for a start
+              VB                                                      chosen priors
+              merges of disjoint pairs, and observations joint or per agent, if the bound rises
+              the result is kept if the bound rose
+    the end   two rounds without a sufficient gain
+
+One step is one of these stages. Random numbers follow from the seed, the number of the fit and of the round.
+"""
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from decpomdp.worlds.data import Form, Records
+from decpomdp.worlds.moves import BY_INPUT, BY_PART, BY_STATE, copies, merge_pairs, merged, one_state, other_form
+from decpomdp.worlds.posterior import Fixed, Posterior, Tables, posterior_of, strong_prior, weak_prior
+from decpomdp.worlds.sweep import FEW, Sweeps
+
+QUARTER, ON_QUARTER, QUARTER_STEPS = 0.25, 40, 15_000  # of the data; sweeps on it; steps below which it is left out
+EM_SWEEPS, VB_SWEEPS, MERGE_SWEEPS, FORM_SWEEPS = 40, 15, 8, 6
+PATIENT = 4  # times more sweeps with few states
+TOLERANCE = 1e-4  # gain per step at which sweeps stop
+LEAST = {False: 1e-4, True: 1e-3}  # gain of a round per step that is sufficient, by `Form.memory`
+MERGES, FEWER = 5, 0.3  # most tries of a round; share of the pairs that is tried after a failure
+PATIENCE = 2  # rounds without a sufficient gain
+COPIES, NOISE, STAY = 32, 0.5, 20.0  # of the first round with memory; `stay` of splits with memory
+
+
+class Start(NamedTuple):
+    """How a fit begins."""
+
+    states: int
+    noise: float
+    tie: int
+    stay: float
+    strong: bool  # priors of EM with few states
+
+
+def start_of(number: int, memory: bool) -> Start:
+    """The start of fit `number` of a form."""
+    if memory:
+        return Start(COPIES, NOISE, BY_PART, STAY, False)
+    states = (4, 2, 3)[number % 3]
+    return Start(states, 1.0, BY_STATE, 2.0 / states, True) if number % 2 else Start(states, 1.4, BY_INPUT, 0.0, False)
+
+
+class Growth(NamedTuple):
+    """A fit between two stages."""
+
+    form: Form
+    number: int  # of the fit in its form
+    best: Posterior | None = None
+    stage: str = "quarter"  # quarter, em, vb, merge
+    round: int = 0
+    tables: Tables | None = None  # probabilities (quarter, em) or counts (vb) of the trial
+    trial: Posterior | None = None  # from `merge` on
+    share: float = 1.0  # of the proposed pairs
+    tries: int = 0
+    fails: int = 0
+    gain: float = np.inf  # of the last round, in nats
+    over: bool = False
+
+
+class Grower:
+    """Fits to one set of records, in all forms."""
+
+    def __init__(self, records: dict[Form, Records], seed: int, most: int, threads: int | None = None) -> None:
+        self.seed, self.most, self.threads = seed, most, threads
+        self.sweeps = {form: Sweeps(each, threads) for form, each in records.items()}
+
+    def begin(self, memory: bool, number: int) -> Growth:
+        """A fit; observations begin per agent."""
+        return Growth(Form(memory, False), number)
+
+    def step(self, fit: Growth) -> Growth:
+        """One stage."""
+        stages = {"quarter": self._quarter, "em": self._em, "vb": self._vb, "merge": self._merge}
+        return stages[fit.stage](fit)
+
+    def _quarter(self, fit: Growth) -> Growth:
+        sweeps, start = self.sweeps[fit.form], start_of(fit.number, fit.form.memory)
+        rng = np.random.default_rng([self.seed, int(fit.form.memory), fit.number, fit.round])
+        if fit.best is None:
+            one = sweeps.vb(sweeps.expected(one_state(sweeps.records))[1], FORM_SWEEPS, TOLERANCE)
+            fit = fit._replace(best=one)
+            times = min(start.states, self.most)
+            tables = copies(sweeps.records, one.mean(), times, rng, start.noise, start.tie, start.stay)
+        else:
+            tie, stay = (BY_PART, STAY) if fit.form.memory else (BY_INPUT, 0.0)
+            tables = copies(sweeps.records, fit.best.mean(), 2, rng, NOISE, tie, stay)
+        if sweeps.records.steps * QUARTER >= QUARTER_STEPS:
+            part = Sweeps(sweeps.records.share(QUARTER), self.threads, sweeps.check)
+            prior = self._prior(fit, tables.states)
+            counts = part.em(tables, prior, ON_QUARTER, 2 * TOLERANCE, prune=False)
+            tables = posterior_of(part.records, counts, prior).mean()
+        return fit._replace(stage="em", tables=tables)
+
+    def _em(self, fit: Growth) -> Growth:
+        tables = cast(Tables, fit.tables)
+        count = EM_SWEEPS * (PATIENT if tables.states <= FEW else 1)
+        counts = self.sweeps[fit.form].em(tables, self._prior(fit, tables.states), count, TOLERANCE)
+        return fit._replace(stage="vb", tables=counts)
+
+    def _vb(self, fit: Growth) -> Growth:
+        counts = cast(Tables, fit.tables)
+        count = VB_SWEEPS * (PATIENT if counts.states <= FEW else 1)
+        trial = self.sweeps[fit.form].vb(counts, count, TOLERANCE)
+        return fit._replace(stage="merge", tables=None, trial=trial, share=1.0, tries=0)
+
+    def _merge(self, fit: Growth) -> Growth:
+        sweeps, trial = self.sweeps[fit.form], cast(Posterior, fit.trial)
+        pairs = merge_pairs(sweeps, trial) if trial.states > 1 and fit.tries < MERGES else []
+        if not pairs:
+            return self._judged(fit)
+        pairs = pairs[: max(1, int(np.ceil(len(pairs) * fit.share)))]
+        other = sweeps.vb(merged(trial.counts, pairs), MERGE_SWEEPS, TOLERANCE / 4)
+        tries = fit.tries + 1 if other.states > FEW else fit.tries
+        if other.bound > trial.bound:
+            return fit._replace(trial=other, tries=tries)
+        if len(pairs) == 1:
+            return self._judged(fit)
+        return fit._replace(share=fit.share * FEWER, tries=tries)
+
+    def _judged(self, fit: Growth) -> Growth:
+        """The other form of observations is tried; then the round ends."""
+        trial, before = cast(Posterior, fit.trial), cast(Posterior, fit.best)
+        form = fit.form._replace(joint=not fit.form.joint)
+        if form in self.sweeps:
+            sweeps = self.sweeps[form]
+            counts = sweeps.expected(other_form(sweeps.records, trial.mean()))[1]
+            other = sweeps.vb(counts, FORM_SWEEPS, TOLERANCE)
+            trial = other if other.bound > trial.bound else trial
+        gain = trial.bound - before.bound
+        least = LEAST[fit.form.memory] * trial.steps
+        enough = gain > (min(1.0, least) if trial.states <= FEW else least)
+        best, fails = trial if gain > 0 else before, 0 if enough else fit.fails + 1
+        over = fails >= PATIENCE or best.states >= self.most
+        return Growth(best.form, fit.number, best, round=fit.round + 1, fails=fails, gain=gain, over=over)
+
+    def _prior(self, fit: Growth, states: int) -> Fixed:
+        strong = start_of(fit.number, fit.form.memory).strong and states <= FEW
+        return strong_prior(self.sweeps[fit.form].records, states) if strong else weak_prior(fit.form)

@@ -1,0 +1,220 @@
+"""Episodes -> several fitted worlds: restarts of both forms, an over-complete world, and a choice by held-out episodes.
+
+    fits          one with memory, a plain one, then restarts of the form that predicts held-out episodes better
+    over-complete the best fit with more copies of its states, not merged: a guard against too few states
+    refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
+
+Within a form the best bound wins; between forms the likelihood of held-out episodes decides. One step is one stage of a
+fit; the state is plain data.
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Episodes, Row
+from decpomdp.worlds.data import Alphabet, Form, Records, alphabet_of, records_of
+from decpomdp.worlds.growth import Grower, Growth
+from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
+from decpomdp.worlds.posterior import Floats, Posterior, weak_prior
+from decpomdp.worlds.sweep import Check, Sweeps
+
+HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and number of held-out episodes; episodes for any at all
+RESTARTS, RESTART_WORK = (2, 10), 8e5  # fits of the leading form: as many as steps x states allow
+SAME, NAT = 3, 1.0  # so many fits within this many nats of the best bound are enough
+FIRST_ROUNDS, MORE_ROUNDS = 4, 3.0  # a fit is given up after so many, if so many more gains would not be enough
+CLEAR = 2.0  # standard errors of a difference between held-out likelihoods that settles the form
+ADMITTED = 1.0  # standard errors within which a world is admitted beside the best one
+LARGEST = 3e7  # numbers in the transitions of a world with memory
+OVER_EM, OVER_VB, REFIT = 100, 20, 12  # sweeps
+OVER_COMPLETE, CHEAP = 3, 1e6  # over-complete worlds; steps x states up to which there is more than one
+WORSE = 3.0  # standard errors by which over-complete worlds must be worse for a value to be trusted
+GROW, OVER, REFITS, DONE = "grow", "over-complete", "refit", "done"  # phases
+
+
+class Fitted(NamedTuple):
+    """A finished fit."""
+
+    posterior: Posterior
+    heldout: NDArray[np.float64]  # [k] log likelihood of every held-out episode
+    over_complete: bool = False
+
+
+class Fits(NamedTuple):
+    """The state between two steps."""
+
+    phase: str = GROW
+    growth: Growth | None = None
+    finished: tuple[Fitted, ...] = ()
+    refitted: tuple[Posterior, ...] = ()  # on all episodes; the best first
+
+
+class Worlds:
+    """Fits worlds to episodes."""
+
+    def __init__(self, episodes: Episodes, seed: int, most: int, threads: int | None = None) -> None:
+        self.episodes, self.seed, self.most, self.threads = episodes, seed, most, threads
+        self.alphabet: Alphabet = alphabet_of(episodes)
+        order = np.random.default_rng([seed, episodes.count]).permutation(episodes.count)
+        held = min(MOST_HELD_OUT, int(HELD_OUT * episodes.count)) if episodes.count >= FEWEST else 0
+        self.held, self.rest = np.sort(order[:held]), order[held:]
+        self.check: Check = lambda: None
+        joint = len(episodes.agents) > 1
+        self.forms = [
+            Form(m, j) for m in (False, True) for j in (False, True) if (joint or not j) and (not m or self._small)
+        ]
+
+    @property
+    def _small(self) -> bool:
+        """Whether a world with memory fits into memory, and has something to remember."""
+        memories = self.alphabet.memories(Form(memory=True))
+        return memories > 2 and memories * self.alphabet.joint_actions * 32**2 <= LARGEST
+
+    @cached_property
+    def grower(self) -> Grower:
+        """Fits to all episodes but the held-out ones."""
+        records = {form: self.records(form, self.rest) for form in self.forms}
+        grower = Grower(records, self.seed, self.most, self.threads)
+        for sweeps in grower.sweeps.values():
+            sweeps.check = lambda: self.check()
+        return grower
+
+    def records(self, form: Form, chosen: NDArray[np.int64] | None = None) -> Records:
+        return records_of(self.episodes, self.alphabet, form, chosen)
+
+    def init(self) -> Fits:
+        """Before the first fit."""
+        return Fits()
+
+    def step(self, state: Fits, hurry: bool, check: Check = lambda: None) -> tuple[Fits, Row | None]:
+        """One stage; `hurry`: begin nothing that can be left out."""
+        self.check = check
+        return {GROW: self._grow, OVER: self._over, REFITS: self._refit}[state.phase](state, hurry)
+
+    # ---- fits ----
+
+    def _grow(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
+        growth = state.growth or self._next(state)
+        if growth is None or (hurry and state.finished and state.growth is None):
+            return state._replace(phase=OVER), None
+        after = self.grower.step(growth)
+        ended = after.stage == "quarter" and (hurry or self._hopeless(state, after))
+        if after.best is None or not (after.over or ended):
+            return state._replace(growth=after), None
+        state = self._finished(state, after.best)._replace(growth=None)
+        return state, self.row(state, state.finished[-1])
+
+    def _hopeless(self, state: Fits, growth: Growth) -> bool:
+        """Whether a few more rounds like the last would not reach the bound of the other form."""
+        bounds = [fit.posterior.bound for fit in state.finished if fit.posterior.form.memory != growth.form.memory]
+        best = growth.best
+        if not bounds or best is None or growth.round < FIRST_ROUNDS:
+            return False
+        return best.bound + MORE_ROUNDS * max(growth.gain, 0.0) < max(bounds)
+
+    def _next(self, state: Fits) -> Growth | None:
+        """The next fit; None: enough."""
+        done = [fit.posterior.form.memory for fit in state.finished]
+        for memory in (True, False):
+            if memory not in done and any(form.memory == memory for form in self.forms):
+                return self.grower.begin(memory, 0)
+        best = self.best(state)
+        leader = best.posterior.form.memory
+        if len(set(done)) > 1:  # both have a chance: the one with fewer fits
+            other = max(
+                (f for f in state.finished if f.posterior.form.memory != leader), key=lambda f: f.posterior.bound
+            )
+            if not clearly_better(best.heldout, other.heldout, CLEAR):
+                leader = done.count(True) < done.count(False)
+        own = sorted((f.posterior.bound for f in state.finished if f.posterior.form.memory == leader), reverse=True)
+        work = self.grower.sweeps[best.posterior.form].records.steps * best.posterior.states
+        enough = len(own) >= np.clip(RESTART_WORK / work, *RESTARTS) or (
+            len(own) >= SAME and own[0] - own[SAME - 1] < NAT
+        )
+        return None if enough else self.grower.begin(leader, done.count(leader))
+
+    def _finished(self, state: Fits, posterior: Posterior, over_complete: bool = False) -> Fits:
+        sweeps = Sweeps(self.records(posterior.form, self.held), self.threads, self.check)
+        heldout = sweeps.logs(posterior.mean()) if len(self.held) else np.zeros(0)
+        return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete)))
+
+    def best(self, state: Fits) -> Fitted:
+        """The best bound of each form; of these, the best likelihood of held-out episodes (the bound without any)."""
+        leaders = list[Fitted]()
+        for memory in (False, True):
+            own = [f for f in state.finished if f.posterior.form.memory == memory and not f.over_complete]
+            if own:
+                leaders.append(max(own, key=lambda fit: fit.posterior.bound))
+        return max(leaders, key=lambda fit: fit.heldout.sum() if len(self.held) else fit.posterior.bound)
+
+    def _over(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
+        """More copies of every state of the best fit, without merges."""
+        best, made = self.best(state).posterior, sum(fit.over_complete for fit in state.finished)
+        sweeps, memory = self.grower.sweeps[best.form], best.form.memory
+        wanted = OVER_COMPLETE if sweeps.records.steps * best.states <= CHEAP else 1
+        if hurry or made >= wanted or not len(self.held):
+            return state._replace(phase=REFITS), None
+        rng = np.random.default_rng([self.seed, 2, best.states, made])
+        times = 4 if best.states <= 4 else 2
+        tables = copies(sweeps.records, best.mean(), times, rng, 0.5, BY_PART if memory else BY_INPUT, 20.0 * memory)
+        counts = sweeps.em(tables, weak_prior(best.form), OVER_EM, 2e-5)
+        state = self._finished(state, sweeps.vb(counts, OVER_VB, 2e-5), over_complete=True)
+        return state, self.row(state, state.finished[-1])
+
+    # ---- all episodes ----
+
+    def admitted(self, state: Fits) -> list[Fitted]:
+        """The best world, and different ones that predict held-out episodes about as well."""
+        result = [self.best(state)]
+        for fit in sorted(state.finished, key=lambda fit: -float(fit.heldout.sum())):
+            new = all(abs(fit.posterior.bound - each.posterior.bound) > NAT for each in result)
+            if new and not clearly_better(result[0].heldout, fit.heldout, ADMITTED):
+                result.append(fit)
+        return result
+
+    def _refit(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
+        todo = self.admitted(state)[: 1 if hurry else 3]
+        if len(state.refitted) >= len(todo):
+            return state._replace(phase=DONE), None
+        posterior = todo[len(state.refitted)].posterior
+        if len(self.held):
+            posterior = self._refitted(posterior, self.records(posterior.form))
+        return state._replace(refitted=(*state.refitted, posterior)), None
+
+    def enough_states(self, state: Fits) -> bool:
+        """Whether worlds with more states are clearly worse on held-out episodes: the best one lacks none."""
+        best = self.best(state)
+        more = [fit for fit in state.finished if fit.over_complete]
+        return bool(more) and all(clearly_better(best.heldout, fit.heldout, WORSE) for fit in more)
+
+    def bootstrap(self, posterior: Posterior, number: int) -> Posterior:
+        """The world refitted to episodes that are drawn with replacement."""
+        rng = np.random.default_rng([self.seed, 3, number])
+        drawn = rng.integers(0, self.episodes.count, self.episodes.count)
+        return self._refitted(posterior, self.records(posterior.form, drawn))
+
+    def _refitted(self, posterior: Posterior, records: Records) -> Posterior:
+        sweeps = Sweeps(records, self.threads, self.check)
+        return sweeps.vb(sweeps.expected(posterior.mean())[1], REFIT, 2e-5)
+
+    def row(self, state: Fits, fit: Fitted) -> Row:
+        """A row of the trace."""
+        steps = int(self.episodes.lengths[self.held].sum()) if len(self.held) else 0
+        return {
+            "fit": len(state.finished),
+            "memory": int(fit.posterior.form.memory),
+            "joint": int(fit.posterior.form.joint),
+            "states": fit.posterior.states,
+            "bound": fit.posterior.bound / fit.posterior.steps,
+            "heldout": float(fit.heldout.sum()) / steps if steps else None,
+        }
+
+
+def clearly_better(one: Floats, other: Floats, errors: float) -> bool:
+    """Whether `one` is the better by more than so many standard errors of the mean difference."""
+    if len(one) < 2:
+        return True
+    difference = one - other
+    return float(difference.mean()) > errors * float(difference.std(ddof=1)) / len(difference) ** 0.5

@@ -1,0 +1,133 @@
+"""Changes of the number of states: noisy copies (starts and splits) and merges.
+
+A start is many noisy copies of the one-state world; a split is two of every state. Noise is log-normal. It may be the
+same for all inputs with the same part of an agent, so that many rarely tried inputs move together, or the same for all
+inputs, so that a state means the same whatever was done. With `stay` copies keep their number from step to step.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core.agent import joint_table
+from decpomdp.kernels.world_rows import add_by_part, merge_gains
+from decpomdp.worlds.data import Records
+from decpomdp.worlds.posterior import Floats, Posterior, Tables
+from decpomdp.worlds.sweep import Sweeps
+
+BY_INPUT, BY_PART, BY_STATE = range(3)  # who shares the noise
+OVERLAP = 0.3  # of observations: states with less are not merged
+SEE_PRIOR, PAY_PRIOR = 0.1, 0.3  # of merge proposals
+ENTROPY_ROWS = 20_000  # on which the entropy of pairs is measured
+
+
+def one_state(records: Records) -> Tables:
+    """Rows of a world with one state: all the same."""
+    inputs = records.inputs
+    see = tuple(np.full((inputs + 1, 1, size), 1.0 / size) for size in records.groups)
+    return Tables(np.ones(1), np.ones((inputs, 1, 1)), see, records.paid[:, None, :].copy())
+
+
+def copies(
+    records: Records, tables: Tables, times: int, rng: np.random.Generator, noise: float, tie: int, stay: float
+) -> Tables:
+    """`times` noisy copies of every state; state i of copy c has the number c * S + i."""
+    states = tables.states
+    of = np.tile(np.arange(states), times)
+    copy = np.repeat(np.arange(times), states)
+
+    def noisy(shape: tuple[int, ...], own: int | None = None) -> Floats:
+        """[v, *shape]"""
+        inputs, parts = len(records.parts), records.parts
+        if tie == BY_STATE:
+            return np.exp(noise * rng.standard_normal(shape))[None]
+        if tie == BY_INPUT:
+            return np.exp(noise * rng.standard_normal((inputs, *shape)))
+        agents = range(parts.shape[1]) if own is None else [own]
+        each = np.ones((inputs, *shape))
+        for n in agents:
+            each *= np.exp(noise * rng.standard_normal((int(parts.max()) + 1, *shape)))[parts[:, n]]
+        return each
+
+    def rows(table: Floats) -> Floats:
+        return table / table.sum(-1, keepdims=True)
+
+    same = (1.0 + stay * times * (copy[:, None] == copy[None])) / times  # [z, z1]
+    move = tables.move[:, of][:, :, of] * same * noisy((len(of), len(of)))[: len(tables.move)]
+    see = []
+    for g, table in enumerate(tables.see):
+        own = g if g < records.parts.shape[1] and not records.form.joint else None
+        see.append(rows(table[:, of] * noisy((len(of), table.shape[-1]), own)))
+    pay = tables.pay[:, of] * np.exp(noise * rng.standard_normal((len(tables.pay), len(of), tables.pay.shape[-1])))
+    start = tables.start[of] * np.exp(noise * rng.standard_normal(len(of)))
+    return Tables(start / start.sum(), rows(move), tuple(see), rows(pay))
+
+
+def merge_pairs(sweeps: Sweeps, posterior: Posterior) -> list[tuple[float, int, int]]:
+    """Disjoint pairs of states that may be one, the best first, with an estimate of what the bound gains by it.
+
+    If no pair seems to gain, the best single one is proposed where trying is cheap.
+    """
+    records, counts, states = sweeps.records, posterior.counts, posterior.states
+    parts = records.parts
+    agents = parts.shape[1]
+
+    def by_part(table: Floats, own: int | None) -> Floats:
+        out = np.zeros((int(parts.max()) + 1, *table.shape[1:]))
+        known = parts[: len(table)] if own is None else parts[: len(table), own : own + 1]
+        add_by_part(np.ascontiguousarray(table), np.ascontiguousarray(known), out)
+        return out[out.sum((1, 2)) > 0] / (agents if own is None else 1)
+
+    widest = max(records.groups)
+    see = [
+        np.pad(by_part(table, g if g < agents and not records.form.joint else None),
+               ((0, 0), (0, 0), (0, widest - table.shape[-1])))
+        for g, table in enumerate(counts.see)
+    ]  # fmt: skip
+    pooled = counts.pay.sum(1)
+    overall = pooled.sum(0) + 0.5
+    pay_prior = PAY_PRIOR * (pooled + 0.5 * overall / overall.sum()) / (pooled.sum(-1, keepdims=True) + 0.5)
+    gains = np.full((states, states), -np.inf)
+    merge_gains(
+        counts.start, by_part(counts.move, None), np.concatenate(see), counts.pay, pay_prior, SEE_PRIOR, OVERLAP, gains
+    )  # fmt: skip
+    part = Sweeps(records.share(min(1.0, ENTROPY_ROWS / len(records.log.inputs))), sweeps.threads, sweeps.check)
+    lost = part.confusion(posterior.weights()) * (records.steps / part.records.steps)
+    gains -= lost + lost.T
+    pairs, used = list[tuple[float, int, int]](), set[int]()
+    order = np.argsort(-gains, axis=None, kind="stable")
+    for i, j in zip(*(axis.tolist() for axis in np.unravel_index(order, gains.shape)), strict=True):
+        if not gains[i, j] > 0:
+            if not pairs and states <= 64 and gains[i, j] > -np.inf:
+                pairs.append((float(gains[i, j]), i, j))
+            break
+        if i not in used and j not in used:
+            used |= {i, j}
+            pairs.append((float(gains[i, j]), i, j))
+    return pairs
+
+
+def merged(counts: Tables, pairs: list[tuple[float, int, int]]) -> Tables:
+    """Counts of the world in which every second state of a pair is the first."""
+    states = counts.states
+    to = np.arange(states)
+    for _, i, j in pairs:
+        to[j] = i
+    keep, new = np.unique(to, return_inverse=True)
+    into: NDArray[np.float64] = np.zeros((states, len(keep)))
+    into[np.arange(states), new] = 1
+    see = tuple(np.ascontiguousarray(into.T @ group) for group in counts.see)
+    move = np.ascontiguousarray(into.T @ (counts.move @ into))
+    return Tables(counts.start @ into, move, see, np.ascontiguousarray(into.T @ counts.pay))
+
+
+def other_form(records: Records, tables: Tables) -> Tables:
+    """The same world with joint observations, or with one group per agent: `records` have the new form."""
+    alphabet = records.alphabet
+    own = joint_table(alphabet.observations)[alphabet.seen]  # [y, n]
+    rest = tables.see[len(alphabet.agents) if records.form.joint else 1 :]
+    if records.form.joint:
+        joint = np.prod([table[:, :, own[:, n]] for n, table in enumerate(tables.see[: len(alphabet.agents)])], axis=0)
+        see = [joint / np.maximum(joint.sum(-1, keepdims=True), 1e-300)]
+    else:
+        see = [tables.see[0] @ np.eye(size)[own[:, n]] for n, size in enumerate(alphabet.observations)]
+    return tables._replace(see=(*see, *rest))

@@ -1,0 +1,123 @@
+"""Sweeps of a latent world over its records.
+
+    expect   rows --filter--> log likelihoods, expected counts
+    EM       rows = posterior mean, weak fixed priors: the search for a start
+    VB       rows = exp E ln, priors chosen by evidence and held for a *phase* of a few sweeps:
+
+        bound = sum of log likelihoods - KL of the rows from their priors + charge,   which never falls within a phase
+
+Work is cut into fixed chunks of episodes: the result does not depend on the threads.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.engines import threads as engine
+from decpomdp.kernels.world_filter import Rows, filter_chunk
+from decpomdp.worlds.data import Records
+from decpomdp.worlds.posterior import Fixed, Floats, Posterior, Tables, posterior_of
+
+BEAM, FINE_BEAM = 1e-5, 1e-8  # of the filter: in sweeps, and for held-out likelihoods
+CHUNK, CHUNKS = 8000, 4  # rows of a chunk, at least; chunks, at most
+PHASE = 4  # sweeps with the same priors
+OCCUPIED = 0.5  # expected visits below which a state is dropped
+FEW = 8  # states up to which sweeps are cheap, and are stopped by nats, not by nats per step
+NATS = 0.1  # gain of a sweep at which it stops, with few states
+
+Check = Callable[[], None]
+
+
+class Sweeps:
+    """Expectation steps on one set of records."""
+
+    def __init__(self, records: Records, threads: int | None = None, check: Check = lambda: None) -> None:
+        self.records, self.threads, self.check = records, threads, check
+        count = int(np.clip(len(records.log.inputs) // CHUNK, 1, min(CHUNKS, records.episodes)))
+        cuts = np.searchsorted(records.log.offsets, np.linspace(0, len(records.log.inputs), count + 1))
+        self.cuts = np.unique(cuts)  # [chunk + 1] episodes
+
+    def logs(self, tables: Tables, beam: float = FINE_BEAM) -> Floats:
+        """[k]: log likelihood of every episode."""
+        return self._filtered(tables, beam, False)[0]
+
+    def expected(self, tables: Tables, beam: float = BEAM) -> tuple[float, Tables]:
+        """Log likelihood and expected counts."""
+        logs, counts, _ = self._filtered(tables, beam, True)
+        return float(logs.sum()), self._tables(counts)
+
+    def confusion(self, tables: Tables) -> NDArray[np.float64]:
+        """[z, z]: entropy that is lost if two states become one; above and below the diagonal."""
+        return self._filtered(tables, BEAM, True, pairs=True)[2]
+
+    def _filtered(
+        self, tables: Tables, beam: float, counting: bool, pairs: bool = False
+    ) -> tuple[Floats, list[Rows], Floats]:
+        self.check()
+        world, log, states = tables.rows(), self.records.log, tables.states
+        logs = np.zeros(self.records.episodes)
+
+        def chunk(number: int) -> tuple[Rows, Floats]:
+            counts = Rows(*(np.zeros(table.shape if counting else (1,) * table.ndim) for table in world))
+            entropy = np.zeros((states, states) if pairs else (0, 0))
+            first, last = self.cuts[number], self.cuts[number + 1]
+            filter_chunk(log, first, last, world, beam, counting, counts, entropy, logs)
+            return counts, entropy
+
+        done = engine.run(chunk, len(self.cuts) - 1, self.threads)
+        return logs, [counts for counts, _ in done], sum(entropy for _, entropy in done)  # type: ignore[return-value]
+
+    def _tables(self, chunks: list[Rows]) -> Tables:
+        start, move, see, pay = (sum(parts[1:], start=parts[0]) for parts in zip(*chunks, strict=True))
+        see = np.ascontiguousarray(see.transpose(0, 2, 1))
+        groups = np.split(see, np.cumsum(self.records.groups)[:-1], axis=-1)
+        pay = np.ascontiguousarray(pay.transpose(0, 2, 1))
+        return Tables(start, move, tuple(np.ascontiguousarray(group) for group in groups), pay)
+
+    # ---- runs of sweeps ----
+
+    def em(self, tables: Tables, prior: Fixed, sweeps: int, tolerance: float, prune: bool = True) -> Tables:
+        """Expected counts after at most `sweeps` sweeps of EM with fixed priors (bases follow the counts)."""
+        before = -np.inf
+        counts = tables
+        for sweep in range(sweeps):
+            log, counts = self.expected(tables)
+            if prune and sweep > 2:
+                counts = occupied(counts)
+            tables = posterior_of(self.records, counts, prior).mean()
+            if sweep > 6 and abs(log - before) < self._least(tolerance, counts.states):
+                break
+            before = log
+        return counts
+
+    def vb(self, counts: Tables, sweeps: int, tolerance: float, beam: float = BEAM) -> Posterior:
+        """The posterior of the highest bound within so many sweeps."""
+        return max(self.vb_sweeps(counts, sweeps, tolerance, beam), key=lambda one: one.bound)
+
+    def vb_sweeps(self, counts: Tables, sweeps: int, tolerance: float, beam: float = BEAM) -> Iterator[Posterior]:
+        """The posterior of every sweep with its bound; those of a phase share their prior."""
+        now, phase = posterior_of(self.records, occupied(counts), threads=self.threads), 0
+        before = entered = -np.inf  # the bounds of the last sweep and of the last one of the phase before
+        for _ in range(sweeps):
+            log, counts = self.expected(now.weights(), beam)
+            now = now._replace(bound=log - now.divergence() + now.charge)
+            yield now
+            least, phase = self._least(tolerance, now.states), phase + 1
+            if phase < PHASE and (phase == 1 or now.bound - before >= least):
+                now, before = now._replace(counts=counts), now.bound
+                continue
+            if now.bound - entered < least:
+                break
+            entered, phase = now.bound, 0
+            now = posterior_of(self.records, occupied(counts), threads=self.threads)
+
+    def _least(self, tolerance: float, states: int) -> float:
+        """The gain in nats below which sweeps stop."""
+        return min(NATS, tolerance * self.records.steps) if states <= FEW else tolerance * self.records.steps
+
+
+def occupied(counts: Tables) -> Tables:
+    """Without the states that are hardly visited."""
+    keep = counts.pay.sum((0, 2)) > OCCUPIED
+    return counts if keep.all() or not keep.any() else counts.kept(keep)

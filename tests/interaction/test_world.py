@@ -1,0 +1,96 @@
+"""`world`: planning in worlds that were fitted to episodes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from worlds.logs import small_log
+
+import decpomdp as dp
+from decpomdp.core.run import Inputs, unlimited
+from decpomdp.interaction.world import method as module
+from decpomdp.interaction.world.method import Plan, WorldMethod, WorldState, cautious, choose, toy_episodes
+from decpomdp.io.checkpoints import decode, encode
+
+pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+
+
+@pytest.fixture(autouse=True)
+def one_plan(monkeypatch):
+    """Planning has its own tests."""
+    monkeypatch.setattr(WorldMethod, "_plans", staticmethod(lambda worlds: [Plan(0, "periem")]))
+    monkeypatch.setattr(module, "RESTARTS", 1)
+    monkeypatch.setattr(module, "BOOTSTRAPS", 2)
+
+
+def steps(episodes, resumed=False):
+    method = WorldMethod(episodes, dp.World(max_states=4), Inputs(seed=1))
+    state = method.init(unlimited())
+    while not state.stopped:
+        if resumed:
+            method = WorldMethod(episodes, dp.World(max_states=4), Inputs(seed=1))
+            state = decode(encode(state), WorldState)
+        state, _ = method.step(state, unlimited())
+    return state, method
+
+
+def paid_for_the_last_symbol():
+    """Agent x sees a fair coin and is paid for naming it; agent y has no influence."""
+    rng = np.random.default_rng(0)
+    coin = rng.integers(0, 2, (200, 10))
+    did = rng.integers(0, 2, (200, 10, 2))
+    seen = np.stack([coin, np.zeros_like(coin)], axis=-1)
+    seen[:, 0] = -1
+    rewards = (did[..., 0] == coin) * 1.0
+    agents = (dp.Agent("x", ("0", "1"), ("0", "1")), dp.Agent("y", ("0", "1"), ("0",)))
+    flat = (seen.reshape(-1, 2), did.reshape(-1, 2), np.full((2000, 2), np.nan), rewards.reshape(-1))
+    return dp.Episodes(agents, np.arange(0, 2001, 10), *flat, discount=0.9)
+
+
+def test_a_team_is_planned_from_logs_without_behaviour_probabilities():
+    fit = dp.learn(paid_for_the_last_symbol(), "world", iterations=10_000, seed=1)
+    assert fit.stopped == "converged"
+    assert fit.facts["value"] == pytest.approx(0.5 + 9.0, abs=0.3)  # a guess, then always right
+    assert fit.facts["low"] is None or fit.facts["low"] <= 9.5 <= fit.facts["high"]
+    assert fit.facts["outside"] < 0.01
+    own = fit.team.controllers[0]
+    assert own.nodes >= 2
+    assert isinstance(fit.world, dp.DecPOMDP)
+    assert dp.evaluate(fit.team, fit.world).value == pytest.approx(fit.facts["value"], abs=0.05)
+    assert isinstance(fit.draw(3), dp.DecPOMDP)
+    rows = [row for row in fit.trace if row["bound"] is not None]
+    assert all(np.isfinite(row["heldout"]) and row["states"] >= 1 for row in rows)
+
+
+def test_a_resumed_run_gives_the_same_bytes():
+    log = small_log(episodes=40, first=True, ends=True)
+    assert encode(steps(log)[0]) == encode(steps(log, resumed=True)[0])
+
+
+def test_first_observations_are_read_by_the_team():
+    state, method = steps(small_log(episodes=40, first=True))
+    fit, _ = method.result(state)
+    assert fit.team.controllers[0].initial_given is not None
+
+
+def test_a_run_that_is_stopped_early_has_a_team():
+    method = WorldMethod(toy_episodes(), dp.World(), Inputs())
+    state = method.init(unlimited())
+    assert method.result(state)[0].team.nodes == (1, 1)
+    state, _ = method.step(state, unlimited())
+    assert method.result(state)[0].world is not None
+
+
+def test_the_choice_has_the_smallest_loss_in_the_worst_world():
+    bold, safe, poor = (10.0, 0.0), (8.0, 5.0), (4.0, 5.0)
+    assert choose(np.array([bold, safe, poor]).T) == 1
+
+
+def test_the_choice_is_cautious():
+    sure, risky = [5.0, 5.1, 5.0, 5.1], [4.0, 6.4, 3.9, 6.3]  # in four draws of one world
+    assert choose(cautious(np.array([sure, risky]).T[:, None])) == 0
+
+
+def test_a_discount_of_one_is_refused():
+    with pytest.raises(dp.InputError, match="discount below 1"):
+        dp.learn(dataclasses.replace(toy_episodes(), discount=1.0), "world")

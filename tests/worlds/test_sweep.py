@@ -1,0 +1,113 @@
+"""The expectation step against enumeration; bounds that never fall; threads that do not matter."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from oracles.worlds import enumerate_paths
+from worlds.logs import small_log
+
+from decpomdp.worlds.data import Form, alphabet_of, records_of
+from decpomdp.worlds.posterior import Tables, posterior_of, weak_prior
+from decpomdp.worlds.sweep import PHASE, Sweeps
+
+KINDS = [
+    pytest.param({}, id="plain"),
+    pytest.param({"first": True}, id="first observations"),
+    pytest.param({"ends": True}, id="ends"),
+    pytest.param({"first": True, "ends": True, "agents": ((2, 3), (2, 2), (1, 2))}, id="three agents"),
+]
+FORMS = [Form(memory, joint) for memory in (False, True) for joint in (False, True)]
+
+
+def records(form, **kind):
+    log = small_log(**kind)
+    return records_of(log, alphabet_of(log), form)
+
+
+def random_tables(records, states, seed=0):
+    rng, inputs = np.random.default_rng(seed), records.inputs
+    see = tuple(rng.dirichlet(np.ones(size), (inputs + 1, states)) for size in records.groups)
+    pay = rng.dirichlet(np.ones(records.paid.shape[1]), (inputs, states))
+    return Tables(rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), (inputs, states)), see, pay)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_likelihood_and_counts_are_those_of_all_state_paths(form, kind):
+    data = records(form, **kind)
+    tables = random_tables(data, 3)
+    log = data.log
+    see = np.concatenate(tables.see, axis=-1)
+    expected, likelihoods = [0.0] * 4, []
+    for low, high in itertools.pairwise(log.offsets):
+        rows = (log.inputs[low:high], log.symbols[low:high], log.rewards[low:high])
+        likelihood, counts = enumerate_paths(tables.start, tables.move, see, tables.pay, *rows)
+        likelihoods.append(likelihood)
+        expected = [total + each for total, each in zip(expected, counts, strict=True)]
+    sweeps = Sweeps(data)
+    np.testing.assert_allclose(sweeps.logs(tables, beam=0.0), np.log(likelihoods), rtol=1e-12)
+    total, counts = sweeps.expected(tables, beam=0.0)
+    assert total == pytest.approx(np.log(likelihoods).sum(), rel=1e-12)
+    got = (counts.start, counts.move, np.concatenate(counts.see, axis=-1), counts.pay)
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_never_falls_within_a_phase(form, seed):
+    data = records(form, seed=seed, episodes=60, longest=8, first=seed == 1, ends=seed == 2)
+    _, counts = Sweeps(data).expected(random_tables(data, 4, seed))
+    trail = list(Sweeps(data).vb_sweeps(counts, 40, 0.0, beam=0.0))
+    rises = 0
+    for before, after in itertools.pairwise(trail):
+        if before.prior is after.prior:  # the same phase
+            assert after.bound >= before.bound - 1e-7 * abs(before.bound)
+            rises += 1
+    assert rises >= PHASE - 1
+
+
+def test_em_never_lowers_its_objective_with_fixed_bases():
+    data = records(Form(), episodes=60, longest=8)
+    sweeps = Sweeps(data)
+    _, counts = sweeps.expected(random_tables(data, 3))
+    prior = posterior_of(data, counts, weak_prior(data.form))
+    before = -np.inf
+    for _ in range(20):
+        mean = prior._replace(counts=counts).mean()
+        log, counts = sweeps.expected(mean, beam=0.0)
+        pairs = [(mean.start, prior.prior.start), (mean.move, prior.prior.move), (mean.pay, prior.prior.pay)]
+        pairs += list(zip(mean.see, prior.prior.see, strict=True))
+        objective = log + sum(float((p * np.log(m)).sum()) for m, p in pairs)
+        assert objective >= before - 1e-9 * abs(objective)
+        before = objective
+
+
+def test_threads_do_not_change_a_bit():
+    data = records(Form(), episodes=6000, longest=9)
+    tables = random_tables(data, 5)
+    one, two = Sweeps(data, threads=1), Sweeps(data, threads=2)
+    assert len(one.cuts) > 2
+    log, counts = one.expected(tables)
+    again, same = two.expected(tables)
+    assert log == again
+    assert all(np.array_equal(a, b) for a, b in zip(counts.see, same.see, strict=True))
+    assert np.array_equal(counts.move, same.move)
+
+
+def test_the_beam_changes_little():
+    data = records(Form(), episodes=200, longest=9)
+    tables = random_tables(data, 5)
+    sweeps = Sweeps(data)
+    assert sweeps.expected(tables)[0] == pytest.approx(sweeps.expected(tables, beam=0.0)[0], abs=1e-2)
+
+
+def test_continuous_rewards_are_put_into_bins_whose_mean_is_kept():
+    log = small_log(episodes=300)
+    noisy = dataclasses.replace(log, rewards=log.rewards + np.random.default_rng(0).normal(size=log.steps))
+    alphabet = alphabet_of(noisy)
+    data = records_of(noisy, alphabet, Form())
+    assert len(alphabet.values) == 24
+    assert alphabet.values[data.log.rewards].mean() == pytest.approx(noisy.rewards.mean())
