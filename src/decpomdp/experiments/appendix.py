@@ -266,7 +266,7 @@ EXPERIMENT = Experiment(
     cells,
     rows,
     tables,
-    pictures,
     {"rising": _rising, "ending": _ending},
+    pictures,
     facts={"sobering": SbprTuning().sobering},
 )

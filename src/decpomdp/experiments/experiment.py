@@ -73,8 +73,8 @@ class Experiment:
     cells: Callable[[Effort], list[Cell]]
     rows: Callable[[Results], Rows]
     tables: Callable[[Rows], list[TextTable]]
-    pictures: Callable[[Rows], list[Picture]]
     weigh: Mapping[str, Weigh]  # the evidence that claims name
+    pictures: Callable[[Rows], list[Picture]] = lambda rows: []
     judge: Judge = judged
     facts: Mapping[str, Any] = field(default_factory=dict)  # named in braces by `about`
 

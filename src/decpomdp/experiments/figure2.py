@@ -286,12 +286,5 @@ def _lesser(one: ClaimVerdict, two: ClaimVerdict | None, left: int) -> ClaimVerd
     return replace(one, seen=seen, numbers=numbers + words["lesser"].format(one=one.seen, two=two.seen))
 
 
-EXPERIMENT = Experiment(
-    "figure2",
-    cells,
-    rows,
-    tables,
-    pictures,
-    {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes},
-    judged_without_tuned_seed,
-)
+EVIDENCE: dict[str, Weigh] = {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes}
+EXPERIMENT = Experiment("figure2", cells, rows, tables, EVIDENCE, pictures, judged_without_tuned_seed)

@@ -98,6 +98,10 @@ class Rows(list[Mapping[str, Any]]):
         """The mean of a column with its interval."""
         return mean_of(self.column(key), test_error)
 
+    def tested(self, key: str, error: str) -> Mean:
+        """The mean with an interval for a published value, a mean of test episodes with this error, if recorded."""
+        return self.mean(key, self.mean(error).value if self.column(error) else 0.0)
+
     def by_seed(self, key: str) -> dict[int, float]:
         """The mean of a column for every seed."""
         return {seed: some.mean(key).value for seed, some in self.groups("seed").items()}

@@ -27,7 +27,7 @@ from decpomdp.experiments.cells import Cell, code_digest, codes_of
 from decpomdp.experiments.draw import draw, pyplot
 from decpomdp.experiments.experiment import Experiment, Picture, TextTable
 from decpomdp.experiments.judge import ClaimVerdict, Effort, Kind, texts_of
-from decpomdp.io.files import from_json, in_words, read_bytes, write_bytes
+from decpomdp.io.files import from_json, one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import mark
 from decpomdp.io.runs import write_trace
 
@@ -154,7 +154,7 @@ def shown(folder: Path, name: str, effort: Effort, kind: Kind) -> Section | None
         return None
     rows = experiment.rows([(cell, computed.result) for cell, computed in loaded])
     for place in (folder / "data", folder / "figures"):
-        with in_words(place):
+        with one_line_errors(place):
             place.mkdir(exist_ok=True)
     write_trace(tuple(rows), folder / "data" / f"{name}.parquet")
     pictures = experiment.pictures(rows)

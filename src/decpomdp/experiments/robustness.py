@@ -158,4 +158,4 @@ def _words(name: str, some: Rows, means: Points, far: tuple[float, float], rest:
     )
 
 
-EXPERIMENT = Experiment("robustness", cells, rows, tables, pictures, {"robust": _robust})
+EXPERIMENT = Experiment("robustness", cells, rows, tables, {"robust": _robust}, pictures)

@@ -255,7 +255,7 @@ EXPERIMENT = Experiment(
     cells,
     rows,
     tables,
-    pictures,
     {"grows": _grows, "at_most_square": partial(_bounded, -math.inf), "linear_to_square": partial(_bounded, 1.0)},
+    pictures,
     partial(judged, least_seeds=1),
 )
