@@ -32,6 +32,8 @@ def test_a_good_team_is_better_and_a_bad_one_is_not():
     most = sum(0.9**t for t in range(4))
     assert right.behaviour < right.value < most  # shrunk to the behaviour
     assert Judged(1.0, 0.5, 1.5, 0.9, False).verdict == UNPROVEN
+    assert Judged(0.8, 0.5, 0.85, 0.9, False, 0.4).verdict == UNPROVEN  # too little of it is the team's own
+    assert min(right.support, wrong.support) > 0.8
 
 
 def test_the_behaviour_itself_has_its_own_value():

@@ -40,7 +40,8 @@ def build(agents: int = 2, discount: float = 0.9, name: str = "dectiger", left: 
     """A tiger is behind one of two doors, a treasure behind the other. Agents listen or open a door.
 
     While all listen, each hears the tiger on its true side with probability 0.85. When anyone opens a door, the tiger
-    is placed anew. Opening the treasure's door together pays most; the tiger costs least if all meet it together.
+    is placed again at random. Opening the treasure's door together pays most; the tiger costs least if all meet it
+    together.
     """
 
     def transition(state: str, actions: tuple[str, ...]) -> object:

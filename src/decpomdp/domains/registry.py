@@ -50,7 +50,7 @@ KINDS = {  # of generated problems, with their usual sizes for two, three and fo
     "relay": (2, 2, 2),
     "resource": (2, 2, 2),
     "door": (1, 1, 1),
-    "positions": (4, 4, 3),
+    "positions": (4, 3, 2),
     "far": (5, 5, 5),
     "random": (6, 6, 6),
 }

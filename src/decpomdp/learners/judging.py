@@ -2,7 +2,9 @@
 
 At every step the importance-weighted mean reward (self-normalised) of the team is shrunk to the behaviour's mean reward
 by ESS / (ESS + 10): a step on which no episode agrees with the team says nothing, and counts as the behaviour's.
-Intervals are bootstrapped over episodes; where fewer than ten agree with the team's first actions, nothing is proven.
+Intervals are bootstrapped over episodes. The team is proven better only if at least ten episodes agree with its first
+actions, and counts as worse only if the estimate is mostly the team's own: from random logs it is mostly that of the
+behaviour, and teams that invest at first would be rejected.
 """
 
 from typing import NamedTuple
@@ -17,6 +19,7 @@ SHRINK = 10.0  # episodes that the behaviour's mean reward counts as
 RESAMPLES = 500
 PIECE = 25  # resamples at a time
 CONFIDENCE = 0.95
+MOSTLY = 0.5  # share of the discounted steps that must be the team's own before it counts as worse
 BETTER, UNPROVEN, WORSE = "better than the behaviour", "not proven better than the behaviour", "cloned behaviour"
 
 
@@ -28,11 +31,14 @@ class Judged(NamedTuple):
     high: float
     behaviour: float  # mean return of the held-out episodes
     sure: bool  # whether the interval of the difference is above 0, and enough episodes agree with the team at first
+    support: float = 1.0  # share of the discounted steps that is the team's own, not shrunk to the behaviour
 
     @property
     def verdict(self) -> str:
         """What the evidence says."""
-        return WORSE if self.value < self.behaviour else BETTER if self.sure else UNPROVEN
+        if self.value < self.behaviour and self.support >= MOSTLY:
+            return WORSE
+        return BETTER if self.sure else UNPROVEN
 
     def facts(self) -> Row:
         """As facts of a fit."""
@@ -41,6 +47,7 @@ class Judged(NamedTuple):
             "estimate_low": self.low,
             "estimate_high": self.high,
             "behaviour": self.behaviour,
+            "support": self.support,
             "verdict": self.verdict,
         }
 
@@ -65,9 +72,12 @@ def judge(episodes: Episodes, log_behaviour: Floats, team: Team, seed: int, thre
     values, bases = (np.concatenate(part) for part in zip(*draws, strict=True))
     ends = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
     low, high = np.quantile(values, ends)
-    begun = float(ratios[:, 0].sum() ** 2 / max(float((ratios[:, 0] ** 2).sum()), 1e-300))
-    sure = bool(np.quantile(values - bases, ends[0]) > 0) and begun >= SHRINK
-    return Judged(float(value[0]), float(low), float(high), float(behaviour[0]), sure)
+    sure = bool(np.quantile(values - bases, ends[0]) > 0)
+    sizes = ratios.sum(axis=0) ** 2 / np.maximum((ratios**2).sum(axis=0), 1e-300)  # [t]
+    support = np.average(sizes / (sizes + SHRINK), weights=episodes.discount ** np.arange(longest))
+    return Judged(
+        float(value[0]), float(low), float(high), float(behaviour[0]), bool(sure and sizes[0] >= SHRINK), float(support)
+    )
 
 
 def _estimates(sums: Floats, count: int) -> tuple[Floats, Floats]:

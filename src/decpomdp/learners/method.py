@@ -3,7 +3,7 @@
     starts      each is swept on at most SOME episodes; every agent keeps the one with its highest bound
     merges      two nodes of it become one; kept if its bound is then higher
     sweeps      from there over all episodes, until the bound hardly rises
-    judging     the same on two thirds of the episodes; the others estimate the value of that team
+    judging     the same from the starts that were kept, on two thirds of the episodes; the others estimate the value
     cloning     only if that estimate is below the behaviour's: the same with equal utilities
 
 One step of the driver is a short fit, or one sweep over all episodes, which is a row of the trace. Starts are chosen
@@ -73,6 +73,7 @@ class Started(NamedTuple):
 
     bound: float
     posterior: AgentPosterior
+    start: int
 
 
 class FitState(NamedTuple):
@@ -83,6 +84,7 @@ class FitState(NamedTuple):
     part: int = FIT
     phase: int = STARTING
     start: int = 0  # the start that is swept
+    later: tuple[int, ...] = ()  # the starts after it
     sweep: int = 0  # the next one; 0: `now` is not evaluated yet
     chosen: tuple[Started, ...] = ()  # per agent
     failed: tuple[int, ...] = ()  # per agent: merges since its last success
@@ -120,7 +122,7 @@ class SbprMethod:
 
     def init(self, now: Now) -> FitState:
         """The first posterior."""
-        return self._begun(FitState(Scored(()), self.settings.precision == "double", phase=self._first_phase))
+        return self._part(FitState(Scored(()), self.settings.precision == "double"), FIT, tuple(range(self.starts)))
 
     def step(self, state: FitState, now: Now) -> tuple[FitState, Row | None]:
         """A short fit, or one sweep over all episodes; a row if it is a sweep of the fit over all episodes."""
@@ -135,7 +137,7 @@ class SbprMethod:
                     )
                     return state._replace(double=True), None
                 after = self._after(state, scored, task)
-                if state.phase == WHOLE or after.sweep == 0 or now.stopping:  # sweep 0: the short fit has ended
+                if state.phase == WHOLE or after.sweep == 0 or now.stop[0]:  # sweep 0: the short fit has ended
                     break
                 state = after
             if state.part != FIT or state.phase != WHOLE:
@@ -192,7 +194,8 @@ class SbprMethod:
     def _compared(self, state: FitState) -> FitState:
         """Each agent keeps the start or merge of its highest bound, the first of equals."""
         bounds = agent_bounds(self._task(state), state.now.posterior)
-        found = [Started(bound, agent) for bound, agent in zip(bounds, state.now.posterior, strict=True)]
+        starts = [best.start for best in state.chosen] if state.phase == MERGING else [state.start] * len(bounds)
+        found = [Started(*each) for each in zip(bounds, state.now.posterior, starts, strict=True)]
         old = state.chosen or found
         better = [new.bound > best.bound for best, new in zip(old, found, strict=True)]
         chosen = tuple(new if up else best for best, new, up in zip(old, found, better, strict=True))
@@ -204,8 +207,8 @@ class SbprMethod:
     def _next(self, state: FitState) -> FitState:
         """The next start; after the last one merges, until none helps any agent; then the sweeps over all episodes."""
         if state.phase == STARTING:
-            if state.start + 1 < self.starts:
-                return self._begun(state._replace(start=state.start + 1))
+            if state.later:
+                return self._begun(state._replace(start=state.later[0], later=state.later[1:]))
             state = state._replace(phase=MERGING, failed=(0,) * len(state.chosen))
         pairs = zip(state.chosen, state.failed, strict=True) if self.prior.nodes is None else ()
         left = [best.posterior.merges()[failed:MERGES] if failed < MERGES else [] for best, failed in pairs]
@@ -214,6 +217,12 @@ class SbprMethod:
         each = zip(state.chosen, left, strict=True)
         first = tuple(merges[0] if merges else best.posterior for best, merges in each)
         return state._replace(now=Scored(first), sweep=0)
+
+    def _part(self, state: FitState, part: int, starts: tuple[int, ...]) -> FitState:
+        """Begin a part of the run."""
+        phase, first = (STARTING, starts[0]) if starts else (WHOLE, 0)
+        cleared = state._replace(part=part, phase=phase, start=first, later=starts[1:], chosen=(), failed=())
+        return self._begun(cleared)
 
     def _begun(self, state: FitState) -> FitState:
         """The first posterior of a start, or of the sweeps over all episodes."""
@@ -225,7 +234,7 @@ class SbprMethod:
         return state._replace(now=Scored(first), sweep=0)
 
     def _start(self, state: FitState) -> tuple[AgentPosterior, ...]:
-        seed = self.inputs.seed + 1000 * state.part + state.start
+        seed = self.inputs.seed + state.start
         begin: Team | str = self.settings.start if state.start == 0 else "random"
         return beginning(self._episodes(state), self.prior, self.inputs.begin or begin, self.settings.nodes, seed)
 
@@ -235,7 +244,7 @@ class SbprMethod:
             state = state._replace(fit=state.now, ended=why)
             if not self._judging:
                 return state._replace(stopped=why)
-            return self._begun(state._replace(part=JUDGED, phase=self._first_phase, start=0, chosen=(), failed=()))
+            return self._part(state, JUDGED, tuple(sorted({best.start for best in state.chosen})))
         if state.part == JUDGED:
             team = self._posterior(state.now).mean().decided()
             held = self._divided[1]
@@ -243,7 +252,7 @@ class SbprMethod:
             judged = judge(self.data.chosen(held), log_behaviour, team, self.inputs.seed, self.inputs.threads)
             state = state._replace(judged=judged)
             if judged.verdict == WORSE:
-                return self._begun(state._replace(part=CLONED, phase=self._first_phase, start=0, chosen=(), failed=()))
+                return self._part(state, CLONED, tuple(range(self.starts)))
         return state._replace(stopped=state.ended)
 
     def _best(self, state: FitState) -> Scored:
@@ -261,10 +270,6 @@ class SbprMethod:
     def evidence(self) -> float:
         """How many episodes the data count as."""
         return float(self.data.count) if self.settings.evidence is None else self.settings.evidence
-
-    @property
-    def _first_phase(self) -> int:
-        return STARTING if self.starts else WHOLE
 
     @property
     def _judging(self) -> bool:
