@@ -20,8 +20,7 @@ import time
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
-from decpomdp.environments.sumo.grid import RATE, SumoGrid
-from decpomdp.experiments.sumo import (
+from shared_lights import (
     MEASURES,
     PROGRAMS,
     TEST_SEED,
@@ -34,6 +33,8 @@ from decpomdp.experiments.sumo import (
     summary,
     transferred,
 )
+
+from decpomdp.environments.sumo.grid import RATE, SumoGrid
 from decpomdp.io.runs import team_digest
 from decpomdp.io.team import read_team, write_team
 from decpomdp.rollouts.play import players_of

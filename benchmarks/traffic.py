@@ -26,7 +26,7 @@ from decpomdp.engines.threads import serial_products
 from decpomdp.experiments import figure2
 from decpomdp.experiments.draw import draw as drawn
 from decpomdp.experiments.figure2 import NAMES as METHODS
-from decpomdp.experiments.figure2 import Effort, Point, fixed
+from decpomdp.experiments.figure2 import POLICIES, TEXTS, Point, levels
 from decpomdp.experiments.figure2 import points as curve
 from decpomdp.experiments.judge import Rows
 from decpomdp.filtering.filter import log_likelihood
@@ -40,8 +40,12 @@ from decpomdp.rollouts.play import players_of
 TESTS, HORIZON = 2000, 66  # of values that are not points of a curve
 
 
+def fixed(tests):
+    return levels({"side": 10, "tests": tests, "seed": 0, "policies": POLICIES})
+
+
 def fixed_policies():
-    for name, (value, error) in fixed(tests=TESTS).items():
+    for name, (value, error) in fixed(TESTS).items():
         print(f"{name:<12} {value:7.2f} +- {error:.2f}", flush=True)
 
 
@@ -158,17 +162,18 @@ def opened(team, share, seed, iterations):
 
 
 def figure(seeds="5", iterations="60", path="traffic.csv"):
-    effort, points = Effort(iterations=int(iterations), side=10), kept(path)
+    last_one, points = int(iterations), kept(path)
+    effort = TEXTS.full | {"iterations": last_one, "side": 10}
     for seed in range(int(seeds)):
         for method in METHODS:
             known = [point for point in points if (point.method, point.seed) == (method, seed)]
             if not known:
-                known = list(curve(method, seed, effort))
+                known = list(curve({"method": method, "seed": seed, **effort}))
                 points += known
                 keep(path, points)
             last = known[-1]
-            if last.iteration != effort.iterations:
-                told = f"curves of {effort.iterations} iterations, got one of {last.iteration}"
+            if last.iteration != last_one:
+                told = f"curves of {last_one} iterations, got one of {last.iteration}"
                 raise SystemExit(f"error: {path}: expected {told}; take another file")
             print(f"seed {seed} {method:<18} {last.value:7.2f} {last.nodes:.2f} {last.seconds:6.1f} s", flush=True)
     summary(points)
@@ -223,10 +228,10 @@ def spread(points, key):
 
 def draw(path, folder):
     """As the figure of the paper: test reward, and nodes per controller."""
-    levels = [{**structs.asdict(Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None)), "side": 10}
-              for name, (value, error) in fixed().items()]  # fmt: skip
+    drawn_levels = [{**structs.asdict(Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None)), "side": 10}
+              for name, (value, error) in fixed(2000).items()]  # fmt: skip
     rows = [{**structs.asdict(point), "side": 10} for point in kept(path)]
-    for picture in figure2.pictures(Rows(rows + levels)):
+    for picture in figure2.pictures(Rows(rows + drawn_levels)):
         print(*drawn(replace(picture, name="traffic"), Path(folder)))
 
 

@@ -1,4 +1,4 @@
-"""The front door: `learn`, `plan`, `evaluate` and `simulate`.
+"""The main functions: `learn`, `plan` and `evaluate`.
 
 A method is named by its settings object, or by a name and keyword arguments:
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from decpomdp.evaluation import ExactValue, OffPolicyValue, SampledValue
 
 Judge = str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | None
-MANY_AGENTS = 8  # from here on, agents get credit one by one
+MANY_AGENTS = 8  # with more agents, the default method is sbpr with credit per agent
 Source = DecPOMDP | Simulator | Episodes | Sequence[Episodes]
 
 
 class Entry(NamedTuple):
-    """A method: its settings, and where the class is that runs it; imported on use, with its kernels."""
+    """A method: its settings, and the class that runs it; imported on use, with its kernels."""
 
     settings: type[Settings]
     runner: str  # "module:class", called with (problem or episodes, settings, inputs)
@@ -53,8 +53,8 @@ class Entry(NamedTuple):
     def method(self, source: Any, settings: Settings, inputs: Inputs) -> Method:
         """The method, ready to run."""
         module, _, name = self.runner.partition(":")
-        made: Callable[..., Method] = getattr(importlib.import_module(module), name)
-        return made(source, settings, inputs)
+        create: Callable[..., Method] = getattr(importlib.import_module(module), name)
+        return create(source, settings, inputs)
 
 
 PLAYING: dict[str, Entry] = {  # learn by playing a problem
@@ -91,7 +91,7 @@ def execute(
     watch: Watch | None = None,
     display: Display | None = None,
 ) -> Fit:
-    """Run a method: what `learn`, `plan` and the commands share."""
+    """Run a method; used by `learn`, `plan` and the commands."""
     _check(settings, inputs, budget)
     if budget == Budget() and settings.default_seconds is not None:
         budget = Budget(seconds=settings.default_seconds)
@@ -101,7 +101,7 @@ def execute(
 
 
 def _check(settings: Settings, inputs: Inputs, budget: Budget) -> None:
-    """Refuse limits and inputs that the method would ignore."""
+    """Reject limits and inputs that the method would ignore."""
     names = {"seconds": "time_limit"}
     for limit in ("steps", "iterations"):
         if getattr(budget, limit) is not None and limit not in settings.limits:
@@ -147,16 +147,16 @@ def learn(
         Use this discount instead of the problem's own (not for simulators that are given as objects); tables and
         Minari datasets need one.
     seed
-        Fixes every random choice.
+        Seed of all random numbers.
     time_limit, steps, iterations
         Limits in seconds, joint steps played and iterations; the best team so far is returned. A limit that the method
         does not count is rejected.
     threads
-        How many threads to use; all cores by default. The result does not depend on it.
+        Number of threads; all cores by default. The result does not depend on it.
     engine
-        A Dask cluster that does the work instead of threads (`sbpr`).
+        A Dask cluster instead of threads (`sbpr`).
     begin
-        A team to begin with (`sbpr`).
+        A team to start from (`sbpr`).
     behaviours
         The teams that collected each batch of episodes (`sbpr` from episodes).
     progress
@@ -164,7 +164,7 @@ def learn(
     watch
         Called with every new row of the trace; the run ends when it returns True.
     checkpoint
-        A folder for checkpoints: the same call resumes from it after a kill.
+        A folder for checkpoints; after a kill, the same call resumes from it.
     fields
         Settings of the method by name, in place of a settings object.
 
@@ -176,7 +176,7 @@ def learn(
     Raises
     ------
     InputError
-        An argument is of the wrong kind or unknown, or there is nothing to learn from.
+        An argument is unknown or of the wrong type, or the source is empty.
 
     Examples
     --------
@@ -185,12 +185,12 @@ def learn(
     >>> round(dp.evaluate(fit.team, dp.load("broadcast")).value, 1) >= 9.1
     True
     """
-    given = source_of(source, discount)
-    known = LOGGED if isinstance(given, Episodes | Sequence) else PLAYING
-    entry, settings = chosen(known, method, default_method(given), fields)
+    opened_source = source_of(source, discount)
+    known = LOGGED if isinstance(opened_source, Episodes | Sequence) else PLAYING
+    entry, settings = chosen(known, method, default_method(opened_source), fields)
     inputs = Inputs(seed, threads, engine, begin, behaviours)
     budget = Budget(seconds=time_limit, steps=steps, iterations=iterations)
-    fit = _shown(given, entry, settings, inputs, budget, progress, watch, checkpoint)
+    fit = _run(opened_source, entry, settings, inputs, budget, progress, watch, checkpoint)
     if not taught(fit):
         warnings.warn(
             "nothing was learned within the limits: the team is the initial one; allow more time or steps",
@@ -228,19 +228,19 @@ def plan(
     discount
         Use this discount instead of the problem's own.
     seed
-        Fixes every random choice.
+        Seed of all random numbers.
     time_limit, iterations
         Limits; the best team so far is returned. A limit that the method does not count is rejected.
     threads
-        How many threads to use; all cores by default. The result does not depend on it.
+        Number of threads; all cores by default. The result does not depend on it.
     begin
-        A team to begin with (`em`).
+        A team to start from (`em`).
     progress
         Show the progress in a terminal or a notebook.
     watch
         Called with every new row of the trace; the run ends when it returns True.
     checkpoint
-        A folder for checkpoints: the same call resumes from it after a kill.
+        A folder for checkpoints; after a kill, the same call resumes from it.
     fields
         Settings of the method by name, in place of a settings object.
 
@@ -252,7 +252,7 @@ def plan(
     Raises
     ------
     InputError
-        An argument is of the wrong kind or unknown, or the problem has no model.
+        An argument is unknown or of the wrong type, or the problem has no model.
 
     Examples
     --------
@@ -265,25 +265,25 @@ def plan(
     entry, settings = chosen(PLANNING, method, "fb-hsvi", fields)
     inputs = Inputs(seed, threads, None, begin)
     budget = Budget(seconds=time_limit, iterations=iterations)
-    return _shown(model, entry, settings, inputs, budget, progress, watch, checkpoint)
+    return _run(model, entry, settings, inputs, budget, progress, watch, checkpoint)
 
 
 def evaluate(
     team: Team | str | os.PathLike[str], problem: Judge = None, horizon: int | None = None
 ) -> "ExactValue | SampledValue | OffPolicyValue":
-    """How good is the team? Exact for a model, from test episodes for a simulator, from logged episodes without either.
+    """The value of a team: exact for a model, from test episodes for a simulator, or from recorded episodes.
 
     Parameters
     ----------
     team
-        Whose value is wanted: a team, or the path of a team.json.
+        A team, or the path of a team.json.
     problem
         A model (see `exact_value`), a simulator (`sampled_value`, 1000 episodes) or recorded episodes
-        (`offpolicy_value`); or a problem by name or `.dpomdp` file, which is then played with the team's discount; or
-        a `.parquet` file of episodes. None: the problem that the team names.
+        (`offpolicy_value`); or a problem by name or `.dpomdp` file, which is used with the team's discount; or a
+        `.parquet` file of episodes. None: the problem named in the team.
     horizon
-        Steps; None: for ever, which needs a discount below 1. From episodes: as many steps as they have. On a
-        simulator: no more than its own `horizon`, if it has one.
+        Number of steps; None: infinite, which needs a discount below 1. From episodes: their length. On a simulator:
+        at most its own `horizon`, if it has one.
 
     Returns
     -------
@@ -308,20 +308,20 @@ def evaluate(
     from decpomdp.evaluation import exact_value, offpolicy_value, sampled_value
     from decpomdp.io.team import read_team
 
-    whose = read_team(team) if isinstance(team, str | os.PathLike) else checks.of_kind("team", team, Team)
-    judge = _judge(whose, problem)
+    checked = read_team(team) if isinstance(team, str | os.PathLike) else checks.of_kind("team", team, Team)
+    judge = _judge(checked, problem)
     if isinstance(judge, Episodes):
-        return offpolicy_value(judge, whose, horizon)
+        return offpolicy_value(judge, checked, horizon)
     if isinstance(judge, DecPOMDP):
-        return exact_value(judge, whose, horizon)
-    return sampled_value(judge, whose, horizon=horizon)
+        return exact_value(judge, checked, horizon)
+    return sampled_value(judge, checked, horizon=horizon)
 
 
 def _judge(team: Team, problem: Judge) -> DecPOMDP | Simulator | Episodes:
     if isinstance(problem, Episodes):
         return problem
     if problem is None and not team.problem:
-        raise InputError("problem: expected one, because the team names none")
+        raise InputError("problem: expected a problem, got none, and the team names none")
     named = team.problem if problem is None else problem
     if isinstance(named, str | os.PathLike):
         return episodes_at(named) if _holds_episodes(named) else opened(named, team.discount)
@@ -331,7 +331,7 @@ def _judge(team: Team, problem: Judge) -> DecPOMDP | Simulator | Episodes:
 def chosen(
     known: dict[str, Entry], method: Settings | str | None, default: str, fields: dict[str, Any]
 ) -> tuple[Entry, Settings]:
-    """The method that was asked for, with its settings."""
+    """The requested method, with its settings."""
     if isinstance(method, Settings):
         entry = next((entry for entry in known.values() if isinstance(method, entry.settings)), None)
         if entry is None:
@@ -347,7 +347,7 @@ def chosen(
 def source_of(
     source: str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Episodes], discount: float | None
 ) -> Source:
-    """What there is to learn from: a problem or episodes, loaded if it is a name or a path."""
+    """The source to learn from: a problem or episodes, loaded if given by name or path."""
     if isinstance(source, str | os.PathLike) and _holds_episodes(source):
         return episodes_at(source, discount)
     if isinstance(source, Episodes):
@@ -360,7 +360,7 @@ def source_of(
 
 
 def _holds_episodes(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is that of recorded episodes: an episodes file, a long table or the folder of a Minari dataset."""
+    """Whether a path belongs to recorded episodes: an episodes file, a long table or the folder of a Minari dataset."""
     from decpomdp.io.files import is_logged
 
     return is_logged(path) or os.path.isdir(path)
@@ -374,7 +374,7 @@ def episodes_at(path: str | os.PathLike[str], discount: float | None = None) -> 
 
 
 def default_method(source: Source) -> str:
-    """The method if none is named: a problem with many agents needs a critic per agent."""
+    """The default method: many agents need a critic per agent."""
     if isinstance(source, DecPOMDP):
         return "search"
     if isinstance(source, Episodes | Sequence):
@@ -383,13 +383,13 @@ def default_method(source: Source) -> str:
 
 
 def taught(fit: Fit) -> bool:
-    """Whether anything was learned before the limits were reached: whether any value, or bound, was measured."""
+    """Whether anything was learned within the limits: whether the trace has a value or a bound."""
     values = (row.get("value", row.get("bound")) for row in fit.trace)
     return any(isinstance(value, float | int) and math.isfinite(value) for value in values)
 
 
 def run_id(source: Source, settings: Settings, inputs: Inputs, budget: Budget) -> str:
-    """Identifies a run: what it learns from, and everything that its result depends on."""
+    """A checksum that identifies a run: of its source and everything else that its result depends on."""
     from decpomdp.io.runs import source_digest, team_digest
 
     sources = list(source) if isinstance(source, Sequence) else [source]
@@ -404,7 +404,7 @@ def run_id(source: Source, settings: Settings, inputs: Inputs, budget: Budget) -
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
-def _shown(
+def _run(
     source: Source,
     entry: Entry,
     settings: Settings,
@@ -414,7 +414,7 @@ def _shown(
     watch: Watch | None,
     checkpoint: str | os.PathLike[str] | None,
 ) -> Fit:
-    """`execute` for Python: with checked arguments, and a progress display if wanted."""
+    """`execute` with checked arguments, an optional progress display and optional checkpoints."""
     from decpomdp.core.progress import Progress
     from decpomdp.domains.references import best_value
     from decpomdp.io.checkpoints import CheckpointFolder

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli import runs
+from decpomdp.cli import after
 from decpomdp.evaluation import sampled
 from decpomdp.report import page
 
@@ -54,7 +54,7 @@ def test_a_slow_page_is_written_without_replay(run, tmp_path, monkeypatch):
         return whole(folder, fit, record, source, missing)
 
     monkeypatch.setattr(page, "report_of", slow)
-    monkeypatch.setattr(runs, "PAGE_SECONDS", 2.0)
+    monkeypatch.setattr(after, "PAGE_SECONDS", 2.0)
     began = time.monotonic()
     code, _, err = run(*LEARN)
     assert (code, err) == (0, "page: not complete after 2 s\n")
@@ -65,7 +65,7 @@ def test_a_slow_page_is_written_without_replay(run, tmp_path, monkeypatch):
 
 def test_a_slow_value_is_left_out(run, tmp_path, monkeypatch):
     monkeypatch.setattr(dp.evaluation, "exact_value", sleep)
-    monkeypatch.setattr(runs, "VALUE_SECONDS", 0.2)
+    monkeypatch.setattr(after, "VALUE_SECONDS", 0.2)
     code, out, err = run(*LEARN, "--no-report")
     assert (code, err) == (0, "exact value: not complete after 0.2 s\n")
     assert out.startswith("no value, nodes ")
@@ -77,7 +77,7 @@ def test_an_interrupted_page_leaves_a_finished_run(run, tmp_path, monkeypatch):
     monkeypatch.setattr(page, "report_of", interrupt)
     code, _, err = run(*LEARN)
     assert code == 130
-    assert "for the page: decpomdp report run" in err
+    assert "to make the page: decpomdp report run" in err
     assert record(tmp_path)["finished"]
 
 
@@ -100,9 +100,9 @@ class Slow:
 
 @pytest.mark.parametrize("seconds", [0.2, 60.0])
 def test_the_sampled_value_takes_as_many_episodes_as_the_time_allows(monkeypatch, seconds):
-    monkeypatch.setattr(runs, "VALUE_SECONDS", seconds)
+    monkeypatch.setattr(after, "VALUE_SECONDS", seconds)
     simulator = Slow()
-    value = runs._sampled(simulator, dp.Team.uniform(simulator), 1)
+    value = after.sampled(simulator, dp.Team.uniform(simulator), 1)
     played = int(value.method.split()[2])
     assert played == 20 if seconds == 60 else 1 <= played < 20
 

@@ -77,7 +77,7 @@ def test_code_is_a_problem_like_any_other(folder, capsys):
 def test_evaluate_asks_for_the_name_again(folder, capsys):
     code_of(LEARN)
     capsys.readouterr()
-    wanted = "learned from mine.py:build, code that runs only if it is named: --problem mine.py:build"
+    wanted = "learned from mine.py:build; code is run only when it is named: --problem mine.py:build"
     assert refused(capsys, "evaluate", "run") == f"error: run: {wanted}"
     assert refused(capsys, "evaluate", "run/team.json") == f"error: run/team.json: {wanted}"
 
@@ -88,7 +88,7 @@ def test_resume_asks_for_the_name_again(folder, capsys):
     record.write_text(record.read_text().replace('"finished": true', '"finished": false'))
     capsys.readouterr()
     told = refused(capsys, "learn", "--resume", "run")
-    assert told.endswith("code that runs only if it is named: decpomdp learn mine.py:build --resume run")
+    assert told.endswith("code is run only when it is named: decpomdp learn mine.py:build --resume run")
     assert "not allowed with --resume" in refused(capsys, "learn", "dectiger", "--resume", "run")
     assert code_of(["learn", "mine.py:build", "--resume", "run", "--quiet", "--no-report"]) == 0
     assert json.loads(record.read_text())["finished"]
@@ -109,7 +109,7 @@ def test_report_asks_for_the_name_again(folder, capsys):
     before = times_run()
     capsys.readouterr()
     assert code_of(["report", "run"]) == 0
-    assert "code, which runs only if it is named: --problem mine.py:build" in capsys.readouterr().err
+    assert "code, which is run only when it is named: --problem mine.py:build" in capsys.readouterr().err
     assert "No replay" in Path("run/report.html").read_text()
     assert times_run() == before
     assert code_of(["report", "run", "--problem", "mine.py:build"]) == 0
@@ -139,7 +139,7 @@ def test_a_forged_record_runs_nothing(folder, capsys, field):
 
 def test_python_refuses_names_of_code(folder):
     for name in ("mine.py:build", "mine.py", str(folder / "mine.py:build")):
-        with pytest.raises(InputError, match="code runs only if it is named on the command line"):
+        with pytest.raises(InputError, match="code is run only when it is named on the command line"):
             load(name)
     assert times_run() == 0
 

@@ -110,7 +110,7 @@ def test_learn_from_a_table(run, as_json):
     run("simulate", "broadcast", "--episodes", 50, "--horizon", 4, "--out", "e.parquet")
     run("data", "convert", "e.parquet", "e.csv")
     code, _, err = run("learn", "e.csv", "--out", "r")
-    assert (code, err) == (2, "error: e.csv does not contain the discount; expected it as an option\n")
+    assert (code, err) == (2, "error: e.csv: contains no discount; pass --discount or discount=\n")
     settings = ["--prior", "fixed:2", "--sweeps", 2, "--quiet"]
     table = as_json("learn", "e.csv", "--discount", 0.9, *settings, "--out", "r")
     assert table["bound"] == as_json("learn", "e.parquet", *settings, "--out", "s")["bound"]

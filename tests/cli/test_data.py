@@ -59,8 +59,8 @@ def test_info_in_words(run, tiger):
     assert code == 0
     assert "dectiger: 200 episodes, 800 steps, 2 agents, discount 0.9" in out
     assert "behaviour probabilities: known, 0.3333 to 0.3333" in out
-    assert "supported for about 1 steps (10 of 200 episodes)" in out  # 200 / 9 = 22 after one, 2.5 after two
-    assert "nothing before the first action: 200" in out
+    assert "agrees with 10 of 200 episodes for about 1 steps" in out  # 200 / 9 = 22 after one, 2.5 after two
+    assert "no observation before the first action: 200" in out
     code, out, _ = run("info", "long.csv")
     assert code == 0
     assert "discount 1 (assumed: the file contains none)" in out
@@ -196,7 +196,7 @@ def test_mistakes_are_one_line(run, tiger, tmp_path):
         (("info", "e.parquet", "--discount", 0.5), "has its own discount"),
         (("info", "e.parquet", "--like", "dectiger"), "has its own discount"),
         (("info", "e.parquet", "--from", "table"), "kind of data: expected one of episodes, long, minari"),
-        (("info", "long.csv", "--column", "obs"), "--column: expected OURS=THEIRS"),
+        (("info", "long.csv", "--column", "obs"), "--column: expected NAME=COLUMN"),
         (("info", "long.csv", "--column", "t=when"), "column when: expected one, got only"),
         (("info", "long.csv", "--like", "nothing"), "nothing"),
         (("validate", "none.parquet"), "cannot be read"),
@@ -246,7 +246,7 @@ def test_tables_are_read_wherever_episodes_are_if_the_discount_is_given(run, tig
         for arguments in (["evaluate", "team.json", "--episodes", name], ["learn", name, "--out", "r"]):
             code, out, err = command(*arguments)
             assert (code, out) == (2, "")
-            assert err == f"error: {name} does not contain the discount; expected it as an option\n"
+            assert err == f"error: {name}: contains no discount; pass --discount or discount=\n"
         assert command("evaluate", "team.json", "--episodes", name, "--discount", 0.9)[0] == 0
     code, _, err = command("info", "e.parquet")
     assert (code, err) == (2, "error: e.parquet: expected a problem, got logged episodes\n")

@@ -49,7 +49,8 @@ def test_a_range_from_the_file_guarantees_nothing_by_itself(run, files):
     assert "\n  guaranteed  " not in out
     rewards = dp.Episodes.load("e.parquet").rewards
     assert (
-        f"guaranteed only if no reward can be outside {rewards.min():g} to {rewards.max():g}, those of the file" in out
+        f"guaranteed only if no reward can be outside {rewards.min():g} to {rewards.max():g}, the range in the file"
+        in out
     )
 
 

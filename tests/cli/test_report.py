@@ -129,7 +129,7 @@ def test_mistakes_are_one_line(run, folder, tmp_path):
         (["report", "one", "one", "--out", "x.html", "--animate", "x.svg"], "expected a single run, got 2"),
         (["report", "one", "--animate", "no/such/place.svg"], "cannot write no/such/place.svg"),
         (["report"], "Missing argument"),
-        (["report", "nowhere"], "nowhere: expected the folder of a run"),
+        (["report", "nowhere"], "nowhere: expected a run folder"),
         (["report", "one", "--out", "no/such/page.html"], "cannot write no/such/page.html"),
         (["report", "one", "--problem", "dectiger"], "does not fit problem dectiger"),
     ]:

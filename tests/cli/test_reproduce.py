@@ -10,7 +10,7 @@ import time
 import pytest
 
 from decpomdp.cli.main import code_of
-from decpomdp.cli.reproduce import Display, in_words
+from decpomdp.cli.reproduce import Display, line_of
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.pool import Progress
 
@@ -47,11 +47,11 @@ def test_a_bad_folder_is_one_line(capsys, tmp_path):
 
 def test_progress_in_words():
     cell = Cell("x:y", {"problem": "broadcast", "method": "mcem", "seed": 1})
-    assert in_words(Progress(12, 80, 30, 95.2, 430.4, cell)) == (
-        "12/80 cells (30 kept), 95 s, 430 s left: broadcast mcem seed 1"
+    assert line_of(Progress(12, 80, 30, 95.2, 430.4, cell)) == (
+        "12/80 cells (30 reused), 95 s, 430 s left: broadcast mcem seed 1"
     )
-    assert in_words(Progress(0, 0, 5, 0.0, None)) == "0/0 cells (5 kept)"
-    assert in_words(Progress(0, 54, 0, 10.0, None)) == "0/54 cells (0 kept), 10 s"
+    assert line_of(Progress(0, 0, 5, 0.0, None)) == "0/0 cells (5 reused)"
+    assert line_of(Progress(0, 54, 0, 10.0, None)) == "0/54 cells (0 reused), 10 s"
 
 
 def test_few_lines_without_a_terminal(capsys):

@@ -170,7 +170,7 @@ def test_without_a_checkpoint_the_run_starts_again(run, unfinished):
     (unfinished / STATE).unlink()
     code, out, err = run("learn", "--resume", unfinished, "--quiet", *BARE)
     assert code == 0
-    assert "there is no checkpoint, so the run starts again" in err
+    assert "no checkpoint; the run starts from the beginning" in err
     assert "written to" in out
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import decpomdp as dp
-from decpomdp.cli import runs
+from decpomdp.cli import after
 from decpomdp.domains.traffic import Traffic
 from decpomdp.environments.sumo.grid import SumoGrid
 
@@ -78,4 +78,4 @@ def test_a_behaviour_to_begin_with(run, as_json):
 
 
 def test_slow_simulators_are_tested_with_fewer_episodes():
-    assert (runs.test_episodes(dp.load("traffic:2")), runs.test_episodes(SumoGrid(4))) == (1000, 20)
+    assert (after.test_episodes(dp.load("traffic:2")), after.test_episodes(SumoGrid(4))) == (1000, 20)

@@ -24,5 +24,5 @@ def test_as_many_agents_and_as_large_numbers_as_64_bits_hold():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(InputError, match=r"joint numbers: expected at most 9\.22e"):
+    with pytest.raises(InputError, match=r"joint indices: expected at most 9\.22e"):
         joint_numbers([0] * 10, (200,) * 10)

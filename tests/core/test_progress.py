@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from decpomdp.core import InputError
-from decpomdp.core.progress import Progress, in_words
+from decpomdp.core.progress import Progress, line_of
 
 ROWS = [{"phase": "hop", "value": 1.23456, "nodes": "2+3", "steps": 1e6, "seconds": 0.4, "secret": 7}] * 3
 WITHIN = """
@@ -47,11 +47,11 @@ def outputs(source):
 
 
 def test_a_row_in_words():
-    assert in_words(ROWS[0]) == "0 s  hop  value 1.2346  nodes 2+3  steps 1e+06  2.5e+06 steps/s"
-    assert in_words({"nodes": "+".join(["2", "3"] * 50), "value": None, "sweep": 3}) == "sweep 3  nodes 2.50"
+    assert line_of(ROWS[0]) == "0 s  hop  value 1.2346  nodes 2+3  steps 1e+06  2.5e+06 steps/s"
+    assert line_of({"nodes": "+".join(["2", "3"] * 50), "value": None, "sweep": 3}) == "sweep 3  nodes 2.50"
     unknown = {"phase": "compiling", "value": math.nan, "error": math.nan, "upper_bound": math.inf, "steps": 0}
-    assert in_words(unknown) == "compiling  steps 0"
-    assert in_words({"value": 2.0, "error": math.nan}, {"error": "+- {}", "value": "worth {:.1f}"}) == "worth 2.0"
+    assert line_of(unknown) == "compiling  steps 0"
+    assert line_of({"value": 2.0, "error": math.nan}, {"error": "+- {}", "value": "worth {:.1f}"}) == "worth 2.0"
 
 
 def test_a_notebook_has_one_line_that_changes():
@@ -82,11 +82,11 @@ def test_a_log_gets_a_line_now_and_then(capsys):
     with Progress() as watch:
         for row in ROWS:
             watch(row)
-    assert capsys.readouterr().err == in_words(ROWS[0]) + "\n"
+    assert capsys.readouterr().err == line_of(ROWS[0]) + "\n"
     with Progress(every=0) as watch:
         for row in ROWS:
             watch(row)
-    assert capsys.readouterr().err == (in_words(ROWS[0]) + "\n") * 3
+    assert capsys.readouterr().err == (line_of(ROWS[0]) + "\n") * 3
 
 
 def test_nothing_is_imported_for_it():

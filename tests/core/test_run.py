@@ -15,6 +15,7 @@ import toy_method
 from toy_method import Climb, digest
 
 from decpomdp.core import FormatError
+from decpomdp.core.progress import Progress
 from decpomdp.core.run import Budget, Now, Spent, run
 from decpomdp.io.checkpoints import STATE, TRACE, CheckpointFolder
 
@@ -96,6 +97,38 @@ def test_compiling_does_not_count_as_time():
 
     fit = run(Slow(TARGET), Budget(seconds=0.2)).fit
     assert 0.2 <= fit.seconds < 0.5
+
+
+@pytest.mark.parametrize("budget", [Budget(iterations=3), Budget(seconds=0.4)])
+def test_compiling_is_shown_first_and_the_elapsed_time_never_decreases(budget):
+    class Slow(Climb):
+        def toy(self):
+            return Climb(np.zeros(1), 1, pause=0.2)
+
+    class Recorded:
+        def __init__(self):
+            self.shown = []  # seconds, phase
+
+        def __call__(self, row):
+            self.shown.append((row["seconds"], ""))
+
+        def tick(self, seconds, phase):
+            self.shown.append((round(seconds, 3), phase))
+
+    display = Recorded()
+    fit = run(Slow(TARGET, pause=0.1), budget, display=display).fit
+    seconds, phases = zip(*display.shown, strict=True)
+    assert list(seconds) == sorted(seconds)
+    assert seconds[-1] <= round(fit.seconds, 3)
+    compiling = phases.count("compiling")
+    assert compiling > 0
+    assert phases == ("compiling",) * compiling + ("",) * (len(phases) - compiling)
+    assert seconds[:compiling] == (0.0,) * compiling
+
+
+def test_a_display_does_not_change_the_result():
+    shown = run(Climb(TARGET), Budget(iterations=20), display=Progress()).fit
+    assert digest(shown) == digest(run(Climb(TARGET), Budget(iterations=20)).fit)
 
 
 class Killed(Exception):

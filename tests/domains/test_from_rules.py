@@ -129,7 +129,7 @@ def test_a_scene_is_drawn(tmp_path):
     from decpomdp.report.scenes import grid_film
 
     film = grid_film(model, [[0, 1]])
-    assert len(film.frames[0]) == 2
+    assert len(film.captions[0]) == 2
     assert grid_film(dp.from_rules(**LAMP), [[0, 1]]) is None
     assert model.with_discount(0.5).scene is model.scene
     assert model == dp.from_rules(**LAMP)

@@ -55,7 +55,7 @@ def test_same_bytes_in_other_ways(processes, episodes, monkeypatch, what):
     data = dp.simulate("dectiger", episodes=50, horizon=5, seed=1) if what == "one chunk" else episodes
     settings = dp.Sbpr(truncation=4, sweeps=1, precision=precision)
     wanted = everything(dp.learn(data, settings))
-    monkeypatch.setattr("decpomdp.filtering.shards.KEPT_BYTES", 0 if what == "forgets" else 10**9)
+    monkeypatch.setattr("decpomdp.filtering.shards.CACHE_BYTES", 0 if what == "forgets" else 10**9)
     with Cluster(processes.exactly(2)) as cluster:
         assert everything(dp.learn(data, settings, engine=cluster)) == wanted
 
@@ -199,7 +199,7 @@ def test_other_versions_are_rejected(processes, monkeypatch):
         return {**told, "client": {"packages": {**told["client"]["packages"], "decpomdp": "7.7"}}}
 
     monkeypatch.setattr(Client, "get_versions", newer)
-    with pytest.raises(EngineError, match=r"expected decpomdp 7.7, as here, got 0"):
+    with pytest.raises(EngineError, match=r"expected decpomdp 7.7 as on this machine, got 0"):
         Cluster(processes.exactly(1))
 
 

@@ -91,15 +91,15 @@ def test_the_papers_loop_plays_on_workers(tmp_path):
 
 def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys):
     for given, told in [
-        (["simulate", "broadcast", "--scheduler", "tcp://x:1"], "--scheduler belongs to --engine dask"),
+        (["simulate", "broadcast", "--scheduler", "tcp://x:1"], "--scheduler: only with --engine dask"),
         (["simulate", "broadcast", "--engine", "mpi"], "--engine: expected one of threads, dask, got 'mpi'"),
         (["simulate", "broadcast", "--engine", "dask", "--scheduler", "x"], "expected the address of a Dask scheduler"),
-        (["learn", "broadcast", "--out", "run", "--engine", "dask"], "--engine dask: not for search"),
+        (["learn", "broadcast", "--out", "run", "--engine", "dask"], "--engine dask: not supported by search"),
         (
             ["benchmark", "--out", "t", "--jobs", "2", "--engine", "dask", "--scheduler", "tcp://x:1"],
-            "--jobs does not belong to --scheduler",
+            "--jobs: not with --scheduler",
         ),
-        (["reproduce", "table2", "--out", "t", "--scheduler", "tcp://x:1"], "--scheduler belongs to --engine dask"),
+        (["reproduce", "table2", "--out", "t", "--scheduler", "tcp://x:1"], "--scheduler: only with --engine dask"),
     ]:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("decpomdp.engines.cluster.ANSWER", 0.5)

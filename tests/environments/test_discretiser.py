@@ -30,15 +30,15 @@ def test_mistakes_are_named():
         Discretiser.binned([[0.0], [1.0, 1.0]])
     with pytest.raises(InputError, match="observation: expected 2 numbers, one per list of edges, got 3"):
         Discretiser.binned([[0.0], [1.0]]).symbol("x", np.zeros(3))
-    with pytest.raises(InputError, match="expected a function to read with, got 3"):
+    with pytest.raises(InputError, match="expected a function from observations to symbols, got 3"):
         Discretiser(2, 3)
     with pytest.raises(InputError, match="symbols of the discretiser"):
         Discretiser(0, int)
     with pytest.raises(InputError, match="'a' twice"):
         Discretiser(("a", "a"), int)
-    with pytest.raises(InputError, match="agent x: what the discretiser returned: expected a whole number from 0 to 1"):
+    with pytest.raises(InputError, match="agent x: result of the discretiser: expected a whole number from 0 to 1"):
         Discretiser(2, lambda seen: 2).symbol("x", None)
-    with pytest.raises(InputError, match="what the discretiser returned"):
+    with pytest.raises(InputError, match="result of the discretiser"):
         Discretiser(2, lambda seen: 0.5).symbol("x", None)
 
 

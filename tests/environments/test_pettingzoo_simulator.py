@@ -147,7 +147,7 @@ def test_mistakes_are_named():
     only = Relay()
     with pytest.raises(InputError, match="expected a new environment at every call"):
         dp.from_pettingzoo(lambda: only)
-    with pytest.raises(InputError, match="agent 0: what the discretiser returned: expected a whole number from 0 to 1"):
+    with pytest.raises(InputError, match="agent 0: result of the discretiser: expected a whole number from 0 to 1"):
         dp.from_pettingzoo(Relay, discretise=dp.Discretiser(2, lambda seen: seen))
     with pytest.raises(InputError, match="agent 0: expected an observation after an action, got none"):
         dp.from_pettingzoo(Relay, discretise=dp.Discretiser(2, lambda seen: 0 if seen == 10 else None))
@@ -164,7 +164,7 @@ def test_mistakes_are_named():
 def test_environments_that_take_turns_are_refused():
     from pettingzoo.utils.conversions import parallel_to_aec
 
-    with pytest.raises(InputError, match="expected a ParallelEnv, got one that takes turns"):
+    with pytest.raises(InputError, match="expected a ParallelEnv, got an AECEnv"):
         dp.from_pettingzoo(lambda: parallel_to_aec(Relay()))
 
 

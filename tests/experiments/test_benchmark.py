@@ -77,7 +77,7 @@ def test_the_suite_has_forty_problems_and_fresh_even_seeds(told, tmp_path):
     assert all(seed % 2 == 0 for seed in seeds)
     assert all(domains.is_model(name) and domains.canonical(name) for name in blocks[0])
     code, _, err = told("benchmark", "--suite", "--out", tmp_path / "t")
-    assert (code, err) == (2, "error: --suite: expected --block and no --problems beside it\n")
+    assert (code, err) == (2, "error: --suite: expected --block and no --problems\n")
 
 
 def test_a_better_team_becomes_a_reference(tmp_path, monkeypatch):
@@ -129,7 +129,7 @@ def test_a_table_says_where_nothing_was_learned(told, tmp_path):
 
 def test_mistakes_are_one_line(told, tmp_path):
     for options, words in [
-        (["--methods", ","], "methods: expected names among search, sbpr, mcem, got none"),
+        (["--methods", ","], "--methods: expected names among search, sbpr, mcem, got none"),
         (["--methods", "magic"], "magic"),
         (["--problems", "nothing"], "nothing"),
     ]:

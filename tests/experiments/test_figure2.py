@@ -1,18 +1,16 @@
 """The figure's data on a small grid: every method gives its points, and the same seed gives the same ones."""
 
-from dataclasses import replace
-
 import pytest
 
 from decpomdp.domains.traffic import Traffic
-from decpomdp.experiments.figure2 import NAMES, POLICIES, Effort, fixed, points
+from decpomdp.experiments.figure2 import NAMES, POLICIES, levels, points
 
-EFFORT = Effort(side=2, iterations=4, episodes=60, every=2, tests=60)
+EFFORT = {"side": 2, "iterations": 4, "episodes": 60, "every": 2, "tests": 60}
 
 
 @pytest.mark.parametrize("method", NAMES)
 def test_a_curve(method):
-    curve = list(points(method, 1, EFFORT, threads=1))
+    curve = list(points({"method": method, "seed": 1, **EFFORT}, threads=1))
     assert [point.iteration for point in curve] == [1, 2, 4]
     assert {(point.method, point.seed) for point in curve} == {(method, 1)}
     assert all(1 <= point.acting <= point.nodes <= 3 for point in curve)
@@ -21,19 +19,19 @@ def test_a_curve(method):
     assert seconds == sorted(seconds)
     sizes = [point.sample_size for point in curve]
     assert sizes == [None] * 3 if method == "mcem" else all(size > 30 for size in sizes)
-    again = list(points(method, 1, EFFORT, threads=2))
+    again = list(points({"method": method, "seed": 1, **EFFORT}, threads=2))
     assert [(point.value, point.nodes) for point in curve] == [(point.value, point.nodes) for point in again]
 
 
 def test_the_heuristic_is_where_one_learner_begins():
-    effort = replace(EFFORT, side=3)
-    first, other = (next(points(method, 0, effort)) for method in ("sbpr-heuristic", "sbpr-exploration"))
+    effort = {**EFFORT, "seed": 0, "side": 3}
+    first, other = (next(points({"method": method, **effort})) for method in ("sbpr-heuristic", "sbpr-exploration"))
     assert first.value > other.value + 5
     assert first.acting == 2
 
 
 def test_fixed_policies():
-    values = fixed(side=4, tests=200)
-    assert set(values) == {*Traffic(4).policies(), "clock"} == set(POLICIES)
+    values = levels({"side": 4, "tests": 200, "seed": 0, "policies": POLICIES})
+    assert set(values) == {*Traffic(4).policies(), "clock"}
     assert values["clock"][0] > values["heuristic"][0]
     assert values["heuristic"][0] > values["random"][0] > values["all-row"][0]

@@ -37,7 +37,7 @@ def test_one_judge_decides_all_claims():
         for name, found in {"a": (True,), "b": (True, True), "c": (False, True), "d": (False,), "e": None}.items()
     }
     claims = tuple(Claim("It is so.", "yes: {limit} {most}", name, ("7",)) for name in weigh)
-    texts = Texts("", "", {"limit": 5}, claims=claims)
+    texts = Texts("", "", limits={"limit": 5}, claims=claims)
     assert [each.seen for each in judged(texts, weigh, rows)] == ["yes", "yes", "partly", "no"]
     assert judged(texts, weigh, rows)[0].evidence == "told Rule: yes: 5 7"
     few = judged(texts, weigh, Rows(rows[:2]))[0]

@@ -1,7 +1,5 @@
 """What a fit from recorded episodes says of itself."""
 
-from dataclasses import replace
-
 import pytest
 from msgspec import structs
 
@@ -26,7 +24,7 @@ def test_the_papers_rule_of_stopping(bounds, falls, sweeps):
 
 
 def test_em_is_fitted_once_and_stands_for_both_forms_it_does_not_differ_in():
-    cells = figure1.cells(replace(figure1.QUICK, seeds=1, episodes=(30,)))
+    cells = figure1.cells(figure1.TEXTS.effort("quick") | {"seeds": 1, "episodes": [30]})
     em = [cell for cell in cells if cell.settings["method"] in ("em", "em-best")]
     assert {cell.settings["form"] for cell in em} == {"printed", "weighted"}
     empty = Fitted(*[0] * len(Fitted.__struct_fields__))

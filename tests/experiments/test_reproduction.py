@@ -6,7 +6,6 @@ import runpy
 import shutil
 import sys
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,6 +15,7 @@ from decpomdp.cli.main import code_of
 from decpomdp.core import FormatError, InputError
 from decpomdp.experiments import figure1, reproduction, robustness, table1, table2
 from decpomdp.experiments.cells import code_digest, compute, load
+from decpomdp.experiments.judge import texts_of
 from decpomdp.experiments.published import PROBLEMS, TABLE2
 from decpomdp.report.reproduced import SEEN, write_reproduced
 from experiments.small_efforts import EFFORTS
@@ -71,12 +71,13 @@ def test_cells_are_pure(done, cell):
 
 @pytest.mark.slow
 def test_all_methods_of_table_2_are_shown(tmp_path):
-    effort = replace(EFFORTS["table2"], methods=("sbpr-time", "mcem-time", "periem", "fb-hsvi", "search"))
+    methods = ("sbpr-time", "mcem-time", "periem", "fb-hsvi", "search")
+    effort = EFFORTS["table2"] | {"methods": methods}
     (shown,) = reproduction.reproduce(["table2"], {"table2": effort}, tmp_path, 1, lambda _: None)
     rows = pq.read_table(tmp_path / "data/table2.parquet").to_pylist()
-    assert {row["method"] for row in rows} == set(effort.methods)
+    assert {row["method"] for row in rows} == set(methods)
     assert {row["stopped"] for row in rows if row["method"].endswith("-time")} == {"processor time"}
-    assert len(shown.tables[0].rows) == len(effort.methods)
+    assert len(shown.tables[0].rows) == len(methods)
 
 
 def test_processor_time_ends_a_run():
@@ -114,9 +115,11 @@ def test_cells_of_other_code_are_reused_and_named(done, tmp_path):
 def small(monkeypatch):
     """The command with small efforts, and with three experiments that are soon drawn."""
     names = ("table2", "appendix", "robustness")
-    efforts = {name: dict.fromkeys(("quick", "full"), EFFORTS[name]) for name in names}
-    known = {name: replace(reproduction.experiment_named(name), efforts=efforts[name]) for name in names}
-    monkeypatch.setattr(reproduction, "experiment_named", known.__getitem__)
+
+    def efforts_of(kind, seeds=None):
+        return {name: EFFORTS[name] | ({} if seeds is None else {"seeds": seeds}) for name in names}
+
+    monkeypatch.setattr(reproduction, "efforts_of", efforts_of)
     monkeypatch.setattr(reproduction, "NAMES", names)
 
 
@@ -192,11 +195,12 @@ def test_the_full_run_holds_what_the_paper_has():
 
 def test_columns_of_fixed_time_have_equal_times_and_rows_of_their_own():
     methods = ("sbpr-time", "sbpr-iterations", "mcem-time", "mcem")
-    cells = table2.cells(replace(table2.QUICK, seeds=1, problems=("broadcast",), methods=methods))
+    quick = texts_of("table2").effort("quick")
+    cells = table2.cells(quick | {"seeds": 1, "problems": ["broadcast"], "methods": methods})
     result = table2.Evaluated(1.0, 1.0, 0.1, 2.0, None, "steps", 1.0)
     assert [row["method"] for row in table2.rows([(cell, result) for cell in cells])] == list(methods)
     limits = [cell.settings["limits"].get("processor_seconds") for cell in cells]
-    wanted = min(table2.QUICK.longest, TABLE2["broadcast", "mcem"].seconds * table2.QUICK.time_share)
+    wanted = min(quick["longest"], TABLE2["broadcast", "mcem"].seconds * quick["time_share"])
     assert limits == [wanted, None, wanted, None]
 
 

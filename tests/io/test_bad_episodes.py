@@ -9,7 +9,7 @@ from decpomdp.io.logged import validate_logged
 
 from .made_episodes import episodes, refusal, with_column, written
 
-ENDED = "expected this or truncated to be true on the last row of"
+ENDED = "expected terminated or truncated to be true on the last row of"
 PROBABILITY = "expected a probability above 0 and up to 1"
 
 

@@ -13,7 +13,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.io import parquet
-from decpomdp.io.logged import Given, read_logged
+from decpomdp.io.logged import ReadOptions, read_logged
 from decpomdp.io.runs import read_trace
 from decpomdp.io.team import team_to_json
 
@@ -66,13 +66,13 @@ PARQUET = "cannot be read as Parquet"
 EPISODES = [
     ("an empty file", lambda: b"", "expected a Parquet file, got another kind of file"),
     ("wrong magic", lambda: b"GIF89a" * 99, "expected a Parquet file, got another kind of file"),
-    ("CSV", lambda: ROWS, "CSV needs a name that ends in .csv"),
+    ("CSV", lambda: ROWS, "the name of a CSV file ends in .csv"),
     ("half of it", lambda: recorded()[: len(recorded()) // 2], PARQUET),
     ("no footer", lambda: recorded()[:-100], PARQUET),
     ("a huge footer", lambda: huge_footer(recorded()), PARQUET),
     ("a flipped bit in a page", lambda: flipped(recorded(), 3000), "CRC checksum verification failed"),
     ("a missing column", lambda: without("action"), "column action: expected one, got only 'episode_id', 't'"),
-    ("no metadata", lambda: long_table(agent=["a"]), "does not contain the discount; expected it as an option"),
+    ("no metadata", lambda: long_table(agent=["a"]), "contains no discount; pass --discount or discount="),
     ("another version", lambda: of_metadata({"format": "decpomdp-episodes/9"}), 'got "decpomdp-episodes/9"'),
     ("a wrong discount", lambda: of_metadata({"discount": 7}), "discount: expected a number from 0 to 1, got 7"),
 ]
@@ -188,4 +188,4 @@ def test_a_damaged_table_is_not_taken_for_episodes(tmp_path):
     path = tmp_path / "log.parquet"
     dp.simulate("dectiger", episodes=10, horizon=4).save(path, long=True)
     path.write_bytes(path.read_bytes()[:900])
-    assert PARQUET in said(lambda path: read_logged(path, Given(discount=0.9)), path)
+    assert PARQUET in said(lambda path: read_logged(path, ReadOptions(discount=0.9)), path)

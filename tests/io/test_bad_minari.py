@@ -25,8 +25,11 @@ def test_bad_metadata(made):
     for changed, expected in (
         ({"total_episodes": -1}, "Expected `int` >= 1 - at `$.total_episodes`"),
         ({"total_steps": "2"}, "Expected `int`, got `str` - at `$.total_steps`"),
-        ({"total_steps": 1}, "expected 1 steps as announced, got 2"),
-        ({"total_steps": 10**12}, "expected at most 4294967296 bytes of episodes, got 16000000000000 as announced"),
+        ({"total_steps": 1}, "expected 1 steps according to metadata.json, got 2"),
+        (
+            {"total_steps": 10**12},
+            "expected at most 4294967296 bytes of episodes, got 16000000000000 according to metadata.json",
+        ),
         ({"total_episodes": 2}, "cannot be read as a Minari dataset"),
         ({"data_format": "pickle"}, "Invalid enum value 'pickle' - at `$.data_format`"),
     ):
@@ -76,7 +79,7 @@ def test_links_that_leave_the_folder(make, tmp_path, name):
     made = make("arrow")
     (made.path / name).rename(tmp_path / "outside")
     (made.path / name).symlink_to(tmp_path / "outside")
-    assert "expected a file of this folder, got a link to another" in made.refusal()
+    assert "expected a file in this folder, got a link to a file outside" in made.refusal()
 
 
 def test_pipes(make):
@@ -119,7 +122,7 @@ def test_announced_sizes_are_bounded_before_memory_is_allocated(make):
     assert "/episode_0: expected at most 4294967296 bytes, got more" in made.refusal()
     made = make("parquet")
     made.write({name: pa.concat_arrays([values] * 1000) for name, values in made.tables().items()})
-    assert "episode 0: expected at most 2 steps as announced, got more" in made.refusal()
+    assert "episode 0: expected at most 2 steps according to metadata.json, got more" in made.refusal()
 
 
 def test_bad_values(made):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io.files import from_json, read_bytes, replacing, words, write_bytes
+from decpomdp.io.files import from_json, message_of, read_bytes, replacing, write_bytes
 
 
 class Note(msgspec.Struct, forbid_unknown_fields=True):
@@ -121,8 +121,8 @@ def test_permissions_are_those_of_the_old_file_or_of_any_new_one(tmp_path):
 
 
 def test_what_libraries_say_becomes_one_line():
-    assert words(OSError("first\n  second")) == "first second"
-    assert words(ValueError("x" * 1000)) == "x" * 300
+    assert message_of(OSError("first\n  second")) == "first second"
+    assert message_of(ValueError("x" * 1000)) == "x" * 300
 
 
 def test_reading_is_bounded(tmp_path):
@@ -167,7 +167,7 @@ def test_json_that_is_refused():
 
 def test_json_that_is_nested_too_deeply_is_refused():
     """How deep a decoder can go depends on the Python."""
-    with pytest.raises(FormatError, match=r"^n\.json: expected JSON of a few levels|^n\.json:1: not JSON"):
+    with pytest.raises(FormatError, match=r"^n\.json(:1)?: not JSON"):
         from_json(b'{"a":' * 200000, Note, "n.json", "note/1")
 
 

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io.logged import Given, read_logged
+from decpomdp.io.logged import ReadOptions, read_logged
 from decpomdp.io.minari.read import read_minari
 
 
@@ -67,7 +67,7 @@ def test_a_real_environment(root, data_format):
     assert np.isnan(read.behaviour).all()
     assert (len(read.agents[0].actions), len(read.agents[0].observations)) == (4, 16)
     assert read.name == "frozen-v0"
-    assert read_logged(root / "frozen-v0", Given(discount=0.99)) == read
+    assert read_logged(root / "frozen-v0", ReadOptions(discount=0.99)) == read
 
 
 @pytest.mark.slow
@@ -164,7 +164,7 @@ def test_damaged_folders_are_refused(root, tmp_path):
     about.write_text(json.dumps({key: value for key, value in good.items() if key != "action_space"}))
     assert "metadata.json: Object missing required field `action_space`" in refusal()
     about.write_text(json.dumps({**good, "total_steps": 3}))
-    assert "expected 3 steps as announced, got 2" in refusal()
+    assert "expected 3 steps according to metadata.json, got 2" in refusal()
     about.write_text(json.dumps({**good, "total_episodes": 2}))
     assert "cannot be read as a Minari dataset" in refusal()
     about.write_text(json.dumps(good))

@@ -75,7 +75,7 @@ def test_a_folder_is_marked_unless_it_is_somebody_elses(tmp_path):
     part = tmp_path / ".decpomdp-0123.part"
     part.write_bytes(b"half")
     (tmp_path / "mine.txt").write_text("x")
-    with pytest.raises(InputError, match="expected a new folder, got another"):
+    with pytest.raises(InputError, match="expected a new folder, got a folder with other contents"):
         mark(tmp_path, "plan", b"a", "a new folder")
     assert part.exists()
     (tmp_path / "mine.txt").unlink()
@@ -122,7 +122,7 @@ def test_what_can_be_resumed(tmp_path):
 
 def test_a_folder_with_contents_is_refused(tmp_path):
     (tmp_path / "mine.txt").write_text("x")
-    with pytest.raises(InputError, match="expected a new or empty folder for the run, got one with contents"):
+    with pytest.raises(InputError, match="expected a new or empty folder, got one with contents"):
         new_run(tmp_path).__enter__()
     assert os.listdir(tmp_path) == ["mine.txt"]
     with pytest.raises(InputError, match="File exists"):
@@ -149,12 +149,12 @@ def test_other_versions_and_changed_sources_are_refused():
     with pytest.raises(InputError, match=r"a\.dpomdp: changed since the run started"):
         check_same(record, "2")
     record.versions = {**versions(), "numpy": "1.0"}
-    with pytest.raises(InputError, match=r"started with numpy 1\.0, this is "):
+    with pytest.raises(InputError, match=r"started with numpy 1\.0, the installed version is "):
         check_same(record, "1")
 
 
 def test_other_folders(tmp_path):
-    with pytest.raises(InputError, match="expected a run folder, got another"):
+    with pytest.raises(InputError, match=r"expected a run folder, got a folder without run\.json"):
         unfinished(tmp_path)
     with pytest.raises(InputError, match="expected a run folder, got none"):
         unfinished(tmp_path / "nowhere")

@@ -61,7 +61,7 @@ def test_a_run_json_that_is_none(tmp_path):
 
 
 def test_other_folders_and_broken_traces(tmp_path):
-    with pytest.raises(InputError, match="expected the folder of a run"):
+    with pytest.raises(InputError, match="expected a run folder"):
         read_run(tmp_path)
     written(tmp_path / "a")
     (tmp_path / "a/trace.parquet").write_bytes(b"PAR1 nothing")

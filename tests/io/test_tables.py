@@ -13,7 +13,7 @@ import pytest
 
 from decpomdp.core import FormatError, InputError
 from decpomdp.io.episodes import read_episodes, write_episodes
-from decpomdp.io.logged import Given, kind_of, read_logged
+from decpomdp.io.logged import ReadOptions, kind_of, read_logged
 from decpomdp.io.tables import read_table, write_table
 
 from .made_tables import AGENTS, episodes, same
@@ -161,12 +161,14 @@ def test_kinds_are_found_out(tmp_path):
     kinds = {name: kind_of(tmp_path / name) for name in ("l.csv", "l.parquet", "e.parquet", ".")}
     assert kinds == {"l.csv": "long", "l.parquet": "long", "e.parquet": "episodes", ".": "minari"}
     assert read_logged(tmp_path / "e.parquet") == held
-    assert same(read_logged(tmp_path / "l.parquet", Given(discount=0.9, agents=AGENTS)), held)
-    with pytest.raises(InputError, match="does not contain the discount"):
+    assert same(read_logged(tmp_path / "l.parquet", ReadOptions(discount=0.9, agents=AGENTS)), held)
+    with pytest.raises(InputError, match="contains no discount"):
         read_logged(tmp_path / "l.csv")
     with pytest.raises(InputError, match="has its own discount"):
-        read_logged(tmp_path / "e.parquet", Given(discount=0.5))
+        read_logged(tmp_path / "e.parquet", ReadOptions(discount=0.5))
     with pytest.raises(InputError, match="kind of data: expected one of"):
-        read_logged(tmp_path / "e.parquet", Given("table"))
-    write_episodes(read_logged(tmp_path / "l.csv", Given(discount=0.9, agents=AGENTS)), tmp_path / "again.parquet")
+        read_logged(tmp_path / "e.parquet", ReadOptions("table"))
+    write_episodes(
+        read_logged(tmp_path / "l.csv", ReadOptions(discount=0.9, agents=AGENTS)), tmp_path / "again.parquet"
+    )
     assert same(read_episodes(tmp_path / "again.parquet"), held)

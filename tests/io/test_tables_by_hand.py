@@ -8,7 +8,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.core import Agent, FormatError, InputError
-from decpomdp.io.logged import Given, validate_logged
+from decpomdp.io.logged import ReadOptions, validate_logged
 from decpomdp.io.tables import read_table
 from decpomdp.io.tables.write import long_table
 
@@ -125,7 +125,7 @@ def test_a_byte_order_mark_before_a_quoted_name(write):
 
 def test_validate_collects_one_error_per_column(write):
     text = GOOD.replace("a,0,x,,0,1,", "a,0,x,,0,one,").replace("a,1,x,2,1,", "a,1,x,2,,")
-    episodes, errors = validate_logged(write(text), Given(discount=0.5))
+    episodes, errors = validate_logged(write(text), ReadOptions(discount=0.5))
     assert episodes is None
     assert [str(error).split(": ")[1] for error in errors] == ["row 2, column action", "row 0, column reward"]
 

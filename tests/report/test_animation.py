@@ -68,10 +68,8 @@ def test_lights_and_queues_keep_step():
     for step in range(10):
         assert [value_in(one, step, 10) for one in turns] == [str(90 * a) for a in told["actions"][step]]
         for s, one in enumerate(queues):
-            change = replay.film.drawing.changes[2 * s]
-            assert float(value_in(one, step, 10)) == pytest.approx(
-                change.choices[replay.film.frames[0][step][2 * s]], abs=0.051
-            )
+            (end,) = replay.film.parts[2 * s].values(step).values()
+            assert float(value_in(one, step, 10)) == pytest.approx(end, abs=0.051)
     words = [text for text in root.iter(f"{SVG}text") if text.get("class") == "caption"]
     assert len(words) == 10
     assert words[3].text.startswith("step 3: ")
@@ -91,18 +89,17 @@ def test_what_has_no_drawing_or_is_too_large_is_refused(monkeypatch):
 def test_a_gif_has_a_frame_per_step():
     image = pytest.importorskip("PIL.Image")
     replay = streets(steps=6)
+    left, top, width, _ = replay.film.box
     with image.open(io.BytesIO(animated_gif(replay, "traffic:3"))) as picture:
         assert picture.n_frames == 6
         assert picture.width <= 640
         for step in range(6):
             picture.seek(step)
             pixels = picture.convert("RGB")
-            scale = pixels.width / replay.film.drawing.width
+            scale = pixels.width / width
             for n, action in enumerate(replay.content["episodes"][0]["actions"][step]):
-                x, y = replay.film.drawing.parts[12 + n].at
-                across = pixels.getpixel(
-                    (round((x - replay.film.drawing.left + 9) * scale), round((y - replay.film.drawing.top) * scale))
-                )
+                x, y = replay.film.parts[12 + n].at
+                across = pixels.getpixel((round((x - left + 9) * scale), round((y - top) * scale)))
                 assert (across[1] > 120 > across[0]) == (action == 0)  # green along the row
 
 

@@ -5,8 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from decpomdp.report.chart import step_for, thinned, tick_label, ticks
-from decpomdp.report.curves import RunTrace, curves
+from decpomdp.report.curves import RunTrace, curves, step_for, thinned, tick_label, ticks
 
 
 def figures(*traces, names=("a", "b")):
@@ -114,6 +113,7 @@ def test_nothing_to_draw():
         {},
         {"steps": [], "value": []},
         {"steps": [0, 1], "value": [None, None]},
+        {"steps": [10], "value": [1.0]},
         *({"steps": steps, "value": [1.0, 2.0, 3.0]} for steps in ODD),
     ]:
         assert figures(trace) == []
@@ -151,14 +151,6 @@ def test_what_is_not_known_is_tick_label():
     assert len(found[0].findall(".//circle")) == 1
     drawn = curves([RunTrace("", {"steps": [0, 1], "value": [None, None], "accepted": [1, 2]}, ("x",))])
     assert "No data for: value." in drawn
-
-
-def test_one_row_is_told_in_words():
-    trace = {"steps": [10], "value": [float("nan")], "nodes": ["+".join(["2"] * 100)]}
-    drawn = curves([RunTrace("", trace, ("x",))])
-    assert "The trace has one row" in drawn
-    assert "not a number" in drawn
-    assert "2 x 100" in drawn
 
 
 def test_colours_belong_to_runs():

@@ -159,7 +159,7 @@ def test_a_large_team_is_told_in_words(tmp_path):
 def test_a_run_without_a_trace(tmp_path):
     model = dp.load("broadcast")
     run = kept(tmp_path / "short", model, dp.Team.uniform(model), trace=())
-    assert "The trace has no numbers to draw." in page([shown(run)])
+    assert "The trace is too short for curves, or has no numbers." in page([shown(run)])
 
 
 def test_three_agents_and_no_discount(tmp_path):

@@ -58,10 +58,7 @@ def test_traffic_shows_its_streets():
 
 def taken(film, k, t):
     """Per part: what its changes have come to."""
-    found = [{} for _ in film.drawing.parts]
-    for change, place in zip(film.drawing.changes, film.frames[k][t], strict=True):
-        found[change.part][change.what] = change.choices[place]
-    return found
+    return [{what: values[k][t] for what, values in part.changes.items()} for part in film.parts]
 
 
 def test_the_drawing_says_what_waits_and_what_is_green():
@@ -84,27 +81,28 @@ def test_the_drawing_says_what_waits_and_what_is_green():
         "17 cars wait, 1 of 4 streets are full; green: 2 rows, 1 columns, 1 neither",
         "18 cars wait, 1 of 4 streets are full; green: 0 rows, 4 columns",
     )
-    assert [part.agent for part in film.drawing.parts if part.agent is not None] == [0, 1, 2, 3]
+    assert [part.agent for part in film.parts if part.agent is not None] == [0, 1, 2, 3]
 
 
 def test_two_directions_lie_beside_each_other_each_on_its_right():
     film = street_film(approaches(), [[StreetScene((2, 2), (ROW, ROW))]])
-    east, west = (mark for mark in film.drawing.still if mark.look == "road")
+    east, west = (mark for mark in film.still if mark.look == "road")
     assert east.at["y1"] > 0 > west.at["y1"]  # downwards is to the right of who drives east
     values = taken(film, 0, 0)
     assert values[0]["x2"] < CELL - LIGHT  # east waits before the second light
     assert values[2]["x2"] > LIGHT
-    assert 0 < film.drawing.parts[0].shapes[0].dashes[0] < 4  # twenty cars fit into a block
+    assert 0 < film.parts[0].shapes[0].dashes[0] < 4  # twenty cars fit into a block
 
 
 def test_everything_lies_on_the_paper():
     streets = Traffic(4).street_map()
-    drawing = street_film(streets, [[StreetScene((9,) * 8, (ROW,) * 16)]]).drawing
-    for mark in drawing.still:
+    film = street_film(streets, [[StreetScene((9,) * 8, (ROW,) * 16)]])
+    left, top, width, height = film.box
+    for mark in film.still:
         xs = [value for name, value in mark.at.items() if name in ("x", "x1", "x2")]
         ys = [value for name, value in mark.at.items() if name in ("y", "y1", "y2")]
-        assert drawing.left <= min(xs) <= max(xs) <= drawing.left + drawing.width
-        assert drawing.top <= min(ys) <= max(ys) <= drawing.top + drawing.height
+        assert left <= min(xs) <= max(xs) <= left + width
+        assert top <= min(ys) <= max(ys) <= top + height
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -113,7 +111,7 @@ def test_a_grid_is_recognised_by_its_numbers(name):
     assert len(model.states) == GRIDS[name]
     film = grid_film(replace(model, name="mine", discount=0.5), [range(len(model.states))])
     assert film.captions[0][3] == f"state {model.states[3]}"
-    assert len(film.frames[0]) == len(model.states)
+    assert all(len(values[0]) == len(model.states) for part in film.parts for values in part.changes.values())
     assert grid_film(replace(model, reward=model.reward + 1), [[0]]) is None
 
 

@@ -184,9 +184,7 @@ def test_mistakes_are_named():
     for workers in (-1, "two", 1.5):
         with pytest.raises(InputError, match=r"^workers: expected a whole number from 0 to 1000, got"):
             SumoGrid(4, workers=workers)
-    with pytest.raises(
-        InputError, match="at most 16 side by side in SUMO, which is one simulation per process, got 17"
-    ):
+    with pytest.raises(InputError, match="at most 16 in a batch \\(one SUMO process each\\), got 17"):
         SumoGrid(4).reset(17, 0)
     with pytest.raises(InputError, match="at most 1 side by side"):
         SumoGrid(4, workers=0).reset(2, 0)

@@ -1,5 +1,7 @@
 """Learning one controller for all lights, and the table of policies."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,20 +10,17 @@ from decpomdp.environments.sumo import network
 from decpomdp.environments.sumo.episodes import Played, episode_seed, nearby, pooled
 from decpomdp.environments.sumo.grid import SumoGrid
 from decpomdp.environments.sumo.simulation import Measures
-from decpomdp.experiments.sumo import (
-    TEST_SEED,
-    Score,
-    SharedSettings,
-    Trial,
-    difference,
-    interval,
-    learned,
-    scores,
-    summary,
-    transferred,
-)
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.play import players_of
+
+
+@pytest.fixture
+def lights(monkeypatch):
+    """The module of the benchmark."""
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "benchmarks")
+    import shared_lights
+
+    return shared_lights
 
 
 def test_a_neighbourhood_is_a_light_and_those_next_to_it():
@@ -53,24 +52,25 @@ def test_every_light_becomes_an_episode_of_its_own():
             assert np.array_equal(episodes.rewards[rows], -present[own, n])
 
 
-def test_intervals_and_paired_differences():
-    told = interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+def test_intervals_and_paired_differences(lights):
+    told = lights.interval(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     assert np.isclose(told.mean, 3)
     assert np.isclose(told.give, 2.7764451 * np.sqrt(2.5 / 5))  # Student's t, 4 degrees of freedom
-    assert interval(np.ones(1)).give == np.inf
-    made = [Score(name, seed, value, 0.0, 0, 0) for name, seed, value in
+    assert lights.interval(np.ones(1)).give == np.inf
+    made = [lights.Score(name, seed, value, 0.0, 0, 0) for name, seed, value in
             (("a", 1, 10.0), ("a", 2, 30.0), ("b", 2, 31.0), ("b", 1, 11.0))]  # fmt: skip
-    assert summary(made, "a", "waiting").mean == 20
-    assert difference(made, "a", "b", "waiting") == (-1, 0)  # seed by seed, in whatever order
-    assert difference([*made, Score("a", 3, 99.0, 0.0, 0, 0)], "a", "b", "waiting") == (-1, 0)  # on those of both
+    assert lights.summary(made, "a", "waiting").mean == 20
+    assert lights.difference(made, "a", "b", "waiting") == (-1, 0)  # seed by seed, in whatever order
+    made.append(lights.Score("a", 3, 99.0, 0.0, 0, 0))
+    assert lights.difference(made, "a", "b", "waiting") == (-1, 0)  # on the seeds that both have played
 
 
 @pytest.mark.slow  # needs libsumo
-def test_scores_and_learning():
+def test_scores_and_learning(lights):
     grid = SumoGrid(4, rate=150.0, workers=2)
     start = grid.policies()["longest-queue"]
-    settings = SharedSettings(episodes=2, horizon=8, iterations=2)
-    runs = [list(learned(grid, settings, 1, Trial(episodes=2, horizon=8, every=1))) for _ in range(2)]
+    settings = lights.SharedSettings(episodes=2, horizon=8, iterations=2)
+    runs = [list(lights.learned(grid, settings, 1, lights.Trial(episodes=2, horizon=8, every=1))) for _ in range(2)]
     assert [one[2] for one in runs[0]] == [one[2] for one in runs[1]]  # a function of the seed
     (iteration, team, ratio), (_, again, _) = runs[0][-1], runs[1][-1]
     assert team == again
@@ -81,9 +81,10 @@ def test_scores_and_learning():
     assert np.mean([one.travel for one in after]) <= ratio * np.mean([one.travel for one in before]) + 1e-9
     assert np.mean([one.arrived for one in after]) >= np.mean([one.arrived for one in before]) / ratio - 1e-9
     assert isinstance(team, Team)
-    found = scores(grid, {"start": start, "learned": transferred(team, grid)}, [TEST_SEED, TEST_SEED + 1], 3)
+    teams, seeds = {"start": start, "learned": lights.transferred(team, grid)}, [lights.TEST_SEED, lights.TEST_SEED + 1]
+    found = lights.scores(grid, teams, seeds, 3)
     assert [score.policy for score in found] == [
         name for name in ("fixed-time", "actuated", "start", "learned") for _ in (0, 1)
     ]
-    assert summary(found, "start", "arrived").mean > 0
+    assert lights.summary(found, "start", "arrived").mean > 0
     grid.close()

@@ -9,27 +9,28 @@ import typer
 
 from decpomdp.cli import engine, runs, words
 
-SECONDS = 60.0  # per run, where nothing limits it
+SECONDS = 60.0  # per run, if no limit is given
 
 
 def benchmark(
-    out: Annotated[Path, typer.Option("--out", help="Folder of the table; an unfinished one is continued.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the table; an unfinished table is continued.")],
     problems: Annotated[
         str, typer.Option("--problems", help="Comma-separated names or .dpomdp files; default: the paper's six.")
     ] = "",
     suite: Annotated[
-        bool, typer.Option("--suite", help="The 40 problems of benchmarks/suite.json, of a source checkout.")
+        bool, typer.Option("--suite", help="The 40 problems of benchmarks/suite.json (source checkout only).")
     ] = False,
     block: Annotated[
-        int | None, typer.Option("--block", min=1, help="With --suite: which even seeds its generated problems have.")
+        int | None,
+        typer.Option("--block", min=1, help="With --suite: number of the block of seeds for generated problems."),
     ] = None,
-    methods: Annotated[str, typer.Option("--methods", help="Comma-separated.")] = "search",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of every cell: seeds 0, 1, ...")] = 5,
+    methods: Annotated[str, typer.Option("--methods", help="Comma-separated names.")] = "search",
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs per problem and method, with seeds 0, 1, ...")] = 5,
     time_limit: Annotated[
         float | None,
         typer.Option("--time-limit", min=0, help="Seconds per run. [default: 60, or no limit with --steps]"),
     ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Joint steps per run.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, help="Maximum number of joint steps per run.")] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Runs at the same time on this machine. [default: 1]")
     ] = None,
@@ -40,7 +41,7 @@ def benchmark(
     engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,
 ) -> None:
-    """Run problems x methods x seeds, resumable, and print median, worst and best exact values."""
+    """Run every method on every problem with several seeds; print median, worst and best exact values."""
     from decpomdp import domains
     from decpomdp.api import PLAYING as METHODS
     from decpomdp.core import InputError
@@ -48,27 +49,27 @@ def benchmark(
     from decpomdp.experiments.benchmark import Plan, lines_of, new_references, run_table, suite_problems
 
     if suite and (problems or block is None):
-        raise InputError("--suite: expected --block and no --problems beside it")
+        raise InputError("--suite: expected --block and no --problems")
     chosen = suite_problems(block) if suite and block else domains.split_names(problems) or domains.PAPER
-    wanted = _names(methods)
-    if not wanted:
-        raise InputError(f"methods: expected names among {', '.join(METHODS)}, got none")
-    for method in wanted:
+    names = _names(methods)
+    if not names:
+        raise InputError(f"--methods: expected names among {', '.join(METHODS)}, got none")
+    for method in names:
         if method not in METHODS:
-            raise InputError(f"methods: expected names among {', '.join(METHODS)}, got {method!r}")
+            raise InputError(f"--methods: expected names among {', '.join(METHODS)}, got {method!r}")
     for problem in chosen:
         load(problem)
     limit = SECONDS if time_limit is None and steps is None else time_limit
-    plan = Plan(chosen, wanted, seeds, limit, steps, threads)
+    plan = Plan(chosen, names, seeds, limit, steps, threads)
     with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
         where = cluster or jobs or 1
         try:
             run_table(out, plan, where, f"{__name__}:run_cell", words.note)
         except KeyboardInterrupt:
-            words.note(f"finished runs are kept in {out}; the same command continues")
+            words.note(f"finished runs are saved in {out}; run the same command again to continue")
             raise
-    for told in new_references(out, plan):
-        words.note(told)
+    for message in new_references(out, plan):
+        words.note(message)
     lines = list(lines_of(out, plan))
     for line in lines:
         if line.untaught:
@@ -97,14 +98,14 @@ def benchmark(
     )
 
 
-def _names(given: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in given.split(",") if name.strip())
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def run_cell(settings: Mapping[str, Any]) -> None:
-    """One run of `decpomdp learn` in its folder, the work of a cell; an unfinished run is resumed.
+    """Compute a cell: one run of `decpomdp learn` in its folder; an unfinished run is resumed.
 
-    Another unfinished state (killed before the first checkpoint) is removed, and the run starts again.
+    The files of a run that was killed before its first checkpoint are removed, and the run starts again.
     """
     from decpomdp.api import PLAYING, chosen
     from decpomdp.core.run import Budget, Inputs

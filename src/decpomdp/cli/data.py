@@ -11,10 +11,10 @@ from decpomdp.cli.words import decimal
 
 if TYPE_CHECKING:
     from decpomdp.core import Agent, Episodes
-    from decpomdp.io.logged import Given
+    from decpomdp.io.logged import ReadOptions
 
 
-app = typer.Typer(help="Look at, check and convert logged episodes.", no_args_is_help=True)
+app = typer.Typer(help="Inspect, check and convert recorded episodes.", no_args_is_help=True)
 
 File = Annotated[
     Path,
@@ -22,25 +22,27 @@ File = Annotated[
         metavar="FILE", help="Episodes (.parquet), a long table (.csv, .csv.gz, .csv.zst, .parquet) or a Minari folder."
     ),
 ]
-Kind = Annotated[
-    str | None, typer.Option("--from", help="What the file is: episodes, long or minari. Default: found out.")
-]
+Kind = Annotated[str | None, typer.Option("--from", help="Kind of file: episodes, long or minari. Default: detected.")]
 Discount = Annotated[float | None, typer.Option("--discount", help="Discount of data without one (long, minari).")]
 Like = Annotated[
     str | None,
     typer.Option(
         "--like",
-        help="Take agents, labels and discount of a long table from this: a problem, a .dpomdp file, a team.json or an "
+        help="Take agents, labels and discount of a long table from a problem, a .dpomdp file, a team.json or an "
         "episodes file.",
     ),
 ]
 Column = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="OURS=THEIRS", help="What a column of a long table is called; may be repeated."),
+    typer.Option(
+        "--column",
+        metavar="NAME=COLUMN",
+        help="Name of a column in the file, such as observation=obs; may be repeated.",
+    ),
 ]
 
 
-SHOWN = 12  # labels of an alphabet, the most frequent ones
+SHOWN = 12  # labels shown of an alphabet: the most frequent ones
 
 
 @app.command()
@@ -52,12 +54,12 @@ def info(
     column: Column = None,
     as_json: words.Json = False,
 ) -> None:
-    """Show what is in logged episodes: agents, counts, returns, and how far they can support another team."""
+    """Summarise recorded episodes: agents, counts, returns, and over how many steps they support a team."""
     from decpomdp.evaluation.logged import facts_of
 
     episodes, assumed = _read(file, kind, discount, like, column)
     result: dict[str, Any] = {"file": str(file), "discount_assumed": assumed, **facts_of(episodes)}
-    words.tell(result, as_json, data_in_words(result))
+    words.tell(result, as_json, lines_of(result))
 
 
 @app.command()
@@ -67,7 +69,7 @@ def validate(
     """Check a file of recorded episodes; print OK, or every error with its row and column."""
     from decpomdp.io.logged import validate_logged
 
-    episodes, errors = validate_logged(file, _given(file, kind, discount, like, column)[0])
+    episodes, errors = validate_logged(file, _options(file, kind, discount, like, column)[0])
     for error in errors:
         words.fail(str(error))
     if episodes is None:
@@ -86,30 +88,30 @@ def convert(
     ],
     kind: Kind = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="What to write: episodes or long. Default: by the name of OUT.")
+        str | None, typer.Option("--to", help="Kind to write: episodes or long. Default: from the name of OUT.")
     ] = None,
     discount: Discount = None,
     like: Like = None,
     column: Column = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
 ) -> None:
-    """Convert logged episodes: long tables and Minari datasets to episodes, episodes to long tables."""
+    """Convert recorded episodes: long tables and Minari datasets to episodes, episodes to long tables."""
     from decpomdp.core import InputError
     from decpomdp.io.episodes import write_episodes
     from decpomdp.io.files import is_csv
     from decpomdp.io.tables import write_table
 
-    wanted = to or _kind_by_name(target)
-    if wanted not in ("episodes", "long"):
-        raise InputError(f"--to: expected episodes or long, got {wanted!r}")
-    if wanted == "episodes" and is_csv(str(target)):
+    target_kind = to or _kind_by_name(target)
+    if target_kind not in ("episodes", "long"):
+        raise InputError(f"--to: expected episodes or long, got {target_kind!r}")
+    if target_kind == "episodes" and is_csv(str(target)):
         raise InputError(f"--to: expected long for {target}; episodes are Parquet files")
     if target.exists() and not overwrite:
         raise InputError(f"{target}: expected a new file, got an existing one; --overwrite replaces it")
     episodes, assumed = _read(source, kind, discount, like, column)
-    if assumed and wanted == "episodes":
+    if assumed and target_kind == "episodes":
         raise InputError(f"{source} contains no discount; pass --discount or --like")
-    (write_episodes if wanted == "episodes" else write_table)(episodes, target)
+    (write_episodes if target_kind == "episodes" else write_table)(episodes, target)
     words.tell(
         {}, False, [f"{episodes.count} episodes, {episodes.steps} steps, {_names(episodes)}: written to {target}"]
     )
@@ -130,25 +132,25 @@ def _read(
     """The episodes, and whether a discount of 1 had to be assumed because none was given."""
     from decpomdp.io.logged import read_logged
 
-    given, assumed = _given(file, kind, discount, like, column)
-    return read_logged(file, given), assumed
+    options, assumed = _options(file, kind, discount, like, column)
+    return read_logged(file, options), assumed
 
 
-def _given(
+def _options(
     file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
-) -> tuple["Given", bool]:
-    """Information for the reader besides the file, and whether it contains an assumed discount of 1."""
+) -> tuple["ReadOptions", bool]:
+    """The options for the reader, and whether the discount of 1 in them is assumed."""
     from decpomdp.io.kinds import kind_of
-    from decpomdp.io.logged import Given
+    from decpomdp.io.logged import ReadOptions
 
-    found = kind or kind_of(file)
-    agents, factor, name = (None, None, None) if like is None else _likeness(like)
-    said = factor if discount is None else discount
-    assumed = said is None and found != "episodes"
-    return Given(kind, 1.0 if assumed else said, agents, name, _columns(column)), assumed
+    actual = kind or kind_of(file)
+    agents, factor, name = (None, None, None) if like is None else _described_by(like)
+    chosen = factor if discount is None else discount
+    assumed = chosen is None and actual != "episodes"
+    return ReadOptions(kind, 1.0 if assumed else chosen, agents, name, _columns(column)), assumed
 
 
-def _likeness(like: str) -> tuple[tuple["Agent", ...], float, str]:
+def _described_by(like: str) -> tuple[tuple["Agent", ...], float, str]:
     """Agents, discount and name of a team, an episodes file or a problem."""
     from decpomdp.domains.load import load
     from decpomdp.io.episodes import read_episodes
@@ -157,26 +159,26 @@ def _likeness(like: str) -> tuple[tuple["Agent", ...], float, str]:
     if like.lower().endswith(".json"):
         team = read_team(like)
         return team.agents, team.discount, team.problem
-    found = read_episodes(like) if like.lower().endswith(".parquet") else load(like)
-    return found.agents, found.discount, found.name
+    source = read_episodes(like) if like.lower().endswith(".parquet") else load(like)
+    return source.agents, source.discount, source.name
 
 
-def _columns(given: list[str] | None) -> dict[str, str]:
+def _columns(options: list[str] | None) -> dict[str, str]:
     from decpomdp.core import InputError
 
-    pairs = [text.partition("=") for text in given or ()]
-    for ours, sign, theirs in pairs:
-        if not (ours and sign and theirs):
-            raise InputError(f"--column: expected OURS=THEIRS, such as observation=obs, got {ours + sign + theirs!r}")
-    return {ours: theirs for ours, _, theirs in pairs}
+    pairs = [text.partition("=") for text in options or ()]
+    for name, sign, column in pairs:
+        if not (name and sign and column):
+            raise InputError(f"--column: expected NAME=COLUMN, such as observation=obs, got {name + sign + column!r}")
+    return {name: column for name, _, column in pairs}
 
 
 def _names(episodes: "Episodes") -> str:
     return f"agents {', '.join(agent.name for agent in episodes.agents)}"
 
 
-def data_in_words(facts: Mapping[str, Any]) -> list[str]:
-    """Lines about the facts of logged episodes."""
+def lines_of(facts: Mapping[str, Any]) -> list[str]:
+    """The facts about recorded episodes as lines of text."""
     lengths, returns, rewards = facts["lengths"], facts["returns"], facts["rewards"]
     error = "" if returns["standard_error"] is None else f" +- {decimal(returns['standard_error'])} (standard error)"
     assumed = " (assumed: the file contains none)" if facts["discount_assumed"] else ""
@@ -202,16 +204,16 @@ def _behaviour(facts: Mapping[str, Any], episodes: int) -> list[str]:
         return [f"behaviour probabilities: known for {facts['known']} of {facts['of']} actions"]
     return [
         f"behaviour probabilities: known, {facts['min']:.4g} to {facts['max']:.4g}",
-        f"a team that never varies is supported for about {facts['supported_steps']} steps (10 of {episodes} episodes)",
+        f"a deterministic team agrees with 10 of {episodes} episodes for about {facts['supported_steps']} steps",
     ]
 
 
 def _agent(facts: Mapping[str, Any]) -> list[str]:
-    nothing = f"; nothing before the first action: {facts['nothing_seen']}" if facts["nothing_seen"] else ""
+    unseen = f"; no observation before the first action: {facts['nothing_seen']}" if facts["nothing_seen"] else ""
     return [
         f"{facts['name']}",
         f"  actions      {_counts(facts['actions'])}",
-        f"  observations {_counts(facts['observations'])}{nothing}",
+        f"  observations {_counts(facts['observations'])}{unseen}",
     ]
 
 

@@ -17,7 +17,7 @@ Engine = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        help="threads: this machine's (default); dask: a Dask cluster. The result is the same.",
+        help="threads (default): threads of this machine; dask: a Dask cluster. The result is the same.",
         show_default=False,
         rich_help_panel=PANEL,
     ),
@@ -27,7 +27,7 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         metavar="tcp://HOST:PORT",
-        help="Of the Dask cluster; default: workers are started on this machine.",
+        help="Scheduler of the Dask cluster; default: start workers on this machine.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -35,12 +35,12 @@ Scheduler = Annotated[
 
 @contextmanager
 def opened(engine: str | None, scheduler: str | None, workers: int | None = None) -> "Iterator[Cluster | None]":
-    """The cluster of the options, open within the context; None: threads of this machine."""
+    """The cluster that the options select, open within the context; None: threads of this machine."""
     from decpomdp.core import InputError, checks
 
     if engine is None or checks.one_of("--engine", engine, (THREADS, DASK)) == THREADS:
         if scheduler is not None:
-            raise InputError(f"--scheduler belongs to --engine {DASK}")
+            raise InputError(f"--scheduler: only with --engine {DASK}")
         yield None
         return
     from decpomdp.engines.cluster import Cluster, EngineError
@@ -53,9 +53,9 @@ def opened(engine: str | None, scheduler: str | None, workers: int | None = None
 
 
 def jobs_here(jobs: int | None, scheduler: str | None) -> int | None:
-    """How many workers to start on this machine; a cluster of other machines has as many as it has."""
+    """The number of workers to start on this machine; rejected for an existing cluster."""
     from decpomdp.core import InputError
 
     if jobs is not None and scheduler is not None:
-        raise InputError("--jobs does not belong to --scheduler: the cluster's workers decide")
+        raise InputError("--jobs: not with --scheduler; the cluster has its own number of workers")
     return jobs

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from decpomdp.cli import runs, words
+from decpomdp.cli import after, runs, words
 from decpomdp.cli.words import decimal
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def evaluate(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to evaluate.")],
     problem: Annotated[
-        str | None, typer.Option("--problem", help=words.PROBLEM + " Default: the one the team names.")
+        str | None, typer.Option("--problem", help=words.PROBLEM + " Default: the problem named in the team.")
     ] = None,
     horizon: Annotated[
         int | None, typer.Option("--horizon", min=1, help="Steps of an episode.", show_default="infinite")
@@ -26,12 +26,12 @@ def evaluate(
         typer.Option(
             "--test-episodes",
             min=2,
-            help="Estimate from this many episodes instead. Without a model: 1000, or 20 on a slow simulator.",
+            help="Estimate from this many test episodes. Default without a model: 1000, or 20 on a slow simulator.",
         ),
     ] = None,
     logged: Annotated[
         Path | None,
-        typer.Option("--episodes", metavar="FILE", help="Estimate from these logged episodes instead."),
+        typer.Option("--episodes", metavar="FILE", help="Estimate from these recorded episodes."),
     ] = None,
     reward_range: Annotated[
         tuple[float, float] | None,
@@ -42,7 +42,8 @@ def evaluate(
         ),
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", help="With --episodes: of the intervals. Default: 0.95.")
+        float | None,
+        typer.Option("--confidence", help="With --episodes: confidence level of the intervals. Default: 0.95."),
     ] = None,
     seed: words.Seed = 0,
     discount: Annotated[
@@ -51,7 +52,7 @@ def evaluate(
     ] = None,
     as_json: words.Json = False,
 ) -> None:
-    """Compute the exact expected discounted reward of a team, or estimate it from test or logged episodes."""
+    """Compute the exact expected discounted reward of a team, or estimate it from test or recorded episodes."""
     from decpomdp.core import DecPOMDP, InputError
     from decpomdp.domains.code import load_named
     from decpomdp.domains.load import load
@@ -69,19 +70,19 @@ def evaluate(
         raise InputError("--reward-range, --confidence: only with --episodes")
     if problem is None and not team.problem:
         raise InputError(f"{team_file} names no problem; pass --problem")
-    named = (problem or team.problem).removeprefix(PREFIX)  # a centralised team plays the problem with one agent
+    name = (problem or team.problem).removeprefix(PREFIX)  # a centralised team is evaluated on the one-agent version
     if problem is None:
-        runs.refuse_code(team_file, f"--problem {runs.CODE}")
-    opened = (load if problem is None else load_named)(named, team.discount if discount is None else discount)
+        runs.reject_code(team_file, f"--problem {runs.CODE}")
+    opened = (load if problem is None else load_named)(name, team.discount if discount is None else discount)
     model = played_by(opened, team) if isinstance(opened, DecPOMDP) else opened
     shared = {"problem": model.name, "discount": model.discount, "nodes": list(team.nodes), "team": str(team_file)}
-    span = "for ever" if horizon is None else f"over {horizon} steps"
+    span = "infinite horizon" if horizon is None else f"over {horizon} steps"
     if test_episodes is None and isinstance(model, DecPOMDP):
         exact = exact_value(model, team, horizon)
         result = {"value": exact.value, "error": exact.error, "method": exact.precision, "horizon": horizon, **shared}
         line = f"value {decimal(exact.value, 6)} ({exact.precision}, {span}, discount {model.discount:g})"
     else:
-        test_episodes = test_episodes or runs.test_episodes(model)  # what can only be played has no exact value
+        test_episodes = test_episodes or after.test_episodes(model)  # a simulator has no exact value
         with words.counting(test_episodes, "test episodes") as progress:
             sampled = sampled_value(model, team, test_episodes, horizon, seed, watch=progress)
         result = {
@@ -98,8 +99,8 @@ def evaluate(
             f"episodes of {sampled.horizon} steps, discount {model.discount:g})"
         )
     nodes = ", ".join(f"{agent.name} {count}" for agent, count in zip(team.agents, team.nodes, strict=True))
-    if len(team.agents) > runs.MANY:
-        nodes = runs.sizes(team.nodes)
+    if len(team.agents) > after.MANY:
+        nodes = after.sizes(team.nodes)
     words.tell(result, as_json, [line, f"on {model.name}; nodes: {nodes}"])
 
 
@@ -144,7 +145,7 @@ def _lines(estimates: "OffPolicyValue", logged: Path) -> list[str]:
         ("per-decision", estimates.per_decision),
         ("ordinary", estimates.ordinary),
     )
-    possible = estimates.sample_size > 0  # else the estimates mean nothing
+    possible = estimates.sample_size > 0  # otherwise the estimates are meaningless
     return [
         f"value over {estimates.horizon} steps from {estimates.episodes} episodes of {logged} "
         f"(discount {estimates.discount:g})",
@@ -160,16 +161,16 @@ def _lines(estimates: "OffPolicyValue", logged: Path) -> list[str]:
 
 
 def _guaranteed(estimates: "OffPolicyValue", percent: str) -> str:
-    """The proved interval; it is not called guaranteed where its condition is taken from the data themselves."""
+    """The proved interval; not called guaranteed if the range of rewards was taken from the data."""
     low, high = estimates.reward_range
     ends = f"{decimal(estimates.guaranteed[0])} to {decimal(estimates.guaranteed[1])}"
     if estimates.range_from_data:
-        condition = f"guaranteed only if no reward can be outside {low:g} to {high:g}, those of the file"
+        condition = f"guaranteed only if no reward can be outside {low:g} to {high:g}, the range in the file"
         return f"  {'within the range':16} {ends} with {percent}, {condition} (--reward-range)"
     return f"  {'guaranteed':16} {ends} with {percent}, if all rewards are within {low:g} and {high:g}"
 
 
 def _sizes(sizes: tuple[float, ...], shown: int = 12) -> str:
-    """Every step's, or an even choice of them."""
+    """The sample sizes of all steps, or of evenly chosen steps."""
     picks = sorted({round(i * (len(sizes) - 1) / max(1, shown - 1)) for i in range(shown)})
     return " ".join(f"{t}:{sizes[t]:.4g}" for t in picks)

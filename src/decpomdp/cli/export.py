@@ -1,4 +1,4 @@
-"""`decpomdp show` and `decpomdp export`: a team in words, and a controller as a program, graph or table."""
+"""`decpomdp show` and `decpomdp export`: a team as plain text, and a controller as a program, graph or table."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ from decpomdp.cli import words
 
 
 def export(
-    team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to take the agent from.")],
+    team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team.")],
     agent: Annotated[
         str | None, typer.Option("--agent", help="Name of the agent; optional if there is only one.")
     ] = None,
@@ -20,13 +20,13 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of printing.")] = None,
     as_json: words.Json = False,
 ) -> None:
-    """Write one agent's controller as a program, a graph or a table that needs nothing else."""
+    """Write one agent's controller as a program, graph or table without dependencies."""
     from decpomdp.io.files import write_bytes
     from decpomdp.io.team import read_team
     from decpomdp.report.export import exported, place_of
 
     team = read_team(team_file)
-    text = harmless(exported(team, agent, form), form)
+    text = escaped(exported(team, agent, form), form)
     place = place_of(team, agent)
     name, nodes = team.agents[place].name, team.nodes[place]
     if out is None and not as_json:
@@ -35,36 +35,36 @@ def export(
     if out is not None:
         write_bytes(out, text.encode())
     result = {"agent": name, "nodes": nodes, "format": form, "out": None if out is None else str(out)}
-    told = result if out is not None else {**result, "text": text}
-    words.tell(told, as_json, [f"{name} ({nodes} node{'s' if nodes > 1 else ''}) as {form}, written to {out}"])
+    summary = result if out is not None else {**result, "text": text}
+    words.tell(summary, as_json, [f"{name} ({nodes} node{'s' if nodes > 1 else ''}) as {form}, written to {out}"])
 
 
-def harmless(text: str, form: str) -> str:
+def escaped(text: str, form: str) -> str:
     r"""Replace control characters and invisible characters in labels by escapes of the format.
 
-    Graphviz and XML read a character by its number; the programs hold no such character.
+    Graphviz and XML read numeric character references; exported programs contain no such characters.
 
-    >>> harmless('n0 [label="\u202etfel"];\n', "dot"), harmless('["\u202etfel"]\n', "json")
+    >>> escaped('n0 [label="\u202etfel"];\n', "dot"), escaped('["\u202etfel"]\n', "json")
     ('n0 [label="&#8238;tfel"];\n', '["\\u202etfel"]\n')
     """
     from decpomdp.core.text import CONTROL
 
-    written = "\\u{:04x}" if form == "json" else "&#{};"
-    return CONTROL.sub(lambda found: found[0] if found[0] == "\n" else written.format(ord(found[0])), text)
+    escape = "\\u{:04x}" if form == "json" else "&#{};"
+    return CONTROL.sub(lambda match: match[0] if match[0] == "\n" else escape.format(ord(match[0])), text)
 
 
 def show(
     team_file: Annotated[Path, typer.Argument(metavar="TEAM.json", help="The team to show.")],
     as_json: words.Json = False,
 ) -> None:
-    """Describe each agent's controller in words."""
+    """Describe each agent's controller in plain text."""
     from decpomdp.io.team import read_team
     from decpomdp.report.text import controller_in_words, team_in_words
 
     team = read_team(team_file)
     agents = zip(team.agents, team.controllers, strict=True)
-    told = [
+    described = [
         {"name": agent.name, "nodes": controller.nodes, "words": controller_in_words(agent, controller)}
         for agent, controller in agents
     ]
-    words.tell({"problem": team.problem, "discount": team.discount, "agents": told}, as_json, team_in_words(team))
+    words.tell({"problem": team.problem, "discount": team.discount, "agents": described}, as_json, team_in_words(team))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decpomdp.cli import engine, runs, words
+from decpomdp.cli import after, engine, runs, words
 
 if TYPE_CHECKING:
     from decpomdp.api import Entry, Source
@@ -38,12 +38,17 @@ UNBOUNDED = 1e9  # larger upper limits of settings are not shown
 Out = Annotated[Path | None, typer.Option("--out", help="Folder for the run: team.json, report.html, run.json, ...")]
 TimeLimit = Annotated[
     float | None,
-    typer.Option("--time-limit", min=0, help="Seconds; the best team so far is saved.", rich_help_panel=LIMITS),
+    typer.Option(
+        "--time-limit",
+        min=0,
+        help="Seconds, compiling not counted; the best team so far is saved.",
+        rich_help_panel=LIMITS,
+    ),
 ]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress display.")]
 Resume = Annotated[
-    Path | None, typer.Option("--resume", metavar="RUN", help="Resume an unfinished run, with the options it had.")
+    Path | None, typer.Option("--resume", metavar="RUN", help="Resume an unfinished run with its original options.")
 ]
 Every = Annotated[
     float | None, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints.", show_default="5")
@@ -53,12 +58,16 @@ Posterior = Annotated[
     bool,
     typer.Option(
         "--posterior",
-        help="Play fresh episodes of the team and report how many nodes they support (about 20 s).",
+        help="Play fresh episodes of the team and report how many nodes they support; takes about 20 s.",
         rich_help_panel=AFTER,
     ),
 ]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="Make the page.", rich_help_panel=AFTER)]
-Iterations = Annotated[int | None, typer.Option("--iterations", min=1, help="Most iterations.", rich_help_panel=LIMITS)]
+Report = Annotated[
+    bool, typer.Option("--report/--no-report", help="Write the page report.html.", rich_help_panel=AFTER)
+]
+Iterations = Annotated[
+    int | None, typer.Option("--iterations", min=1, help="Maximum number of iterations.", rich_help_panel=LIMITS)
+]
 
 
 def learn(
@@ -81,13 +90,13 @@ def learn(
     begin: Annotated[
         str | None,
         typer.Option(
-            "--begin", metavar="TEAM", help="sbpr: begin with this team.json, or a policy that comes with the problem."
+            "--begin", metavar="TEAM", help="sbpr: start from this team.json, or from a policy of the problem."
         ),
     ] = None,
     time_limit: TimeLimit = None,
     steps: Annotated[
         int | None,
-        typer.Option("--steps", min=1, help="Most joint steps to play.", rich_help_panel=LIMITS),
+        typer.Option("--steps", min=1, help="Maximum number of joint steps to play.", rich_help_panel=LIMITS),
     ] = None,
     iterations: Iterations = None,
     threads: Threads = None,
@@ -104,7 +113,7 @@ def learn(
 ) -> None:
     """Learn one small controller per agent, by playing a problem or from recorded episodes.
 
-    Ctrl-C saves the best team so far. An unfinished run, killed or interrupted, is resumed with --resume.
+    Ctrl-C saves the best team so far. To continue a run that was interrupted or killed, use --resume.
     """
     from collections.abc import Sequence
 
@@ -129,13 +138,13 @@ def learn(
         name, folder = _required(source, out)
         work = runs.started("learn", name, discount, seed or 0, Budget(**limits), begin, choose, inputs)
     if engine_name == engine.DASK and "engine" not in work.settings.inputs:
-        raise InputError(f"--engine {engine.DASK}: not for {work.settings.method}")
+        raise InputError(f"--engine {engine.DASK}: not supported by {work.settings.method}")
     with (
         nullcontext() if engine_name is scheduler is None else engine.opened(engine_name, scheduler, threads) as cluster
     ):
         work = work._replace(inputs=work.inputs._replace(engine=cluster))
         result = runs.execute(work, folder, resume is not None, options)
-    words.tell(result, as_json, runs.lines(result))
+    words.tell(result, as_json, after.lines_of(result))
 
 
 def plan(
@@ -149,7 +158,7 @@ def plan(
     ] = None,
     seed: words.OptionalSeed = None,
     discount: words.Discount = None,
-    begin: Annotated[str | None, typer.Option("--begin", metavar="TEAM", help="em: begin with this team.json.")] = None,
+    begin: Annotated[str | None, typer.Option("--begin", metavar="TEAM", help="em: start from this team.json.")] = None,
     time_limit: TimeLimit = None,
     iterations: Iterations = None,
     threads: Threads = None,
@@ -163,7 +172,7 @@ def plan(
 ) -> None:
     """Plan a team for a problem from its model.
 
-    Ctrl-C saves the best team so far. An unfinished run, killed or interrupted, is resumed with --resume.
+    Ctrl-C saves the best team so far. To continue a run that was interrupted or killed, use --resume.
     """
     from decpomdp.api import PLANNING
     from decpomdp.core.run import Budget, Inputs
@@ -189,7 +198,7 @@ def plan(
             inputs,
         )
     result = runs.execute(work, folder, resume is not None, options)
-    words.tell(result, as_json, runs.lines(result))
+    words.tell(result, as_json, after.lines_of(result))
 
 
 def _chosen(
@@ -225,7 +234,7 @@ def _required(source: str | None, out: Path | None) -> tuple[str, Path]:
 
 
 def _check_alone(given: dict[str, Any]) -> None:
-    """A resumed run has the settings it started with."""
+    """A resumed run uses the settings that it was started with."""
     from decpomdp.core import InputError
 
     for name, value in given.items():
@@ -235,7 +244,7 @@ def _check_alone(given: dict[str, Any]) -> None:
 
 
 def _code(source: str | None) -> str | None:
-    """The source of a resumed run if it is code, which has to be named again."""
+    """The source of a resumed run if it is code: code must be named again."""
     from decpomdp.domains.load import is_code
 
     return source if source is not None and is_code(source) else None
@@ -255,7 +264,7 @@ def with_fields(command: Command, methods: "dict[str, type[Settings]]") -> Calla
     owners: dict[str, list[tuple[str, msgspec.structs.FieldInfo]]] = {}
     for name, kind in methods.items():
         for field in msgspec.structs.fields(kind):
-            if not isinstance(field.default, msgspec.Struct):  # tunables are no options
+            if not isinstance(field.default, msgspec.Struct):  # nested tuning settings are not options
                 owners.setdefault(field.name, []).append((name, field))
     return _with_parameters(command, [_parameter(uses) for uses in owners.values()])
 
@@ -335,7 +344,7 @@ def given(fields: dict[str, Any], kind: "type[Settings]") -> dict[str, Any]:
 
 
 def _holds_numbers(kind: Any) -> bool:
-    """A single number is a text, too, where the same option takes several for another method."""
+    """Whether a text is parsed as numbers: if another method takes several, the option is a text for all methods."""
     return kind is int or _takes_several(kind)
 
 
@@ -344,7 +353,7 @@ def _takes_several(kind: Any) -> bool:
 
 
 def _numbers(text: str) -> Any:
-    """A whole number, or several with commas between them; any other text is returned for the settings to reject."""
+    """A whole number, or several separated by commas; other text is returned unchanged, for the settings to reject."""
     parts = text.split(",")
     if not all(part.strip().isdigit() for part in parts):
         return text

@@ -16,47 +16,47 @@ def list_runs(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to search, with all folders below it.")],
     as_json: words.Json = False,
 ) -> None:
-    """List and compare the runs found below a folder.
+    """List and compare the runs below a folder.
 
-    In a terminal, as many columns as fit; in a file or a pipe, all of them, separated by tabs.
+    A terminal shows the columns that fit; a file or a pipe gets all columns, separated by tabs.
     """
     from decpomdp.core import InputError
     from decpomdp.io.runs import RUN, find_runs, read_record
     from decpomdp.report.listing import facts_of
 
-    found = []
+    listed = []
     for place in find_runs(folder):
         try:
-            found.append((read_record(place / RUN), place.relative_to(folder) if place != folder else place))
+            listed.append((read_record(place / RUN), place.relative_to(folder) if place != folder else place))
         except InputError as error:
             words.note(f"skipped: {error}")
     if as_json:
-        words.tell({"runs": [facts_of(record, place) for record, place in found]}, True, ())
-    elif not found:
+        words.tell({"runs": [facts_of(record, place) for record, place in listed]}, True, ())
+    elif not listed:
         words.tell({}, False, [f"no runs below {folder}"])
     elif sys.stdout.isatty():
-        _for_people(found)
+        _print_table(listed)
     else:
-        _for_programs(found)
+        _print_tabs(listed)
 
 
-def _for_people(found: "list[tuple[RunRecord, Path]]") -> None:
+def _print_table(listed: "list[tuple[RunRecord, Path]]") -> None:
     from shutil import get_terminal_size
 
     from decpomdp.report.listing import COLUMNS, LEGEND, cells, fitting, unsupported
 
-    rows = [cells(record, place) for record, place in found]
-    kept = fitting(rows, get_terminal_size().columns)
-    words.table(kept, [[row[COLUMNS.index(name)] for name in kept] for row in rows])
-    if any(unsupported(record) for record, _ in found):
+    rows = [cells(record, place) for record, place in listed]
+    columns = fitting(rows, get_terminal_size().columns)
+    words.table(columns, [[row[COLUMNS.index(name)] for name in columns] for row in rows])
+    if any(unsupported(record) for record, _ in listed):
         words.note(LEGEND)
-    left = [name for name in COLUMNS if name not in kept]
-    if left:
-        words.note(f"columns not shown: {', '.join(left)}; use a wider terminal, a pipe or --json")
+    hidden = [name for name in COLUMNS if name not in columns]
+    if hidden:
+        words.note(f"columns not shown: {', '.join(hidden)}; use a wider terminal, a pipe or --json")
 
 
-def _for_programs(found: "list[tuple[RunRecord, Path]]") -> None:
+def _print_tabs(listed: "list[tuple[RunRecord, Path]]") -> None:
     from decpomdp.report.listing import complete, facts_of
 
-    lines = ["\t".join(facts_of(*found[0])), *("\t".join(complete(record, place)) for record, place in found)]
+    lines = ["\t".join(facts_of(*listed[0])), *("\t".join(complete(record, place)) for record, place in listed)]
     words.tell({}, False, lines)

@@ -25,10 +25,10 @@ from decpomdp.cli import (
     words,
 )
 
-# raised by the command-line library for a mistake in the arguments; it ships its own copy of click, or uses click's
+# error of typer for wrong arguments; typer contains its own copy of click, or uses click itself
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 INTERRUPTED, TERMINATED = 130, 143  # exit codes
-NO_FOLDER = "the working folder no longer exists; run the command in another one"
+NO_FOLDER = "the working folder no longer exists; run the command in another folder"
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": problems.list_problems,
     "info": problems.info,
@@ -45,21 +45,21 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 
-def app_with(whole: Collection[str]) -> typer.Typer:
-    """The command, in which these subcommands have the settings of their methods as options.
+def app_with(detailed: Collection[str]) -> typer.Typer:
+    """The command; the `detailed` subcommands also have the settings of their methods as options.
 
-    Settings import numpy, which `decpomdp --help` need not wait for.
+    Settings import numpy, which would slow down `decpomdp --help`.
     """
     app = typer.Typer(
         name="decpomdp",
-        help="Learn small finite-state controllers for teams that must act without talking.",
+        help="Learn small finite-state controllers for teams of agents that cannot communicate.",
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_main)
     for name, command in COMMANDS.items():
-        app.command(name)(_with_settings(name, command) if name in whole else _without_settings(command))
+        app.command(name)(_with_settings(name, command) if name in detailed else _without_settings(command))
     app.add_typer(data.app, name="data")
     return app
 
@@ -80,8 +80,8 @@ def _without_settings(command: Callable[..., None]) -> Callable[..., None]:
     return without_fields(command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(value: bool) -> None:
+    if value:
         import decpomdp
 
         typer.echo(f"decpomdp {decpomdp.__version__}")
@@ -117,7 +117,7 @@ def _exit(code: int) -> None:
         if stream is not None:
             try:
                 stream.flush()
-            except (OSError, ValueError):  # the reader is gone
+            except (OSError, ValueError):  # closed by the reading process
                 code = code or 1
     if code in (INTERRUPTED, TERMINATED) or any(thread.name == words.ABANDONED for thread in threading.enumerate()):
         os._exit(code)
@@ -125,7 +125,7 @@ def _exit(code: int) -> None:
 
 
 def _prepared(arguments: list[str] | None) -> int:
-    if sys.stderr is None:  # as for a daemon; libraries want one, and a file that is opened later must not be it
+    if sys.stderr is None:  # as for a daemon: libraries need one, and a file opened later must not get its number
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -140,15 +140,15 @@ def code_of(arguments: list[str]) -> int:
     """Run the command; its exit code: 0 success, 2 a user's mistake, 130 interrupted, 143 terminated."""
     warnings.showwarning = _warn
     try:
-        whole = typer.main.get_command(app_with(arguments[:1]))
-        _hide_flag_types(whole)
-        result = whole(args=arguments or ["--help"], standalone_mode=False)
+        command = typer.main.get_command(app_with(arguments[:1]))
+        _hide_flag_types(command)
+        result = command(args=arguments or ["--help"], standalone_mode=False)
         sys.stdout.flush()
     except USAGE as error:
         context = getattr(error, "ctx", None)
-        command = context.command_path if context else "decpomdp"
-        if error.format_message():  # a group without a command shows its help instead
-            words.fail(f"{error.format_message()} (see `{command} --help`)")
+        path = context.command_path if context else "decpomdp"
+        if error.format_message():  # empty for a group without a command, which has printed its help
+            words.fail(f"{error.format_message()} (see `{path} --help`)")
         return 2
     except (typer.Abort, KeyboardInterrupt):
         result = INTERRUPTED
@@ -161,7 +161,7 @@ def code_of(arguments: list[str]) -> int:
         if code is None:
             raise
         return code
-    if result == INTERRUPTED:  # the command-line library may have turned the interrupt into this number
+    if result == INTERRUPTED:  # typer may have turned the interrupt into this exit code
         words.aside("error: interrupted\n")
     return result if isinstance(result, int) else 0
 
@@ -178,7 +178,7 @@ def _hide_flag_types(command: Any) -> None:
 def _handled(error: Exception) -> int | None:
     """The exit code for an error that a user can understand, after one line about it; None for any other error."""
     from decpomdp.cli.runs import AlreadyFinished
-    from decpomdp.core.errors import InputError  # imported late: its room loads numpy
+    from decpomdp.core.errors import InputError  # imported late: the package loads numpy
 
     if isinstance(error, AlreadyFinished):
         words.note(str(error))
@@ -189,7 +189,7 @@ def _handled(error: Exception) -> int | None:
     if isinstance(error, MemoryError):
         words.fail("not enough memory for this problem")
         return 1
-    if isinstance(error, OSError):  # errors of our own files are InputErrors: this is standard output, or the folder
+    if isinstance(error, OSError):  # of standard output or the working folder: errors of other files are InputErrors
         return _lost(error)
     return None
 

@@ -10,11 +10,11 @@ from decpomdp.cli import words
 if TYPE_CHECKING:
     from decpomdp.core import Simulator
 
-WIDTH = 100  # of the rules
+WIDTH = 100  # columns of the rules
 
 
 def list_problems(as_json: words.Json = False) -> None:
-    """List the built-in problems by group; a name may carry parameters: firefighting:3,4,3."""
+    """List the built-in problems by group; names may have parameters: firefighting:3,4,3."""
     from decpomdp import domains
 
     every = (*domains.problems(), *domains.simulators())
@@ -26,7 +26,7 @@ def list_problems(as_json: words.Json = False) -> None:
     for title in dict.fromkeys(problem["group"] for problem in known):
         own = [(problem["name"], problem["summary"]) for problem in known if problem["group"] == title]
         rows += [("", ""), (f"{title}:", ""), *own]
-    words.table(("problem", "what it is"), rows[1:])
+    words.table(("problem", "description"), rows[1:])
 
 
 def info(
@@ -42,7 +42,7 @@ def info(
 
     model = load_named(problem, discount)
     if not isinstance(model, DecPOMDP):
-        _play_only(model, domains.note(problem), as_json)
+        _simulator_info(model, domains.note(problem), as_json)
         return
     result: dict[str, Any] = {
         "name": model.name,
@@ -64,22 +64,28 @@ def info(
     words.tell(result, as_json, _lines(result))
 
 
-def _play_only(simulator: "Simulator", note: str | None, as_json: bool) -> None:
-    """What can be said about a problem that can only be played."""
+def _simulator_info(simulator: "Simulator", note: str | None, as_json: bool) -> None:
+    """Print the facts about a simulator: a problem without a model."""
     agents = simulator.agents
     alike = all((agent.actions, agent.observations) == (agents[0].actions, agents[0].observations) for agent in agents)
-    told = [
+    alphabets = [
         {"name": agent.name, "actions": list(agent.actions), "observations": list(agent.observations)}
         for agent in agents
     ]
     states = getattr(simulator, "states", None)
-    result = {"name": simulator.name, "discount": simulator.discount, "states": None, "agents": told, "model": False}
+    result = {
+        "name": simulator.name,
+        "discount": simulator.discount,
+        "states": None,
+        "agents": alphabets,
+        "model": False,
+    }
     result["note"] = note
     if isinstance(states, int):
         result["states"] = states
     many = "" if result["states"] is None else f", {states:.3g} states"
     lines = [
-        f"{simulator.name}: {len(agents)} agents{many}; it can only be played",
+        f"{simulator.name}: {len(agents)} agents{many}; simulator only (no model)",
         f"discount {simulator.discount:g}",
     ]
     for agent in agents[:1] if alike else agents:

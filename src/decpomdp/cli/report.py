@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; several are compared.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; several runs are compared.")],
     out: Annotated[
-        Path | None, typer.Option("--out", help="The page; default: report.html in the folder of a single run.")
+        Path | None, typer.Option("--out", help="File of the page; default: report.html in the folder of a single run.")
     ] = None,
     problem: Annotated[
-        str | None, typer.Option("--problem", help=words.PROBLEM + " Default: what the run was learned from.")
+        str | None, typer.Option("--problem", help=words.PROBLEM + " Default: the problem of the run.")
     ] = None,
     animate: Annotated[
         Path | None,
         typer.Option(
             "--animate",
             metavar="FILE.svg|FILE.gif",
-            help="Also write an episode of a single run as an animation: grids and streets have one.",
+            help="Also write an episode of a single run as an animation (grid and street problems only).",
         ),
     ] = None,
     as_json: words.Json = False,
 ) -> None:
-    """Make the page of a run, or one page that compares several: curves, controllers, replay."""
+    """Write the page of a run (curves, controllers, replay), or one page that compares several runs."""
     from decpomdp.core import InputError
     from decpomdp.io.files import write_bytes
     from decpomdp.io.run_folder import locked
@@ -46,25 +46,25 @@ def report(
     if animate is not None and animate.suffix not in (".svg", ".gif"):
         raise InputError(f"--animate: expected a file that ends in .svg or .gif, got {animate}")
     own = runs[0] if out is None else _run_of(out, runs)
-    # a process that is writing to this run makes its page itself
+    # locked: a process that writes to this run also writes its page
     with locked(own) if own is not None and own.is_dir() else nullcontext():
-        found = [shown(read_run(folder), problem) for folder in runs]
-        moving = None if animate is None else _animation(found[0], animate)
-        page = write_page(found, out)
-    for one in found:
+        sources = [shown(read_run(folder), problem) for folder in runs]
+        animation = None if animate is None else _animation(sources[0], animate)
+        page = write_page(sources, out)
+    for one in sources:
         if one.missing:
             words.note(f"{one.run.folder}: no replay: {one.missing}")
     result = {"page": str(page), "runs": [str(folder) for folder in runs], "bytes": page.stat().st_size}
     lines = [f"written to {page}"]
-    if moving is not None and animate is not None:
-        write_bytes(animate, moving)
-        result |= {"animation": str(animate), "animation_bytes": len(moving)}
+    if animation is not None and animate is not None:
+        write_bytes(animate, animation)
+        result |= {"animation": str(animate), "animation_bytes": len(animation)}
         lines.append(f"animation written to {animate}")
     words.tell(result, as_json, lines)
 
 
 def _run_of(out: Path, runs: list[Path]) -> Path | None:
-    """The run whose folder the page goes into, after resolving links; None: none of them."""
+    """The run whose folder the page is written to, after resolving links; None: another folder."""
     folder = os.path.dirname(os.path.realpath(out))
     return next((run for run in runs if os.path.realpath(run) == folder), None)
 

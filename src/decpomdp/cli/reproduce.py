@@ -10,40 +10,39 @@ import typer
 from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
+    from decpomdp.experiments.judge import Kind
     from decpomdp.experiments.pool import Progress
-    from decpomdp.experiments.reproduction import Kind
 
-EVERY = 10.0  # seconds between lines where there is no terminal
+EVERY = 10.0  # seconds between lines if standard error is not a terminal
 
 
 def reproduce(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="table2, figure1, figure2, appendix, complexity, robustness, or all of them: all."
-        ),
+        typer.Argument(metavar="NAME", help="table2, figure1, figure2, appendix, complexity, robustness or all."),
     ],
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer seeds, smaller sizes: ten minutes instead of more than an hour.")
     ] = False,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=1, max=1000, help="Runs of what is named; default: each its own number."),
+        typer.Option("--seeds", min=1, max=1000, help="Number of seeds; default: depends on the experiment."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", help="Folder for cells, data, figures and page; an unfinished one is continued.")
+        Path,
+        typer.Option("--out", help="Folder for cells, data, figures and page; unfinished work in it is continued."),
     ] = Path("reproduced"),
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Cells at the same time; default: as many as cores.")
+        int | None, typer.Option("--jobs", min=1, help="Cells to run at the same time; default: the number of cores.")
     ] = None,
     as_json: words.Json = False,
     engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,
 ) -> None:
-    """Compute the tables and figures of the paper, beside its published numbers, on one page.
+    """Compute the tables and figures of the paper and compare them with the published numbers on one page.
 
-    Finished cells are kept: after an interrupt or a kill, the same command continues. Experiments that are in
-    the folder already and not named stay on the page as they were.
+    Finished cells are saved: after an interrupt or a kill, run the same command again to continue. Experiments that
+    are already in the folder but not named here stay on the page unchanged.
     """
     from decpomdp.engines.threads import default_threads
     from decpomdp.experiments import reproduction
@@ -54,34 +53,34 @@ def reproduce(
     names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
     try:
         here = engine.jobs_here(jobs, scheduler)
-        with closing(Display()) as tell, engine.opened(engine_name, scheduler, here) as cluster:
+        with closing(Display()) as display, engine.opened(engine_name, scheduler, here) as cluster:
             reproduction.open_folder(out)
             with locked(out):
                 if (line := reproduction.reused(out, names, efforts)) is not None:
                     words.note(line)
                 where = cluster or jobs or default_threads()
-                shown = reproduction.reproduce(names, efforts, out, where, tell, kind)
-                page = write_reproduced(shown, out)
-                for line in reproduction.lost(out, shown):
+                results = reproduction.reproduce(names, efforts, out, where, display, kind)
+                page = write_reproduced(results, out)
+                for line in reproduction.lost(out, results):
                     words.note(line)
     except KeyboardInterrupt:
-        words.note(f"finished cells are kept in {out}; the same command continues")
+        words.note(f"finished cells are saved in {out}; run the same command again to continue")
         raise
-    claims = [claim for each in shown if each.experiment.name in names for claim in each.claims]
-    told = [{"says": claim.says, "seen": claim.seen, "evidence": claim.evidence} for claim in claims]
+    claims = [claim for each in results if each.experiment.name in names for claim in each.claims]
+    summary = [{"says": claim.says, "seen": claim.seen, "evidence": claim.evidence} for claim in claims]
     lines = [f"{claim.seen:<10} {claim.says}" for claim in claims]
-    words.tell({"page": str(page), "claims": told}, as_json, [*lines, f"written to {page}"])
+    words.tell({"page": str(page), "claims": summary}, as_json, [*lines, f"written to {page}"])
 
 
 class Display:
-    """Overall progress and the time that is left, on standard error: one line in a terminal, else a few lines."""
+    """Progress and the remaining time on standard error: one line in a terminal, otherwise a line every few seconds."""
 
     def __init__(self) -> None:
         self.live, self.width, self.shown = words.on_terminal(), 0, -EVERY
 
     def __call__(self, progress: "Progress") -> None:
         """Called every second and after every cell."""
-        now, line = time.monotonic(), in_words(progress)
+        now, line = time.monotonic(), line_of(progress)
         if self.live:
             words.aside("\r" + line.ljust(self.width))
             self.width = max(self.width, len(line))
@@ -95,9 +94,9 @@ class Display:
             words.aside("\r" + " " * self.width + "\r")
 
 
-def in_words(progress: "Progress") -> str:
-    """12/80 cells (30 kept), 95 s, 430 s left: broadcast mcem seed 1"""
-    line = f"{progress.done}/{progress.todo} cells ({progress.kept} kept)"
+def line_of(progress: "Progress") -> str:
+    """12/80 cells (30 reused), 95 s, 430 s left: broadcast mcem seed 1"""
+    line = f"{progress.done}/{progress.todo} cells ({progress.kept} reused)"
     if progress.done or progress.seconds >= 1:
         line += f", {progress.seconds:.0f} s"
     if progress.left is not None and progress.done < progress.todo:

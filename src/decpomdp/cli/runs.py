@@ -1,52 +1,45 @@
 """A run in a folder: `learn` and `plan` start one or resume one, save its result, then add its value and its page.
 
 `run.json` holds source, settings, seed and budget from the start, so `--resume` needs nothing else. The result is saved
-as soon as the run ends. The steps after it (value, posterior of the team, page) have time limits, are shown while they
-run and can be switched off. A step that fails or is interrupted loses nothing: the run is finished.
+as soon as the run ends; the steps after it are in `after.py`.
 """
 
 import os
 import shlex
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from decpomdp.cli import words
+from decpomdp.cli import after, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from decpomdp.api import Entry, Source
-    from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Simulator, Team
+    from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Team
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.core.settings import Settings
-    from decpomdp.io.runs import RunRecord, ValueRecord
+    from decpomdp.io.runs import RunRecord
 
-MANY = 8  # agents, whose nodes are no longer listed one by one
-TESTS = {True: 1000, False: 20}  # test episodes on a fast and on a slow simulator
-VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # for the steps after the run
 TERMINATED = 143  # exit code after SIGTERM
-CODE = "{code}"  # in a hint: the name of the code that a run was learned from
-
-Result = TypeVar("Result")
+CODE = "{code}"  # in a hint: replaced by the name of the code, such as mine.py:build
 
 
 class Options(NamedTuple):
-    """Options of a run that its result does not depend on."""
+    """Options that do not change the result of a run."""
 
     threads: int | None
     every: float | None  # seconds between checkpoints
     quiet: bool
     value: bool  # compute the value of the team
-    posterior: bool  # compute the posterior of the team that was found
-    report: bool  # make the page
+    posterior: bool  # compute the posterior of the learned team
+    report: bool  # write the page
 
 
 class Work(NamedTuple):
-    """What to run."""
+    """A run, ready to be executed."""
 
     record: "RunRecord"
     source: "DecPOMDP | Simulator | Episodes"
@@ -82,7 +75,7 @@ def started(
         problem=opened.name,
         digest=_digest(opened),
         discount=opened.discount,
-        best_known=best_value(opened) if settings.method != "pbvi" else None,  # which plans for one agent
+        best_known=best_value(opened) if settings.method != "pbvi" else None,  # pbvi: one agent
         method=settings.method,
         seed=seed,
         settings=msgspec.to_builtins(settings),
@@ -96,7 +89,7 @@ def started(
 
 
 def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work | None:
-    """The unfinished run in a folder; None if it is finished. A run of code needs its name again."""
+    """The unfinished run in a folder; None if it is finished. A run on code needs the name of the `code` again."""
     import msgspec
 
     from decpomdp.api import ENTRIES, entry_of
@@ -108,9 +101,9 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
     if record is None:
         return None
     if record.command != command:
-        raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got one of `decpomdp {record.command}`")
+        raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got a run of `decpomdp {record.command}`")
     if code is None:
-        refuse_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
+        reject_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
     source = _path(record, record.source) if code is None else code
     opened = _opened(command, source, record.discount, named=code is not None)
     check_same(record, _digest(opened))
@@ -133,7 +126,7 @@ def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[
 
     if resuming:
         with locked(folder), _resume_hint(work, folder):
-            if unfinished(folder) is None:  # another process finished it before the lock was ours
+            if unfinished(folder) is None:  # another process finished it before this one had the lock
                 raise AlreadyFinished(folder)
             return _in_folder(work, folder, resuming, options)
     with new_run(folder), _resume_hint(work, folder):
@@ -141,7 +134,7 @@ def execute(work: Work, folder: Path, resuming: bool, options: Options) -> dict[
         return _in_folder(work, folder, resuming, options)
 
 
-class AlreadyFinished(Exception):  # noqa: N818 - it is no error
+class AlreadyFinished(Exception):  # noqa: N818 - not an error
     """The run to resume is finished."""
 
     def __init__(self, folder: Path) -> None:
@@ -159,7 +152,7 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     identity = run_id(work.source, work.settings, work.inputs, work.budget)
     checkpoint = CheckpointFolder(folder, identity, every)
     if resuming and not checkpoint.exists:
-        words.note(f"{folder}: there is no checkpoint, so the run starts again")
+        words.note(f"{folder}: no checkpoint; the run starts from the beginning")
     with RunLog(sys.argv[1:], folder / LOG) as log, words.display(options.quiet, work.record.best_known) as display:
         fit = run_method(
             work.source,
@@ -177,16 +170,16 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
         raise KeyboardInterrupt
     record = work.record
     record.learned = record.command == "plan" or taught(fit)
-    record.steps = _last(fit, "steps")
+    record.steps = after.last_number(fit, "steps")
     if not record.learned:
         words.note("nothing was learned within the limits: the team is the initial one; allow more time or steps")
     record = write_fit(folder, fit, record)
     if fit.stopped == "terminated":
-        words.note(f"the team is in {folder / 'team.json'}")
+        words.note(f"the team is saved in {folder / 'team.json'}")
         raise SystemExit(TERMINATED)
     try:
-        _after(work, folder, fit, record, options)
-    finally:  # the result is saved: the run is finished, whatever happens to its value and its page
+        after.finish(work, folder, fit, record, options)
+    finally:  # the result is saved: the run is finished even if a later step fails
         if fit.stopped != "interrupted":
             record.finished = True
             write_record(folder, record)
@@ -194,158 +187,8 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     return _result(record, fit, folder)
 
 
-def _after(work: Work, folder: Path, fit: "Fit", record: "RunRecord", options: Options) -> None:
-    """Add value, posterior and page to a saved result; each has a time limit, and one that fails is a line."""
-    from decpomdp.io.runs import write_record
-
-    if fit.stopped == "interrupted":
-        words.note(f"the team is in {folder}; its value and its page follow (Ctrl-C again: skip them)")
-    steps, command = _Steps(work, options.quiet), shlex.join(["decpomdp", "report", str(folder)])
-    try:
-        if options.posterior:
-            fit = (
-                steps.run("posterior", lambda: _with_posterior(work, fit, options.threads), 2 * POSTERIOR_SECONDS)
-                or fit
-            )
-        if options.value:
-            _add_value(work, fit, record, steps)
-            write_record(folder, record)
-        if options.report:
-            _add_page(folder, fit, record, steps, command)
-    except KeyboardInterrupt:
-        words.note(f"the team is in {folder}, without its value or page; for the page: {command}")
-        raise
-
-
-class _Steps:
-    """Runs the steps after a run. A step that reaches its limit goes on playing on its thread, so later ones do not."""
-
-    def __init__(self, work: Work, quiet: bool) -> None:
-        self.source: Any = work.source
-        self.quiet = quiet
-
-    def run(self, name: str, task: "Callable[[], Result]", seconds: float) -> "Result | None":
-        """The result of a step; None after a line with the reason if it failed."""
-        try:
-            return words.bounded(name, task, seconds, self.quiet)
-        except TimeoutError as error:
-            self.source = None
-            words.note(str(error))
-        except Exception as error:
-            words.note(f"{name}: {type(error).__name__}: {error}")
-        return None
-
-
-def _with_posterior(work: Work, fit: "Fit", threads: int | None) -> "Fit":
-    """The fit with the posterior that fresh episodes of the team support; unchanged where it does not apply."""
-    from contextlib import suppress
-    from dataclasses import replace
-
-    from decpomdp.core import Episodes, InputError
-
-    simulator = work.source
-    if work.record.command == "plan" or isinstance(simulator, Episodes):
-        return fit
-    if len(simulator.agents) > MANY:  # the joint ratios of more agents leave nothing to read
-        return replace(fit, posterior=None) if hasattr(fit, "posterior") else fit  # type: ignore[call-arg]
-    if not work.record.learned:
-        return fit
-    from decpomdp.interaction.posterior_of_team import read_out
-
-    with suppress(InputError):  # rewards that never vary
-        return read_out(simulator, fit, seed=work.inputs.seed, threads=threads, time_limit=POSTERIOR_SECONDS)
-    return fit
-
-
-def _add_value(work: Work, fit: "Fit", record: "RunRecord", steps: _Steps) -> None:
-    """The value of the team: it is computed again, whatever the method estimated."""
-    from decpomdp.core import DecPOMDP, Episodes
-    from decpomdp.io.runs import ValueRecord
-
-    if isinstance(work.source, Episodes):
-        if not fit.trace:
-            return
-        if record.method == "world":
-            record.value = _value_in_world(fit)
-            return
-        last = fit.trace[-1]
-        record.bound, record.sample_size = _number(last["bound"]), _number(last["sample_size"])
-        record.sweeps = int(_number(last["sweep"]))
-        if "estimate" in fit.facts:
-            record.value = ValueRecord(value=_number(fit.facts["estimate"]), method="estimated from held-out episodes")
-        return
-    posterior = getattr(fit, "posterior", None)
-    record.posterior_nodes = None if posterior is None else list(posterior.sizes)
-    if fit.trace and fit.trace[-1].get("upper") is not None:
-        record.upper_bound, record.gap = _last(fit, "upper"), _last(fit, "gap")
-    source, team, seed = work.source, fit.team, work.inputs.seed ^ 1
-    if isinstance(source, DecPOMDP):
-        horizon = getattr(work.settings, "horizon", None) if record.command == "plan" else None
-        if record.command == "plan":
-            from decpomdp.planners.centralised import played_by
-
-            source = played_by(source, team)
-        record.problem, record.horizon = source.name, horizon
-        model = source
-        record.value = steps.run("exact value", lambda: _exact(model, team, horizon), VALUE_SECONDS)
-    elif steps.source is None:
-        words.note("no value: the simulator is still playing for the posterior")
-    else:
-        simulator = source
-        record.value = steps.run("test episodes", lambda: _sampled(simulator, team, seed), VALUE_SECONDS)
-
-
-def _value_in_world(fit: "Fit") -> "ValueRecord | None":
-    """The value that the logs support, in the world that was fitted to them."""
-    from decpomdp.io.runs import ValueRecord
-
-    value, high = fit.facts.get("value"), fit.facts.get("high")
-    if not isinstance(value, float):
-        return None
-    error = (high - value) / 2 if isinstance(high, float) else None
-    return ValueRecord(value=value, standard_error=error, method="exact, in the world fitted to the episodes")
-
-
-def _exact(model: "DecPOMDP", team: "Team", horizon: int | None) -> "ValueRecord":
-    from decpomdp.evaluation import exact_value
-    from decpomdp.io.runs import ValueRecord
-
-    exact = exact_value(model, team, horizon)
-    span = "" if horizon is None else f", over {horizon} steps"
-    return ValueRecord(value=exact.value, error=exact.error, method=f"{exact.precision}, from the model{span}")
-
-
-def _sampled(simulator: "Simulator", team: "Team", seed: int) -> "ValueRecord":
-    """The mean return of fresh test episodes: as many as half of the time allows."""
-    from decpomdp.evaluation import sampled_value
-    from decpomdp.io.runs import ValueRecord
-
-    began = time.monotonic()
-    sampled = sampled_value(
-        simulator,
-        team,
-        test_episodes(simulator),
-        seed=seed,
-        watch=lambda _: time.monotonic() - began > VALUE_SECONDS / 2,
-    )
-    method = f"mean of {sampled.episodes} fresh episodes of {sampled.horizon} steps"
-    return ValueRecord(value=sampled.value, standard_error=sampled.standard_error, method=method)
-
-
-def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: _Steps, command: str) -> None:
-    """Write the page: with a replay if the team can be played within the limit, otherwise without."""
-    from decpomdp.report.page import report_of, save_report
-
-    slow = f"the simulator is too slow to play the team here; `{command}` plays it"
-    made = steps.run("page", lambda: report_of(folder, fit, record, steps.source, slow), PAGE_SECONDS)
-    if made is None and steps.source is None:
-        made = steps.run("page without replay", lambda: report_of(folder, fit, record, None, slow), PAGE_SECONDS)
-    if made is None or steps.run("page", lambda: save_report(folder, record, *made), PAGE_SECONDS) is None:
-        words.note(f"the run has no page; to make it: {command}")
-
-
-def refuse_code(path: Path, hint: str) -> None:
-    """Code that a run was learned from runs only if it is named again; the hint says how."""
+def reject_code(path: Path, hint: str) -> None:
+    """Reject a run that was learned from code: code is run only when it is named; the hint says how."""
     from decpomdp.core import InputError
     from decpomdp.domains.load import is_code
     from decpomdp.io.runs import RUN, read_record
@@ -353,12 +196,12 @@ def refuse_code(path: Path, hint: str) -> None:
     file = (path if path.is_dir() else path.parent) / RUN
     source = read_record(file).source if file.is_file() else ""
     if is_code(source):
-        told = hint.replace(CODE, shlex.quote(source))
-        raise InputError(f"{path}: learned from {source}, code that runs only if it is named: {told}")
+        command = hint.replace(CODE, shlex.quote(source))
+        raise InputError(f"{path}: learned from {source}; code is run only when it is named: {command}")
 
 
 def _opened(command: str, source: str, discount: float | None, named: bool) -> Any:
-    """The source of a run; `named`: a person named it now, so that it may be code."""
+    """The source of a run; it may be code only if the user has `named` it in this command."""
     from decpomdp.api import source_of
     from decpomdp.domains.code import load_named
     from decpomdp.domains.load import is_code, opened_model
@@ -390,7 +233,7 @@ def _team_digest(team: "Team") -> str:
 
 
 def _path(record: "RunRecord", name: str) -> str:
-    """A name as it is, the path of a file in full: a run may be resumed from another folder."""
+    """The full path of a file, because a run may be resumed from another folder; other names unchanged."""
     path = Path(record.working_folder, name)
     return str(path) if path.is_file() else name
 
@@ -424,65 +267,8 @@ def _resume_hint(work: Work, folder: Path) -> Iterator[None]:
             words.note(f"to resume: {shlex.join(['decpomdp', work.record.command, '--resume', str(folder)])}")
 
 
-def _number(cell: Any) -> float:
-    return float(cell)
-
-
-def _last(fit: "Fit", column: str) -> float | None:
-    """The last value of a column of the trace."""
-    last: Row = fit.trace[-1] if fit.trace else {}
-    value = last.get(column)
-    return value if isinstance(value, int | float) else None
-
-
 def _result(record: "RunRecord", fit: "Fit", folder: Path) -> dict[str, Any]:
     import msgspec
 
     known = {name: value for name, value in msgspec.to_builtins(record).items() if value is not None}
     return {**known, "nodes": list(fit.team.nodes), "out": str(folder)}
-
-
-def test_episodes(simulator: "DecPOMDP | Simulator") -> int:
-    """How many test episodes to play where there is no model."""
-    return TESTS[bool(getattr(simulator, "quick", False))]
-
-
-def _from_episodes(result: dict[str, Any]) -> list[str]:
-    """What a team from recorded episodes is based on."""
-    facts = result["facts"]
-    found = [f"{result['sample_size']:.0f} of {facts['episodes']} episodes carry the result (effective sample size)"]
-    if "estimate" not in facts:
-        return [*found, "no estimate of its value: not judged, or action probabilities unknown"]
-    span = f"{facts['estimate_low']:.6g} to {facts['estimate_high']:.6g}"
-    said = {
-        "cloned behaviour": "the estimate is lower, so the cloned behaviour is returned instead",
-    }.get(facts["verdict"], facts["verdict"])
-    return [*found, f"95 % interval {span}, the behaviour earned {facts['behaviour']:.6g}: {said}"]
-
-
-def sizes(nodes: "Sequence[int]") -> str:
-    """Nodes per agent in words: all of them, or for many agents the mean."""
-    if len(nodes) <= MANY:
-        return "+".join(str(count) for count in nodes)
-    return f"{sum(nodes) / len(nodes):.2f} on average ({min(nodes)} to {max(nodes)}, {len(nodes)} agents)"
-
-
-def lines(result: dict[str, Any]) -> list[str]:
-    """The result in words."""
-    value, nodes = result.get("value"), sizes(result["nodes"])
-    text = "no value"
-    if value is not None:
-        error = f" ± {value['standard_error']:.2g}" if value.get("standard_error") is not None else ""
-        text = f"value {value['value']:.6g}{error} ({value['method']})"
-    found = [f"{text}, nodes {nodes}, {result['seconds']:.1f} s, stopped: {result['stopped']}"]
-    if "upper_bound" in result and result["upper_bound"] is not None:
-        found.append(f"upper bound {result['upper_bound']:.6g}, gap {result['gap']:.3g}")
-    if result["facts"].get("peri") is not None:
-        soft = result["facts"].get("periem")
-        text = "not reached" if soft is None else format(soft, ".6g")
-        found.append(f"Peri {result['facts']['peri']:.6g}, PeriEM {text}")
-    if "posterior_nodes" in result:
-        found.append(f"nodes that fresh episodes support (posterior): {sizes(result['posterior_nodes'])}")
-    if "sample_size" in result:
-        found += _from_episodes(result)
-    return [*found, f"written to {result['out']}"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from decpomdp.planners.pbvi.method import PbviFit
 
 PBVI = "pbvi"  # the joint policy of the centralised problem
-BELIEFS = 500  # of its plan: no time limit, so that the episodes are a function of the seed
+BELIEFS = 500  # limit of its planning: a time limit would make the episodes depend on the machine
 
 
 def simulate(
@@ -23,11 +23,11 @@ def simulate(
         str,
         typer.Option(
             "--policy",
-            help="`random`, a policy that comes with the problem, the path of a team.json, or `pbvi`: plan as if one "
-            "agent saw and did everything.",
+            help="`random`, a policy of the problem, the path of a team.json, or `pbvi`: the policy of one agent that "
+            "sees and does everything.",
         ),
     ] = "random",
-    episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many episodes to play.")] = 1000,
+    episodes: Annotated[int, typer.Option("--episodes", min=1, help="Number of episodes.")] = 1000,
     horizon: Annotated[int, typer.Option("--horizon", min=1, help="Steps per episode.")] = 50,
     explore: Annotated[
         float,
@@ -40,15 +40,20 @@ def simulate(
     engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,
 ) -> None:
-    """Play a policy and record what each agent saw and did, with which probability, and the rewards."""
+    """Play a policy and record observations, actions with their probabilities, and rewards."""
     from decpomdp.domains.code import load_named
     from decpomdp.evaluation.sampled import mean_return
     from decpomdp.io.episodes import EpisodeWriter
 
     model = load_named(problem, discount)
-    told: dict[str, str] = getattr(model, "facts", {})
-    named = policy.encode(errors="backslashreplace").decode()  # the name of a file may be no text
-    facts = {**told, "policy": named, "explore": str(explore), "seed": str(seed), "horizon": str(horizon)}
+    named = policy.encode(errors="backslashreplace").decode()  # a file name may contain bytes that are not text
+    facts = {
+        **getattr(model, "facts", {}),
+        "policy": named,
+        "explore": str(explore),
+        "seed": str(seed),
+        "horizon": str(horizon),
+    }
     returns = []
     with engine.opened(engine_name, scheduler) as cluster, words.counting(episodes, "episodes") as progress:
         pieces = _watched(_pieces(model, policy, explore, episodes, horizon, seed, cluster), progress)
@@ -82,7 +87,7 @@ def simulate(
 
 
 def _watched(pieces: "Iterator[Episodes]", progress: "Watch | None") -> "Iterator[Episodes]":
-    """The same pieces; shows how many episodes were played."""
+    """The same pieces; shows the number of played episodes."""
     count = 0
     for piece in pieces:
         count += piece.count

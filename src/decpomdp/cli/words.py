@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PROBLEM = "A built-in problem (see `decpomdp list`), a .dpomdp file, or Python code that builds one (file.py:function)."
 
-WIDE = 400  # columns of a table that goes to a file or another program: nothing is folded there
+WIDE = 400  # characters of a table that is written to a file or a pipe, so that no cell is folded
 QUIET = 2.0  # seconds before progress is shown
 TICK = 0.1  # seconds between updates of a line
 ABANDONED = "decpomdp-bounded"  # name of the threads of `bounded`
@@ -23,9 +23,11 @@ HUGE = 1e15  # larger numbers are printed with an exponent
 Result = TypeVar("Result")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Fixes every random choice.")]
-OptionalSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Fixes every random choice.", show_default="0")]
-Discount = Annotated[float | None, typer.Option("--discount", help="Use this discount instead of the problem's own.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+OptionalSeed = Annotated[
+    int | None, typer.Option("--seed", min=0, help="Seed of all random numbers.", show_default="0")
+]
+Discount = Annotated[float | None, typer.Option("--discount", help="Discount to use instead of the problem's own.")]
 
 
 def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None:
@@ -42,7 +44,7 @@ def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table for people."""
+    """Print a table."""
     from rich.console import Console
     from rich.table import Table
 
@@ -60,7 +62,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def decimal(value: float, digits: int = 4) -> str:
-    """A number for people; a huge one without all its digits.
+    """A number with a fixed number of decimals; a huge number with an exponent.
 
     >>> decimal(-4.25), decimal(1e300)
     ('-4.2500', '1e+300')
@@ -81,14 +83,14 @@ def note(message: str) -> None:
 
 
 def display(quiet: bool, best: float | None) -> "AbstractContextManager[Progress | None]":
-    """The progress display of a run; None if the command is to be quiet."""
+    """The progress display of a run; None if `quiet`."""
     from decpomdp.core.progress import Progress
 
     return nullcontext() if quiet else Progress(best=best)
 
 
 def bounded(name: str, task: "Callable[[], Result]", seconds: float, quiet: bool) -> "Result":
-    """The result of a task, shown while it runs; TimeoutError after `seconds`, when its thread is abandoned."""
+    """The result of a task, shown while it runs; TimeoutError after `seconds`, while its thread continues."""
     import time
     from concurrent.futures import Future, wait
     from threading import Thread
@@ -145,7 +147,7 @@ def on_terminal() -> bool:
 
 
 def aside(text: str) -> None:
-    """Write to standard error, if it is open: a run must not be lost because a pipe was closed."""
-    with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, none at all
+    """Write to standard error, if it is open: a closed pipe must not end a run."""
+    with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, no stream
         sys.stderr.write(text)
         sys.stderr.flush()

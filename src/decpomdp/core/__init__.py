@@ -1,4 +1,4 @@
-"""The nouns: models, controllers, teams, episodes, simulators. Frozen, validated, numpy only."""
+"""Core data types: models, controllers, teams, episodes, simulators. Frozen and validated; only numpy is needed."""
 
 from decpomdp.core.agent import Agent
 from decpomdp.core.controller import Controller, Team

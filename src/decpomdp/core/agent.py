@@ -1,7 +1,7 @@
-"""An agent: its name and the labels of its actions and observations. Joint numbers of the parts of all agents.
+"""An agent: its name and the labels of its actions and observations. Joint indices over all agents.
 
-A joint number counts the parts (actions, observations, nodes) of all agents; the last agent changes fastest. numpy's
-`ravel_multi_index` and `unravel_index` allow at most 63 agents.
+A joint index numbers the combinations of the agents' own indices (of actions, observations or nodes); the last agent
+changes fastest. Not numpy's `ravel_multi_index` and `unravel_index`, which allow at most 63 agents.
 """
 
 import math
@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from decpomdp.core import checks
 from decpomdp.core.errors import InputError
 
-LARGEST = 2**63 - 1  # joint numbers have 64 bits
+LARGEST = 2**63 - 1  # joint indices have 64 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Name and alphabets of one agent. Actions and observations are numbered by their place here.
+    """Name and alphabets of one agent. Actions and observations are numbered by their position.
 
     Attributes
     ----------
@@ -93,15 +93,15 @@ def numbered(count: int) -> tuple[str, ...]:
 
 
 def joint_table(sizes: Iterable[int]) -> NDArray[np.int64]:
-    """[joint, n]: the parts of every joint index, row-major over agents (last agent fastest)."""
+    """[joint, n]: the agents' own indices of every joint index, the last agent fastest."""
     shape = tuple(sizes)
     return np.stack(joint_parts(np.arange(math.prod(shape)), shape), axis=-1)
 
 
 def joint_numbers(parts: Sequence[ArrayLike] | NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """The joint number of every agent's part; `sizes`: how many parts each agent has."""
+    """The joint index of the agents' own indices; `sizes`: how many each agent has."""
     if math.prod(sizes) > LARGEST:
-        raise InputError(f"joint numbers: expected at most {LARGEST:.3g} of them, got {float(math.prod(sizes)):.3g}")
+        raise InputError(f"joint indices: expected at most {LARGEST:.3g} of them, got {float(math.prod(sizes)):.3g}")
     joint: NDArray[np.int64] = np.zeros(np.shape(parts[0]), np.int64)
     for part, size in zip(parts, sizes, strict=True):
         joint = joint * size + np.asarray(part, np.int64)
@@ -109,7 +109,7 @@ def joint_numbers(parts: Sequence[ArrayLike] | NDArray[np.int64], sizes: Sequenc
 
 
 def joint_parts(joint: ArrayLike, sizes: Sequence[int]) -> list[NDArray[np.int64]]:
-    """[n]: every agent's part of joint numbers."""
+    """[n]: every agent's own index in joint indices."""
     rest, parts = np.asarray(joint, np.int64), []
     for size in reversed(sizes):
         rest, part = np.divmod(rest, size)
@@ -118,5 +118,5 @@ def joint_parts(joint: ArrayLike, sizes: Sequence[int]) -> list[NDArray[np.int64
 
 
 def strides_of(sizes: Sequence[int]) -> NDArray[np.int64]:
-    """[n]: how far joint numbers are apart when only agent n's part grows by one."""
+    """[n]: the stride of agent n's own index in the joint index."""
     return np.array([math.prod(sizes[n + 1 :]) for n in range(len(sizes))], np.int64)

@@ -1,7 +1,7 @@
-"""Checks of arguments. Arrays are checked once and come out contiguous, finite and read-only.
+"""Checks of arguments. Arrays are checked once and returned contiguous, finite and read-only.
 
-Probabilities: no entry below 0, every row sums to 1 within 1e-6. A row that is off by more than rounding can explain
-(four units in the last place of 1 for every entry, at most 1e-12) is divided by its sum; a second check changes none.
+Probabilities: no entry below 0, every row sums to 1 within 1e-6. A row with a larger error than rounding can cause
+(4 machine epsilons per entry, at most 1e-12) is divided by its sum; a second check does not change it.
 """
 
 import os
@@ -19,8 +19,8 @@ Kind = TypeVar("Kind")
 
 ACCEPTED = 1e-6  # a row whose sum is off by more than this is rejected
 ROUNDING = 4 * float(np.finfo(float).eps)  # a row whose sum is off by more than this for every entry is renormalised
-EXACT = 1e-12  # so is a long one whose sum is off by more than this
-BREAKS = "\x7f\x85\u2028\u2029"  # break a line, like the ASCII control characters
+EXACT = 1e-12  # and so is a long row whose sum is off by more than this
+BREAKS = "\x7f\x85\u2028\u2029"  # line breaks and controls outside the ASCII control characters
 
 
 def array(
@@ -28,13 +28,13 @@ def array(
 ) -> NDArray:
     """`value` as a C-contiguous read-only array of `dtype`; None in `shape` admits any size of at least 1.
 
-    Whole numbers and truth values must survive the conversion unchanged; floats must be finite unless not `finite`.
+    Whole numbers and truth values must not change in the conversion; floats must be finite unless not `finite`.
     """
     original, converted = _convert(name, value, axes, np.dtype(dtype))
     _check_shape(name, converted, axes, shape)
     if converted.dtype.kind in "biu" and not np.array_equal(original, converted):
-        wanted = "truth values" if converted.dtype.kind == "b" else f"whole numbers that fit {converted.dtype}"
-        raise InputError(f"{name}: expected {wanted}, got other values")
+        expected = "truth values" if converted.dtype.kind == "b" else f"whole numbers that fit {converted.dtype}"
+        raise InputError(f"{name}: expected {expected}, got other values")
     if finite and converted.dtype.kind == "f":
         _check_finite(name, converted, axes)
     return freeze(converted)
@@ -137,12 +137,12 @@ def whole(name: str, value: object, least: int, most: int) -> int:
 
 
 def _is_no_number(value: object) -> bool:
-    """Whether `value` is no number although Python converts it to one."""
+    """Whether `value` is not a number although Python would convert it."""
     return isinstance(value, bool | np.bool_ | str | bytes) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def freeze(value: NDArray) -> NDArray:
-    """The same numbers in immutable memory: not even the owner of such an array can make it writable."""
+    """The same numbers in immutable memory: the array cannot be made writable again."""
     if _is_immutable(value) or value.size == 0:
         value.setflags(write=False)
         return value
@@ -170,7 +170,7 @@ def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[N
 
 
 def _reject_masked(name: str, value: object) -> None:
-    """Reject masked arrays, of which numpy would use the numbers beneath the mask."""
+    """Reject masked arrays: numpy would use the values under the mask."""
     for part in value if isinstance(value, list | tuple) else (value,):
         if isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any():
             raise InputError(

@@ -1,9 +1,9 @@
 """Policies: one small finite-state controller per agent, and the team of them.
 
 A controller is a Moore machine. It starts in node i with probability initial[i]; in node i it takes action a with
-probability action[i, a]; having taken a and then seen o it moves to node j with probability transition[i, a, o, j].
-An environment that shows something before the first action may have its own start: initial_given[o, i]. A
-controller without that table ignores a first observation.
+probability action[i, a]; after action a and observation o it moves to node j with probability transition[i, a, o, j].
+For environments with an observation before the first action there may be a start distribution for each observation,
+initial_given[o, i]; a controller without that table ignores the first observation.
 """
 
 import os
@@ -33,9 +33,9 @@ class Controller:
     action
         [i, a]: probability to take action a in node i.
     transition
-        [i, a, o, j]: probability to move to node j after taking a in node i and then seeing o.
+        [i, a, o, j]: probability to move to node j after action a in node i and then observation o.
     initial_given
-        [o, i]: start after a first observation o; None: a first observation is ignored.
+        [o, i]: start distribution after a first observation o; None: a first observation is ignored.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Controller:
         return Controller(self.initial, mixed, self.transition, self.initial_given)
 
     def decided(self) -> "Controller":
-        """The deterministic controller that always takes the likeliest choice."""
+        """The deterministic controller that always makes the most likely choice."""
         first = None if self.initial_given is None else _likeliest(self.initial_given)
         return Controller(_likeliest(self.initial), _likeliest(self.action), _likeliest(self.transition), first)
 
@@ -100,7 +100,7 @@ class Controller:
     def deterministic(
         cls, actions: Sequence[int], moves: Sequence[Sequence[int]], action_count: int, start: int = 0
     ) -> "Controller":
-        """From a table: node i takes `actions[i]` and moves to `moves[i][o]` on observation o, whatever it did.
+        """From a table: node i takes `actions[i]` and moves to `moves[i][o]` on observation o.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class HasAgents(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Team:
-    """One controller per agent, with the agents' names and labels and the problem they were made for.
+    """One controller per agent, with the agents' names and labels and the name of their problem.
 
     Attributes
     ----------
@@ -160,9 +160,9 @@ class Team:
     controllers
         One for each of them.
     discount
-        That of the problem.
+        Discount of the problem.
     problem
-        Its name; the default problem of commands that take the team.
+        Name of the problem; the default of commands that take the team.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class Team:
         return Team(self.agents, mixed, self.discount, self.problem)
 
     def decided(self) -> "Team":
-        """The team of deterministic controllers that always take the likeliest choice."""
+        """The team of deterministic controllers that always make the most likely choice."""
         return Team(self.agents, tuple(c.decided() for c in self.controllers), self.discount, self.problem)
 
     @classmethod
@@ -271,9 +271,9 @@ class Team:
             write_controller(self, agent, path)
 
     def minimised(self) -> "Team":
-        """The same behaviour with as few nodes as it takes.
+        """The same behaviour with as few nodes as possible.
 
-        Unreachable nodes are dropped, and nodes that cannot be told apart (to twelve digits) are merged.
+        Unreachable nodes are removed, and equivalent nodes (to twelve digits) are merged.
         """
         from decpomdp.core.minimal import minimised
 
@@ -304,7 +304,7 @@ class Team:
         return exported(self, agent, form)
 
     def in_words(self) -> str:
-        """Say what each agent's controller does, one line per node."""
+        """A description of each agent's controller, one line per node."""
         from decpomdp.report.text import team_in_words
 
         return "\n".join(team_in_words(self))
@@ -312,7 +312,7 @@ class Team:
     def check_fits(self, problem: HasAgents) -> None:
         """Raise InputError unless the team can play `problem`: same agents, same alphabets in the same order.
 
-        Labels are compared where both sides have some; things that are only numbered fit by their number.
+        Labels are compared if both sides have them; otherwise only the sizes must agree.
         """
         want = [(len(agent.actions), len(agent.observations)) for agent in team_of_agents(_known(problem).agents)]
         got = [(controller.actions, controller.observations) for controller in self.controllers]
@@ -322,15 +322,15 @@ class Team:
                 f"per agent {want}, got {got}"
             )
         for own, other in zip(self.agents, problem.agents, strict=True):
-            for what, got_labels, wanted in (
+            for what, got_labels, expected in (
                 ("actions", own.actions, other.actions),
                 ("observations", own.observations, other.observations),
             ):
-                named = numbered(len(wanted)) not in (got_labels, wanted)
-                if named and got_labels != wanted:
+                named = numbered(len(expected)) not in (got_labels, expected)
+                if named and got_labels != expected:
                     raise InputError(
                         f"team does not fit problem {problem.name or '(unnamed)'}: expected {what} of {other.name} "
-                        f"{', '.join(wanted)}, got {', '.join(got_labels)}"
+                        f"{', '.join(expected)}, got {', '.join(got_labels)}"
                     )
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
@@ -357,5 +357,5 @@ def _listed(name: str, value: object) -> tuple[Any, ...]:
 
 
 def _is_number(value: object) -> bool:
-    """Whether `value` is one number; unlike np.ndim, does not mind lists of different lengths inside a list."""
+    """Whether `value` is one number; unlike np.ndim, this accepts nested lists of different lengths."""
     return np.isscalar(value) or (isinstance(value, np.ndarray) and value.ndim == 0)

@@ -1,10 +1,9 @@
-"""What was seen, done and earned: many episodes as flat arrays plus offsets.
+"""Episodes: observations, actions and rewards as flat arrays, with offsets.
 
-Row r is one step of one episode; episode k owns the rows offsets[k] to offsets[k + 1]. observations[r] is what the
-agents saw *before* they took actions[r]; NO_OBSERVATION at the first row of an episode whose environment shows
-nothing before the first action. The observation after the last action is not recorded: no decision depends on it.
-behaviour[r, n] is the probability with which agent n's behaviour took that action given its own history; NaN when
-it is not known, never a silent 1.
+Row r is one step of one episode; episode k owns the rows offsets[k] to offsets[k + 1]. observations[r] are
+those *before* actions[r]; NO_OBSERVATION in the first row of an episode whose environment gives no observation before
+the first action. The observation after the last action is not recorded: no decision depends on it. behaviour[r, n] is
+the probability of that action of agent n given its own history; NaN if it is unknown.
 """
 
 import os
@@ -32,23 +31,23 @@ class Episodes:
     Attributes
     ----------
     agents
-        Who acted.
+        The agents that acted.
     offsets
         [k + 1]: where episodes begin and end.
     observations
-        [r, n]: seen *before* the action of the same row; NO_OBSERVATION (-1) in a first row: nothing was seen.
+        [r, n]: those *before* the action of the same row; NO_OBSERVATION (-1) is allowed in a first row.
     actions
-        [r, n]: what was done.
+        [r, n]: the actions.
     behaviour
         [r, n]: probability of that action given the agent's own history; NaN: unknown.
     rewards
-        [r]: the team's.
+        [r]: rewards of the team.
     discount
-        Of the rewards.
+        Discount factor of the rewards.
     terminated
-        [k]: ended by itself; otherwise cut off.
+        [k]: whether the episode terminated; otherwise it was truncated.
     name, facts
-        Where the data come from, for people.
+        Name of the problem, and other facts about the origin of the data.
 
     Examples
     --------
@@ -74,9 +73,9 @@ class Episodes:
     behaviour: NDArray[np.float32]  # [r, n] NaN: unknown
     rewards: NDArray[np.float64]  # [r]
     discount: float
-    terminated: NDArray[np.bool_] | None = None  # [k] ended by itself (not cut off); None: all cut off
+    terminated: NDArray[np.bool_] | None = None  # [k] False: truncated; None: all truncated
     name: str = ""
-    facts: Mapping[str, str] = field(default_factory=dict)  # where the data comes from, for people
+    facts: Mapping[str, str] = field(default_factory=dict)  # about the origin of the data
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -115,7 +114,7 @@ class Episodes:
 
     def returns(self) -> NDArray[np.float64]:
         """[k]: discounted sum of rewards of every episode."""
-        with np.errstate(over="ignore", invalid="ignore"):  # users of returns check that they are finite
+        with np.errstate(over="ignore", invalid="ignore"):  # callers check that the returns are finite
             return self._returns()
 
     def _returns(self) -> NDArray[np.float64]:
@@ -135,12 +134,12 @@ class Episodes:
         firsts[self.offsets[:-1]] = True
         for n, agent in enumerate(self.agents):
             actions, seen = self.actions[:, n], self.observations[:, n]
-            self._refuse((actions < 0) | (actions >= len(agent.actions)), actions, "action", n, len(agent.actions))
+            self._reject((actions < 0) | (actions >= len(agent.actions)), actions, "action", n, len(agent.actions))
             unseen = firsts & (seen == NO_OBSERVATION)
             wrong = ((seen < 0) | (seen >= len(agent.observations))) & ~unseen
-            self._refuse(wrong, seen, "observation", n, len(agent.observations))
+            self._reject(wrong, seen, "observation", n, len(agent.observations))
 
-    def _refuse(self, wrong: NDArray[np.bool_], values: NDArray[np.int16], what: str, n: int, size: int) -> None:
+    def _reject(self, wrong: NDArray[np.bool_], values: NDArray[np.int16], what: str, n: int, size: int) -> None:
         if np.any(wrong):
             row = int(np.argmax(wrong))
             raise InputError(
@@ -165,15 +164,15 @@ class Episodes:
         path
             The file, or the folder of a Minari dataset.
         discount
-            Of the rewards. Tables and Minari datasets need one; an episodes file has its own, which this replaces.
+            Discount factor. Tables and Minari datasets need one; for an episodes file, it replaces the stored one.
         agents
-            Of a table: names, actions and observations in order; None: those that occur in it.
+            Agents of a table: names, actions and observations in order; None: those that occur in it.
         name
-            Of the problem, for people (tables and Minari).
+            Name of the problem (tables and Minari datasets).
         columns
-            Of a table: the file's names of columns by ours, where they differ: `{"observation": "obs"}`.
+            Names of columns in a table that differ from the standard names: `{"observation": "obs"}`.
         kind
-            "episodes", "long" or "minari"; None: detected.
+            Kind of file: "episodes", "long" or "minari"; None: detected.
 
         Returns
         -------
@@ -183,7 +182,7 @@ class Episodes:
         Raises
         ------
         FormatError
-            The file cannot be read or is inconsistent; names row and column.
+            The file cannot be read or is inconsistent; the message has row and column.
 
         Examples
         --------
@@ -196,15 +195,15 @@ class Episodes:
         True
         """
         from decpomdp.io.kinds import KINDS, kind_of
-        from decpomdp.io.logged import Given, read_logged
+        from decpomdp.io.logged import ReadOptions, read_logged
 
         if kind is not None:
             checks.one_of("kind", kind, KINDS)
         if name is not None:
             checks.of_kind("name", name, str)
         if (kind or kind_of(path)) != "episodes" or discount is None:
-            return read_logged(path, Given(kind, discount, agents, name, columns))
-        return replace(read_logged(path, Given(kind, None, agents, name, columns)), discount=discount)
+            return read_logged(path, ReadOptions(kind, discount, agents, name, columns))
+        return replace(read_logged(path, ReadOptions(kind, None, agents, name, columns)), discount=discount)
 
     def save(self, path: str | os.PathLike[str], long: bool | None = None) -> None:
         """Write the episodes: to an episodes file (Parquet), or to a long table (CSV, or Parquet with `long=True`)."""
@@ -236,7 +235,7 @@ class Episodes:
         return concatenate(parts)
 
     def place(self, row: int) -> str:
-        """Where a row is, in words."""
+        """The place of a row for error messages: episode and step."""
         k = int(np.searchsorted(self.offsets, row, side="right")) - 1
         return f"episode {k}, step {row - int(self.offsets[k])}"
 

@@ -2,7 +2,7 @@
 
 
 class InputError(ValueError):
-    """An argument or a file is wrong; the message has the place, what was expected and what was found.
+    """An argument or a file is wrong; the message says where, what was expected and what it got.
 
     Examples
     --------
@@ -15,12 +15,12 @@ class InputError(ValueError):
 
 
 class FormatError(InputError):
-    """A file that cannot be read as what it claims to be: `file:line: expected ..., got ...`.
+    """A file has wrong content: `file:line: expected ..., got ...`.
 
     Attributes
     ----------
     path, line, message
-        The file, the line where there is one (None otherwise), and what was expected and what was there.
+        The file, the line (None if there is none), and the message: expected and got.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class FormatError(InputError):
         self.path = path
         self.line = line
         self.message = message
-        super().__init__(path, line, message)  # all three, so that the error can travel between processes
+        super().__init__(path, line, message)  # all three, so that the error can be pickled
 
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
@@ -43,12 +43,12 @@ class FormatError(InputError):
 
 
 class LearningWarning(UserWarning):
-    """Learning went on, but the user should know: weights that collapse, a bound that falls.
+    """A problem during learning that does not stop it, such as degenerate weights or a decreasing bound.
 
     Examples
     --------
     >>> import warnings
     >>> import decpomdp as dp
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", dp.LearningWarning)  # when it is known already
+    ...     warnings.simplefilter("ignore", dp.LearningWarning)  # if it is expected
     """

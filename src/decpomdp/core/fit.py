@@ -19,18 +19,18 @@ Watch = Callable[[Row], bool | None]  # called with every new row; the run ends 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A team and its history.
+    """The result of a run: a team and its history.
 
     Attributes
     ----------
     team
-        What was learned or planned.
+        The learned or planned team.
     trace
-        One row per iteration, all with the same keys; which ones depends on the method.
+        One row per iteration, all with the same keys, which depend on the method.
     stopped
-        Why it ended: "converged", "iterations", "steps", "time limit", "callback" or "interrupted".
+        Why the run ended: "converged", "iterations", "steps", "time limit", "callback" or "interrupted".
     seconds
-        How long it took.
+        Duration of the run, without compiling.
     settings
         The settings of the method, defaults included.
     seed
@@ -80,28 +80,28 @@ class Fit:
         seed: int = 0,
         threads: int | None = None,
     ) -> "Fit":
-        """The same fit with a posterior: how many nodes fresh episodes of its team support, and how sure they are.
+        """The same fit with a posterior: how many nodes fresh episodes of its team support, with intervals.
 
         Parameters
         ----------
         problem
-            What the team was learned on.
+            The problem that the team was learned on.
         episodes, time_limit
-            Most episodes to play, and most seconds.
+            Maximum number of episodes, and of seconds.
         seed
-            Fixes every random choice.
+            Seed of all random numbers.
         threads
-            How many threads to use; all cores by default.
+            Number of threads; all cores by default.
 
         Returns
         -------
         BayesFit
-            With `posterior`; None if the time was too short.
+            Its `posterior` is None if the time was too short.
 
         Raises
         ------
         InputError
-            An argument is of the wrong kind, or the team's episodes contain no information about it.
+            An argument is of the wrong type, or the episodes contain no information about the team.
 
         Examples
         --------
@@ -116,10 +116,10 @@ class Fit:
         return read_out(problem, self, episodes=episodes, time_limit=time_limit, seed=seed, threads=threads)
 
     def finished(self, trace: tuple[Row, ...], stopped: str, seconds: float) -> Self:
-        """The same fit with its history, which the driver knows."""
+        """The same fit with the history of the run."""
         return replace(self, trace=trace, stopped=stopped, seconds=seconds)
 
     def described(self, settings: Settings, seed: int) -> Self:
-        """The same fit with what it was made with."""
+        """The same fit with settings and seed."""
         more: dict[str, Any] = {"settings": settings, "seed": seed}
         return replace(self, **more)

@@ -1,11 +1,11 @@
-"""The smallest controller that acts the same: unreachable nodes dropped, equivalent nodes merged.
+"""Minimisation of controllers: unreachable nodes are removed, equivalent nodes merged.
 
 Two nodes are equivalent when they choose actions with the same probabilities and, after every action they may take
 and every observation, reach each class of equivalent nodes with the same probability. The coarsest such partition is
 computed by refinement. Merging preserves the probability of every action after every history, hence the value, up to
 rounding: probabilities that agree to twelve digits count as equal, however small they are.
 
-Learned probabilities such as 1e-50 instead of 0 would separate nodes that behave alike; `simplified` ignores them.
+Learned probabilities such as 1e-50 instead of 0 would separate equivalent nodes; `simplified` ignores them.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from decpomdp.core.controller import READ, Controller, Team
 
 Floats = NDArray[np.float64]
 
-DECIMALS = 12  # of probabilities, by which learned nodes are compared
+DECIMALS = 12  # of probabilities when learned nodes are compared
 BITS = 40  # probabilities that agree to this many leading bits, twelve digits, count as equal
 
 
@@ -38,7 +38,7 @@ def minimised(team: Team) -> Team:
     Raises
     ------
     InputError
-        It is no team.
+        The argument is not a team.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def _to_bits(table: Floats) -> Floats:
 
 
 def minimal_controller(controller: Controller, rounded: Callable[[Floats], Floats] = _to_bits) -> Controller:
-    """The smallest controller with the same behaviour as far as `rounded` leaves it; a sure start stays first."""
+    """The smallest controller with the same `rounded` behaviour; a certain start node stays first."""
     nodes = _reachable(controller)
     classes = _classes(controller, nodes, rounded)
     _, firsts = np.unique(classes, return_index=True)
@@ -77,19 +77,19 @@ def minimal_controller(controller: Controller, rounded: Callable[[Floats], Float
     members[np.arange(len(nodes)), classes] = 1.0
     chosen = nodes[firsts]
     transition = controller.transition[chosen][..., nodes] @ members
-    transition[controller.action[chosen] == 0] = np.eye(len(firsts))[0]  # never taken: any row serves
+    transition[controller.action[chosen] == 0] = np.eye(len(firsts))[0]  # never taken: any row is correct
     first = None if controller.initial_given is None else controller.initial_given[:, nodes] @ members
     return Controller(controller.initial[nodes] @ members, controller.action[chosen], transition, first)
 
 
 def _reachable(controller: Controller) -> NDArray[np.int64]:
-    """Nodes that may be visited, likeliest start first, then in the order of discovery."""
+    """Reachable nodes, most likely start first, then in the order of discovery."""
     starts = controller.initial.copy()
     if controller.initial_given is not None:
         starts = starts + controller.initial_given.sum(axis=0)
     links = np.einsum("ia,iaoj->ij", (controller.action > 0).astype(float), (controller.transition > 0).astype(float))
     nodes = [int(i) for i in np.argsort(-starts, kind="stable") if starts[i] > 0]
-    for node in nodes:  # grows while we walk
+    for node in nodes:  # the list grows during the loop
         nodes += [int(j) for j in np.flatnonzero(links[node] > 0) if int(j) not in nodes]
     return np.array(nodes)
 

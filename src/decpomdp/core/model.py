@@ -1,8 +1,8 @@
-"""The problem: a decentralised partially observable Markov decision process with dense tables.
+"""The model of a problem: a decentralised partially observable Markov decision process with dense tables.
 
-Order of events in a step: the state is s, the team takes the joint action u and earns reward[u, s], the state
-becomes s1 with probability transition[u, s, s1], and the team sees the joint observation y with probability
-observation[u, s1, y]. Nothing is seen before the first action. Joint indices are row-major over agents
+Order of events in a step: the state is s, the team takes the joint action u and receives reward[u, s], the state
+becomes s1 with probability transition[u, s, s1], and the joint observation is y with probability
+observation[u, s1, y]. There is no observation before the first action. Joint indices are row-major over agents
 (the last agent changes fastest).
 """
 
@@ -37,15 +37,15 @@ class DecPOMDP:
     transition
         [u, s, s1]: probability of the next state.
     observation
-        [u, s1, y]: probability of what is seen in the next state.
+        [u, s1, y]: probability of the joint observation in the next state.
     reward
         [u, s]: expected reward of taking u in s, for the whole team.
     discount
-        From 0 to 1; below 1 for tasks that go on for ever.
+        From 0 to 1; below 1 for an infinite horizon.
     name
-        For people.
+        Name of the problem, for reports.
     scene
-        What stands where in every state, for drawings; None: the states are not drawn.
+        Positions of objects in every state, for drawings; None: the states are not drawn.
 
     Examples
     --------
@@ -95,11 +95,11 @@ class DecPOMDP:
         return math.prod(len(agent.observations) for agent in self.agents)
 
     def action_table(self) -> NDArray[np.int64]:
-        """[u, n]: each agent's part of every joint action."""
+        """[u, n]: each agent's own action in every joint action."""
         return joint_table(len(agent.actions) for agent in self.agents)
 
     def observation_table(self) -> NDArray[np.int64]:
-        """[y, n]: each agent's part of every joint observation."""
+        """[y, n]: each agent's own observation in every joint observation."""
         return joint_table(len(agent.observations) for agent in self.agents)
 
     def with_discount(self, discount: float) -> "DecPOMDP":
@@ -142,12 +142,12 @@ class DecPOMDP:
 
 
 def checked_discount(value: float) -> float:
-    """A discount in [0, 1]. What needs it below 1 (an infinite horizon) checks that itself."""
+    """A discount in [0, 1]; functions with an infinite horizon check that it is below 1."""
     return checks.number("discount", value, 0.0, 1.0)
 
 
 def remade(thing: object) -> tuple[type, tuple[object, ...]]:
-    """How to copy or unpickle a noun: through its constructor, so that a bad one cannot come about."""
+    """For `__reduce__`: copies and unpickled objects are made by the constructor, so their fields are checked."""
     values = (getattr(thing, each.name) for each in fields(thing))  # type: ignore[arg-type]
     return type(thing), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
@@ -172,7 +172,7 @@ def same_fields(one: object, other: object) -> bool:
 def horizon_of(discount: float, tail: float, longest: int) -> int:
     """The smallest T with discount^T <= tail, at least 1 and at most `longest`.
 
-    A constant reward has then paid all but a share `tail` of its discounted sum. Without discounting: `longest`.
+    The first T steps of a constant reward have all but a share `tail` of its discounted sum. Discount 1: `longest`.
     """
     if discount <= 0:
         return 1

@@ -1,8 +1,7 @@
-"""The progress display: one line that changes in a notebook or a terminal, a new line every few seconds elsewhere.
+"""The progress display: one line that is updated in a notebook or a terminal, a new line every few seconds elsewhere.
 
-It picks the columns that people ask for out of the latest row of a trace and adds the elapsed time. In a notebook it is
-a display that is updated in place, which every front end can do with no widgets installed; in a terminal the line is
-cleared at the end.
+It shows the main columns of the latest row of the trace and the elapsed time. Nothing is shown in the first second. A
+notebook needs no widgets: the output is updated in place. In a terminal the line is cleared at the end.
 """
 
 import math
@@ -36,7 +35,8 @@ COLUMNS = {
     "steps_per_second": "{:.2g} steps/s",
 }
 LIVE, LOGGED = 0.2, 5.0  # seconds between updates: in place, and as new lines
-MANY = 8  # agents whose nodes are shown one by one
+DELAY = 1.0  # seconds before the first line without a row
+MANY = 8  # agents up to which nodes are shown one by one
 
 
 class Progress:
@@ -49,7 +49,7 @@ class Progress:
     every
         Seconds between updates; None: 0.2 in place, 5 as new lines.
     best
-        The best value known, shown beside the current one.
+        The best known value, shown next to the current one.
 
     Examples
     --------
@@ -61,7 +61,8 @@ class Progress:
     def __init__(self, every: float | None = None, best: float | None = None) -> None:
         self._every = None if every is None else checks.number("every", every, 0.0, 1e9)
         self._best = None if best is None else checks.number("best", best, -math.inf, math.inf)
-        self._shown: float | None = None  # when
+        self._began: float | None = None  # time of the first tick
+        self._shown: float | None = None  # time of the last update
         self._latest = ""
         self._row: Row = {}
         self._inside = False
@@ -77,22 +78,23 @@ class Progress:
             self._in_place(self._latest)  # leave the final line visible
         elif self._width:
             _write("\r" + " " * self._width + "\r")
-        self._inside, self._width, self._shown = False, 0, None
+        self._inside, self._width, self._shown, self._began = False, 0, None, None
 
     def __call__(self, row: Row) -> None:
-        """Show this row, unless another one was shown just now."""
+        """Show this row, unless the last update is too recent."""
         self._row = row
         self._show(row)
 
     def tick(self, seconds: float, phase: str = "") -> None:
         """Show the elapsed time with the latest row."""
-        if self._shown is None and seconds < 1 and not phase:
+        self._began = time.monotonic() if self._began is None else self._began
+        if self._shown is None and time.monotonic() - self._began < DELAY:
             return
-        word = phase or ("" if self._row else "starting")
-        self._show({**self._row, "seconds": seconds, **({"phase": word} if word else {})})
+        phase = phase or ("" if self._row else "starting")
+        self._show({**self._row, "seconds": seconds, **({"phase": phase} if phase else {})})
 
     def _show(self, row: Row) -> None:
-        self._latest = in_words({**row, "best": self._best} if "value" in row else row)
+        self._latest = line_of({**row, "best": self._best} if "value" in row else row)
         now, notebook = time.monotonic(), _in_notebook()
         live = notebook or (self._inside and sys.stderr is not None and sys.stderr.isatty())
         pause = self._every if self._every is not None else LIVE if live else LOGGED
@@ -109,17 +111,17 @@ class Progress:
 
     def _in_place(self, line: str) -> None:
         content = {"text/plain": line}
-        if self._display is None:  # a kernel runs, so IPython is there
+        if self._display is None:  # inside a kernel IPython is always installed
             display: Any = import_module("IPython.display").display
             self._display = display(content, raw=True, display_id=True)
         else:
             self._display.update(content, raw=True)
 
 
-def in_words(row: Row, columns: Mapping[str, str] = COLUMNS) -> str:
-    """A row of a trace on one line: the columns that people ask for (key -> format), as far as they are known.
+def line_of(row: Row, columns: Mapping[str, str] = COLUMNS) -> str:
+    """A row of a trace on one line: the given columns (key -> format) that have a value.
 
-    >>> in_words({"phase": "compiling", "value": float("nan"), "error": None, "steps": 2000})
+    >>> line_of({"phase": "compiling", "value": float("nan"), "error": None, "steps": 2000})
     'compiling  steps 2e+03'
     """
     known = {"steps_per_second": _speed(row), **row}
@@ -127,7 +129,7 @@ def in_words(row: Row, columns: Mapping[str, str] = COLUMNS) -> str:
 
 
 def _speed(row: Row) -> float | None:
-    """Joint steps per second so far, where both are counted."""
+    """Joint steps per second so far; None if steps or seconds are not in the row."""
     steps, seconds = row.get("steps"), row.get("seconds")
     if isinstance(steps, int | float) and isinstance(seconds, int | float) and seconds > 0:
         return steps / seconds
@@ -139,7 +141,7 @@ def _is_known(cell: Cell) -> bool:
 
 
 def _text(text: str, cell: Cell) -> str:
-    """A cell in words; the nodes of many agents as their mean."""
+    """A cell as text; the nodes of many agents as their mean."""
     if isinstance(cell, tuple):
         cell = "+".join(f"{part:g}" for part in cell)
     parts = cell.split("+") if isinstance(cell, str) else []
@@ -149,12 +151,12 @@ def _text(text: str, cell: Cell) -> str:
 
 
 def _write(text: str) -> None:
-    with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, none at all
+    with suppress(OSError, ValueError, AttributeError):  # a closed pipe, a closed stream, no stream
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel runs this, whose front end can change what it shows."""
+    """Whether this process is an IPython kernel, whose output can be updated in place."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None

@@ -1,17 +1,17 @@
 """A run is a state, a step and a budget.
 
-    method.init(now)         -> State              quick; its result is valid, however poor
-    method.step(state, now)  -> State, Row | None  10 ms to 1 s of work; a row (or a list) if there is news to record
-    method.result(state)     -> Fit, Row | None    valid after every step; the row closes the trace
+    method.init(now)         -> State              quick; its result is a valid team
+    method.step(state, now)  -> State, Row | None  10 ms to 1 s of work; None, a row or a list of rows for the trace
+    method.result(state)     -> Fit, Row | None    valid after every step; the row is the last of the trace
 
 A state is plain data (a NamedTuple of numbers, strings, arrays, teams), so it *is* the checkpoint. It has the fields
 `steps` (joint steps played), `iterations` and `stopped` (why the method ended; "" while it goes on). Models, threads,
 clusters, simulators and caches belong to the method object. A step depends on (state, now) alone and may reuse the
-memory of the state it was given. Methods never see a clock, a signal or a file: whatever ends a run early (time limit,
-Ctrl-C, SIGTERM, callback) sets one flag, `now.stop`. A long step calls `now.check()`, and may catch `Cut` to return
-what it has. Compiled loops poll the flag and release the GIL.
+memory of the state it was given. Methods never use a clock, a signal or a file: everything that ends a run early (time
+limit, Ctrl-C, SIGTERM, callback) sets one flag, `now.stop`. A long step calls `now.check()`, and may catch `Cut` to
+return a partial result. Compiled loops poll the flag and release the GIL.
 
-The step runs on a thread of its own; the clock and the signals stay on the main thread.
+Steps run on a worker thread; the main thread watches the clock and receives signals.
 """
 
 import math
@@ -38,8 +38,8 @@ CHECK_POINTS = ("time limit", "processor time", "steps", "iterations")
 Result = TypeVar("Result")
 
 
-class Cut(Exception):  # noqa: N818 - it is no error
-    """Raised by `now.check()`: the run is ending and this step is no longer needed."""
+class Cut(Exception):  # noqa: N818 - not an error
+    """Raised by `now.check()` to abandon a step: the run is ending."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spent(NamedTuple):
-    """What a run has used up so far; the fields of `Budget`."""
+    """The used part of the budget; the same fields as `Budget`."""
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -71,9 +71,9 @@ class Spent(NamedTuple):
 
 
 class Now(NamedTuple):
-    """All that a step may know of the outside world, as it was when the step began."""
+    """The context of a step: the remaining budget at its start, and the stop flag."""
 
-    progress: float  # share of the budget used, 0 to 1: schedules anneal by this
+    progress: float  # used share of the budget, 0 to 1; schedules depend on it
     seconds: float  # left; inf without a limit
     steps: float  # left; inf without a limit
     iterations: float  # left; inf without a limit
@@ -107,7 +107,7 @@ class Inputs(NamedTuple):
 
 
 class State(Protocol):
-    """What the driver reads of a state."""
+    """The fields of a state that the driver reads."""
 
     @property
     def steps(self) -> int: ...
@@ -118,7 +118,7 @@ class State(Protocol):
 
 
 class Method(Protocol):
-    """What the driver runs."""
+    """A learning or planning method, run by the driver."""
 
     state: type  # of its states: a checkpoint is decoded as this type
 
@@ -132,15 +132,15 @@ class Method(Protocol):
 
 
 class Checkpoint(Protocol):
-    """Where a run is saved (`io/checkpoints.py`)."""
+    """Saves and loads the state of a run (`io/checkpoints.py`)."""
 
     def load(self, kind: type) -> tuple[Any, Spent, list[Row]] | None:
-        """The saved state, what was spent and the trace up to it; None if nothing was saved."""
+        """The saved state, the used budget and the trace up to it; None if there is no checkpoint."""
         ...
 
     @property
     def due(self) -> bool:
-        """Whether it is time for the next one."""
+        """Whether it is time for the next checkpoint."""
         ...
 
     def save(self, state: Any, spent: Spent, trace: list[Row]) -> None:
@@ -149,21 +149,24 @@ class Checkpoint(Protocol):
 
 
 class Display(Protocol):
-    """Shows a run to people."""
+    """Shows the progress of a run."""
 
     def __call__(self, row: Row) -> object:
         """A new row of the trace."""
         ...
 
     def tick(self, seconds: float, phase: str) -> None:
-        """Called about twenty times a second, with the elapsed time and "compiling" or "" as the phase."""
+        """Called about twenty times a second with the elapsed time, which never decreases, and the phase.
+
+        The phase is "compiling" or ""; the elapsed time is 0 while compiling.
+        """
         ...
 
 
 class Outcome(NamedTuple):
-    """What a run leaves."""
+    """The result of a run."""
 
-    fit: Fit  # as the method made it, with trace, stopped and seconds
+    fit: Fit  # the method's result, with trace, stopped and seconds
     spent: Spent
 
 
@@ -178,20 +181,21 @@ def run(
 ) -> Outcome:
     """Run until the method ends, the budget is used up or the user asks to stop; resume from `checkpoint`.
 
-    `watch` is called with every row of the trace; the run ends when it returns True. A run `within` a step of another
-    one ends with that.
+    `watch` is called with every row of the trace; the run ends when it returns True. With a time limit or a display,
+    the kernels are compiled first: that time is shown as "compiling" and not counted. A run `within` a step of another
+    run ends with that run.
     """
     saved = checkpoint.load(method.state) if checkpoint else None
     driver = _Driver(budget, display, saved[1] if saved else Spent(), within)
     trace: list[Row] = list(saved[2]) if saved else []
     with _signals(driver.stop):
-        if budget.seconds:
+        if budget.seconds or display:
             driver.phase = "compiling"
             driver.work(lambda: warm_up(method.toy()))
         driver.start()
         state = saved[0] if saved else driver.work(lambda: method.init(driver.now()))
         while not (state.stopped or driver.over()):
-            if checkpoint and checkpoint.due:  # before a step: a step that is cut leaves nothing in a checkpoint
+            if checkpoint and checkpoint.due:  # before a step, so that an abandoned step is never in a checkpoint
                 checkpoint.save(state, driver.spent, trace)
             try:
                 state, news = driver.timed(method, state)
@@ -225,7 +229,7 @@ class _Driver:
         self.budget, self.display, self.spent, self.within = budget, display, spent, within
         self.stop = np.zeros(1, np.int64)
         self.phase, self.pace = "", 0.0
-        self.began: float | None = None  # the clock stands still before `start`
+        self.began: float | None = None  # None before `start`: no time is counted
 
     def start(self) -> None:
         """Start the clock, at the time that was spent before a resume."""
@@ -254,7 +258,7 @@ class _Driver:
         )
 
     def count(self, state: State) -> None:
-        """Take stock after a step."""
+        """Update the used budget after a step."""
         used = time.process_time() - self.began_cpu
         self.spent = Spent(self.seconds(), used, state.steps, state.iterations)
 
@@ -272,7 +276,7 @@ class _Driver:
             self.stop[0] = self.stop[0] or CALLBACK
 
     def work(self, task: Callable[[], Result]) -> Result:
-        """Do `task` on a thread of its own, while this one watches the clock and receives signals."""
+        """Do `task` on a worker thread, while this thread watches the clock and receives signals."""
         future: Future[Result] = Future()
         threading.Thread(target=_fulfil, args=(future, task), name="decpomdp-step", daemon=True).start()
         while wait([future], timeout=TICK).not_done:
@@ -309,8 +313,8 @@ def _signals(stop: NDArray[np.int64]) -> Iterator[None]:
         signal.signal(number, usual[number])
 
     main = threading.current_thread() is threading.main_thread()
-    heard = [n for n in (signal.SIGINT, signal.SIGTERM) if main and signal.getsignal(n) is not signal.SIG_IGN]
-    usual: dict[int, Any] = {number: signal.signal(number, ask) for number in heard}
+    handled = [n for n in (signal.SIGINT, signal.SIGTERM) if main and signal.getsignal(n) is not signal.SIG_IGN]
+    usual: dict[int, Any] = {number: signal.signal(number, ask) for number in handled}
     try:
         yield
     finally:

@@ -1,15 +1,15 @@
 """Scenes for the replay: objects on a grid, and the streets, lights and queues of traffic.
 
-A model may have a `GridScene`: what stands where in each of its states.
+A model may have a `GridScene`: the positions of objects in each of its states.
 
-A simulator that takes place on streets may offer two more methods, and the page and the animations draw it:
+A traffic simulator may have two more methods; the page and the animations then draw it:
 
-    street_map() -> StreetMap              what stays: where the lights are, which streets there are
-    street_scene(episode=0) -> StreetScene one episode of the current batch at this moment: queues and greens
+    street_map() -> StreetMap              lights and streets, which do not change
+    street_scene(episode=0) -> StreetScene queues and green lights of one episode of the current batch
 
 Light n is agent n. Places are (column, row) in blocks: the light in the second row and third column stands at (2, 1);
-rows go down. The scene is requested after `reset` and after every `step`: `waiting` is what waits now, before
-the next action; `green` is what the lights showed in the step that led here (`NEITHER` before the first).
+rows go down. The scene is requested after `reset` and after every `step`: `waiting` are the queues before the next
+action, `green` the lights during the last step (`NEITHER` before the first).
 
     >>> corner = StreetMap(((0.0, 0.0),), (Street("east", (-1.0, 0.0), (0.0, 0.0), (1.0, 0.0)),), most=9)
     >>> StreetScene(waiting=(4,), green=(ROW,)).fitting(corner).waiting
@@ -25,8 +25,8 @@ from decpomdp.core.errors import InputError
 
 Place = tuple[float, float]  # column, row
 
-NEITHER, ROW, COLUMN = -1, 0, 1  # who has green at a light
-MOST_CARS = 10_000  # that a street may hold
+NEITHER, ROW, COLUMN = -1, 0, 1  # the direction that has green
+MOST_CARS = 10_000  # of a street
 FAR = 1_000.0  # blocks from the origin
 KINDS = ("agent", "box", "site", "zone")
 ENTRIES = ("kind", "column", "row", "width", "turn", "label", "done")  # of a thing on a grid
@@ -37,7 +37,7 @@ Thing = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class GridScene:
-    """What stands where in every state: things[s] are mappings with the keys `ENTRIES`, agents with their number."""
+    """Positions of objects in every state: things[s] are mappings with the keys `ENTRIES`; agents have their number."""
 
     things: tuple[tuple[Thing, ...], ...]
 
@@ -50,30 +50,30 @@ class GridScene:
 
     @staticmethod
     def checked(things: Iterable[Thing]) -> tuple[Thing, ...]:
-        """What stands where in one state; agents without a label are numbered from 1."""
+        """The objects of one state, checked; agents without a label are numbered from 1."""
         if isinstance(things, Mapping | str) or not isinstance(things, Iterable):
             raise InputError(f"expected a list of dictionaries, got {kind_of(things)}")
-        found: list[Thing] = []
+        checked: list[Thing] = []
         for thing in things:
             if not isinstance(thing, Mapping) or thing.get("kind") not in KINDS:
                 raise InputError(f"expected dictionaries with a kind among {', '.join(KINDS)}, got {thing!r:.60}")
-            strange = next((key for key in thing if key not in ENTRIES), None)
-            if strange is not None:
-                raise InputError(f"expected entries among {', '.join(ENTRIES)}, got {strange!r}")
+            unknown = next((key for key in thing if key not in ENTRIES), None)
+            if unknown is not None:
+                raise InputError(f"expected entries among {', '.join(ENTRIES)}, got {unknown!r}")
             for key in ("column", "row"):
                 number(key, thing.get(key), 0, LARGEST_GRID - 1)
             number("width", thing.get("width", 1), 0, LARGEST_GRID)
-            agents = 1 + sum(other["kind"] == "agent" for other in found)
-            found.append({"label": agents, **thing} if thing["kind"] == "agent" else dict(thing))
-        return tuple(found)
+            agents = 1 + sum(other["kind"] == "agent" for other in checked)
+            checked.append({"label": agents, **thing} if thing["kind"] == "agent" else dict(thing))
+        return tuple(checked)
 
 
 @dataclass(frozen=True, slots=True)
 class Street:
     """One queue of cars: they come from `start`, wait before `stop` and go on to `end`.
 
-    A street that is crossed by several lights and has one queue before the first of them goes on to its end; an
-    approach to a single light has the same `stop` and `end`. Streets run along a row or along a column.
+    A street through several lights has one queue, before the first light. An approach to a single light has the same
+    `stop` and `end`. Streets run along a row or along a column.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Street:
 
 @dataclass(frozen=True, slots=True)
 class StreetMap:
-    """What stays the same: lights[n] is the place of agent n's light, `most` the cars at which a street is full."""
+    """Fixed positions: lights[n] is the place of agent n's light, `most` the cars at which a street is full."""
 
     lights: tuple[Place, ...]
     streets: tuple[Street, ...]
@@ -116,7 +116,7 @@ class StreetScene:
     green: tuple[int, ...]
 
     def fitting(self, streets: StreetMap) -> "StreetScene":
-        """The scene itself, if it is one of that map."""
+        """The scene itself, checked against the map."""
         if len(self.waiting) != len(streets.streets) or len(self.green) != len(streets.lights):
             raise InputError(
                 f"street scene: expected {len(streets.streets)} queues and {len(streets.lights)} lights, "
@@ -129,7 +129,7 @@ class StreetScene:
 
 @runtime_checkable
 class OnStreets(Protocol):
-    """What a simulator offers that can be drawn as streets."""
+    """A simulator that can be drawn as streets."""
 
     def street_map(self) -> StreetMap: ...
     def street_scene(self, episode: int = 0) -> StreetScene: ...

@@ -1,11 +1,11 @@
-"""One settings object per method: its fields are the Python signature, the command's options, run.json and --resume.
+"""Settings: one class per method; its fields define the Python signature, the command's options and run.json.
 
-A field has a type with its range, a default and one sentence:
+A field has a type with its range, a default and a description:
 
     max_nodes: Annotated[Count | None, Meta(description="Most nodes per agent.")] = None
 
-A value is checked where it is set. The class name is the method's name in Python and its tag the name in JSON and on
-the command line. Fields that hold a nested `Settings` (tunables for developers) are no options of the command.
+Values are checked when they are set. The class name is the method's name in Python and its tag the name in JSON and on
+the command line. Nested `Tuning` structs are for developers and are not options of the command.
 """
 
 import math
@@ -48,9 +48,9 @@ class Settings(Tuning, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
 
 
 def _checked(field: msgspec.structs.FieldInfo, value: Any) -> Any:
-    given = value.item() if isinstance(value, np.generic) else value
+    plain = value.item() if isinstance(value, np.generic) else value
     try:
-        checked = msgspec.convert(given, field.type)
+        checked = msgspec.convert(plain, field.type)
     except msgspec.ValidationError:
         checked = math.nan
     numbers = checked if isinstance(checked, tuple) else (checked,)
@@ -60,7 +60,7 @@ def _checked(field: msgspec.structs.FieldInfo, value: Any) -> Any:
 
 
 class About(NamedTuple):
-    """What is known of a field's type."""
+    """The type of a field, taken apart."""
 
     kind: Any  # without None and annotations
     optional: bool  # whether None is allowed
@@ -92,7 +92,7 @@ def about(kind: Any) -> About:
 
 
 def expected(kind: Any) -> str:
-    """The values that a field takes, in words.
+    """The allowed values of a field, for error messages.
 
     >>> expected(Count), expected(Literal["double", "single"] | None)
     ('a whole number from 1 to 1e+12', 'double, single or None')
@@ -114,7 +114,7 @@ def expected(kind: Any) -> str:
 
 
 def settings_of(kind: type[Settings], fields: dict[str, Any]) -> Settings:
-    """The settings from keyword arguments; one that belongs to another method is a mistake."""
+    """The settings from keyword arguments; InputError for a field that the method does not have."""
     known: Sequence[str] = kind.__struct_fields__
     for name in fields:
         if name not in known:

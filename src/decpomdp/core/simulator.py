@@ -1,8 +1,8 @@
-"""The protocol of environments without a model. Whatever learns by interaction accepts a model or one of these.
+"""The protocol of environments without a model. Methods that learn by interaction accept a model or a simulator.
 
 A simulator plays a batch of independent episodes side by side. `reset` starts them, `step` advances all of them by
-one joint action each. Rows of finished episodes are ignored. A simulator that is `repeatable` plays the same batch
-again when it is given the same seed and the same actions; paired comparisons need that.
+one joint action each. Rows of finished episodes are ignored. A `repeatable` simulator gives the same batch for
+the same seed and the same actions; paired comparisons need that.
 """
 
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -14,12 +14,12 @@ from decpomdp.core.agent import Agent
 
 
 class Step(NamedTuple):
-    """What a batch of joint actions led to.
+    """The results of a batch of joint actions.
 
     Attributes
     ----------
     observations
-        [k, n]: what each agent sees next, as numbers.
+        [k, n]: the next observation of each agent, as numbers.
     rewards
         [k]: the team's reward.
     ended
@@ -35,7 +35,7 @@ class Step(NamedTuple):
     ([-2.0, -2.0], [False, False])
     """
 
-    observations: NDArray[np.integer]  # [k, n] what each agent sees next
+    observations: NDArray[np.integer]  # [k, n] the next observations
     rewards: NDArray[np.floating]  # [k] the team's reward
     ended: NDArray[np.bool_]  # [k] the episode is over
 
@@ -44,18 +44,18 @@ class Step(NamedTuple):
 class Simulator(Protocol):
     """Batch reset and batch step with discrete local actions and observations and one team reward.
 
-    Any object with these six members serves; nothing needs to be inherited.
+    Any object with these six members is a simulator; no base class is needed.
 
     Attributes
     ----------
     agents
-        Who acts, with their actions and observations.
+        The agents, with their actions and observations.
     discount
-        Of the team's rewards, from 0 to 1.
+        Discount of the team's rewards, from 0 to 1.
     name
-        For people.
+        Name of the problem, for reports.
     repeatable
-        Whether the same seed and the same actions play the same batch again. If so, teams are compared on equal chance.
+        Whether the same seed and the same actions give the same batch; teams are then compared on the same seeds.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Simulator(Protocol):
     ...     agents = tuple(dp.Agent(name, ("heads", "tails"), ("shown",)) for name in ("ann", "bob"))
     ...
     ...     def reset(self, episodes, seed):
-    ...         return None  # nothing is seen before the first action
+    ...         return None  # no observation before the first action
     ...
     ...     def step(self, actions):
     ...         same = actions[:, 0] == actions[:, 1]
@@ -87,7 +87,7 @@ class Simulator(Protocol):
     def repeatable(self) -> bool: ...
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.integer] | None:
-        """Start `episodes` new episodes; [k, n] what is seen before the first action, None if nothing is."""
+        """Start `episodes` new episodes; [k, n] the observations before the first action, None if there are none."""
         ...
 
     def step(self, actions: NDArray[np.integer]) -> Step:

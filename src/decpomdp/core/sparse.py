@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def _per_model(build: Callable[[DecPOMDP], T]) -> Callable[[DecPOMDP], T]:
-    """Remember what was built of a model as long as the model lives."""
+    """Cache a result per model, as long as the model exists."""
     built: dict[int, T] = {}
 
     @wraps(build)
@@ -44,7 +44,7 @@ def sparse_rows(table: Floats) -> SparseRows:
 
 @_per_model
 def factored_model(model: DecPOMDP) -> FactoredModel:
-    """Transition and observation probabilities apart."""
+    """Transition and observation probabilities as separate sparse tables."""
     observation = sparse_rows(model.observation)
     return FactoredModel(
         transition=sparse_rows(model.transition),
@@ -95,7 +95,7 @@ def discounted_model(model: DecPOMDP) -> DiscountedModel:
 
 @_per_model
 def alias_model(model: DecPOMDP) -> AliasModel:
-    """Alias tables of the outcomes, made of one joint action after the other to save memory."""
+    """Alias tables of the outcomes, built one joint action at a time to save memory."""
     bits = (model.joint_observations - 1).bit_length()
     rows, entries = [], []
     first = 0

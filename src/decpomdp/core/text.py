@@ -1,4 +1,4 @@
-"""Text of files made safe for the terminal: names and labels may hold control characters."""
+"""Escaping of control characters: names and labels from files are made safe for the terminal."""
 
 import re
 
@@ -9,7 +9,7 @@ BREAKS = re.compile(r"[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
 
 
 def on_a_line(text: str) -> str:
-    r"""The text on one line, without its line breaks; spaces stay, because a path may hold them.
+    r"""The text on one line, without line breaks; spaces stay, because a path may contain them.
 
     >>> print(on_a_line("no such file:\n  'a  b'\n"))
     no such file: 'a  b'

@@ -304,7 +304,10 @@ def random(draw: Draw, agents: int, size: int) -> Rules:
         one, other = rng.choice(size, 2, replace=False).tolist()
         likely = draw.number(0.7, 1.0)
         after[key] = {one: likely, other: 1 - likely}
-        paid[key] = round(float(rng.normal(0.0, 2.0)), 2)
+        paid[key] = float(rng.normal(0.0, 2.0))
+    for actions in joint:  # no joint action is good on average
+        mean = sum(paid[state, actions] for state in range(size)) / size
+        paid |= {(state, actions): round(paid[state, actions] - mean, 2) for state in range(size)}
     colours = rng.integers(2, size=(size, agents)).tolist()
     accuracy = draw.number(0.75, 0.95)
 

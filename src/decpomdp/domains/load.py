@@ -53,7 +53,9 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
     if registry.is_simulator(text):
         return registry.simulator(text, discount)
     if is_code(text):
-        raise InputError(f"{text}: code runs only if it is named on the command line; in Python, pass what it builds")
+        raise InputError(
+            f"{text}: code is run only when it is named on the command line; in Python, pass the object that it builds"
+        )
     if is_logged(text):
         from decpomdp.io.kinds import conversion
 

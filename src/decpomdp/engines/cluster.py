@@ -1,8 +1,10 @@
-"""A Dask cluster: worker processes on this machine, or on the machines that a scheduler knows.
+"""A Dask cluster: worker processes on this machine, or the workers of a scheduler.
 
 A task is a function of a module with arguments that can be pickled. Dask repeats the tasks of a worker that died. Data
-that was placed on a worker (`put`) dies with it: `Lost` is raised, and the caller sends the data again. Results do not
-depend on the number of workers: callers cut their work into fixed pieces and combine these in a fixed order.
+that was placed on a worker (`put`) is lost with it: `Lost` is raised, and the caller sends the data again.
+
+Results do not depend on the number of workers: callers cut their work into fixed pieces and combine the results in a
+fixed order.
 
 Without an address, workers are started on this machine, one thread each, bound to the loopback interface. They end with
 this process and ignore interrupts at the keyboard.
@@ -23,10 +25,10 @@ from typing import Any, Self
 
 from decpomdp.engines.threads import default_threads
 
-ANSWER = 5.0  # seconds in which a scheduler has to answer
+ANSWER = 5.0  # timeout of the connection to a scheduler, in seconds
 WORKERS = 60.0  # seconds to wait for the first worker
 AHEAD = 2  # tasks submitted per worker thread, so that none is idle
-KEPT_BYTES = 256_000_000  # intermediate results that may be kept on a worker
+CACHE_BYTES = 256_000_000  # intermediate results that may stay on a worker
 SAME = ("python", "decpomdp", "numpy", "scipy", "numba")  # versions that results depend on
 LOCAL = "127.0.0.1"
 
@@ -130,7 +132,7 @@ class Cluster:
             for future in finished:
                 yield running.pop(future), self.results([future])[0]
                 finished.update(begin(1))
-        finally:  # after an error or an interrupt the others are not needed
+        finally:  # after an error or an interrupt, cancel the other tasks
             with suppress(EngineError), self.errors():
                 self.client.cancel(list(running))
 
@@ -154,7 +156,7 @@ class Cluster:
             yield
         except KilledWorker:
             raise EngineError(
-                f"{self.name}: several workers died one after the other at the same task; do they have enough memory?"
+                f"{self.name}: several workers died on the same task, possibly for lack of memory"
             ) from None
         except Exception as error:
             if self.client.status != "running":
@@ -206,14 +208,14 @@ def _connected(stack: ExitStack, address: Any, name: str) -> Any:
     except Exception as error:
         message = "" if isinstance(error, OSError) else " ".join(str(error).split())  # a TimeoutError is an OSError
         why = message or f"no answer within {ANSWER:g} s"
-        wanted = "expected the address of a Dask scheduler, such as tcp://node7:8786"
-        raise EngineError(f"scheduler: {wanted}, got {name!r} ({why})") from None
+        expected = "expected the address of a Dask scheduler, such as tcp://node7:8786"
+        raise EngineError(f"scheduler: {expected}, got {name!r} ({why})") from None
     stack.callback(_close, client)
     return client
 
 
 async def _probe(address: str) -> None:
-    """Connect once: a `Client` would wait for ever for a server that is not Dask's, such as the dashboard."""
+    """Connect once: a `Client` has no timeout for other servers, such as the dashboard."""
     from distributed.comm.core import connect
     from distributed.security import Security
 
@@ -227,18 +229,20 @@ def _close(client: Any) -> None:
 
 
 def _check_versions(client: Any) -> None:
-    """Reject workers that might compute other numbers."""
+    """Raise EngineError if a worker has other versions, which may give other results."""
     versions = client.get_versions(packages=list(SAME[1:]))
     here = versions["client"]["packages"]
     for worker, there in versions["workers"].items():
         for package in SAME:
             if (version := there["packages"][package]) != here[package]:
-                raise EngineError(f"worker {worker}: expected {package} {here[package]}, as here, got {version}")
+                raise EngineError(
+                    f"worker {worker}: expected {package} {here[package]} as on this machine, got {version}"
+                )
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence Dask's log messages: those that matter become an `EngineError`."""
+    """Silence Dask's log messages; errors are raised as `EngineError`."""
     import dask
     from distributed.utils import silence_logging_cmgr
 

@@ -1,4 +1,4 @@
-"""The machine's own threads. Work is cut into fixed pieces, so the number of threads never changes a result."""
+"""Thread pools. Work is cut into fixed pieces, so the number of threads never changes a result."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from functools import cache
 from threading import local
 from typing import TypeVar
 
-NO_THREAD = "can't start new thread"  # message of Python if there is no memory for one
+NO_THREAD = "can't start new thread"  # Python's message if there is not enough memory
 
 Result = TypeVar("Result")
 _worker = local()  # has `busy` on threads of a pool
@@ -27,8 +27,8 @@ def run(
 ) -> list[Result]:
     """work(0), ..., work(pieces - 1) on up to `threads` threads; results in order, the first error raised.
 
-    Work that itself calls this does its pieces one after the other. After an error or an interrupt `stop` is called,
-    which may shorten long pieces, and the pieces under way are waited for.
+    Nested calls run their pieces one after the other. After an error or an interrupt `stop` is called, which may
+    shorten long pieces, and running pieces are awaited.
     """
     count = min(pieces, default_threads() if threads is None else max(1, threads))
     if count <= 1 or getattr(_worker, "busy", False):
@@ -64,7 +64,7 @@ def _begin() -> None:
 
 @contextmanager
 def serial_products() -> Iterator[None]:
-    """Within this, a matrix product uses the calling thread only: the pieces are what runs in parallel."""
+    """Within this context, matrix products use one thread: the pieces run in parallel."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):

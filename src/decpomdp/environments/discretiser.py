@@ -25,7 +25,7 @@ class Discretiser:
     Attributes
     ----------
     symbols
-        How many, or their labels.
+        Their number, or their labels.
     read
         A function from one agent's raw observation to a symbol; None: no observation yet.
 
@@ -41,7 +41,7 @@ class Discretiser:
 
     def __post_init__(self) -> None:
         if not callable(self.read):
-            raise InputError(f"discretiser: expected a function to read with, got {kind_of(self.read)}")
+            raise InputError(f"discretiser: expected a function from observations to symbols, got {kind_of(self.read)}")
         if isinstance(self.symbols, int | np.integer):
             object.__setattr__(self, "symbols", whole("symbols of the discretiser", self.symbols, 1, MOST))
         else:
@@ -49,7 +49,7 @@ class Discretiser:
 
     @classmethod
     def binned(cls, edges: Sequence[Sequence[float]]) -> "Discretiser":
-        """For arrays of numbers: entry i falls into one of len(edges[i]) + 1 bins; no edges: it is not looked at.
+        """For arrays of numbers: entry i falls into one of len(edges[i]) + 1 bins; without edges it is ignored.
 
         >>> cart = Discretiser.binned([[], [], [-0.1, 0.0, 0.1], [0.0]])  # CartPole: angle and its speed
         >>> cart.count, cart.symbol("cart", np.array([1.0, 0.5, 0.05, -2.0]))
@@ -80,7 +80,7 @@ class Discretiser:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the symbols; numbers when there are none."""
+        """The labels of the symbols; numbers if no labels were given."""
         return numbered(self.symbols) if isinstance(self.symbols, int) else self.symbols
 
     @property
@@ -99,11 +99,11 @@ class Discretiser:
             raise InputError(f"agent {agent}: the discretiser failed on {kind_of(observation)}: {message}") from error
         if symbol is None:
             return NO_OBSERVATION
-        return whole(f"agent {agent}: what the discretiser returned", symbol, 0, self.count - 1)
+        return whole(f"agent {agent}: result of the discretiser", symbol, 0, self.count - 1)
 
 
 def _listed(value: Any) -> Any:
-    """`value` itself if it is a list, else nothing."""
+    """`value` itself if it is a list, else an empty tuple."""
     if isinstance(value, np.ndarray):
         return value if value.ndim else ()
     return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else ()
@@ -113,7 +113,7 @@ Discretise = Discretiser | Mapping[str, Discretiser] | None
 
 
 def discretiser_for(agent: str, discretise: Discretise) -> Discretiser | None:
-    """The user's discretiser for `agent`: one for all, or one by name."""
+    """The user's discretiser for `agent`; None if there is none."""
     if discretise is None or isinstance(discretise, Discretiser):
         return discretise
     if not isinstance(discretise, Mapping):

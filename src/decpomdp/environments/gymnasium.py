@@ -21,11 +21,11 @@ class OneAgentEnv(ParallelEnv):  # type: ignore[misc]
         self.render_mode = inner.render_mode
 
     def observation_space(self, agent: str) -> Space:
-        """What the agent may see."""
+        """The observations of the agent."""
         return self.inner.observation_space
 
     def action_space(self, agent: str) -> Space:
-        """What the agent may do."""
+        """The actions of the agent."""
         return self.inner.action_space
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:

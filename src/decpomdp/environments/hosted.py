@@ -1,10 +1,10 @@
-"""An external environment as a team sees it: numbered actions, numbered observations, one reward.
+"""Adapter for external environments: numbered actions, numbered observations, one team reward.
 
 Every PettingZoo ParallelEnv is supported, and every gymnasium environment as a team of one. The unwrapped environment
 may define `discretiser(agent)`, used when the user passes none, and `action_names(agent)`.
 
-An agent that has terminated keeps its last observation, and its actions are not passed on. The episode ends when no
-agent is left; an episode that the environment truncates has ended too.
+An agent that has terminated keeps its last observation, and its actions are ignored. The episode ends when no active
+agent is left, or when the environment truncates it.
 """
 
 import math
@@ -25,21 +25,21 @@ ActionNames = Sequence[str] | Mapping[str, Sequence[str]] | None
 class Member(NamedTuple):
     """One agent of an environment."""
 
-    key: Any  # the environment's name of it
+    key: Any  # the environment's name of the agent
     agent: Agent
     reader: Discretiser
-    first_action: int  # the environment's number of our action 0
+    first_action: int  # the environment's number of action 0
 
 
 class Hosted:
-    """An environment with its members; reset and step in numbers. Its errors carry its name."""
+    """An environment with its members; reset and step use symbol numbers. Errors include the environment's name."""
 
     def __init__(self, env: Any, members: Sequence[Member], combine: Combine) -> None:
         self.env, self.members, self.combine = env, members, combine
         self.name = name_of(env)
         self.seen = [NO_OBSERVATION] * len(members)  # [n] last observations
         self.ended = True
-        self.terminated = False  # ended, and not truncated
+        self.terminated = False  # the episode has terminated (not truncated)
 
     def reset(self, seed: int) -> None:
         """A new episode."""
@@ -54,30 +54,29 @@ class Hosted:
 
     def step(self, actions: Sequence[int]) -> float:
         """Take one action each; the team's reward."""
-        living = set(self.env.agents)
+        active = set(self.env.agents)
         chosen = {
             member.key: member.first_action + int(action)
             for member, action in zip(self.members, actions, strict=True)
-            if member.key in living
+            if member.key in active
         }
         with foreign_code(f"environment {self.name}: step({chosen})"):
             observations, rewards, terminations, _, _ = self.env.step(chosen)
             shown, paid, ended = dict(observations), dict(rewards), dict(terminations)
-        self._check_living(living)
+        self._check_active(active)
         self.ended = not self.env.agents
         self.terminated = self.ended and any(ended.values())
         for n, member in enumerate(self.members):
-            if member.key in living and member.key in shown:
+            if member.key in active and member.key in shown:
                 self.seen[n] = self._later(member, shown[member.key])
         return self._team_reward(paid)
 
-    def _check_living(self, before: set[Any]) -> None:
-        """Agents may leave during an episode, but not join."""
+    def _check_active(self, before: set[Any]) -> None:
+        """Raise InputError if an agent joined during the episode; agents may leave."""
         joined = [str(key) for key in self.env.agents if key not in before]
         if joined:
             raise InputError(
-                f"environment {self.name}: expected agents only to leave during an episode, got {', '.join(joined)} "
-                "that joined"
+                f"environment {self.name}: expected no agents to join during an episode, got {', '.join(joined)}"
             )
 
     def _team_reward(self, paid: dict[Any, Any]) -> float:
@@ -107,8 +106,8 @@ def as_parallel_env(env: Any) -> Any:
         return OneAgentEnv(env)
     if isinstance(env, AECEnv):
         raise InputError(
-            f"environment {env}: expected a ParallelEnv, got one that takes turns; "
-            "pettingzoo.utils.aec_to_parallel turns many of them into a ParallelEnv"
+            f"environment {env}: expected a ParallelEnv, got an AECEnv; "
+            "pettingzoo.utils.aec_to_parallel converts many of them"
         )
     if not isinstance(env, ParallelEnv):
         raise InputError(f"environment: expected a PettingZoo ParallelEnv or a gymnasium Env, got {kind_of(env)}")

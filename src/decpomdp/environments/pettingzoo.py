@@ -1,8 +1,8 @@
 """PettingZoo in and out: environments as a simulator, a team in an environment, a problem as an environment.
 
-`from_pettingzoo` wraps a pool of environments as a `Simulator`. A batch of k episodes is played in k environments of
-one maker, which the next batch uses again. Episode i of a batch is reset with the i-th number that the batch's seed
-generates. What an environment shows at reset is what the agents see before their first action.
+`from_pettingzoo` wraps a pool of environments as a `Simulator`. A batch of k episodes is played in k environments;
+the next batch reuses them. Episode i of a batch is reset with the i-th number generated from the batch's seed. The
+observations at reset are those before the first action.
 """
 
 from collections.abc import Callable
@@ -35,8 +35,8 @@ from decpomdp.rollouts.runner import TeamRunner
 if TYPE_CHECKING:
     from decpomdp.environments.problem_env import ProblemEnv
 
-LONGEST = 10_000  # steps of an episode of `play` when the environment does not end it
-TRIAL = 25  # steps of the two episodes that show whether a seed fixes an episode
+LONGEST = 10_000  # default limit of the steps of an episode in `play`
+TRIAL = 25  # steps of the two episodes that test whether a seed fixes an episode
 
 
 class PettingZooSimulator:
@@ -91,7 +91,9 @@ class PettingZooSimulator:
         if np.all(seen == NO_OBSERVATION):
             return None
         if np.any(seen == NO_OBSERVATION):
-            raise InputError(f"environment {self.name}: expected every agent or none to see something at reset")
+            raise InputError(
+                f"environment {self.name}: expected observations of all agents at reset or of none, got some"
+            )
         return seen
 
     def step(self, actions: NDArray[np.integer]) -> Step:
@@ -123,7 +125,7 @@ class PettingZooSimulator:
         return np.array([hosted.seen for hosted in self._playing], np.int64)
 
     def _repeats(self) -> bool:
-        """Whether two environments play the same for the same seed and the same (random) actions."""
+        """Whether two environments give the same results for the same seed and the same random actions."""
         self._grow(2)
         one, other = self._pool[:2]
         rng = np.random.default_rng(0)
@@ -161,29 +163,29 @@ def from_pettingzoo(
         A function that makes a new environment: a PettingZoo `ParallelEnv` with Discrete actions, or a gymnasium
         environment (a team of one). It is called as often as there are episodes in a batch, up to a thousand times.
     discretise
-        For observations that are not Discrete: a `Discretiser` for all agents, or one by name.
+        For observations that are not Discrete: one `Discretiser` for all agents, or a mapping from agents.
     discount
         Of the team's rewards.
     horizon
-        Steps after which an episode ends at the latest.
+        Maximum number of steps of an episode; None: no limit.
     reward
-        How the agents' rewards become the team's: "mean" over the whole team (a reward that all agents share stays
-        what it is), "sum", or a function of the dictionary of rewards.
+        How the agents' rewards become the team's: "mean" over the whole team (a shared reward is
+        unchanged), "sum", or a function of the dictionary of rewards.
     action_names
-        What the actions are called, for people: one list for all agents, or one by name.
+        Labels of the actions: one list for all agents, or a mapping from agents to lists.
     repeatable
         Whether `reset(seed=...)` fixes an episode. None: tested by playing two short episodes.
 
     Returns
     -------
     PettingZooSimulator
-        Serves wherever a problem does.
+        Accepted wherever a simulator is accepted.
 
     Raises
     ------
     InputError
-        The environment takes turns, its spaces are not discrete, it does not do what it should, or PettingZoo is not
-        installed.
+        The environment is not parallel, its spaces are not discrete, it fails or returns wrong values, or PettingZoo is
+        not installed.
 
     Examples
     --------
@@ -200,7 +202,7 @@ def _made(make_env: Callable[[], Any]) -> Any:
     if not callable(make_env):
         raise InputError(
             f"make_env: expected a function that makes an environment, got {kind_of(make_env)}; "
-            "write lambda: ... around what makes yours"
+            "pass a function such as lambda: my_env()"
         )
     with foreign_code("make_env"):
         return make_env()
@@ -235,27 +237,27 @@ def play(
     Parameters
     ----------
     team
-        Who acts.
+        The team to play.
     env
-        Where.
+        The environment to play in.
     seed
         Episode k is reset with `seed + k`, which also fixes the team's own random choices.
     episodes
-        How many.
+        Number of episodes.
     horizon
-        Steps after which an episode that the environment does not end is cut off.
+        Maximum number of steps of an episode; longer episodes are truncated.
     discretise, reward
         As in `from_pettingzoo`.
 
     Returns
     -------
     Episodes
-        With the probability of every action, so that others can learn from them.
+        With the probabilities of the actions, as off-policy learning needs them.
 
     Raises
     ------
     InputError
-        The team does not fit the environment, or the environment does not do what it should.
+        The team does not fit the environment, or the environment fails or returns wrong values.
 
     Examples
     --------
@@ -316,16 +318,16 @@ def parallel_env(
     problem
         A model, the name of a built-in problem, a `.dpomdp` file, or a simulator.
     horizon
-        Steps after which an episode is cut off (truncated); None: never.
+        Steps after which an episode is truncated; None: never.
     seed
-        Of the first `reset()` that is given none; None: a different one every time. `reset(seed=...)` replaces it.
+        Seed of the first `reset()` without a seed; None: random. `reset(seed=...)` replaces it.
     render_mode
-        None, or "ansi": `render()` returns the last step in words.
+        None, or "ansi": `render()` returns the last step as text.
 
     Returns
     -------
     pettingzoo.ParallelEnv
-        Every agent is paid the team's whole reward.
+        Every agent receives the team's reward.
 
     Raises
     ------
@@ -337,9 +339,9 @@ def parallel_env(
     >>> import decpomdp as dp
     >>> env = dp.parallel_env("dectiger", horizon=10)
     >>> observations, infos = env.reset(seed=0)
-    >>> observations  # nothing is seen before the first action: the symbol after the last real one
+    >>> observations  # no observation before the first action: the last symbol
     {'agent1': 2, 'agent2': 2}
-    >>> observations, rewards, ended, cut, infos = env.step({"agent1": 0, "agent2": 0})
+    >>> observations, rewards, terminated, truncated, infos = env.step({"agent1": 0, "agent2": 0})
     >>> rewards
     {'agent1': -2.0, 'agent2': -2.0}
     """

@@ -1,7 +1,7 @@
 """A problem as a PettingZoo environment.
 
 Agent n has Discrete(actions) and Discrete(observations + 1): the last symbol means "no observation", as before the
-first action of a model; the other numbers are those of the model. Every agent receives the team's whole reward. The
+first action of a model; the other numbers are those of the model. Every agent receives the team's reward. The
 episode terminates when the simulator ends it, and is truncated at the horizon.
 """
 
@@ -36,7 +36,7 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         self._observations = {agent.name: Discrete(len(agent.observations) + 1) for agent in simulator.agents}
         self._random = np.random.default_rng(_seed(seed))
         self._time = 0
-        self._words = "not started"
+        self._text = "not started"
 
     def observation_space(self, agent: str) -> Discrete:
         """The observations of an agent; the last symbol means none."""
@@ -66,7 +66,7 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         self.agents, self._time = list(self.possible_agents), 0
         none = [len(agent.observations) for agent in self.simulator.agents]
         seen = none if shown is None else [int(symbol) for symbol in np.asarray(shown)[0]]
-        self._words = f"{self.simulator.name}, step 0{self._hidden()}"
+        self._text = f"{self.simulator.name}, step 0{self._hidden()}"
         return dict(zip(self.agents, seen, strict=True)), {name: {} for name in self.agents}
 
     def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
@@ -78,24 +78,24 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         result = self.simulator.step(np.array([chosen]))
         self._time += 1
         reward, ended = float(result.rewards[0]), bool(result.ended[0])
-        cut = not ended and self.horizon is not None and self._time >= self.horizon
+        truncated = not ended and self.horizon is not None and self._time >= self.horizon
         seen = [int(symbol) for symbol in result.observations[0]]
         if self.render_mode is not None:
-            self._words = self._in_words(chosen, seen, reward)
-        if ended or cut:
+            self._text = self._step_text(chosen, seen, reward)
+        if ended or truncated:
             self.agents = []
         observations = dict(zip(names, seen, strict=True))
         return (
             observations,
             dict.fromkeys(names, reward),
             dict.fromkeys(names, ended),
-            dict.fromkeys(names, cut),
+            dict.fromkeys(names, truncated),
             {name: {} for name in names},
         )
 
     def render(self) -> str | None:
-        """The last step in words, hidden state included; None without a render mode."""
-        return self._words if self.render_mode == "ansi" else None
+        """The last step as text, with the hidden state; None without a render mode."""
+        return self._text if self.render_mode == "ansi" else None
 
     def state(self) -> NDArray[np.int64]:
         """[1]: the number of the hidden state of a model, for centralised training."""
@@ -104,7 +104,7 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
         return self.simulator.states
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
     def _known(self, agent: str) -> str:
         if not isinstance(agent, str) or agent not in self._members:
@@ -119,14 +119,16 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
             if not isinstance(name, str) or name not in self._members:
                 raise InputError(f"actions: expected agents among {', '.join(self._members)}, got {kind_of(name)}")
             if not self.agents:
-                raise InputError(f"actions: expected none, the episode is over or has not begun (reset), got {name}'s")
+                raise InputError(
+                    f"actions: expected none before reset and after the end of an episode, got one of {name}"
+                )
 
     def _checked(self, name: str, actions: dict[str, int]) -> int:
         if name not in actions:
-            raise InputError(f"actions: expected one of agent {name}, got none")
+            raise InputError(f"actions: expected an action of agent {name}, got none")
         return whole(f"action of {name}", actions[name], 0, len(self._members[name].actions) - 1)
 
-    def _in_words(self, chosen: list[int], seen: list[int], reward: float) -> str:
+    def _step_text(self, chosen: list[int], seen: list[int], reward: float) -> str:
         lines = [f"{self.simulator.name}, step {self._time}: reward {reward:g}{self._hidden()}"]
         for agent, action, symbol in zip(self.simulator.agents, chosen, seen, strict=True):
             lines.append(f"  {agent.name}: {agent.actions[action]}, then saw {agent.observations[symbol]}")

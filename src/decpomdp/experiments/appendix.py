@@ -11,7 +11,6 @@ the value and the size that the table has for a fixed number of iterations. The 
 widened by the error of the test, which cells of older code do not have.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -22,9 +21,9 @@ from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, curve, flat
-from decpomdp.experiments.judge import Evidence, Rows, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, Rows, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
-from decpomdp.experiments.published import DISCOUNT, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
+from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
 from decpomdp.interaction.afford import BATCH
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
@@ -44,20 +43,6 @@ MOVING = {  # columns that should rise or fall, and the words if they do the opp
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is run."""
-
-    seeds: int = 6
-    problems: tuple[str, ...] = tuple(PROBLEMS)
-    iterations: int = 200
-    every: int = 5
-
-
-QUICK = Effort(seeds=3, iterations=60)
-FULL = Effort()
-
-
 class Iteration(msgspec.Struct, frozen=True):
     """One iteration; values every few of them, errors of a test at the last."""
 
@@ -73,13 +58,13 @@ class Iteration(msgspec.Struct, frozen=True):
 
 def cells(effort: Effort) -> list[Cell]:
     """Problem x seed."""
-    found = []
-    for seed in range(effort.seeds):
-        for problem in effort.problems:
-            cost = (0.15 if problem in ("boxpushing", "marsrovers") else 0.05) * effort.iterations + 2
-            settings = {"problem": problem, "seed": seed, "iterations": effort.iterations, "every": effort.every}
-            found.append(Cell(f"{__name__}:work", settings, cost))
-    return found
+    given = {key: effort[key] for key in ("iterations", "every")}
+    costs = {problem: (0.15 if problem in LARGE else 0.05) * effort["iterations"] + 2 for problem in effort["problems"]}
+    return [
+        Cell(f"{__name__}:work", {"problem": problem, "seed": seed, **given}, cost)
+        for seed in range(effort["seeds"])
+        for problem, cost in costs.items()
+    ]
 
 
 def work(settings: Settings) -> list[Iteration]:
@@ -278,11 +263,10 @@ def _ending(rows: Rows) -> Evidence:
 
 EXPERIMENT = Experiment(
     "appendix",
-    {"quick": QUICK, "full": FULL},
     cells,
     rows,
     tables,
-    pictures,
     {"rising": _rising, "ending": _ending},
+    pictures,
     facts={"sobering": SbprTuning().sobering},
 )

@@ -28,7 +28,7 @@ from decpomdp.domains.load import ENDINGS, is_file, load, load_model
 from decpomdp.domains.references import offer
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, Computed
-from decpomdp.io.files import in_words, read_bytes, write_bytes
+from decpomdp.io.files import one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import can_resume, check_same, empty, locked, mark
 from decpomdp.io.runs import RUN, TEAM, RunRecord, read_record, source_digest, versions
 from decpomdp.io.team import read_team
@@ -184,7 +184,7 @@ def _save(cell: Cell, computed: Computed[dict[str, bytes] | None]) -> None:
     if computed.result is None:
         return
     folder = Path(cell.settings["out"])
-    with in_words(folder):
+    with one_line_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     empty(folder)
     with locked(folder):

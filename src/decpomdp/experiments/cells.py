@@ -24,7 +24,7 @@ import msgspec
 
 from decpomdp.core import FormatError
 from decpomdp.engines.threads import serial_products
-from decpomdp.io.files import in_words, read_bytes, write_bytes
+from decpomdp.io.files import one_line_errors, read_bytes, write_bytes
 
 Settings = Mapping[str, Any]  # values of JSON
 Result = TypeVar("Result")
@@ -97,7 +97,7 @@ def finished(folder: Path, cell: Cell) -> bool:
 def save(folder: Path, cell: Cell, computed: Computed[Any]) -> None:
     """Write the result file, complete or not at all."""
     path = folder / cell.place
-    with in_words(path):
+    with one_line_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, msgspec.json.format(msgspec.json.encode(computed), indent=1) + b"\n")
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.judge import ClaimVerdict, Judge, Rows, Weigh, judged, texts_of
+from decpomdp.experiments.judge import ClaimVerdict, Effort, Judge, Rows, Weigh, judged, texts_of
 
 Results = Sequence[tuple[Cell, Any]]
 
@@ -67,15 +67,14 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One table or figure of the paper; its texts and claims are in texts/NAME.toml."""
+    """One table or figure of the paper; its efforts, texts and claims are in texts/NAME.toml."""
 
     name: str
-    efforts: Mapping[str, Any]  # "quick" and "full"; each has `seeds`
-    cells: Callable[[Any], list[Cell]]  # of an effort
+    cells: Callable[[Effort], list[Cell]]
     rows: Callable[[Results], Rows]
     tables: Callable[[Rows], list[TextTable]]
-    pictures: Callable[[Rows], list[Picture]]
     weigh: Mapping[str, Weigh]  # the evidence that claims name
+    pictures: Callable[[Rows], list[Picture]] = lambda rows: []
     judge: Judge = judged
     facts: Mapping[str, Any] = field(default_factory=dict)  # named in braces by `about`
 
@@ -94,10 +93,12 @@ class Experiment:
         return self.judge(texts_of(self.name), self.weigh, rows)
 
 
-def flat(results: Results, *keys: str) -> Rows:
-    """One row per result, or per element of a result that is a list, with these settings of its cell."""
+def flat(results: Results, *keys: str, **renamed: str) -> Rows:
+    """One row per result, or per element of a result that is a list, with these settings of its cell (or None)."""
     return Rows(
-        {key: cell.settings[key] for key in keys} | msgspec.structs.asdict(point)
+        {key: cell.settings.get(key) for key in keys}
+        | msgspec.structs.asdict(point)
+        | {name: cell.settings.get(key) for name, key in renamed.items()}
         for cell, result in results
         for point in (result if isinstance(result, list) else [result])
     )

@@ -16,15 +16,15 @@ best. A fit that ends at its limit of sweeps has not converged.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
-from decpomdp.experiments.judge import ClaimVerdict, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
+from decpomdp.experiments.judge import ClaimVerdict, Effort, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
 from decpomdp.experiments.means import compare, mean_of, steadier
 from decpomdp.experiments.offline import SIZED, settings_of
-from decpomdp.experiments.published import FOLLOW, INFERRED_ON_MARS, TRUNCATION, C, D
+from decpomdp.experiments.published import INFERRED_ON_MARS, C, D
 
 WORK = "decpomdp.experiments.offline:work"
 NAMES = {"sbpr": "Dec-SBPR", "dp": "DP", "em": "EM", "em-best": "EM, best episodes first"}
@@ -45,59 +45,37 @@ GROUPS: dict[str, Callable[[int], bool]] = {  # of sizes: too few nodes, about a
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is run."""
-
-    seeds: int = 6
-    problem: str = "marsrovers"
-    episodes: tuple[int, ...] = (30, 100, 300)
-    steps: int = 20
-    sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
-    sweeps: int = 200
-    tolerance: float = 1e-5
-    truncation: int = TRUNCATION
-    follow: float = FOLLOW
-    other_follow: float = 1 - FOLLOW  # the other reading, with the largest number of episodes
-
-
-QUICK = Effort(seeds=3, episodes=(30, 300), sizes=(1, 3, 5, 12), sweeps=30, tolerance=1e-4)
-FULL = Effort()
-
-
 def cells(effort: Effort) -> list[Cell]:
     """Data x form x method (and size) x seed."""
-    data = [(episodes, effort.follow) for episodes in effort.episodes]
-    data.append((max(effort.episodes), effort.other_follow))
+    data = [(episodes, effort["follow"]) for episodes in effort["episodes"]]
+    data.append((max(effort["episodes"]), effort["other_follow"]))
     found = []
-    for seed in range(effort.seeds):
+    for seed in range(effort["seeds"]):
         for episodes, follow in data:
             for form, ways in WAYS.items():
-                shared = settings_of(effort.problem, episodes, effort.steps, seed, follow) | ways | {"form": form}
-                found += _methods(effort, shared | {"sweeps": effort.sweeps, "tolerance": effort.tolerance})
+                shared = settings_of(effort["problem"], episodes, effort["steps"], seed, follow) | ways | {"form": form}
+                found += _methods(effort, shared | {"sweeps": effort["sweeps"], "tolerance": effort["tolerance"]})
     return found
 
 
 def _methods(effort: Effort, shared: dict[str, Any]) -> list[Cell]:
     """EM in all sizes, unless it is that of an earlier form, Dec-SBPR and DP, on the same data."""
-    sizes = effort.sizes if shared["form"] not in SAME_EM[1:] else ()
+    sizes = effort["sizes"] if shared["form"] not in SAME_EM[1:] else ()
     same = shared | {key: OURS[key] for key in ("evidence", "stop")}
     em = ({**same, "method": method, "nodes": size} for method in SIZED for size in sizes)
     found = [Cell(WORK, each, 0.3 + 0.02 * each["nodes"]) for each in em]
-    prior = {"c": C, "d": D, "reading": "scale", "truncation": effort.truncation}
-    cost = 1.0 + 0.03 * effort.sweeps
+    prior = {"c": C, "d": D, "reading": "scale", "truncation": effort["truncation"]}
+    cost = 1.0 + 0.03 * effort["sweeps"]
     return found + [Cell(WORK, {**shared, **prior, "method": method}, cost) for method in ("sbpr", "dp")]
 
 
 def rows(results: Results) -> Rows:
     """One row per fit and form that it belongs to; a fit of EM is shared by the forms in which it is the same."""
+    keys = ("problem", "episodes", "steps", "follow", "method", "seed", "form")
     found = Rows()
-    fits = flat(results, "problem", "episodes", "steps", "follow", "method", "seed", "form")
-    for row, (cell, _) in zip(fits, results, strict=True):
-        given = {"preset": "nodes", "truncation": "truncation", "limit": "sweeps"}
-        known = {name: cell.settings.get(key) for name, key in given.items()}
+    for row in flat(results, *keys, preset="nodes", truncation="truncation", limit="sweeps"):
         same = SAME_EM if row["form"] == SAME_EM[0] and row["method"] in SIZED else (row["form"],)
-        found += [{**row, **known, "form": form} for form in same]
+        found += [{**row, "form": form} for form in same]
     return found
 
 
@@ -172,33 +150,29 @@ def _panel(some: Rows, key: str, up: str) -> Panel:
     return Panel(title, "|Z| of EM", up, tuple(curves), logarithmic=key != "value", across_logarithmic=True)
 
 
-class Fits(NamedTuple):
-    """The fits by which the claims about one form are judged."""
+class Fits(Rows):
+    """The fits of one form. Its claims are judged by those of the paper's behaviour with the most episodes."""
 
-    every: Rows  # of the form
-    rows: Rows  # of the paper's behaviour
-    em: Rows  # and with the most episodes, as all that follow
-    sb: Rows
-    dp: Rows
-    begun: Rows  # EM that begins with the best episodes
+    @property
+    def paper(self) -> Rows:
+        """Those of the paper's behaviour."""
+        return self.where(follow=self[0]["follow"])
+
+    def of(self, method: str) -> Rows:
+        """Those by which claims about a method are judged."""
+        paper = self.paper
+        return paper.where(method=method, episodes=max(paper.distinct("episodes")))
 
     @property
     def printed(self) -> bool:
         """Whether this form is as the paper has it."""
-        return bool(self.every[0]["form"] == "printed")
+        return bool(self[0]["form"] == "printed")
 
     @property
-    def groups(self) -> dict[str, Rows] | None:
+    def sizes(self) -> dict[str, Rows] | None:
         """EM with too few, about the right number of and too many nodes; None where a group has no size."""
-        found = {name: Rows(row for row in self.em if test(row["preset"])) for name, test in GROUPS.items()}
+        found = {name: Rows(row for row in self.of("em") if test(row["preset"])) for name, test in GROUPS.items()}
         return found if all(found.values()) else None
-
-
-def fits_of(every: Rows) -> Fits:
-    """The rows of one form, sorted."""
-    rows = every.where(follow=every[0]["follow"])
-    most = rows.where(episodes=max(rows.distinct("episodes")))
-    return Fits(every, rows, *(most.where(method=method) for method in ("em", "sbpr", "dp", "em-best")))
 
 
 def _nearest(some: Rows, size: float) -> int:
@@ -207,8 +181,8 @@ def _nearest(some: Rows, size: float) -> int:
 
 
 def _near_best(fits: Fits, method: str) -> Evidence:
-    ours, em, name = fits.sb if method == "sbpr" else fits.dp, fits.em, NAMES[method]
-    every, own, same = (some.mean("value") for some in (em, ours, fits.begun))
+    ours, em, name = fits.of(method), fits.of("em"), NAMES[method]
+    every, own, same = (some.mean("value") for some in (em, ours, fits.of("em-best")))
     place = (own.value - every.value) / max(every.most - every.value, 1e-9)
     over = ours.against(em)
     far, close = over.side == "above", place >= TEXTS.limits["close"]
@@ -225,7 +199,8 @@ def _near_best(fits: Fits, method: str) -> Evidence:
 
 def _quicker(fits: Fits) -> Evidence:
     """Less time than EM to reach convergence: as printed by the paper's rule of stopping, otherwise by ours."""
-    em, sb, dp, key = fits.em, fits.sb, fits.dp, "paper_" if fits.printed else ""
+    em, sb, dp = (fits.of(method) for method in ("em", "sbpr", "dp"))
+    key = "paper_" if fits.printed else ""
     size = _nearest(em, INFERRED_ON_MARS)
 
     def seconds(some: Rows) -> float:
@@ -256,12 +231,13 @@ def _cheaper(fits: Fits) -> Evidence:
     def with_pace(some: Rows) -> Rows:
         return Rows({**row, "pace": row["seconds"] / max(row["sweeps"], 1.0)} for row in some)
 
-    size = _nearest(fits.em, INFERRED_ON_MARS)
-    same, own = with_pace(fits.em.where(preset=size)), with_pace(fits.sb)
+    em, sb = fits.of("em"), fits.of("sbpr")
+    size = _nearest(em, INFERRED_ON_MARS)
+    same, own = with_pace(em.where(preset=size)), with_pace(sb)
     found = same.against(own, "pace")
     numbers = (
         f"EM with {size} nodes takes {1e3 * same.mean('pace').value:.1f} ms a sweep, Dec-SBPR "
-        f"{1e3 * own.mean('pace').value:.1f} ms, which begins with {fits.sb[0]['truncation']} nodes "
+        f"{1e3 * own.mean('pace').value:.1f} ms, which begins with {sb[0]['truncation']} nodes "
         f"({found.words()})."
     )
     return Evidence(numbers, found.side == "below", facts={"size": size})
@@ -276,13 +252,13 @@ def _group_words(groups: dict[str, Rows], key: str) -> str:
 
 def _sweeps(fits: Fits, name: str, wanted: str) -> Evidence | None:
     """Sweeps until EM converges, with too few or too many nodes."""
-    groups = fits.groups
+    groups = fits.sizes
     if groups is None:
         return None
     ended = {group: len(some.where(stopped="iterations")) for group, some in groups.items()}
     side = groups[name].against(groups["right"], "sweeps").side
     numbers = (
-        f"EM's sweeps: {_group_words(groups, 'sweeps')}. Ended at the limit of {fits.em[0]['limit']} instead of "
+        f"EM's sweeps: {_group_words(groups, 'sweeps')}. Ended at the limit of {fits[0]['limit']} instead of "
         f"converging: {', '.join(map(str, ended.values()))} of {', '.join(str(len(some)) for some in groups.values())} "
         f"fits. Against the middle: {side}."
     )
@@ -290,9 +266,10 @@ def _sweeps(fits: Fits, name: str, wanted: str) -> Evidence | None:
 
 
 def _inferred(fits: Fits) -> Evidence:
-    size = fits.sb.mean("inferred")
+    sb = fits.of("sbpr")
+    size = sb.mean("inferred")
     numbers = (
-        f"From {fits.sb[0]['truncation']} nodes it comes to {size.value:.1f} per agent ({size.least:.1f} to "
+        f"From {sb[0]['truncation']} nodes it comes to {size.value:.1f} per agent ({size.least:.1f} to "
         f"{size.most:.1f} over seeds)."
     )
     near = abs(size.value - INFERRED_ON_MARS) <= WITHIN
@@ -300,8 +277,9 @@ def _inferred(fits: Fits) -> Evidence:
 
 
 def _steadier(fits: Fits) -> Evidence:
-    sb, ours = fits.sb, fits.sb.mean("value")
-    groups = [some.column("value") for some in fits.em.groups("preset").values()]
+    sb = fits.of("sbpr")
+    ours = sb.mean("value")
+    groups = [some.column("value") for some in fits.of("em").groups("preset").values()]
     spreads = [mean_of(group).spread for group in groups]
     ratio, needed = steadier(sb.column("value"), groups)
     numbers = (
@@ -313,27 +291,29 @@ def _steadier(fits: Fits) -> Evidence:
 
 
 def _unsteady(fits: Fits) -> Evidence:
-    inferred = fits.sb.mean("inferred").value
-    size = _nearest(fits.em, inferred)
-    theirs, same = fits.em.where(preset=size), fits.begun.where(preset=size)
-    ratio, needed = steadier(fits.sb.column("value"), [theirs.column("value")])
+    sb, em, begun = (fits.of(method) for method in ("sbpr", "em", "em-best"))
+    inferred = sb.mean("inferred").value
+    size = _nearest(em, inferred)
+    theirs, same = em.where(preset=size), begun.where(preset=size)
+    ratio, needed = steadier(sb.column("value"), [theirs.column("value")])
     numbers = (
         f"With |Z| of {size} (inferred: {inferred:.1f}) EM from random starts has a standard deviation of "
         f"{theirs.mean('value').spread:.2f}, begun from the best episodes {same.mean('value').spread:.2f}; Dec-SBPR "
-        f"has {fits.sb.mean('value').spread:.2f}. EM's variance is {ratio:.2f} times Dec-SBPR's."
+        f"has {sb.mean('value').spread:.2f}. EM's variance is {ratio:.2f} times Dec-SBPR's."
     )
     return Evidence(numbers, ratio >= needed, facts={"needed": f"{needed:.2f}"})
 
 
 def _better_than_dp(fits: Fits) -> Evidence:
-    one, two, found = fits.sb.mean("value"), fits.dp.mean("value"), fits.sb.against(fits.dp)
-    numbers = f"Dec-SBPR {one.words()}, DP {two.words()}; seed by seed: {found.words()}."
+    sb, dp = fits.of("sbpr"), fits.of("dp")
+    found = sb.against(dp)
+    numbers = f"Dec-SBPR {sb.mean('value').words()}, DP {dp.mean('value').words()}; seed by seed: {found.words()}."
     return Evidence(numbers, found.side == "above")
 
 
 def _fitting(fits: Fits) -> Evidence | None:
     """Values of EM with too few and too many nodes."""
-    groups = fits.groups
+    groups = fits.sizes
     if groups is None:
         return None
     few, many = (groups["right"].against(groups[name]).side for name in ("few", "many"))
@@ -345,14 +325,14 @@ def _fitting(fits: Fits) -> Evidence | None:
 
 def _fewer_episodes(fits: Fits) -> Evidence | None:
     """At every smaller K: as good as at the largest, better than EM's average and than the behaviour."""
-    counts = sorted(fits.rows.distinct("episodes"))
+    counts = sorted(fits.paper.distinct("episodes"))
     if len(counts) < 2:
         return None
     most, fewer = counts[-1], counts[:-1]
     numbers, sides = [], {}
-    largest = fits.sb.column("value")
+    largest = fits.of("sbpr").column("value")
     for k in counts:
-        ours, em = (fits.rows.where(method=method, episodes=k) for method in ("sbpr", "em"))
+        ours, em = (fits.paper.where(method=method, episodes=k) for method in ("sbpr", "em"))
         value, played = ours.column("value"), ours.column("behaviour")
         sides[k] = compare(value, largest).side, ours.against(em).side, compare(value, played, same_data=True).side
         words = f" ({sides[k][0]} that of {most})" if k != most else ""
@@ -368,11 +348,11 @@ def _fewer_episodes(fits: Fits) -> Evidence | None:
 
 def _guided(fits: Fits) -> Evidence | None:
     """The other reading of the behaviour follows PBVI more often."""
-    first, *other = fits.every.distinct("follow")
+    first, *other = fits.distinct("follow")
     if not other:
         return None
-    better = fits.every.where(follow=other[0])
-    own = fits.rows.where(episodes=max(better.distinct("episodes")), method="sbpr")
+    better = fits.where(follow=other[0])
+    own = fits.paper.where(episodes=max(better.distinct("episodes")), method="sbpr")
     ours, em = better.where(method="sbpr"), better.where(method="em")
     over_own = compare(ours.column("value"), own.column("value"))
     over_played = compare(ours.column("value"), ours.column("behaviour"), same_data=True)
@@ -388,7 +368,7 @@ def _guided(fits: Fits) -> Evidence | None:
 
 
 def _monotone(fits: Fits) -> Evidence:
-    falls = [*fits.sb.column("falls"), *fits.dp.column("falls")]
+    falls = [fall for method in ("sbpr", "dp") for fall in fits.of(method).column("falls")]
     with_falls = sum(fall > 0 for fall in falls)
     numbers = f"It fell in {with_falls} of {len(falls)} fits of Dec-SBPR and DP, {sum(falls):.0f} times in all."
     return Evidence(numbers, with_falls == 0)
@@ -398,14 +378,9 @@ def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> lis
     """Every claim, in every form."""
     found = []
     for form, words in FORMS.items():
-        some = rows.where(form=form)
-        its_verdicts = judged(texts, weigh, some) if some else []
-        found += [replace(one, says=f"{one.says} ({words})") for one in its_verdicts]
+        if fits := Fits(rows.where(form=form)):
+            found += [replace(one, says=f"{one.says} ({words})") for one in judged(texts, weigh, fits)]
     return found
-
-
-def _of_fits(weigh: Callable[..., Evidence | None]) -> Weigh:
-    return lambda rows, *on: weigh(fits_of(rows), *on)
 
 
 ABOUT_SIZES = (_sweeps, _inferred, _fitting)
@@ -413,11 +388,10 @@ ABOUT_VALUES = (_near_best, _steadier, _unsteady, _better_than_dp, _fewer_episod
 ABOUT_UPDATES = (_quicker, _cheaper, _monotone)
 EXPERIMENT = Experiment(
     "figure1",
-    {"quick": QUICK, "full": FULL},
     cells,
     rows,
     tables,
+    {weigh.__name__[1:]: weigh for weigh in (*ABOUT_SIZES, *ABOUT_VALUES, *ABOUT_UPDATES)},
     pictures,
-    {weigh.__name__[1:]: _of_fits(weigh) for weigh in (*ABOUT_SIZES, *ABOUT_VALUES, *ABOUT_UPDATES)},
     judged_in_forms,
 )

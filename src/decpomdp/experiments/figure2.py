@@ -15,7 +15,7 @@ the lesser verdict counts.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from time import process_time
 
 import msgspec
@@ -31,6 +31,7 @@ from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, R
 from decpomdp.experiments.judge import (
     LEAST_SEEDS,
     ClaimVerdict,
+    Effort,
     Evidence,
     Rows,
     Texts,
@@ -55,27 +56,12 @@ NAMES = {
     "mcem": "MCEM, 3 nodes",
 }
 POLICIES = ("random", "all-row", "all-column", "heuristic", "clock")  # that need no learning
+LONGEST = 1000  # steps of a test episode
 DRAWN = ("clock", "heuristic", "random")
 TEXTS = texts_of("figure2")
 FEW = TEXTS.limits["few"]
 TUNED = 0  # the seed with which settings were found, on 10 x 10 lights
 LESSER = ("no", "partly", "yes")
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is run."""
-
-    seeds: int = 4
-    side: int = 10  # lights along one street
-    iterations: int = 60
-    episodes: int = 500  # an iteration
-    every: int = 5  # iterations between tests
-    tests: int = 500
-
-
-QUICK = Effort(seeds=3, side=6, iterations=40, episodes=200, tests=300)
-FULL = Effort()
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -94,86 +80,76 @@ class Point(msgspec.Struct, frozen=True):
 
 def cells(effort: Effort) -> list[Cell]:
     """Method x seed, and the policies that need no learning."""
-    shared = asdict(effort)
-    del shared["seeds"]
-    cost = 3.3e-5 * effort.iterations * effort.episodes * effort.side**2
+    shared = {key: value for key, value in effort.items() if key != "seeds"}
+    cost = 3.3e-5 * effort["iterations"] * effort["episodes"] * effort["side"] ** 2
     learned = [
         Cell(f"{__name__}:learning", {"method": method, "seed": seed, **shared}, cost)
-        for seed in range(effort.seeds)
+        for seed in range(effort["seeds"])
         for method in NAMES
     ]
-    fixed = {"side": effort.side, "tests": 4 * effort.tests, "seed": 0, "policies": list(POLICIES)}
+    fixed = {"side": effort["side"], "tests": 4 * effort["tests"], "seed": 0, "policies": list(POLICIES)}
     return [*learned, Cell(f"{__name__}:levels", fixed, 3.0)]
 
 
 def learning(settings: Settings) -> list[Point]:
     """The points of one curve."""
-    effort = Effort(**{key: settings[key] for key in ("side", "iterations", "episodes", "every", "tests")})
-    return list(points(settings["method"], settings["seed"], effort, threads=1))
-
-
-def levels(settings: Settings) -> dict[str, tuple[float, float]]:
-    """Value and standard error of the policies that need no learning."""
-    found = fixed(settings["side"], settings["tests"], settings["seed"])
-    return {name: found[name] for name in settings["policies"]}
+    return list(points(settings, threads=1))
 
 
 Learned = tuple[Team, float, float | None]  # team, nodes, sample size
 
 
-def points(method: str, seed: int, effort: Effort, threads: int | None = None) -> Iterator[Point]:
+def points(settings: Settings, threads: int | None = None) -> Iterator[Point]:
     """One learner's tests, as they happen."""
-    grid, inputs = Traffic(effort.side), Inputs(seed, threads)
+    method, seed = settings["method"], settings["seed"]
+    grid, inputs = Traffic(settings["side"]), Inputs(seed, threads)
     player = EpisodePlayer(grid, inputs)
-    learner = _mcem(grid, inputs, effort) if method == "mcem" else _sbpr(player, effort, method == "sbpr-heuristic")
-    horizon = player.horizon(None, SbprTuning().testing_tail, 1000)
+    learner = _mcem(grid, inputs, settings) if method == "mcem" else _sbpr(grid, player, settings)
+    horizon = player.horizon(None, SbprTuning().testing_tail, LONGEST)
     spent = 0.0
-    for iteration in range(1, effort.iterations + 1):
+    for iteration in range(1, settings["iterations"] + 1):
         begin = process_time()
         team, nodes, size = next(learner)
         spent += process_time() - begin
-        if iteration % effort.every == 0 or iteration == 1:
-            played = [player.tested(one, effort.tests, horizon, seed) for one in (team, team.decided())]
+        if iteration % settings["every"] == 0 or iteration == 1:
+            played = [player.tested(one, settings["tests"], horizon, seed) for one in (team, team.decided())]
             best = max(played, key=lambda one: one.value)
             acting = float(np.mean(simplified(best.team).nodes))
             yield Point(method, seed, iteration, spent, best.value, best.error, nodes, acting, size)
 
 
-def _sbpr(player: EpisodePlayer, effort: Effort, heuristic: bool) -> Iterator[Learned]:
-    learner = ManyLearner(player, StickBreaking(), SbprLoop(batch=effort.episodes))
-    start = learner.start_from(Traffic(effort.side).policies()["heuristic"]) if heuristic else learner.start()
-    state = learner.begin_many(start, effort.episodes)
+def _sbpr(grid: Traffic, player: EpisodePlayer, settings: Settings) -> Iterator[Learned]:
+    batch, heuristic = settings["episodes"], settings["method"] == "sbpr-heuristic"
+    learner = ManyLearner(player, StickBreaking(), SbprLoop(batch=batch))
+    start = learner.start_from(grid.policies()["heuristic"]) if heuristic else learner.start()
+    state = learner.begin_many(start, batch)
     while True:
         with serial_products():
-            state, facts, _ = learner.iterate_many(state, effort.episodes)
+            state, facts, _ = learner.iterate_many(state, batch)
         posterior = learner.posterior(state.counts)
         size = facts["sample_size"]
         yield posterior.mean(), float(np.mean(posterior.sizes)), float(size) if isinstance(size, float) else None
 
 
-def _mcem(grid: Traffic, inputs: Inputs, effort: Effort) -> Iterator[Learned]:
-    settings, now = Mcem(episodes=effort.episodes, updates=effort.iterations), unlimited()
-    method = McemMethod(grid, settings, inputs)
-    state = method.init(now)._replace(sizes=mcem_sizes(settings, method.player))
+def _mcem(grid: Traffic, inputs: Inputs, settings: Settings) -> Iterator[Learned]:
+    chosen, now = Mcem(episodes=settings["episodes"], updates=settings["iterations"]), unlimited()
+    method = McemMethod(grid, chosen, inputs)
+    state = method.init(now)._replace(sizes=mcem_sizes(chosen, method.player))
     while True:
         state, row = method.step(state, now)
         if row is not None and state.climb is not None:
-            yield method.team(state.climb.tables), float(settings.nodes), None
+            yield method.team(state.climb.tables), float(chosen.nodes), None
 
 
-def unlearned(side: int) -> dict[str, Team]:
-    """The policies that need no learning: the problem's own, and a clock that all lights keep."""
-    grid = Traffic(side)
+def levels(settings: Settings) -> dict[str, tuple[float, float]]:
+    """Value and standard error of the policies that need no learning: the problem's own, and a clock for all lights."""
+    grid, seed = Traffic(settings["side"]), settings["seed"]
+    player = EpisodePlayer(grid, Inputs(seed))
+    horizon = player.horizon(None, SbprTuning().testing_tail, LONGEST)
     after = [[COLUMN] * len(OBSERVATIONS), [ROW] * len(OBSERVATIONS)]  # row, column, row ... for any observation
     clock = Controller.deterministic([ROW, COLUMN], after, len(ACTIONS))
-    return {**grid.policies(), "clock": Team.of(grid, [clock] * len(grid.agents))}
-
-
-def fixed(side: int = 10, tests: int = 2000, seed: int = 0) -> dict[str, tuple[float, float]]:
-    """Value and standard error of the policies that need no learning."""
-    player = EpisodePlayer(Traffic(side), Inputs(seed))
-    horizon = player.horizon(None, SbprTuning().testing_tail, 1000)
-    played = {name: player.tested(team, tests, horizon, seed) for name, team in unlearned(side).items()}
+    teams = {**grid.policies(), "clock": Team.of(grid, [clock] * len(grid.agents))}
+    played = {name: player.tested(teams[name], settings["tests"], horizon, seed) for name in settings["policies"]}
     return {name: (one.value, one.error) for name, one in played.items()}
 
 
@@ -310,13 +286,5 @@ def _lesser(one: ClaimVerdict, two: ClaimVerdict | None, left: int) -> ClaimVerd
     return replace(one, seen=seen, numbers=numbers + words["lesser"].format(one=one.seen, two=two.seen))
 
 
-EXPERIMENT = Experiment(
-    "figure2",
-    {"quick": QUICK, "full": FULL},
-    cells,
-    rows,
-    tables,
-    pictures,
-    {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes},
-    judged_without_tuned_seed,
-)
+EVIDENCE: dict[str, Weigh] = {"order": _order, "above_level": _above_level, "soon": _soon, "sizes": _sizes}
+EXPERIMENT = Experiment("figure2", cells, rows, tables, EVIDENCE, pictures, judged_without_tuned_seed)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,10 @@ from decpomdp.experiments.means import Comparison, Mean, compare, mean_of
 LEAST_SEEDS = 3  # with which seeds can be compared
 NOT_JUDGED = "not judged"
 OPPOSITE = {"above": "below", "below": "above"}
+
+
+Kind = Literal["quick", "full"]
+Effort = Mapping[str, Any]  # how much is run: `seeds`, and sizes of the experiment's own
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -32,13 +36,19 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Texts(msgspec.Struct, frozen=True):
-    """The texts of an experiment."""
+    """The texts of an experiment, and how much is run."""
 
     title: str
     about: str  # how it is done here, and departures from the paper
+    full: dict[str, Any] = {}  # effort
+    quick: dict[str, Any] = {}  # its differences from the full one
     limits: dict[str, int | float] = {}  # numbers that decide; named in braces by rules
     words: dict[str, str] = {}  # captions, notes, parts of rules
     claims: tuple[Claim, ...] = ()
+
+    def effort(self, kind: Kind) -> dict[str, Any]:
+        """The quick or the full one."""
+        return self.full | self.quick if kind == "quick" else self.full
 
 
 @cache
@@ -87,6 +97,10 @@ class Rows(list[Mapping[str, Any]]):
     def mean(self, key: str, test_error: float = 0.0) -> Mean:
         """The mean of a column with its interval."""
         return mean_of(self.column(key), test_error)
+
+    def tested(self, key: str, error: str) -> Mean:
+        """The mean with an interval for a published value, a mean of test episodes with this error, if recorded."""
+        return self.mean(key, self.mean(error).value if self.column(error) else 0.0)
 
     def by_seed(self, key: str) -> dict[int, float]:
         """The mean of a column for every seed."""

@@ -48,6 +48,11 @@ class Mean:
     count: int
     test_error: float = 0.0  # of the value that it is compared with
 
+    @property
+    def low(self) -> float:
+        """The low end of the interval."""
+        return self.value - self.half
+
     def words(self, digits: int = 2) -> str:
         """12.34 +- 0.56"""
         return f"{self.value:.{digits}f}" if self.count < 2 else f"{self.value:.{digits}f} ± {self.half:.{digits}f}"

@@ -18,6 +18,7 @@ PROBLEMS = {
     "boxpushing": "Box pushing",
     "marsrovers": "Mars rovers",
 }
+LARGE = ("boxpushing", "marsrovers")  # a run takes longer
 METHODS = {
     "sbpr-iterations": "Dec-SBPR (fixed iterations)",
     "sbpr-time": "Dec-SBPR (fixed time)",

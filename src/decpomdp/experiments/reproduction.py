@@ -13,10 +13,10 @@ import importlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import msgspec
 
@@ -26,8 +26,8 @@ from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, code_digest, codes_of
 from decpomdp.experiments.draw import draw, pyplot
 from decpomdp.experiments.experiment import Experiment, Picture, TextTable
-from decpomdp.experiments.judge import ClaimVerdict
-from decpomdp.io.files import from_json, in_words, read_bytes, write_bytes
+from decpomdp.experiments.judge import ClaimVerdict, Effort, Kind, texts_of
+from decpomdp.io.files import from_json, one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import mark
 from decpomdp.io.runs import write_trace
 
@@ -36,8 +36,7 @@ NAMES = ("table2", "figure1", "figure2", "appendix", "complexity", "robustness")
 MARK, FORMAT = "reproduce.json", "decpomdp-reproduce/1"
 MOST_SEEDS = 1000
 LIMIT = 2**20  # bytes of a mark
-Kind = Literal["quick", "full"]
-Efforts = Mapping[str, Any]  # name -> effort
+Efforts = Mapping[str, Effort]  # by the names of experiments
 
 
 class ShownEffort(msgspec.Struct, frozen=True):
@@ -81,12 +80,12 @@ def experiment_named(name: str) -> Experiment:
     return found
 
 
-def efforts_of(kind: Kind, seeds: int | None = None) -> dict[str, Any]:
+def efforts_of(kind: Kind, seeds: int | None = None) -> dict[str, Effort]:
     """How much is run: "quick" or "full", with the given number of seeds or each experiment's own."""
     if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
         raise InputError(f"seeds: expected a whole number from 1 to {MOST_SEEDS}, got {seeds}")
-    found = {name: experiment_named(name).efforts[kind] for name in NAMES}
-    return found if seeds is None else {name: replace(effort, seeds=seeds) for name, effort in found.items()}
+    given = {} if seeds is None else {"seeds": seeds}
+    return {name: texts_of(name).effort(kind) | given for name in NAMES}
 
 
 def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
@@ -124,8 +123,9 @@ def reproduce(
     records = read_mark(folder).shown
     found = []
     for name in NAMES:
-        effort, its_kind = efforts.get(name), kind
-        if name not in names:
+        if name in names:
+            effort, its_kind = efforts[name], kind
+        else:
             record = records.get(name)
             its_kind = record.kind if record else kind
             effort = efforts_of(its_kind, int(record.seeds) if record else None)[name]
@@ -146,7 +146,7 @@ def lost(folder: Path, shown: Sequence[Section]) -> list[str]:
     ]
 
 
-def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Section | None:
+def shown(folder: Path, name: str, effort: Effort, kind: Kind) -> Section | None:
     """Write an experiment's data and figures; None while cells are missing."""
     experiment = experiment_named(name)
     loaded = store.load_all(folder, experiment.cells(effort))
@@ -154,7 +154,7 @@ def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Section | None:
         return None
     rows = experiment.rows([(cell, computed.result) for cell, computed in loaded])
     for place in (folder / "data", folder / "figures"):
-        with in_words(place):
+        with one_line_errors(place):
             place.mkdir(exist_ok=True)
     write_trace(tuple(rows), folder / "data" / f"{name}.parquet")
     pictures = experiment.pictures(rows)
@@ -162,7 +162,7 @@ def shown(folder: Path, name: str, effort: Any, kind: Kind) -> Section | None:
         draw(picture, folder / "figures")
     codes = codes_of(computed for _, computed in loaded)
     tables, verdicts = experiment.tables(rows), experiment.verdicts(rows)
-    return Section(experiment, kind, effort.seeds, len(loaded), tables, pictures, verdicts, codes)
+    return Section(experiment, kind, effort["seeds"], len(loaded), tables, pictures, verdicts, codes)
 
 
 def reused(folder: Path, names: Sequence[str], efforts: Efforts) -> str | None:

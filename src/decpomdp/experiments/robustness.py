@@ -4,14 +4,12 @@ The paper: "these values were chosen for testing, but our approach is robust to 
 neither a scale nor a rate: its text describes the first, its appendix computes with the second.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from decpomdp.experiments import offline
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat
-from decpomdp.experiments.judge import Evidence, Rows, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, Rows, texts_of
 from decpomdp.experiments.means import Mean
 from decpomdp.experiments.published import FOLLOW, PROBLEMS, C, D
 
@@ -23,51 +21,24 @@ SLIGHT, FACTOR = TEXTS.limits["slight"], TEXTS.limits["factor"]
 Points = dict[tuple[float, float], Mean]  # c, d -> over seeds
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """The grid."""
-
-    seeds: int = 5
-    problems: tuple[str, ...] = tuple(PROBLEMS)
-    c: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0)
-    d: tuple[float, ...] = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-    episodes: int = 1000
-    steps: int = 10
-    truncation: int = 20
-    sweeps: int = 200
-    tolerance: float = 1e-5
-
-
-QUICK = Effort(
-    seeds=3,
-    problems=("dectiger", "broadcast", "recycling"),
-    c=(0.01, 0.1, 1.0),
-    d=(1e-6, 1e-3, 1.0),
-    sweeps=60,
-    tolerance=1e-4,
-)
-FULL = Effort()
-
-
 def cells(effort: Effort) -> list[Cell]:
     """Problem x reading x c x d x seed."""
-    options = {"sweeps": effort.sweeps, "tolerance": effort.tolerance, "truncation": effort.truncation}
+    options = {key: effort[key] for key in ("sweeps", "tolerance", "truncation")}
     found = []
-    for seed in range(effort.seeds):
-        for problem in effort.problems:
-            shared = offline.settings_of(problem, effort.episodes, effort.steps, seed, FOLLOW) | options
+    for seed in range(effort["seeds"]):
+        for problem in effort["problems"]:
+            shared = offline.settings_of(problem, effort["episodes"], effort["steps"], seed, FOLLOW) | options
             shared |= {"method": "sbpr", "preset": "default", "evidence": None, "stop": "ours"}
-            grid = ((reading, c, d) for reading in READINGS for c in effort.c for d in effort.d)
+            grid = ((reading, c, d) for reading in READINGS for c in effort["c"] for d in effort["d"])
             given = [{**shared, "reading": reading, "c": c, "d": d} for reading, c, d in grid]
-            found += [Cell(WORK, each, 0.012 * effort.sweeps) for each in given]
+            found += [Cell(WORK, each, 0.012 * effort["sweeps"]) for each in given]
     return found
 
 
 def rows(results: Results) -> Rows:
     """One row per fit."""
     keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "truncation", "tolerance")
-    found = zip(flat(results, *keys), results, strict=True)
-    return Rows({**row, "limit": cell.settings["sweeps"]} for row, (cell, _) in found)
+    return flat(results, *keys, limit="sweeps")
 
 
 def tables(rows: Rows) -> list[TextTable]:
@@ -187,6 +158,4 @@ def _words(name: str, some: Rows, means: Points, far: tuple[float, float], rest:
     )
 
 
-EXPERIMENT = Experiment(
-    "robustness", {"quick": QUICK, "full": FULL}, cells, rows, tables, pictures, {"robust": _robust}
-)
+EXPERIMENT = Experiment("robustness", cells, rows, tables, {"robust": _robust}, pictures)

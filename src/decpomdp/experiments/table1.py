@@ -10,7 +10,6 @@ are least, but it depends on two measurements: the exponent over all sizes count
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from time import process_time
 from typing import Any
@@ -22,7 +21,7 @@ from decpomdp.core import Agent, DecPOMDP, Episodes, Team
 from decpomdp.core.agent import numbered
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
-from decpomdp.experiments.judge import Evidence, Rows, judged, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, Rows, judged, texts_of
 from decpomdp.experiments.means import exponent
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
 from decpomdp.filtering.filter import cumulated, filtered
@@ -46,29 +45,6 @@ NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """Varied and fixed sizes."""
-
-    seeds: int = 2
-    repeats: int = 7
-    base: dict[str, Any] = field(default_factory=lambda: {"K": 1000, "N": 2, "T": 40, "Z": 30, "S": None})
-    sizes: dict[str, tuple[int, ...]] = field(
-        default_factory=lambda: {
-            "K": (1000, 2000, 4000, 8000, 16_000),
-            "N": (2, 4, 8, 16, 32),
-            "T": (40, 80, 160, 320, 640),
-            "T terminal": (40, 80, 160, 320, 640),
-            "Z": (10, 20, 40, 80, 160),
-            "S": (4, 16, 64, 256),
-        }
-    )
-
-
-FULL = Effort()
-QUICK = Effort(seeds=1, repeats=3, sizes={vary: sizes[:4] for vary, sizes in FULL.sizes.items()})
-
-
 class Times(msgspec.Struct, frozen=True):
     """The result of a cell: seconds of an iteration and of its parts."""
 
@@ -82,13 +58,13 @@ class Times(msgspec.Struct, frozen=True):
 def cells(effort: Effort) -> list[Cell]:
     """Varied quantity x its sizes x seeds; each runs alone."""
     found = []
-    for seed in range(effort.seeds):
-        for vary, sizes in effort.sizes.items():
+    for seed in range(effort["seeds"]):
+        for vary, sizes in effort["sizes"].items():
             for size in sizes:
-                held = {**effort.base, vary.partition(" ")[0]: size, "terminal": vary == "T terminal"}
-                settings = {"vary": vary, "size": size, "repeats": effort.repeats, "seed": seed, **held}
+                held = {**effort["base"], "S": None, vary.partition(" ")[0]: size, "terminal": vary == "T terminal"}
+                settings = {"vary": vary, "size": size, "repeats": effort["repeats"], "seed": seed, **held}
                 cost = held["K"] * held["N"] * held["T"] * held["Z"] ** 2 / 7.2e7  # of the base: about 35 ms
-                found.append(Cell(f"{__name__}:work", settings, 0.3 + 0.1 * effort.repeats * cost, alone=True))
+                found.append(Cell(f"{__name__}:work", settings, 0.3 + 0.1 * effort["repeats"] * cost, alone=True))
     return found
 
 
@@ -276,11 +252,10 @@ def _bounded(low: float, rows: Rows, *varied: str) -> Evidence | None:
 
 EXPERIMENT = Experiment(
     "complexity",
-    {"quick": QUICK, "full": FULL},
     cells,
     rows,
     tables,
-    pictures,
     {"grows": _grows, "at_most_square": partial(_bounded, -math.inf), "linear_to_square": partial(_bounded, 1.0)},
+    pictures,
     partial(judged, least_seeds=1),
 )

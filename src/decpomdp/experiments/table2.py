@@ -8,7 +8,7 @@ large problems, by processor time too. Processor time on one thread does not dep
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from time import process_time
 from typing import Any, NamedTuple
@@ -23,9 +23,9 @@ from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Experiment, Results, TextTable, flat
-from decpomdp.experiments.judge import Evidence, Rows, Weigh, on_side, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, Rows, Weigh, on_side, texts_of
 from decpomdp.experiments.means import ROUNDED, Comparison, Mean, above, compare, mean_of, size_verdict, verdict
-from decpomdp.experiments.published import DISCOUNT, METHODS, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
+from decpomdp.experiments.published import DISCOUNT, LARGE, METHODS, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS, Entry
 from decpomdp.learners import BayesFit
 
 METHODS_OF_API = PLANNING | PLAYING
@@ -35,37 +35,6 @@ BUDGET = ("processor_seconds", "steps", "iterations")  # limits that are not set
 ENDLESS = 1_000_000  # failures in a row: the processor time ends the run first
 LIMITS = texts_of("table2").limits
 TESTING = 1_000_000  # added to the seed: test episodes have random numbers of their own
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is run."""
-
-    seeds: int = 5
-    problems: tuple[str, ...] = tuple(PROBLEMS)
-    methods: tuple[str, ...] = tuple(METHODS)
-    iterations: int = 400  # of Dec-SBPR
-    mcem_iterations: int = 1500
-    time_share: float = 1.0  # of the time that the paper gives to MCEM
-    longest: float = 60.0  # seconds of it, at most
-    rounds: int = 6  # of FB-HSVI
-    restarts: int = 12  # of PeriEM ...
-    planning: float = 120.0  # ... and seconds, which its EM on a large problem would exceed
-    steps: int = 400_000_000  # of our search
-
-
-QUICK = Effort(
-    seeds=3,
-    iterations=80,
-    mcem_iterations=240,
-    time_share=0.25,
-    longest=3.0,
-    rounds=2,
-    restarts=4,
-    planning=4.0,
-    steps=30_000_000,
-)
-FULL = Effort()
 
 
 class Evaluated(msgspec.Struct, frozen=True):
@@ -83,9 +52,9 @@ class Evaluated(msgspec.Struct, frozen=True):
 def cells(effort: Effort) -> list[Cell]:
     """Problem x method x seed; the planners hardly depend on the seed: one."""
     found = []
-    for seed in range(effort.seeds):
-        for problem in effort.problems:
-            for method in effort.methods:
+    for seed in range(effort["seeds"]):
+        for problem in effort["problems"]:
+            for method in effort["methods"]:
                 if seed == 0 or method not in PLANNERS:
                     settings = {"problem": problem, "method": LEARNERS.get(method, method), "seed": seed}
                     limits, cost = _limits(effort, problem, method)
@@ -95,16 +64,19 @@ def cells(effort: Effort) -> list[Cell]:
 
 def _limits(effort: Effort, problem: str, method: str) -> tuple[dict[str, Any], float]:
     """The limits of the method, and about how many seconds they take."""
-    large = 3.0 if problem in ("boxpushing", "marsrovers") else 1.0
-    clock = min(effort.longest, effort.time_share * TABLE2[problem, "mcem"].seconds)
+    large = 3.0 if problem in LARGE else 1.0
+    clock = min(effort["longest"], effort["time_share"] * TABLE2[problem, "mcem"].seconds)
     kinds: dict[str, tuple[dict[str, Any], float]] = {
-        "sbpr-iterations": ({"iterations": effort.iterations}, 0.04 * effort.iterations),
+        "sbpr-iterations": ({"iterations": effort["iterations"]}, 0.04 * effort["iterations"]),
         "sbpr-time": ({"processor_seconds": clock}, clock),
         "mcem-time": ({"processor_seconds": clock}, clock),
-        "mcem": ({"iterations": effort.mcem_iterations}, 0.005 * effort.mcem_iterations),
-        "periem": ({"restarts": effort.restarts, "processor_seconds": effort.planning}, large * effort.restarts),
-        "fb-hsvi": ({"iterations": effort.rounds}, 2.0 * large * effort.rounds),
-        "search": ({"steps": effort.steps}, 0.055 * effort.steps / 1e6),
+        "mcem": ({"iterations": effort["mcem_iterations"]}, 0.005 * effort["mcem_iterations"]),
+        "periem": (
+            {"restarts": effort["restarts"], "processor_seconds": effort["planning"]},
+            large * effort["restarts"],
+        ),
+        "fb-hsvi": ({"iterations": effort["rounds"]}, 2.0 * large * effort["rounds"]),
+        "search": ({"steps": effort["steps"]}, 0.055 * effort["steps"] / 1e6),
     }
     return kinds[method]
 
@@ -155,86 +127,78 @@ def rows(results: Results) -> Rows:
     return Rows({**row, "method": names.get((row["method"], fixed), row["method"])} for row, fixed in pairs)
 
 
-class Summary(NamedTuple):
-    """One problem and method over all seeds."""
-
-    value: Mean  # exact
-    judged: Mean  # the same, with an interval for the published value: it is a mean of test episodes
-    sampled: Mean
-    nodes: Mean
-    seconds: Mean
-    inferred: Mean | None  # nodes occupied in the posterior
-
-    @property
-    def low(self) -> float:
-        """The low end of the interval."""
-        return self.value.value - self.value.half
-
-
-def summary(rows: Rows, problem: str, method: str) -> Summary | None:
-    """The runs of one problem and method; None without any."""
-    some = rows.where(problem=problem, method=method)
-    if not some:
-        return None
-    judged, sizes = some.mean("value", some.mean("sampled_error").value), some.column("inferred")
-    sampled, nodes, seconds = (some.mean(key) for key in ("sampled", "nodes", "seconds"))
-    return Summary(some.mean("value"), judged, sampled, nodes, seconds, mean_of(sizes) if sizes else None)
-
-
 def tables(rows: Rows) -> list[TextTable]:
     """One table per problem: the paper's numbers beside ours."""
     ours = ("ours, exact", "worst .. best", "100 episodes", "|Z|", "s")
     header = ("method", "paper: value, |Z|, s", *ours, "value, beside the paper's", "|Z|, beside the paper's")
-    return [
-        TextTable(PROBLEMS[problem], header, tuple(filter(None, (_line(rows, problem, method) for method in METHODS))))
-        for problem in rows.distinct("problem")
-    ]
+    found = []
+    for problem, some in rows.groups("problem").items():
+        methods = [method for method in METHODS if some.where(method=method)]
+        lines = tuple(_line(some.where(method=method), TABLE2.get((problem, method))) for method in methods)
+        found.append(TextTable(PROBLEMS[problem], header, lines))
+    return found
 
 
-def _line(rows: Rows, problem: str, method: str) -> tuple[str, ...] | None:
-    ours = summary(rows, problem, method)
-    if ours is None:
-        return None
-    value, inferred, entry = ours.value, ours.inferred, TABLE2.get((problem, method))
-    size = f"{ours.nodes.value:.1f}" + (f" ({inferred.value:.1f})" if inferred else "")
+def _line(some: Rows, entry: Entry | None) -> tuple[str, ...]:
+    method, value = some[0]["method"], some.mean("value")
+    nodes, inferred = some.mean("nodes"), some.mean("inferred") if some.column("inferred") else None
+    size = f"{nodes.value:.1f}" + (f" ({inferred.value:.1f})" if inferred else "")
     paper, beside = "-", ("-", "-")
     if entry:
         paper = f"{entry.value:g}, {entry.size or f'{entry.nodes:g}'}, {entry.seconds:g}"
         # a planner's published value is no mean of test episodes: only its digits leave room
-        mean = replace(value, half=max(value.half, ROUNDED)) if method in PLANNERS else ours.judged
+        mean = replace(value, half=max(value.half, ROUNDED)) if method in PLANNERS else _tested(some)
         kind = "not inferred" if method in PLANNERS else "preset"  # such sizes say nothing of the method
         beside = verdict(entry.value, mean), size_verdict(entry.nodes, inferred) if inferred else kind
-    span, seconds = f"{value.least:.2f} .. {value.most:.2f}", f"{ours.seconds.value:.1f}"
-    return METHODS[method], paper, value.words(), span, ours.sampled.words(), size, seconds, *beside
+    span, seconds = f"{value.least:.2f} .. {value.most:.2f}", f"{some.mean('seconds').value:.1f}"
+    return METHODS[method], paper, value.words(), span, some.mean("sampled").words(), size, seconds, *beside
+
+
+def _tested(some: Rows) -> Mean:
+    return some.tested("value", "sampled_error")
 
 
 class OnProblem(NamedTuple):
     """One problem of a claim: the methods that it names, in its order."""
 
     problem: str
-    name: str
-    methods: tuple[Summary, ...]
-    found: Comparison  # of the first method with the second; a planner has one seed for all
+    methods: tuple[Rows, ...]
     best: float  # value of FB-HSVI, here or in the paper
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return PROBLEMS[self.problem]
+
+    @property
+    def values(self) -> list[Mean]:
+        """Of the methods."""
+        return [some.mean("value") for some in self.methods]
+
+    @property
+    def found(self) -> Comparison:
+        """The first method against the second; a planner has one seed for all."""
+        return compare(self.methods[0].column("value"), self.methods[1].column("value"))
 
     @property
     def loss(self) -> float:
         """The share of the best value that the low end of our interval loses."""
-        return max(self.best - self.methods[0].low, 0.0) / abs(self.best)
+        return max(self.best - self.values[0].low, 0.0) / abs(self.best)
 
 
 def _runs(rows: Rows, *methods: str) -> list[OnProblem] | None:
     """One for every problem; None unless all these methods were run on all of them."""
     found = []
     for problem, some in rows.groups("problem").items():
-        runs = tuple(filter(None, (summary(rows, problem, method) for method in methods)))
-        if len(runs) < len(methods):
-            return None
-        planner, published = summary(rows, problem, "fb-hsvi"), TABLE2[problem, "fb-hsvi"].value
-        best = published if planner is None else max(planner.value.value, published)
-        one, two = (some.where(method=method).column("value") for method in (*methods, methods[0])[:2])
-        found.append(OnProblem(problem, PROBLEMS[problem], runs, compare(one, two), best))
-    return found
+        best = max([TABLE2[problem, "fb-hsvi"].value, *_planned(some)])
+        found.append(OnProblem(problem, tuple(some.where(method=method) for method in methods), best))
+    return found if all(all(run.methods) for run in found) else None
+
+
+def _planned(some: Rows) -> list[float]:
+    """The value of our FB-HSVI, if it was run."""
+    planner = some.where(method="fb-hsvi")
+    return [planner.mean("value").value] if planner else []
 
 
 def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:
@@ -250,12 +214,13 @@ def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:
 def _better(runs: list[OnProblem], method: str, _: str) -> Evidence:
     """Above MCEM: ours and ours, ours and the published one, the published one and the published one."""
     numbers, higher, own = [], 0, []
-    for problem, name, (one, two), found, _best in runs:
-        took = f"{one.seconds.value:.1f} and {two.seconds.value:.1f} s"
-        numbers.append(f"{name} {one.value.value:.2f} against {two.value.value:.2f} ({found.words()}; {took})")
-        published = TABLE2[problem, "mcem"].value
-        higher += above(one.judged, mean_of([published])) == "above"
-        own += [name] if TABLE2[problem, method].value < published else []
+    for run in runs:
+        ours, mcem = (mean.value for mean in run.values)
+        took = " and ".join(f"{some.mean('seconds').value:.1f}" for some in run.methods)
+        numbers.append(f"{run.name} {ours:.2f} against {mcem:.2f} ({run.found.words()}; {took} s)")
+        published = TABLE2[run.problem, "mcem"].value
+        higher += above(_tested(run.methods[0]), mean_of([published])) == "above"
+        own += [run.name] if TABLE2[run.problem, method].value < published else []
     words = f"Ours, exact means over seeds: {'; '.join(numbers)}. "
     words += f"Ours are above the published values of MCEM on {higher} of {len(numbers)}."
     if own:
@@ -265,37 +230,37 @@ def _better(runs: list[OnProblem], method: str, _: str) -> Evidence:
 
 def _lower(runs: list[OnProblem], *_: str) -> Evidence:
     numbers = "; ".join(
-        f"{name} {ours.value.words()}, FB-HSVI {planner.value.value:.2f} ({found.words()})"
-        for _problem, name, (ours, planner), found, _best in runs
+        f"{run.name} {run.values[0].words()}, FB-HSVI {run.values[1].value:.2f} ({run.found.words()})" for run in runs
     )
     return Evidence(f"Ours: {numbers}.", *on_side([run.found.side for run in runs], "below"))
 
 
 def _near(runs: list[OnProblem], *_: str) -> Evidence:
-    numbers = [
-        f"{run.name} from {run.methods[0].low:.2f} on, of {run.best:.2f} (loses up to {run.loss:.1%})" for run in runs
-    ]
+    numbers = "; ".join(
+        f"{run.name} from {run.values[0].low:.2f} on, of {run.best:.2f} (loses up to {run.loss:.1%})" for run in runs
+    )
     near = sum(run.loss <= LIMITS["near"] for run in runs)
-    return Evidence(f"{'; '.join(numbers)}.", near >= LIMITS["some"], near > 0)
+    return Evidence(f"{numbers}.", near >= LIMITS["some"], near > 0)
 
 
 def _closer(runs: list[OnProblem], *_: str) -> Evidence:
     numbers, much = [], 0
-    for _problem, name, (ours, mcem, _planner), _found, best in runs:
-        most, mean, other = (best - value for value in (ours.low, ours.value.value, mcem.value.value))
+    for run in runs:
+        ours, mcem, _planner = run.values
+        most, mean, other = (run.best - value for value in (ours.low, ours.value, mcem.value))
         much += most <= LIMITS["closer"] * other
-        numbers.append(f"{name} {mean:.2f}, at most {most:.2f}; MCEM {other:.2f}")
+        numbers.append(f"{run.name} {mean:.2f}, at most {most:.2f}; MCEM {other:.2f}")
     words = f"What is missing to the best value, in the mean: {'. '.join(numbers)}."
     return Evidence(words, much == len(numbers), 2 * much >= len(numbers))
 
 
 def _sometimes(runs: list[OnProblem], *_: str) -> Evidence:
     numbers, published = [], []
-    for problem, name, (ours, planner), found, _best in runs:
-        entry = TABLE2.get((problem, "periem"))
-        published.append(above(ours.judged, mean_of([entry.value])) if entry else "")
+    for run in runs:
+        entry, (ours, planner) = TABLE2.get((run.problem, "periem")), run.values
+        published.append(above(_tested(run.methods[0]), mean_of([entry.value])) if entry else "")
         words = f"; published {entry.value:.2f}: {published[-1]}" if entry else ""
-        numbers.append(f"{name} {ours.value.words()}, PeriEM {planner.value.value:.2f} ({found.words()}{words})")
+        numbers.append(f"{run.name} {ours.words()}, PeriEM {planner.value:.2f} ({run.found.words()}{words})")
     return Evidence(f"Ours: {'; '.join(numbers)}.", "above" in [run.found.side for run in runs], "above" in published)
 
 
@@ -304,9 +269,9 @@ def _needed(runs: list[OnProblem], method: str) -> Evidence | None:
     numbers, fitting = [], []
     for run in runs:
         ours = run.methods[0]
-        if ours.inferred is None:
+        if not ours.column("inferred"):
             return None
-        inferred, needed = ours.inferred.value, ours.nodes.value
+        inferred, needed = ours.mean("inferred").value, ours.mean("nodes").value
         fitting += [run.name] if inferred - needed <= LIMITS["needed"] and run.loss <= LIMITS["near"] else []
         numbers.append(
             f"{run.name} {inferred:.1f} inferred, {needed:.1f} needed (the paper infers "
@@ -317,12 +282,4 @@ def _needed(runs: list[OnProblem], method: str) -> Evidence | None:
 
 
 EVIDENCE = (_better, _lower, _near, _closer, _sometimes, _needed)
-EXPERIMENT = Experiment(
-    "table2",
-    {"quick": QUICK, "full": FULL},
-    cells,
-    rows,
-    tables,
-    lambda _: [],
-    {weigh.__name__[1:]: _weighed(weigh) for weigh in EVIDENCE},
-)
+EXPERIMENT = Experiment("table2", cells, rows, tables, {weigh.__name__[1:]: _weighed(weigh) for weigh in EVIDENCE})

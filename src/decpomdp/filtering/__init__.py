@@ -1,1 +1,1 @@
-"""Episodes + controllers -> how likely was what was done, and in which nodes."""
+"""Filtering: probabilities of recorded actions and expected node counts of controllers."""

@@ -1,4 +1,4 @@
-"""Count: one backward pass per agent and chunk of episodes (`kernels.expectation`); chunks are added up in order."""
+"""Expected counts: one backward pass per agent and chunk of episodes (`kernels.expectation`), summed in order."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -19,7 +19,7 @@ def counted(
     chunks: FilteredChunks,
     threads: int | None = None,
 ) -> list[Tally]:
-    """Count, here or on a cluster: the tally of every agent. Frees the filtered chunks."""
+    """The tally of every agent, computed by threads or on a cluster. Frees the filtered chunks."""
     if layout.shards is not None:
         return layout.shards.counted(tables, nu, chunks)
 
@@ -54,5 +54,5 @@ def count_slots(
 
 
 def added(tallies: Iterable[Tally]) -> Tally:
-    """The sum from the first to the last: rounding depends on the order."""
+    """The sum in order: rounding depends on the order."""
     return reduce(lambda total, tally: Tally(*(a + b for a, b in zip(total, tally, strict=True))), tallies)

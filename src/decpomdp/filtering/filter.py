@@ -1,7 +1,7 @@
 """Filter: the probability of every action given the agent's own history, with the hidden node summed out.
 
-One forward pass per agent and chunk of episodes (`kernels.expectation`). Learners continue with the filtered node
-distributions; `log_likelihood` gives the probabilities alone.
+One forward pass per agent and chunk of episodes (`kernels.expectation`). Learners use the filtered node distributions;
+`log_likelihood` returns only the probabilities.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ FilteredChunks = list[Any]  # [piece] Filtered or None; on a cluster: [shard] a 
 def likelihoods(
     layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
 ) -> tuple[Floats, FilteredChunks]:
-    """Filter, here or on a cluster: [r] log p(all actions so far), and the filtered chunks when `keep`."""
+    """Filter by threads or on a cluster: [r] log p(all actions so far), and the filtered chunks if `keep`."""
     if layout.shards is not None:
         return layout.shards.likelihoods(tables, keep)
     logs, chunks = filtered(layout, tables, keep, threads)
@@ -64,7 +64,7 @@ def likelihoods(
 def filtered(
     layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
 ) -> tuple[Floats, list[Filtered | None]]:
-    """Filter: log p(a_t | h_t) of every row and agent; the filtered chunks too when `keep`."""
+    """Filter: log p(a_t | h_t) of every row and agent, and the filtered chunks if `keep`."""
     pieces, logs = layout.pieces, np.empty((len(layout.episodes.rewards), len(tables)))
 
     def piece(number: int) -> Filtered | None:

@@ -1,4 +1,4 @@
-"""Episodes in the order in which the expectation kernels visit them: chunks of episodes, slots. Buffers for them."""
+"""Episodes in the order of the expectation kernels: chunks of episodes, divided into slots; and reusable buffers."""
 
 import threading
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from decpomdp.kernels.expectation import Slots, slot_order
 if TYPE_CHECKING:
     from decpomdp.filtering.shards import Shards
 
-CHUNK_EPISODES = 1024  # enough episodes side by side that those sharing (a, o) make a matrix
+CHUNK_EPISODES = 1024  # enough for matrix products over the episodes with the same (a, o)
 CHUNK_BYTES = 64_000_000  # of filtered node distributions in a chunk
 BUFFER_BYTES = 600_000_000  # of unused buffers, at most
 
@@ -22,7 +22,7 @@ Precision = np.dtype[np.float32] | np.dtype[np.float64]
 
 
 class Buffers:
-    """Large arrays that are used again: mapping fresh memory page by page can cost as much as a sweep."""
+    """A pool of large arrays: allocating fresh memory can cost as much as a sweep."""
 
     def __init__(self) -> None:
         self._unused: list[NDArray[np.floating]] = []
@@ -38,7 +38,7 @@ class Buffers:
         return np.empty(size, precision).reshape(rows, columns)
 
     def give(self, used: NDArray[np.floating]) -> None:
-        """Return an array, which must not be read any more."""
+        """Return an array to the pool; the caller must not use it any more."""
         flat = used.base if isinstance(used.base, np.ndarray) else used.reshape(-1)
         while isinstance(flat.base, np.ndarray):
             flat = flat.base
@@ -53,7 +53,7 @@ class Layout:
     """Slots of every agent and chunk. Fixed for a fit: sums over chunks are always taken in the same order."""
 
     episodes: Episodes
-    chunks: tuple[tuple[Slots, ...], ...]  # [n][chunk]; empty when the workers of a cluster hold them
+    chunks: tuple[tuple[Slots, ...], ...]  # [n][chunk]; empty on a cluster: see `shards`
     buffers: Buffers  # for filtered distributions of a chunk
     shards: "Shards | None" = None  # on the workers of a cluster
 
@@ -64,7 +64,7 @@ class Layout:
 
 
 def lay_out(episodes: Episodes, nodes: int, engine: Cluster | None = None) -> Layout:
-    """Lay out `episodes` for controllers of about `nodes` nodes, here or on the workers of a cluster."""
+    """Lay out `episodes` for controllers of about `nodes` nodes, in this process or on the workers of a cluster."""
     chunks = chunks_of(episodes, nodes)
     if engine is not None:
         from decpomdp.filtering.shards import Shards
@@ -76,7 +76,7 @@ def lay_out(episodes: Episodes, nodes: int, engine: Cluster | None = None) -> La
 
 
 def chunks_of(episodes: Episodes, nodes: int) -> list[NDArray[np.int64]]:
-    """The numbers of the episodes of every chunk: those of about equal length together."""
+    """The episode numbers of every chunk; a chunk has episodes of similar length."""
     longest = int(episodes.lengths.max())
     size = max(1, min(CHUNK_EPISODES, CHUNK_BYTES // (8 * longest * nodes)))
     by_length = np.argsort(-episodes.lengths, kind="stable")
@@ -114,5 +114,5 @@ def ordered(
 
 
 def group_size(slots: Slots) -> int:
-    """Slots of the largest pair and time."""
+    """The largest number of slots with the same (a, o) and time."""
     return int(np.diff(slots.groups, axis=1).max())

@@ -1,13 +1,13 @@
-"""Filter and count on a cluster: the workers hold the episodes, tables go out, likelihoods and tallies come back.
+"""Filter and count on a cluster: workers store the episodes, receive tables, and return likelihoods and tallies.
 
-A shard is some chunks of all agents, with its own row numbers, chunk after chunk. A chunk is computed as threads
-compute it (`filter`, `count`), and chunks are added up one after the other, in the same order: a running total goes
-from shard to shard, so that one tally per shard is sent and not one per chunk. Hence the result is bitwise the same for
-any number of workers and shards.
+A shard is some chunks of all agents, with its own row numbers, chunk after chunk. A chunk is computed as by
+threads (`filter`, `count`), and chunks are summed in the same order: a running total is passed from shard to shard, so
+that one tally per shard is sent and not one per chunk. The result is bitwise the same for any number of workers and
+shards.
 
 When a worker dies with its shards, these are sent to others and the step is repeated.
 
-Arrays that were received may be read-only, for which the kernels would be compiled again: they are copied first.
+Received arrays may be read-only; they are copied, because the kernels would be compiled again for read-only arrays.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes
-from decpomdp.engines.cluster import AHEAD, KEPT_BYTES, Cluster, EngineError, Lost, same
+from decpomdp.engines.cluster import AHEAD, CACHE_BYTES, Cluster, EngineError, Lost, same
 from decpomdp.engines.threads import serial_products
 from decpomdp.filtering.count import added, count_slots
 from decpomdp.filtering.filter import Filtered, FilteredChunks, Floats, filter_slots
@@ -28,9 +28,9 @@ from decpomdp.filtering.layout import Buffers, ordered
 from decpomdp.kernels.expectation import Slots, Tables, Tally, log_chunk
 from decpomdp.kernels.weighing import running_sums
 
-ATTEMPTS = 20  # of one step while workers die
+ATTEMPTS = 20  # of one step if workers die
 STEP_BYTES = 24  # of one agent-step, as it is sent and laid out
-SHARD_BYTES = 64_000_000  # at most, if there are chunks enough: Dask moves shards that do not fit in memory to disk
+SHARD_BYTES = 64_000_000  # target size: Dask moves shards that do not fit in memory to disk
 Result = TypeVar("Result")
 
 
@@ -56,7 +56,7 @@ class Shards:
 
     def __init__(self, cluster: Cluster, episodes: Episodes, chunks: Sequence[NDArray[np.int64]]) -> None:
         self.cluster, self.episodes = cluster, episodes
-        self.filtered_bytes = KEPT_BYTES * cluster.workers  # limit of filtered distributions on the workers
+        self.filtered_bytes = CACHE_BYTES * cluster.workers  # limit of filtered distributions on the workers
         least = -(-STEP_BYTES * episodes.actions.size // SHARD_BYTES)
         count = min(len(chunks), max(AHEAD * cluster.places, least))
         bounds = pairwise(shard * len(chunks) // count for shard in range(count + 1))
@@ -75,7 +75,7 @@ class Shards:
         filtered, chunks[:] = list(chunks), [None] * len(chunks)
         try:
             return self._counted(tuple(tables), nu, filtered)
-        except Lost:  # with the filtered distributions: filter again
+        except Lost:  # the filtered distributions are lost: filter again
             filtered = [None] * len(chunks)
             return self._repeated(lambda: self._counted(tuple(tables), nu, filtered))
 
@@ -97,7 +97,7 @@ class Shards:
         return tallies
 
     def _repeated(self, step: Callable[[], Result]) -> Result:
-        """Do a step; when workers die with their shards, send these again and repeat it."""
+        """Do a step; if workers die with their shards, send the shards again and repeat the step."""
         for attempt in range(ATTEMPTS):
             try:
                 self._send()
@@ -166,7 +166,7 @@ def filter_shard(shard: Shard, tables: tuple[Tables, ...], keep: bool) -> tuple[
 def count_shard(
     shard: Shard, tables: tuple[Tables, ...], nu: Floats, filtered: tuple[Floats, list[list[Filtered]]] | None
 ) -> list[list[Tally]]:
-    """On a worker: [n][chunk] tallies; without what `filter_shard` returned, filter again."""
+    """On a worker: [n][chunk] tallies; filters again if `filtered` is None."""
     weights, buffers, tallies = _own(nu), Buffers(), list[list[Tally]]()
     with serial_products():
         for n, own in enumerate(shard.slots):

@@ -7,7 +7,7 @@ resume. A checkpoint belongs to one run (`run_id`). Writing takes at most a twen
 A state (nested NamedTuples, dataclasses, lists, dictionaries, numbers, texts, arrays, generators) is MessagePack, with
 arrays as [type, shape, bytes], or [type, shape, bytes, order of the axes] if they are not C-contiguous: the last
 digits of a sum over an array depend on its memory order. Decoded values are checked against the requested type; the
-bytes cannot name a type or run code.
+bytes can neither name a type nor run code.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ import numpy as np
 from decpomdp.core import FormatError
 from decpomdp.core.fit import Row
 from decpomdp.core.run import Spent
-from decpomdp.io.files import FilePath, in_words, path_of, read_bytes, write_bytes
+from decpomdp.io.files import FilePath, one_line_errors, path_of, read_bytes, write_bytes
 
 FORMAT = b"decpomdp-checkpoint/2\n"
 STATE, TRACE = "checkpoint.bin", "trace.jsonl"
@@ -88,13 +88,13 @@ class CheckpointFolder:
         try:
             state: Any = decode(saved.state, kind)
         except ValueError as error:
-            raise FormatError(str(path), None, f"the checkpoint is of another version: {error}") from None
+            raise FormatError(str(path), None, f"the checkpoint was written by another version: {error}") from None
         return state, saved.spent, self._rows(saved.rows)
 
     def save(self, state: Any, spent: Spent, trace: list[Row]) -> None:
         """Save this state now."""
         began = time.monotonic()
-        with in_words(self.folder):
+        with one_line_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._append(trace)
         body = msgspec.msgpack.encode(Saved(self.run_id, spent, len(trace), encode(state)))
@@ -105,7 +105,7 @@ class CheckpointFolder:
 
     def clear(self) -> None:
         """Remove the files: the run is finished."""
-        with in_words(self.folder):
+        with one_line_errors(self.folder):
             for name in (STATE, TRACE):
                 (self.folder / name).unlink(missing_ok=True)
 

@@ -40,14 +40,14 @@ def is_csv(source: str) -> bool:
 
 
 def is_logged(path: FilePath) -> bool:
-    """Whether a name is that of recorded episodes, and not of a problem."""
+    """Whether a path has the suffix of recorded episodes, not of a problem."""
     return path_of(path).lower().endswith((".parquet", *CSV))
 
 
 @contextmanager
 def replacing(path: FilePath) -> Iterator[Path]:
     """A temporary path in the folder of `path`; renamed to `path` when the block succeeds, removed otherwise."""
-    with in_words(path_of(path)):
+    with one_line_errors(path_of(path)):
         target = Path(os.path.realpath(path))  # a link stays a link; its target is replaced
         mode = _mode_of(target)
         temporary = target.with_name(f".decpomdp-{secrets.token_hex(8)}.part")
@@ -65,17 +65,17 @@ def replacing(path: FilePath) -> Iterator[Path]:
 
 
 @contextmanager
-def in_words(path: FilePath) -> Iterator[None]:
+def one_line_errors(path: FilePath) -> Iterator[None]:
     """Turn errors of the operating system while `path` is being written into an InputError of one line."""
     try:
         yield
     except OSError as error:
         folder = Path(path).parent
-        reason = words(error) if folder.exists() else f"the folder {folder} does not exist"
+        reason = message_of(error) if folder.exists() else f"the folder {folder} does not exist"
         raise InputError(f"cannot write {os.fspath(path)}: {reason}") from error
 
 
-def words(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """The message of the operating system or of a library, on one line."""
     number = error.errno if isinstance(error, OSError) else None
     message = os.strerror(number) if number else getattr(error, "strerror", None) or str(error)
@@ -96,7 +96,7 @@ def read_bytes(path: FilePath, limit: int) -> bytes:
             while len(data) <= limit and (piece := file.read(PIECE)):
                 data += piece
     except OSError as error:
-        raise FormatError(source, None, f"cannot be read: {words(error)}") from None
+        raise FormatError(source, None, f"cannot be read: {message_of(error)}") from None
     if len(data) > limit:
         raise FormatError(source, None, f"expected at most {limit} bytes, got a larger file")
     return bytes(data)
@@ -109,7 +109,7 @@ def check_regular(source: str) -> None:
 
 
 class _Tagged(msgspec.Struct):
-    """The field by which our JSON files are recognised."""
+    """The field that identifies a JSON file of this package."""
 
     format: Any = None
 
@@ -138,7 +138,7 @@ def from_json(data: bytes, kind: type[Document], source: str, known: str) -> Doc
     except UnicodeError:
         raise FormatError(source, None, "expected UTF-8 text, got another encoding") from None
     except RecursionError:
-        raise FormatError(source, None, "expected JSON of a few levels, got one that is nested too deeply") from None
+        raise FormatError(source, None, "not JSON: nested too deeply") from None
 
 
 def _mode_of(target: Path) -> int | None:

@@ -1,6 +1,6 @@
-"""Which kind of logged data is at a path.
+"""The kinds of recorded episodes.
 
-episodes  our own Parquet file, read by `read_episodes`
+episodes  an episodes file (Parquet with metadata), read by `read_episodes`
 long      one row per agent and step, CSV or Parquet, read by `read_table`
 minari    the folder of a Minari dataset, read by `read_minari`
 """
@@ -31,7 +31,7 @@ def kind_of(path: FilePath) -> str:
 
 
 def conversion(path: FilePath) -> str | None:
-    """A hint for data that are not an episodes file: the command that makes one; None for an episodes file."""
+    """A hint for other data: the command that converts them to an episodes file; None for an episodes file."""
     source = path_of(path)
     if not os.path.exists(source):
         return MISSING

@@ -1,4 +1,4 @@
-"""Reading logged data of any kind: an episodes file, a long table or a Minari dataset."""
+"""Reading recorded episodes of any kind: an episodes file, a long table or a Minari dataset."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,44 +14,46 @@ from decpomdp.io.validation import Checks
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """Information that the user adds to a file; None: not given. Episodes files and Minari datasets have their own."""
+class ReadOptions:
+    """Options of the reader, for information that the file does not contain; None: not options."""
 
     kind: str | None = None  # one of KINDS; None: detected
     discount: float | None = None
     agents: Sequence[Agent] | None = None
     name: str | None = None  # of the problem
-    columns: Mapping[str, str] | None = None  # our column name -> that of the file
+    columns: Mapping[str, str] | None = None  # standard name of a column -> name in the file
 
 
-NOTHING = Given()
+NO_OPTIONS = ReadOptions()
 
 
-def read_logged(path: FilePath, given: Given = NOTHING) -> Episodes:
+def read_logged(path: FilePath, options: ReadOptions = NO_OPTIONS) -> Episodes:
     """The episodes at `path`; raises the first error."""
-    episodes: Episodes = _read(path, given, Checks())
+    episodes: Episodes = _read(path, options, Checks())
     return episodes
 
 
-def validate_logged(path: FilePath, given: Given = NOTHING) -> tuple[Episodes | None, list[FormatError]]:
+def validate_logged(path: FilePath, options: ReadOptions = NO_OPTIONS) -> tuple[Episodes | None, list[FormatError]]:
     """The episodes at `path`, or None and the first error of every column."""
     check = Checks(collect=True)
-    return check.run(_read, path, given, check), check.errors
+    return check.run(_read, path, options, check), check.errors
 
 
-def _read(path: FilePath, given: Given, check: Checks) -> Any:
+def _read(path: FilePath, options: ReadOptions, check: Checks) -> Any:
     """The episodes; None if a check failed and its error was collected."""
-    kind, source = given.kind or kind_of(path), path_of(path)
+    kind, source = options.kind or kind_of(path), path_of(path)
     if kind not in KINDS:
         raise InputError(f"kind of data: expected one of {', '.join(KINDS)}, got {kind!r}")
     if kind == "episodes":
-        if given.discount is not None or given.agents is not None or given.columns:
-            raise InputError(f"{source} has its own discount, agents and columns; expected none as options")
+        if options.discount is not None or options.agents is not None or options.columns:
+            raise InputError(
+                f"{source}: an episodes file has its own discount, agents and columns; expected no such options"
+            )
         return episodes_in(path, check)
-    if given.discount is None:
-        raise InputError(f"{source} does not contain the discount; expected it as an option")
+    if options.discount is None:
+        raise InputError(f"{source}: contains no discount; pass --discount or discount=")
     if kind == "long":
-        return table_in(path, given.discount, given.agents, given.name or "", given.columns, check)
-    if given.agents is not None or given.columns:
-        raise InputError(f"{source} is a Minari dataset and has its own agents; expected none as options")
-    return read_minari(path, given.discount, given.name)
+        return table_in(path, options.discount, options.agents, options.name or "", options.columns, check)
+    if options.agents is not None or options.columns:
+        raise InputError(f"{source}: a Minari dataset has its own agents; expected no such options")
+    return read_minari(path, options.discount, options.name)

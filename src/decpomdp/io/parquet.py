@@ -1,7 +1,7 @@
-"""Opening Parquet files within bounds.
+"""Opening Parquet files, with limits.
 
-Sizes that a file announces are compared with the machine's memory before anything is read. pyarrow checks the rest: the
-footer within its Thrift limits, the pages against their checksums.
+The sizes in the footer are compared with the machine's memory before columns are read. pyarrow checks the rest: the
+footer against its Thrift limits, the pages against their checksums.
 """
 
 import os
@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from decpomdp.core.errors import FormatError
-from decpomdp.io.files import check_regular, words
+from decpomdp.io.files import check_regular, message_of
 
 MAGIC = b"PAR1"  # first bytes of every Parquet file
 FOOTER_STRINGS = 1 << 27  # bytes of all names and metadata in a footer
 FOOTER_ITEMS = 1 << 17  # entries of a list in a footer: columns, row groups
 CELL = 16  # bytes of a value and of the array made from it, on average
-UNKNOWN_MEMORY = 1 << 34  # bytes assumed where the system does not tell
+UNKNOWN_MEMORY = 1 << 34  # bytes assumed if the system does not report its memory
 
 
 @contextmanager
@@ -29,8 +29,8 @@ def open_parquet(source: str) -> Iterator[Any]:
     try:
         with open(source, "rb") as file:
             if file.peek(len(MAGIC))[: len(MAGIC)] != MAGIC:
-                named = "CSV needs a name that ends in .csv, .csv.gz or .csv.zst"
-                raise FormatError(source, None, f"expected a Parquet file, got another kind of file ({named})")
+                hint = "the name of a CSV file ends in .csv, .csv.gz or .csv.zst"
+                raise FormatError(source, None, f"expected a Parquet file, got another kind of file ({hint})")
             yield pq.ParquetFile(
                 file,
                 page_checksum_verification=True,
@@ -40,7 +40,7 @@ def open_parquet(source: str) -> Iterator[Any]:
     except FormatError:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
-        raise FormatError(source, None, f"cannot be read as Parquet: {words(error)}") from None
+        raise FormatError(source, None, f"cannot be read as Parquet: {message_of(error)}") from None
 
 
 def read_columns(file: Any, columns: Sequence[str], source: str) -> Any:

@@ -1,8 +1,8 @@
 """Creating, locking, logging and resuming a run folder.
 
 The folder of an unfinished run holds a checkpoint (`checkpoints.py`), and `run.json` has `finished: false`. A lock
-keeps other processes out; the operating system releases it when the process dies. Lines of log.txt are written when
-they happen: the log of a killed run shows how far it came.
+excludes other processes; the operating system releases it when the process ends. Lines of log.txt are written at once,
+so the log of a killed run shows its progress.
 """
 
 import os
@@ -20,11 +20,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from decpomdp.core import InputError, Row
-from decpomdp.core.progress import in_words as row_in_words
+from decpomdp.core.progress import line_of
 from decpomdp.core.text import on_a_line
 from decpomdp.io.checkpoints import STATE
 from decpomdp.io.checkpoints import TRACE as ROWS
-from decpomdp.io.files import FilePath, in_words, write_bytes
+from decpomdp.io.files import FilePath, one_line_errors, write_bytes
 from decpomdp.io.runs import LOG, RUN, RunRecord, read_record, versions
 
 LOCK = ".lock"
@@ -43,8 +43,8 @@ def new_run(path: FilePath) -> Iterator[Path]:
     If the run fails before it has written a checkpoint or a team, a folder that was created for it is removed.
     """
     folder = Path(path)
-    with in_words(folder):
-        made = [place for place in (folder, *folder.parents) if not place.exists()]
+    with one_line_errors(folder):
+        created = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder):
@@ -52,10 +52,10 @@ def new_run(path: FilePath) -> Iterator[Path]:
             try:
                 yield folder
             except BaseException:
-                _remove_if_alone(folder)
+                _remove_empty_run(folder)
                 raise
     except BaseException:
-        for place in made:
+        for place in created:
             with suppress(OSError):  # not empty
                 place.rmdir()
         raise
@@ -65,7 +65,7 @@ def new_run(path: FilePath) -> Iterator[Path]:
 def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of the folder and remove temporary files of killed processes; InputError if it is locked."""
     with _locked(folder):
-        with in_words(folder):
+        with one_line_errors(folder):
             for part in folder.glob(PARTS):
                 part.unlink(missing_ok=True)
         yield
@@ -74,7 +74,7 @@ def locked(folder: Path) -> Iterator[None]:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     path = folder / LOCK
-    with in_words(path):
+    with one_line_errors(path):
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if not (_lock(number) and _same_file(number, path)):
@@ -117,29 +117,31 @@ def unfinished(folder: Path) -> RunRecord | None:
     if (folder / OLD).is_file():
         raise InputError(f"{folder}: a run of version 0.1 cannot be resumed; start it again in another folder")
     if not (folder / RUN).is_file():
-        raise InputError(f"{folder}: expected a run folder, got {'another' if folder.is_dir() else 'none'}")
+        raise InputError(
+            f"{folder}: expected a run folder, got {f'a folder without {RUN}' if folder.is_dir() else 'none'}"
+        )
     record = read_record(folder / RUN)
     return None if record.finished else record
 
 
 def can_resume(folder: Path) -> bool:
-    """Whether an unfinished run has left a checkpoint."""
+    """Whether the folder has an unfinished run with a checkpoint."""
     return (folder / STATE).is_file() and (folder / RUN).is_file() and not read_record(folder / RUN).finished
 
 
 def check_same(record: RunRecord, digest: str) -> None:
-    """Reject a resume that would give another result: other versions, a changed source."""
+    """Raise InputError if a resumed run would give another result: other versions, a changed source."""
     for name, now in versions().items():
         if record.versions.get(name) != now:
             before = record.versions.get(name, "another version")
-            raise InputError(f"the run started with {name} {before}, this is {now}: the result would differ")
+            raise InputError(f"cannot resume: the run started with {name} {before}, the installed version is {now}")
     if record.digest != digest:
         raise InputError(f"{record.source}: changed since the run started; cannot resume")
 
 
 def empty(folder: Path) -> None:
     """Remove everything in a folder that no other process writes to."""
-    with locked(folder), in_words(folder):
+    with locked(folder), one_line_errors(folder):
         for place in folder.iterdir():
             if place.is_dir() and not place.is_symlink():
                 shutil.rmtree(place)
@@ -151,13 +153,13 @@ def mark(folder: Path, name: str, content: bytes, expected: str) -> None:
     """Write the file that identifies the folder, unless it exists; rejects a folder with other contents."""
     if folder.is_file():
         raise InputError(f"{folder}: expected {expected}, got a file")
-    with in_words(folder):
+    with one_line_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder), in_words(folder):
+    with _locked(folder), one_line_errors(folder):
         if (folder / name).exists():
             return
         if not all(map(_left_behind, folder.iterdir())):
-            raise InputError(f"{folder}: expected {expected}, got another")
+            raise InputError(f"{folder}: expected {expected}, got a folder with other contents")
         write_bytes(folder / name, content)
 
 
@@ -165,7 +167,7 @@ def _check_empty(folder: Path) -> None:
     if (folder / RUN).is_file() and not read_record(folder / RUN).finished:
         raise InputError(f"{folder}: expected a new or empty folder, got an unfinished run (--resume {folder})")
     if any(not _left_behind(place) for place in folder.iterdir()):
-        raise InputError(f"{folder}: expected a new or empty folder for the run, got one with contents")
+        raise InputError(f"{folder}: expected a new or empty folder, got one with contents")
 
 
 def _left_behind(place: Path) -> bool:
@@ -173,8 +175,8 @@ def _left_behind(place: Path) -> bool:
     return place.name == LOCK or fnmatch(place.name, PARTS)
 
 
-def _remove_if_alone(folder: Path) -> None:
-    """Remove the record and the log of a run that left nothing else."""
+def _remove_empty_run(folder: Path) -> None:
+    """Remove record and log of a run that has no checkpoint and no team."""
     names = (LOG, RUN, ROWS)
     if all(place.name in (*names, LOCK) for place in folder.iterdir()):
         for name in names:
@@ -192,12 +194,12 @@ class RunLog:
 
     def say(self, line: str) -> None:
         """Write a line, with the time of day."""
-        with in_words(self.path), self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with one_line_errors(self.path), self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {on_a_line(line)}\n")
 
     def watch(self, row: Row) -> None:
         """A callback for a run: logs a row every few seconds."""
-        self.last = " ".join(row_in_words(row).split())
+        self.last = " ".join(line_of(row).split())
         if time.monotonic() - self.shown >= EVERY:
             self._log_progress()
 

@@ -22,7 +22,7 @@ import msgspec
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, FormatError, InputError, Row, Simulator, Team
 from decpomdp.io.episodes import episodes_digest
-from decpomdp.io.files import FilePath, finite, path_of, read_bytes, replacing, words, write_bytes
+from decpomdp.io.files import FilePath, finite, message_of, path_of, read_bytes, replacing, write_bytes
 from decpomdp.io.parquet import open_parquet, read_columns
 from decpomdp.io.team import read_team, team_to_json, write_team
 
@@ -59,7 +59,7 @@ class AgentBelief(msgspec.Struct):
 
 
 class Belief(msgspec.Struct):
-    """A posterior in a few numbers."""
+    """Summary of a posterior."""
 
     draws: int
     level: float  # share of the draws in an interval
@@ -72,7 +72,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     format: str = ""  # set when it is written
     command: str = ""  # "learn" or "plan"
     source: str = ""  # the name of a problem, or the path of a file
-    working_folder: str = ""  # to which a path is relative
+    working_folder: str = ""  # relative paths start here
     problem: str = ""
     digest: str = ""  # of the source
     discount: float | None = None
@@ -99,22 +99,22 @@ class RunRecord(msgspec.Struct, kw_only=True):
     sweeps: int | None = None
     posterior: Belief | None = None
     posterior_nodes: list[int] | None = None
-    facts: dict[str, Any] = {}  # what the method measured or chose
+    facts: dict[str, Any] = {}  # other results of the method
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished run, read back.
+    """A finished run, read from its folder.
 
     Attributes
     ----------
     folder
-        Where it is.
+        The run folder.
     record
         Content of run.json: `value`, `stopped`, `seconds`, `nodes`, `problem`, `method`, `seed`, `settings`, `versions`
         and more.
     team
-        What was learned.
+        The learned or planned team.
     trace
         Column -> one value per row.
     name
@@ -212,10 +212,10 @@ def columns_of(trace: tuple[Row, ...]) -> dict[str, list[Any]]:
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
-    """The run that `decpomdp learn` or `decpomdp plan` left in a folder."""
+    """The run that `decpomdp learn` or `decpomdp plan` wrote to a folder."""
     folder = Path(path_of(path))
     if not (folder / RUN).is_file():
-        raise InputError(f"{folder}: expected the folder of a run, with a {RUN}, got none")
+        raise InputError(f"{folder}: expected a run folder, with a {RUN}, got none")
     record = read_record(folder / RUN)
     return Run(folder, record, read_team(folder / TEAM), read_trace(folder / TRACE))
 
@@ -226,7 +226,7 @@ def read_record(path: Path) -> RunRecord:
     try:
         record = msgspec.json.decode(data, type=RunRecord)
     except msgspec.DecodeError as error:
-        raise FormatError(source, None, words(error).replace("`", "").replace(" - at $.", " at ")) from None
+        raise FormatError(source, None, message_of(error).replace("`", "").replace(" - at $.", " at ")) from None
     if record.format not in (RUN_FORMAT, OLD_FORMAT):
         raise FormatError(source, None, f'format: expected "{RUN_FORMAT}", got "{record.format}"')
     return record

@@ -61,8 +61,8 @@ def read_team(path: FilePath) -> Team:
     if os.path.isdir(path_of(path)):  # a run folder
         path = os.path.join(path_of(path), "team.json")
     data, source = read_bytes(path, LIMIT), path_of(path)
-    alone = CONTROLLER_FORMAT.encode() in data[:200]  # the file of one agent
-    return controller_from_json(data, source) if alone else team_from_json(data, source)
+    is_controller = CONTROLLER_FORMAT.encode() in data[:200]
+    return controller_from_json(data, source) if is_controller else team_from_json(data, source)
 
 
 def write_controller(team: Team, agent_name: str, path: FilePath) -> None:
@@ -131,7 +131,10 @@ def _team(record: _TeamRecord | _ControllerRecord, agents: dict[str, _AgentRecor
             members.append((agent, _controller(one)))
         place = ""
         return Team(
-            tuple(agent for agent, _ in members), tuple(held for _, held in members), record.discount, record.problem
+            tuple(agent for agent, _ in members),
+            tuple(controller for _, controller in members),
+            record.discount,
+            record.problem,
         )
     except InputError as error:
         raise FormatError(source, None, f"{place}{error}") from None
@@ -151,7 +154,7 @@ def _controller(record: _AgentRecord) -> Controller:
 
 
 def _check_sizes(name: str, rows: list[Any], axes: str, sizes: tuple[int, ...], at: tuple[str, ...] = ()) -> None:
-    """Reject nested lists of the wrong lengths with their place, which numpy would not give."""
+    """Raise InputError with the place of a nested list of wrong length; numpy's error has no place."""
     if len(rows) != sizes[0]:
         where = f"[{', '.join(at)}]" if at else ""
         raise InputError(f"{name}{where}: expected {sizes[0]} entries, one per {_AXES[axes[0]]}, got {len(rows)}")

@@ -38,7 +38,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     ] = "stick-breaking"
     preset: Annotated[
         Literal["default", "as-printed"],
-        Meta(description="as-printed: the paper's objective (alpha 1, utility reward, 1 start, not judged)."),
+        Meta(description="Defaults; as-printed: the paper's objective (alpha 1, utility reward, 1 start, no judge)."),
     ] = "default"
     # DEPARTS: the paper has alpha = 1, with which one lucky episode carries the weight (docs/formulas.md, section 4)
     alpha: Annotated[

@@ -6,11 +6,12 @@ painted by Pillow (`pip install decpomdp[data]`) at twice the size and reduced, 
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from decpomdp.core import InputError
-from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Drawing, Film, Frame, Part, Shape, Value
+from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Film, Part, Shape, Value, view_box
 from decpomdp.report.markup import NO_XML, Markup, join, number, shortened, tag, trusted
 from decpomdp.report.replay import Replay
 
@@ -38,12 +39,10 @@ COLOURS: dict[str, tuple[str | None, str | None]] = {  # look -> fill, stroke
 
 def animated_svg(replay: Replay, title: str) -> str:
     """The first episode of a replay that has a film."""
-    film = _film(replay, title)
-    drawing, captions = film.drawing, _captions(replay, film)
-    foot = _foot(drawing)
-    box = (drawing.left, drawing.top, drawing.width, drawing.height + foot)
+    film, captions = _film_of(replay, title), _captions(replay)
+    left, top, width, height = box = _with_foot(film)
     texts = [
-        _caption(drawing, words).markup(
+        _caption(film, words).markup(
             _animation(DISPLAY, [float(t == now) for now in range(len(captions))]), display="none" if t else None
         )
         for t, words in enumerate(captions)
@@ -57,55 +56,56 @@ def animated_svg(replay: Replay, title: str) -> str:
         "svg",
         tag("title", title),
         tag("style", trusted(style)),
-        tag("rect", x=box[0], y=box[1], width=box[2], height=box[3], fill=PAPER),
-        *(shape.markup() for shape in drawing.still),
-        *(_part(drawing, p, film.frames[0]) for p in range(len(drawing.parts))),
+        tag("rect", x=left, y=top, width=width, height=height, fill=PAPER),
+        *(shape.markup() for shape in film.still),
+        *(_part(part) for part in film.parts),
         *texts,
         xmlns="http://www.w3.org/2000/svg",
-        viewBox=" ".join(number(value) for value in box),
+        viewBox=view_box(box),
         width=WIDTH,
-        height=round(WIDTH * box[3] / box[2]),
+        height=round(WIDTH * height / width),
     ).translate(NO_XML)
     if len(content) > LARGEST:
         raise InputError(f"animation: expected at most {LARGEST} bytes, got {len(content)}: too much moves in {title}")
     return content + "\n"
 
 
-def _film(replay: Replay, title: str) -> Film:
+def _film_of(replay: Replay, title: str) -> Film:
     if replay.film is None:
         raise InputError(f"animation: {title} has no drawing; grids (gridsmall, boxpushing, marsrovers) and streets do")
     return replay.film
 
 
-def _captions(replay: Replay, film: Film) -> list[str]:
+def _captions(replay: Replay) -> list[str]:
     """A caption for every step of the first episode: the event and, with few agents, their actions."""
     first, agents = replay.content["episodes"][0], replay.content["agents"]
+    events = replay.content["moving"]["captions"][0]
     captions = []
-    for t, (reward, taken, words) in enumerate(zip(first["rewards"], first["actions"], film.captions[0], strict=True)):
+    for t, (reward, taken, event) in enumerate(zip(first["rewards"], first["actions"], events, strict=True)):
         acts = ", ".join(agent["actions"][a] for agent, a in zip(agents, taken, strict=True))
         done = f"{acts}; " if len(agents) <= FEW else ""
-        captions.append(shortened(f"step {t}: {done}{words}; reward {reward:g}", LONGEST))
+        captions.append(shortened(f"step {t}: {done}{event}; reward {reward:g}", LONGEST))
     return captions
 
 
-def _foot(drawing: Drawing) -> float:
-    return drawing.width / 24
+def _with_foot(film: Film) -> tuple[float, float, float, float]:
+    """The box of a film with its caption."""
+    left, top, width, height = film.box
+    return left, top, width, height + width / 24
 
 
-def _caption(drawing: Drawing, words: str) -> Shape:
-    at = {"x": drawing.left + drawing.width / 2, "y": drawing.top + drawing.height + 0.62 * _foot(drawing)}
-    return Shape("text", "caption", {**at, "size": drawing.width / 58}, words)
+def _caption(film: Film, words: str) -> Shape:
+    left, top, width, height = film.box
+    at = {"x": left + width / 2, "y": top + height + 0.62 * width / 24, "size": width / 58}
+    return Shape("text", "caption", at, words)
 
 
-def _part(drawing: Drawing, p: int, frames: Sequence[Frame]) -> Markup:
+def _part(part: Part) -> Markup:
     """A part with all that moves it: a line's ends inside its shape, a turn inside a group of its own."""
-    part, own = drawing.parts[p], [(c, change) for c, change in enumerate(drawing.changes) if change.part == p]
-    values = {change.what: [change.choices[frame[c]] for frame in frames] for c, change in own}
-    moving = {what: _animation(what, taken) for what, taken in values.items()}
+    moving = {what: _animation(what, values[0]) for what, values in part.changes.items()}
     line = [moving.pop(what) for what in ("x2", "y2") if what in moving]
     turn = moving.pop(TURN, None)
-    start = {what: taken[0] for what, taken in values.items()}
-    shapes: Markup = join(shape.moved(start).markup(*line) for shape in part.shapes)
+    shapes = join(shape.moved(part.values(0)).markup(*line) for shape in part.shapes)
     return part.markup(shapes if turn is None else tag("g", shapes, turn), *moving.values())
 
 
@@ -140,76 +140,72 @@ def _value(what: str, value: Value) -> str:
 
 def animated_gif(replay: Replay, title: str) -> bytes:
     """The first episode of a replay that has a film."""
-    film = _film(replay, title)
+    film = _film_of(replay, title)
     try:
         import PIL.Image  # noqa: F401
     except ImportError:
         raise InputError("a GIF needs Pillow: pip install decpomdp[data]; an animated SVG needs nothing") from None
-    painter = _Painter(film.drawing)
-    frames = zip(film.frames[0], _captions(replay, film), strict=True)
-    pictures = [painter.paint(frame, words) for frame, words in frames]
+    pictures = [_painted(film, t, words) for t, words in enumerate(_captions(replay))]
     packed = io.BytesIO()
     options: dict[str, Any] = {"duration": round(1000 * SECONDS), "loop": 0, "optimize": True}
     pictures[0].save(packed, "GIF", save_all=True, append_images=pictures[1:], **options)
     return packed.getvalue()
 
 
-class _Painter:
-    """Paints frames of one drawing."""
+def _painted(film: Film, t: int, words: str) -> "Image":
+    """Step t, with its caption."""
+    from PIL import Image, ImageDraw
 
-    def __init__(self, drawing: Drawing) -> None:
-        self.drawing, self.height = drawing, drawing.height + _foot(drawing)
-        self.scale = FINER * min(WIDTH / drawing.width, TALLEST / self.height)
-        self.pen: Any = None
+    left, top, width, height = _with_foot(film)
+    scale = FINER * min(WIDTH / width, TALLEST / height)
+    image = Image.new("RGB", (round(width * scale), round(height * scale)), PAPER)
+    pen = _Pen(ImageDraw.Draw(image), scale, left, top)
+    for shape in film.still:
+        pen.draw(shape)
+    for part in film.parts:
+        values = part.values(t)
+        x, y = values.get(MOVE, (0.0, 0.0))
+        for shape in part.shapes if values.get(DISPLAY, 1.0) else ():
+            pen.draw(shape.moved(values), (part.at[0] + x, part.at[1] + y), values.get(TURN, 0.0))
+    pen.draw(_caption(film, words))
+    return image.reduce(FINER).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
 
-    def paint(self, frame: Frame, words: str) -> "Image":
-        """One frame, with its caption."""
-        from PIL import Image, ImageDraw
 
-        image = Image.new("RGB", (round(self.drawing.width * self.scale), round(self.height * self.scale)), PAPER)
-        self.pen = ImageDraw.Draw(image)
-        values: list[dict[str, Any]] = [{} for _ in self.drawing.parts]
-        for change, place in zip(self.drawing.changes, frame, strict=True):
-            values[change.part][change.what] = change.choices[place]
-        for shape in self.drawing.still:
-            self._shape(shape, (0.0, 0.0), 0.0)
-        for part, taken in zip(self.drawing.parts, values, strict=True):
-            if taken.get(DISPLAY, 1.0):
-                self._part(part, taken)
-        self._shape(_caption(self.drawing, words), (0.0, 0.0), 0.0)
-        return image.reduce(FINER).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+@dataclass(frozen=True, slots=True)
+class _Pen:
+    """Draws shapes into an image."""
 
-    def _part(self, part: Part, taken: Mapping[str, Any]) -> None:
-        x, y = taken.get(MOVE, (0.0, 0.0))
-        for shape in part.shapes:
-            self._shape(shape.moved(taken), (part.at[0] + x, part.at[1] + y), taken.get(TURN, 0.0))
+    draws: Any  # PIL.ImageDraw.ImageDraw
+    scale: float
+    left: float
+    top: float
 
-    def _on(self, x: float, y: float, shift: tuple[float, float], turn: float = 0.0) -> tuple[float, float]:
-        """Where a point of a shape lies in the picture."""
-        c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
-        x, y = shift[0] + c * x - s * y, shift[1] + s * x + c * y
-        return (x - self.drawing.left) * self.scale, (y - self.drawing.top) * self.scale
-
-    def _shape(self, shape: Shape, shift: tuple[float, float], turn: float) -> None:
+    def draw(self, shape: Shape, shift: tuple[float, float] = (0.0, 0.0), turn: float = 0.0) -> None:
+        """One shape, turned (lines and polygons) and shifted."""
         (fill, stroke), at, scale = COLOURS[shape.look], shape.at, self.scale
+        c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+
+        def on(x: float, y: float) -> tuple[float, float]:
+            """Where a point of the shape lies in the image."""
+            return (shift[0] + c * x - s * y - self.left) * scale, (shift[1] + s * x + c * y - self.top) * scale
+
         if shape.kind == "rect" and (fill or stroke):
-            x, y = self._on(at["x"], at["y"], shift)
+            x, y = on(at["x"], at["y"])
             box = (x, y, x + at["width"] * scale, y + at["height"] * scale)
-            self.pen.rounded_rectangle(box, at.get("rx", 0.0) * scale, fill, stroke, max(1, round(scale)))
+            self.draws.rounded_rectangle(box, at.get("rx", 0.0) * scale, fill, stroke, max(1, round(scale)))
         elif shape.kind == "circle":
-            (x, y), r = self._on(at["cx"], at["cy"], shift), at["r"] * scale
-            self.pen.ellipse((x - r, y - r, x + r, y + r), fill)
+            (x, y), r = on(at["cx"], at["cy"]), at["r"] * scale
+            self.draws.ellipse((x - r, y - r, x + r, y + r), fill)
         elif shape.kind == "polygon":
-            self.pen.polygon([self._on(x, y, shift, turn) for x, y in shape.points], fill)
+            self.draws.polygon([on(x, y) for x, y in shape.points], fill)
         elif shape.kind == "text":
             from PIL import ImageFont
 
             font = ImageFont.load_default(at["size"] * scale)
-            self.pen.text(self._on(at["x"], at["y"], shift), shape.words, fill, font, anchor="ms")
+            self.draws.text(on(at["x"], at["y"]), shape.words, fill, font, anchor="ms")
         elif shape.kind == "line":
             for start, end in _dashes(shape):
-                ends = [self._on(*start, shift, turn), self._on(*end, shift, turn)]
-                self.pen.line(ends, stroke, max(1, round(at["wide"] * scale)))
+                self.draws.line([on(*start), on(*end)], stroke, max(1, round(at["wide"] * scale)))
 
 
 def _dashes(shape: Shape) -> list[tuple[tuple[float, float], tuple[float, float]]]:

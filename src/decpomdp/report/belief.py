@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Episodes, Team
 from decpomdp.io.runs import AgentBelief, Belief, NodeBelief
-from decpomdp.report.markup import Markup, percent, tag
-from decpomdp.report.performance import Floats, Use, is_quick, play, played_steps, use_in, use_in_episodes
+from decpomdp.report.markup import Markup, percent, table, tag
+from decpomdp.report.performance import Floats, is_quick, play, played_steps, use_in, use_in_episodes
 from decpomdp.report.sources import Source
 from decpomdp.report.text import RARE
 
@@ -52,19 +52,14 @@ def _shares(draws: Sequence[Team], team: Team, source: Source, seed: int) -> lis
     """Per agent [draw, i]: the nodes' shares of time; on episodes of `team` where the simulator is slow."""
     from decpomdp.rollouts import as_simulator, simulate
 
-    uses: list[Sequence[Use]]
-    if not isinstance(source, Episodes):
-        simulator = as_simulator(source)
-        if is_quick(simulator):
-            steps = played_steps(simulator.discount) + 1
-            played = [play(simulator, draw, EPISODES, steps, seed) for draw in draws]
-            uses = [use_in(one, draw, simulator.discount) for one, draw in zip(played, draws, strict=True)]
-            return _stacked(uses)
-        source = simulate(simulator, team, RECORDED, STEPS, seed ^ 1)
-    return _stacked([use_in_episodes(source, draw) for draw in draws])
-
-
-def _stacked(uses: Sequence[Sequence[Use]]) -> list[Floats]:
+    simulator = None if isinstance(source, Episodes) else as_simulator(source)
+    if simulator is not None and is_quick(simulator):
+        steps = played_steps(simulator.discount) + 1
+        played = ((play(simulator, draw, EPISODES, steps, seed), draw) for draw in draws)
+        uses = [use_in(one, draw, simulator.discount) for one, draw in played]
+    else:
+        episodes = source if isinstance(source, Episodes) else simulate(source, team, RECORDED, STEPS, seed ^ 1)
+        uses = [use_in_episodes(episodes, draw) for draw in draws]
     return [np.stack([np.asarray(use.nodes) for use in agent]) for agent in zip(*uses, strict=True)]
 
 
@@ -108,11 +103,9 @@ def _agent(agent: Agent, summary: AgentBelief) -> Markup:
         if node.time is not None:
             low, middle, high = node.time
             share = [tag("b", percent(middle)), tag("br"), tag("small", f"{percent(low)} to {percent(high)}")]
-        rows.append(tag("tr", tag("th", node.node, scope="row"), tag("td", *share), tag("td", *actions)))
-    head = tag("tr", *(tag("th", words, scope="col") for words in ("node", "share of time", "actions")))
+        rows.append((tag("th", node.node, scope="row"), tag("td", *share), tag("td", *actions)))
     title = agent.name if summary.same_nodes else f"{agent.name} (nodes of the posterior, with numbers of their own)"
-    table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", *rows), class_="belief")
-    return tag("div", table, class_="wide")
+    return table(("node", "share of time", "actions"), rows, "belief", title)
 
 
 def _bar(mean: float, low: float, high: float) -> Markup:

@@ -1,20 +1,19 @@
-"""A drawing that moves: fixed shapes, and parts that change from step to step.
+"""Drawings that move: fixed shapes, and parts that change from step to step.
 
-The page's script moves it, an animated SVG moves by itself, and the painter of GIFs draws its frames: all from here.
-A part changes in one or several ways, each with a few possible values: `display` (1 or 0), `move` (x, y), `turn`
-(degrees clockwise), or a number of its only shape (`x2`, `y2`). A frame says which value each change takes.
+The page's script moves them, an animated SVG moves by itself, and the painter of GIFs draws every step: all from here.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
-from decpomdp.report.markup import Markup, number, tag
+from decpomdp.report.markup import Markup, join, number, tag
 
 DISPLAY, MOVE, TURN = "display", "move", "turn"
 
 Value = float | tuple[float, float]
-Frame = tuple[int, ...]  # per change: the place of its value
+Values = tuple[tuple[Value, ...], ...]  # [k][t]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,20 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Marks that change together, drawn around `at`."""
+    """Shapes around `at` that change together.
+
+    Changes: `display` (1 or 0), `move` (x, y), `turn` (degrees clockwise), or a number of the only shape (`x2`, `y2`).
+    """
 
     shapes: tuple[Shape, ...]
+    changes: Mapping[str, Values]
     at: tuple[float, float] = (0.0, 0.0)
     tooltip: str = ""
     agent: int | None = None  # that it belongs to
+
+    def values(self, t: int) -> dict[str, Any]:
+        """All changes in step t of the first episode."""
+        return {what: values[0][t] for what, values in self.changes.items()}
 
     def markup(self, shapes: Markup, *more: Markup, **attributes: Any) -> Markup:
         """A group at its place."""
@@ -60,51 +67,36 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One way in which a part changes."""
+class Film:
+    """Episodes as a drawing that moves, with a caption for each step."""
 
-    part: int
-    what: str
-    choices: tuple[Value, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """All shapes; the frames belong to episodes."""
-
-    left: float
-    top: float
-    width: float
-    height: float
+    box: tuple[float, float, float, float]  # left, top, width, height
     still: tuple[Shape, ...]
     parts: tuple[Part, ...]
-    changes: tuple[Change, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Film:
-    """A drawing with its frames, and a caption for each."""
-
-    drawing: Drawing
-    frames: tuple[tuple[Frame, ...], ...]  # [k][t]
     captions: tuple[tuple[str, ...], ...]  # [k][t]
     of_streets: bool = False  # wide, with many small shapes
 
 
-def for_page(drawing: Drawing) -> Markup:
+def for_page(film: Film) -> Markup:
     """The drawing as SVG, every part a group that the page's script moves."""
-    turning = {change.part for change in drawing.changes if change.what == TURN}
     groups = []
-    for p, part in enumerate(drawing.parts):
-        shapes = [shape.markup() for shape in part.shapes]
-        inside = tag("g", *shapes, class_="turning") if p in turning else Markup("".join(shapes))
-        groups.append(part.markup(inside, data_part=p))
-    box = " ".join(number(value) for value in (drawing.left, drawing.top, drawing.width, drawing.height))
-    still = [shape.markup() for shape in drawing.still]
-    return tag("svg", *still, *groups, id="moving", class_="moving", viewBox=box, role="img")
+    for p, part in enumerate(film.parts):
+        shapes = join(shape.markup() for shape in part.shapes)
+        groups.append(part.markup(tag("g", shapes, class_="turning") if TURN in part.changes else shapes, data_part=p))
+    still = [shape.markup() for shape in film.still]
+    return tag("svg", *still, *groups, id="moving", class_="moving", viewBox=view_box(film.box), role="img")
 
 
 def for_script(film: Film) -> dict[str, Any]:
-    """The data with which the page's script moves the drawing."""
-    changes = [[change.part, change.what, list(change.choices)] for change in film.drawing.changes]
-    return {"changes": changes, "frames": film.frames, "captions": film.captions}
+    """The data with which the page's script moves the drawing: part, change, possible values, place of each [k][t]."""
+    changes = []
+    for p, part in enumerate(film.parts):
+        for what, values in part.changes.items():
+            choices = {value: place for place, value in enumerate(dict.fromkeys(chain.from_iterable(values)))}
+            changes.append([p, what, list(choices), [[choices[value] for value in episode] for episode in values]])
+    return {"changes": changes, "captions": film.captions}
+
+
+def view_box(box: tuple[float, ...]) -> str:
+    """Left, top, width and height as an attribute."""
+    return " ".join(number(value) for value in box)

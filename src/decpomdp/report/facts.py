@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from decpomdp.io.runs import LOG, RunRecord
-from decpomdp.report.chart import tick_label
+from decpomdp.report.curves import tick_label
 from decpomdp.report.listing import LEGEND, MANY, MARK, NO_NUMBER, NONE, in_words, sizes_of, unsupported
 from decpomdp.report.markup import Markup, table, tag
 

@@ -75,18 +75,15 @@ class Layout:
 
 def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
     """[i]: steps from the start; earlier links first. Unreachable nodes begin in the first row; no row is too long."""
-    depth = dict.fromkeys(starts, 0)
-    for root in [None, *range(count)]:
-        if root is not None:
-            depth.setdefault(root, 0)
-        queue = sorted(depth, key=lambda node: depth[node])
+    depth: dict[int, int] = {}
+    for roots in (starts, *([node] for node in range(count))):
+        queue = [root for root in roots if root not in depth]
+        depth.update(dict.fromkeys(queue, 0))
         for node in queue:  # grows while it is walked
             for source, goal in links:
                 if source == node and goal not in depth:
                     depth[goal] = depth[node] + 1
                     queue.append(goal)
-        if len(depth) == count:
-            break
     for row in range(count):
         members = [node for node in depth if depth[node] == row]
         for node in members[WIDEST_ROW:]:
@@ -165,24 +162,11 @@ def _sort(layout: Layout, rank: int, beside: int, place: dict[int, int]) -> None
 def _exchange(layout: Layout, place: dict[int, int]) -> None:
     """Swap neighbours as long as that saves crossings."""
     for row in layout.rows * 2:
-        near = {i: _by_row(layout, i, place) for i in row}
+        ends = {i: [(layout.items[other].row, place[other]) for other in layout.items[i].near] for i in row}
         for p in range(len(row) - 1):
             a, b = row[p], row[p + 1]
-            saved = sum(
-                (x > y) - (x < y)
-                for beside in near[a].keys() & near[b].keys()
-                for x in near[a][beside]
-                for y in near[b][beside]
-            )
-            if saved > 0:
+            if sum((x > y) - (x < y) for up, x in ends[a] for other, y in ends[b] if up == other) > 0:
                 row[p], row[p + 1], place[a], place[b] = b, a, p + 1, p
-
-
-def _by_row(layout: Layout, i: int, place: dict[int, int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for other in layout.items[i].near:
-        found.setdefault(layout.items[other].row, []).append(place[other])
-    return found
 
 
 def crossings(layout: Layout) -> int:

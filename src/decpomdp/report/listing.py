@@ -22,7 +22,7 @@ def facts_of(record: RunRecord, folder: Path) -> dict[str, Any]:
     return {
         "run": str(folder),
         "problem": record.problem,
-        "method": method_of(record),
+        "method": record.method or str(record.settings.get("prior") or ""),  # of a learner from episodes: its prior
         "value": None if value is None else value.value,
         "how": "" if value is None else value.method,
         "nodes": record.nodes,
@@ -106,8 +106,3 @@ def sizes_of(nodes: Sequence[int]) -> str:
         return "+".join(map(str, nodes))
     low, high = min(nodes), max(nodes)
     return f"{low} x {len(nodes)}" if low == high else f"{low}-{high} x {len(nodes)}"
-
-
-def method_of(record: RunRecord) -> str:
-    """The method; learners from episodes are named by their prior."""
-    return record.method or str(record.settings.get("prior") or "")

@@ -61,11 +61,12 @@ def data(name: str, value: Any) -> Markup:
     return Markup(f'<script type="application/json" id="{text(name)}">{packed}</script>')
 
 
-def table(header: Iterable[object], rows: Iterable[Iterable[Markup]], look: str) -> Markup:
+def table(header: Iterable[object], rows: Iterable[Iterable[Markup]], look: str, caption: str = "") -> Markup:
     """A table in a frame that scrolls sideways; rows hold cells."""
     head = [tag("thead", tag("tr", *(tag("th", words, scope="col") for words in header)))] if header else []
     body = tag("tbody", *(tag("tr", *cells) for cells in rows))
-    return tag("div", tag("table", *head, body, class_=look), class_="wide")
+    title = tag("caption", caption) if caption else None
+    return tag("div", tag("table", title, *head, body, class_=look), class_="wide")
 
 
 def number(value: float) -> str:

@@ -157,8 +157,8 @@
     y2: (part, value) => one("line", part).setAttribute("y2", value),
   };
   const paint = () => {
-    const frame = moving.frames[episode][step], words = moving.captions[episode][step];
-    moving.changes.forEach(([part, what, choices], c) => applied[what](parts[part], choices[frame[c]]));
+    const words = moving.captions[episode][step];
+    for (const [part, what, choices, places] of moving.changes) applied[what](parts[part], choices[places[episode][step]]);
     drawn.setAttribute("aria-label", words);
     caption.textContent = words;
     for (const part of parts) part.classList.toggle("chosen", Boolean(whose) && part.dataset.agent === cards[0].dataset.agent);

@@ -126,17 +126,13 @@ def _subtitle(runs: Sequence[ShownRun]) -> str:
 def _one(shown: ShownRun) -> list[Markup]:
     run, record = shown.run, shown.run.record
     performance = performance_of(shown)
+    drawn = controllers(run.team, performance.uses, "run")
+    charts = curves([_run_trace("", shown)]) or _note("The trace is too short for curves, or has no numbers.")
     parts = [
         tiles(record),
-        section(
-            "controllers", "Controllers", reading(performance.source), controllers(run.team, performance.uses, "run")
-        ),
+        section("controllers", "Controllers", reading(performance.source), drawn),
         _replay(shown, performance),
-        section(
-            "curves",
-            "Learning curves",
-            curves([_curve_source("", shown)]) or _note("The trace has no numbers to draw."),
-        ),
+        section("curves", "Learning curves", charts),
     ]
     if record.posterior is not None:
         from decpomdp.report.belief import belief
@@ -147,9 +143,10 @@ def _one(shown: ShownRun) -> list[Markup]:
 
 def _several(runs: Sequence[ShownRun]) -> list[Markup]:
     rows = [[tag("td", cell, class_=odd(cell)) for cell in cells(one.run.record, one.run.folder)] for one in runs]
-    unreliable = any(unsupported(one.run.record) for one in runs)
+    unreliable = _note(f"{LEGEND}; not drawn below") if any(unsupported(one.run.record) for one in runs) else None
     names = _names(runs)
-    drawn = curves([_curve_source(name, one) for name, one in zip(names, runs[:MOST_COMPARED], strict=False)])
+    charts = curves([_run_trace(name, one) for name, one in zip(names, runs[:MOST_COMPARED], strict=False)])
+    first = _note(f"Curves of the first {MOST_COMPARED} runs.") if len(runs) > MOST_COMPARED else None
     performances = [performance_of(one, replay=False) for one in runs]
     sources = [performance.source for performance in performances]
     same = len(set(sources)) == 1  # then shown once
@@ -160,15 +157,8 @@ def _several(runs: Sequence[ShownRun]) -> list[Markup]:
         note = None if same else reading(performance.source)
         each.append(tag("details", title, note, inside, class_="run", open=len(runs) <= FEW))
     return [
-        section(
-            "runs", "Runs", table(COLUMNS, rows, "runs"), _note(f"{LEGEND}; not drawn below") if unreliable else None
-        ),
-        section(
-            "curves",
-            "Learning curves",
-            _note(f"Curves of the first {MOST_COMPARED} runs.") if len(runs) > MOST_COMPARED else None,
-            drawn or _note("These traces have no common columns to draw."),
-        ),
+        section("runs", "Runs", table(COLUMNS, rows, "runs"), unreliable),
+        section("curves", "Learning curves", first, charts or _note("These traces have no common columns to draw.")),
         section("controllers", "Controllers", reading(sources[0]) if same else None, *each),
     ]
 
@@ -177,7 +167,7 @@ def _note(words: str) -> Markup:
     return tag("p", words, class_="note")
 
 
-def _curve_source(name: str, shown: ShownRun) -> RunTrace:
+def _run_trace(name: str, shown: ShownRun) -> RunTrace:
     """The trace; in a comparison (named) without unreliable values: the others would be too small to see."""
     trace: Mapping[str, Sequence[Any]] = shown.run.trace
     if name and unsupported(shown.run.record) and "value" in trace:

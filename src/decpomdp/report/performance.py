@@ -31,7 +31,7 @@ LONGEST, SHORTEST = 200, 40  # steps of them
 STORED, MOST_BYTES = "performance.bin", 20_000_000  # file in the run folder
 NEGLIGIBLE = 0.001  # steps with a smaller discount are not played
 MOST_STEPS = 10_000_000  # agent-steps played for the shares
-SLOW_EPISODES = 2  # of a simulator that is not quick
+SLOW_EPISODES = 2  # of a simulator that is not quick; they also have to do for the shares
 REPLAYED, REPLAY_STEPS, FEWEST_STEPS = 5, 40, 8  # episodes on the page and their length
 MOST_NUMBERS = 100_000  # in the replay, over all agents and steps, so that the page of a large team stays small
 RECORDED_NOTE = (
@@ -50,10 +50,6 @@ class Trajectories:
     rewards: Floats  # [r]
     lengths: NDArray[np.int64]  # [k]
     moments: Moments = ()  # [k][t] states or street scenes, if any
-
-    def times(self) -> NDArray[np.int64]:
-        """[r]: the step of every row."""
-        return np.arange(len(self.rewards)) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +118,11 @@ def performance_of(shown: ShownRun, replay: bool = True) -> Performance:
     from decpomdp.rollouts import as_simulator
 
     simulator = as_simulator(source)
-    episodes = replayed(simulator, team, seed) if replay or not is_quick(simulator) else None
-    sample = episodes
-    if sample is None or is_quick(simulator):
+    quick, (count, length) = is_quick(simulator), replay_size(len(team.agents))
+    episodes = sample = None
+    if replay or not quick:
+        episodes = sample = watch(simulator, team, count if quick else min(count, SLOW_EPISODES), length, seed)
+    if sample is None or quick:
         steps = played_steps(simulator.discount)
         many = max(1, min(EPISODES, MOST_STEPS // (len(team.agents) * steps)))
         sample = play(simulator, team, many, steps + 1, seed)
@@ -143,12 +141,6 @@ def replay_size(agents: int) -> tuple[int, int]:
     """
     steps = max(FEWEST_STEPS, min(REPLAY_STEPS, MOST_NUMBERS // (5 * agents)))
     return max(1, min(REPLAYED, MOST_NUMBERS // (5 * agents * steps))), steps
-
-
-def replayed(simulator: Simulator, team: Team, seed: int) -> Trajectories:
-    """The episodes of a replay; of a slow simulator only a few, which also have to do for the shares."""
-    episodes, steps = replay_size(len(team.agents))
-    return watch(simulator, team, episodes if is_quick(simulator) else min(episodes, SLOW_EPISODES), steps, seed)
 
 
 def is_quick(simulator: Simulator) -> bool:
@@ -195,7 +187,8 @@ def moves_of(controller: Controller) -> Floats:
 
 def use_in(played: Trajectories, team: Team, discount: float) -> tuple[Use, ...]:
     """From episodes whose nodes are known; every step counts but the last of each, which ends its last move."""
-    times = played.times()
+    lengths = played.lengths
+    times = np.arange(len(played.rewards)) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # [r]
     going_on = np.flatnonzero(times[1:] > times[:-1])
     weights: Floats = float(discount) ** times[going_on].astype(float)
     if not weights.sum() > 0:

@@ -101,7 +101,7 @@ def _scene(replay: Replay) -> tuple[str, Markup | None]:
     if replay.film is not None:
         streets = replay.film.of_streets
         legend = tag("p", LEGEND, class_="note") if streets else None
-        inside = (for_page(replay.film.drawing), tag("p", id="caption", class_="label"), legend)
+        inside = (for_page(replay.film), tag("p", id="caption", class_="label"), legend)
         return "stage streets" if streets else "stage", tag("div", *inside, id="scene", class_="scene")
     if "states" in replay.content:
         plain = tag("div", "state", tag("b", id="state"), class_="plain")

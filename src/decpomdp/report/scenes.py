@@ -10,13 +10,16 @@ drawn side by side, each on its right.
 """
 
 import importlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from decpomdp import domains
 from decpomdp.core import DecPOMDP
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, GridScene, Place, Street, StreetMap, StreetScene, Thing
-from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Change, Drawing, Film, Frame, Part, Shape
+from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Film, Part, Shape, Value, Values
+
+Pose = tuple[float, float, float]  # x, y, turn (negative: none)
+T = TypeVar("T")
 
 GRIDS = {"gridsmall": 16, "boxpushing": 100, "marsrovers": 256}  # domains with a grid, with their numbers of states
 CELL = 90.0  # pixels of a grid's cell, and between neighbouring lights
@@ -31,35 +34,19 @@ EDGE = 8.0
 
 
 def grid_film(model: DecPOMDP, states: Sequence[Sequence[int]]) -> Film | None:
-    """A frame for every states[k][t]; None if the problem has no drawing."""
+    """A drawing of every states[k][t]; None if the problem has no scene."""
     scene = model.scene or _built_in(model)
     if scene is None:
         return None
     columns, rows = scene.size
-    shown = {s: scene.things[s] for s in sorted({s for episode in states for s in episode})}
-    parts: list[Part] = []
-    changes: list[Change] = []
-    choice: list[dict[int, int]] = []  # per change: state -> place of its value
-
-    def add(part: Part, values: Mapping[str, Mapping[int, Any]]) -> None:
-        for what, by_state in values.items():
-            choices = tuple(dict.fromkeys(by_state.values()))
-            changes.append(Change(len(parts), what, choices))
-            choice.append({state: choices.index(value) for state, value in by_state.items()})
-        parts.append(part)
-
-    for thing in _standing(shown):
-        add(Part(_shapes(thing)), {DISPLAY: {state: float(thing in things) for state, things in shown.items()}})
-    for label in sorted({str(t["label"]) for things in shown.values() for t in things if t["kind"] == "agent"}):
-        poses = {state: _pose(label, things) for state, things in shown.items()}
-        turns = any(pose and pose[2] >= 0 for pose in poses.values())
-        for shapes, values in _robot(label, poses, turns):
-            add(Part(shapes, tooltip=f"agent {label}", agent=int(label) - 1), values)
+    things = [[scene.things[s] for s in episode] for episode in states]  # [k][t]
+    occurring = [scene.things[s] for s in sorted({s for episode in states for s in episode})]
     cells = [_rect("cell", c * CELL, r * CELL, CELL, CELL) for r in range(rows) for c in range(columns)]
-    drawing = Drawing(-2, -2, columns * CELL + 4, rows * CELL + 4, tuple(cells), tuple(parts), tuple(changes))
-    frames = tuple(tuple(tuple(places[state] for places in choice) for state in episode) for episode in states)
-    captions = tuple(tuple(f"state {model.states[state]}" for state in episode) for episode in states)
-    return Film(drawing, frames, captions)
+    parts = [_standing_part(thing, things) for thing in _standing(occurring)]
+    for label in sorted({str(thing["label"]) for present in occurring for thing in present if _is_agent(thing)}):
+        parts += _robot(label, [[_pose(label, present) for present in episode] for episode in things])
+    captions = tuple(tuple(f"state {model.states[s]}" for s in episode) for episode in states)
+    return Film((-2, -2, columns * CELL + 4, rows * CELL + 4), tuple(cells), tuple(parts), captions)
 
 
 def _built_in(model: DecPOMDP) -> GridScene | None:
@@ -71,15 +58,23 @@ def _built_in(model: DecPOMDP) -> GridScene | None:
     return GridScene(tuple(tuple(module.things(s)) for s in range(len(model.states))))
 
 
-def _standing(shown: Mapping[int, Sequence[Thing]]) -> list[Thing]:
+def _is_agent(thing: Thing) -> bool:
+    return bool(thing["kind"] == "agent")
+
+
+def _standing(occurring: Sequence[Sequence[Thing]]) -> list[Thing]:
     """Everything but robots, in all its forms; zones first, because they lie below."""
-    distinct = {tuple(sorted(t.items())): t for things in shown.values() for t in things if t["kind"] != "agent"}
+    distinct = {tuple(sorted(t.items())): t for things in occurring for t in things if not _is_agent(t)}
     return sorted(distinct.values(), key=lambda thing: thing["kind"] != "zone")
 
 
-def _pose(label: str, things: Sequence[Thing]) -> tuple[float, float, float] | None:
-    """x, y and turn of a robot; None if it is not on the grid. Robots in one cell stand side by side."""
-    agents = [thing for thing in things if thing["kind"] == "agent"]
+def _standing_part(thing: Thing, things: Sequence[Sequence[Sequence[Thing]]]) -> Part:
+    return Part(_shapes(thing), {DISPLAY: _each(things, lambda present: float(thing in present))})
+
+
+def _pose(label: str, things: Sequence[Thing]) -> Pose | None:
+    """Where a robot stands; None: it is not on the grid. Robots in one cell stand side by side."""
+    agents = [thing for thing in things if _is_agent(thing)]
     own = next((thing for thing in agents if str(thing["label"]) == label), None)
     if own is None:
         return None
@@ -88,20 +83,22 @@ def _pose(label: str, things: Sequence[Thing]) -> tuple[float, float, float] | N
     return (own["column"] + 0.5) * CELL + shift, (own["row"] + 0.5) * CELL + 8, float(own.get("turn", -1.0))
 
 
-def _robot(
-    label: str, poses: Mapping[int, tuple[float, float, float] | None], turns: bool
-) -> list[tuple[tuple[Shape, ...], dict[str, dict[int, Any]]]]:
-    """Shapes with their changes: a body that may turn, and a number that stays upright."""
-    look, first = f"robot a{(int(label) - 1) % 4}", next(pose for pose in poses.values() if pose)
-    known = {state: pose or first for state, pose in poses.items()}  # hidden where it first was
-    values: dict[str, dict[int, Any]] = {MOVE: {state: pose[:2] for state, pose in known.items()}}
-    if None in poses.values():
-        values[DISPLAY] = {state: float(pose is not None) for state, pose in poses.items()}
+def _robot(label: str, poses: Sequence[Sequence[Pose | None]]) -> list[Part]:
+    """A body that may turn, and a number that stays upright; hidden where the robot is not on the grid."""
+    look, agent = f"robot a{(int(label) - 1) % 4}", int(label) - 1
+    known = [pose for episode in poses for pose in episode if pose is not None]
+    changes = {MOVE: _each(poses, lambda pose: (pose or known[0])[:2])}
+    if any(pose is None for episode in poses for pose in episode):
+        changes[DISPLAY] = _each(poses, lambda pose: float(pose is not None))
     number = Shape("text", "name", {"x": 0.0, "y": 6.0, "size": 16.0}, label)
-    if not turns:
-        return [((Shape("circle", look, {"cx": 0.0, "cy": 0.0, "r": 17.0}), number), values)]
-    turned = {MOVE: values[MOVE], TURN: {state: pose[2] for state, pose in known.items()}, **values}
-    return [((Shape("polygon", look, {}, points=NOSE),), turned), ((number,), values)]
+    if not any(turn >= 0 for _, _, turn in known):
+        body = Shape("circle", look, {"cx": 0.0, "cy": 0.0, "r": 17.0})
+        return [Part((body, number), changes, tooltip=f"agent {label}", agent=agent)]
+    body, turn = Shape("polygon", look, {}, points=NOSE), {TURN: _each(poses, lambda pose: (pose or known[0])[2])}
+    return [
+        Part((body,), changes | turn, tooltip=f"agent {label}", agent=agent),
+        Part((number,), changes, tooltip=f"agent {label}", agent=agent),
+    ]
 
 
 def _shapes(thing: Thing) -> tuple[Shape, ...]:
@@ -121,33 +118,31 @@ def _shapes(thing: Thing) -> tuple[Shape, ...]:
 
 
 def street_film(streets: StreetMap, scenes: Sequence[Sequence[StreetScene]]) -> Film:
-    """A frame for every scenes[k][t]."""
+    """A drawing of every scenes[k][t]."""
+    checked = [[scene.fitting(streets) for scene in episode] for episode in scenes]
     both = _both_ways(streets.streets)
     lanes = [_Lane(street, both, streets.most) for street in streets.streets]
-    waiting = [scene.fitting(streets).waiting for episode in scenes for scene in episode]
-    counts = [sorted(set(column)) for column in zip(*waiting, strict=True)]  # per street: queues that occur
     still = [_line("road", lane.start, lane.end, lane.across) for lane in lanes]
     parts: list[Part] = []
-    changes: list[Change] = []
-    for lane, occurring in zip(lanes, counts, strict=True):
-        changes.append(Change(len(parts), "x2" if lane.back[0] else "y2", lane.ends(occurring)))
-        parts.append(
-            Part((lane.cars(occurring[0]),), tooltip=f"{lane.name}: at most {occurring[-1]} of {lane.most} cars")
-        )
-        changes.append(Change(len(parts), DISPLAY, (0.0, 1.0)))
-        parts.append(Part((lane.full_end(),), tooltip=f"{lane.name} is full"))
-    for n, (x, y) in enumerate((column * CELL, row * CELL) for column, row in streets.lights):
+    for s, lane in enumerate(lanes):
+        parts += lane.parts([[scene.waiting[s] for scene in episode] for episode in checked])
+    for n, (column, row) in enumerate(streets.lights):
+        x, y = column * CELL, row * CELL
         still.append(_rect("light", x - LIGHT, y - LIGHT, 2 * LIGHT, 2 * LIGHT, 4.0))
         still.append(_line("stop", (x - LIGHT + 4, y), (x + LIGHT - 4, y), 2.5))
         still.append(_line("stop", (x, y - LIGHT + 4), (x, y + LIGHT - 4), 2.5))
-        bar = _line("go", (-LIGHT + 1.0, 0.0), (LIGHT - 1.0, 0.0), 6.0)
-        hand = _rect("hand", -LIGHT, -LIGHT, 2 * LIGHT, 2 * LIGHT, 4.0)
-        changes += [Change(len(parts), TURN, (0.0, 90.0)), Change(len(parts), DISPLAY, (0.0, 1.0))]
-        parts.append(Part((hand, bar), (x, y), agent=n))
-    drawing = Drawing(*_extent(streets), tuple(still), tuple(parts), tuple(changes))
-    frames = tuple(tuple(_frame(scene, streets, counts) for scene in episode) for episode in scenes)
-    captions = tuple(tuple(_caption(scene, streets.most) for scene in episode) for episode in scenes)
-    return Film(drawing, frames, captions, of_streets=True)
+        parts.append(_green((x, y), n, [[scene.green[n] for scene in episode] for episode in checked]))
+    captions = tuple(tuple(_caption(scene, streets.most) for scene in episode) for episode in checked)
+    return Film(_extent(streets), tuple(still), tuple(parts), captions, of_streets=True)
+
+
+def _green(at: Place, agent: int, green: Sequence[Sequence[int]]) -> Part:
+    """A green bar along the direction that may go, in an area to click."""
+    bar = _line("go", (-LIGHT + 1.0, 0.0), (LIGHT - 1.0, 0.0), 6.0)
+    hand = _rect("hand", -LIGHT, -LIGHT, 2 * LIGHT, 2 * LIGHT, 4.0)
+    turn = _each(green, lambda way: 90.0 if way == COLUMN else 0.0)
+    shown = _each(green, lambda way: float(way != NEITHER))
+    return Part((hand, bar), {TURN: turn, DISPLAY: shown}, at, agent=agent)
 
 
 def _both_ways(streets: Sequence[Street]) -> bool:
@@ -187,29 +182,21 @@ class _Lane:
         long = self.car * min(cars, self.most)
         return self.head[0] + long * self.back[0], self.head[1] + long * self.back[1]
 
-    def ends(self, counts: Sequence[int]) -> tuple[float, ...]:
-        """Ends of queues, along the street."""
-        return tuple(self.queue(cars)[0 if self.back[0] else 1] for cars in counts)
-
-    def cars(self, count: int) -> Shape:
-        """A queue."""
+    def parts(self, waiting: Sequence[Sequence[int]]) -> list[Part]:
+        """The queue, and a bar across its end where the street is full."""
+        axis = 0 if self.back[0] else 1
         dashes = (max(self.car - 1.5, 0.6 * self.car), min(1.5, 0.4 * self.car))
-        return _line("cars", self.head, self.queue(count), self.across - 3, dashes)
-
-    def full_end(self) -> Shape:
-        """A bar across the end of a full queue."""
+        cars = _line("cars", self.head, self.queue(waiting[0][0]), self.across - 3, dashes)
+        ends = _each(waiting, lambda count: self.queue(count)[axis])
         tail, half, (back_x, back_y) = self.queue(self.most), self.across / 2, self.back
         x, y = tail[0] + 3 * back_x, tail[1] + 3 * back_y
-        return _line("full", (x - half * back_y, y - half * back_x), (x + half * back_y, y + half * back_x), 4.0)
-
-
-def _frame(scene: StreetScene, streets: StreetMap, counts: Sequence[Sequence[int]]) -> Frame:
-    places: list[int] = []
-    for cars, occurring in zip(scene.waiting, counts, strict=True):
-        places += [occurring.index(cars), int(cars >= streets.most)]
-    for green in scene.green:
-        places += [int(green == COLUMN), int(green != NEITHER)]
-    return tuple(places)
+        full = _line("full", (x - half * back_y, y - half * back_x), (x + half * back_y, y + half * back_x), 4.0)
+        shown = _each(waiting, lambda count: float(count >= self.most))
+        longest = max(max(episode) for episode in waiting)
+        return [
+            Part((cars,), {("x2", "y2")[axis]: ends}, tooltip=f"{self.name}: at most {longest} of {self.most} cars"),
+            Part((full,), {DISPLAY: shown}, tooltip=f"{self.name} is full"),
+        ]
 
 
 def _caption(scene: StreetScene, most: int) -> str:
@@ -225,6 +212,11 @@ def _extent(streets: StreetMap) -> tuple[float, float, float, float]:
     (left, right), (top, bottom) = ((min(axis) * CELL, max(axis) * CELL) for axis in zip(*places, strict=True))
     margin = LIGHT + EDGE
     return left - margin, top - margin, right - left + 2 * margin, bottom - top + 2 * margin
+
+
+def _each(moments: Sequence[Sequence[T]], value: Callable[[T], Value]) -> Values:
+    """[k][t]: the value at every moment."""
+    return tuple(tuple(value(moment) for moment in episode) for episode in moments)
 
 
 def _rect(look: str, x: float, y: float, width: float, height: float, rx: float = 0.0) -> Shape:

@@ -36,7 +36,7 @@ def shown(run: Run, problem: str | None = None) -> ShownRun:
         return on(run, load_named(problem, record.discount))
     name = record.source or record.problem
     if is_code(name):
-        return ShownRun(run, missing=f"{name} is code, which runs only if it is named: --problem {name}")
+        return ShownRun(run, missing=f"{name} is code, which is run only when it is named: --problem {name}")
     try:
         source: Source = read_episodes(name) if name.endswith(EPISODES) else load(name, record.discount)
         if record.digest and source_digest(source) != record.digest:

@@ -20,7 +20,7 @@ from decpomdp.rollouts.dense import DenseSimulator, as_simulator
 from decpomdp.rollouts.play import Batch, Look, TeamPlayer, play, players_of
 
 CHUNK = 1_000_000  # agent-steps held at a time by `stream`
-LONGEST = 10_000_000  # steps of an episode, all of which are in memory
+LONGEST = 10_000_000  # steps of an episode; all of them are in memory
 BATCH = 1000  # episodes that a simulator without a model plays side by side
 
 
@@ -36,7 +36,7 @@ class Recording(NamedTuple):
     episodes: Episodes
     nodes: NDArray[np.int16]  # [k, t, n] in which the action was chosen
     states: NDArray[np.int64] | None  # [k, t] before the action; None: the problem has no model
-    scenes: tuple[tuple[StreetScene, ...], ...]  # [k][t] queues before the step, lights in it; empty if not recorded
+    scenes: tuple[tuple[StreetScene, ...], ...]  # [k][t] queues before and lights during a step; empty if not recorded
 
 
 def simulate(
@@ -61,27 +61,27 @@ def simulate(
     problem
         The name of a built-in problem, a `.dpomdp` file, a model or a simulator.
     team
-        A `Team`, the path of a team.json, "random" or another policy that comes with the problem.
+        A `Team`, the path of a team.json, "random" or another policy of the problem.
         None: every agent acts uniformly at random.
     episodes
         Number of episodes.
     horizon
-        Steps of an episode, at most.
+        Maximum number of steps of an episode.
     seed
-        Fixes every random choice.
+        Seed of all random numbers.
     threads
         Number of threads; all cores by default. The result does not depend on it.
     explore
-        Probability with which an agent acts uniformly at random instead.
+        Probability of a uniformly random action instead of the team's.
     discount
         Use this discount instead of the problem's own (problems by name or file, and models).
     engine
-        A cluster whose workers play; by default the threads of this machine. The result does not depend on it.
+        A Dask cluster; by default the threads of this machine are used. The result does not depend on it.
 
     Returns
     -------
     Episodes
-        `episodes` of them. Those of a model all have `horizon` steps; a simulator may end its own earlier.
+        The episodes. Those of a model have `horizon` steps each; a simulator may end an episode earlier.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def stream(
     pieces = ((first, part, length, key) for first, part in pieces_of(simulator, count, length))
     if engine is not None:
         shared = engine.share(f"simulator {simulator.name}", simulator), engine.share("team", behaving)
-        return engine.in_order(_piece_elsewhere, ((*shared, *piece) for piece in pieces))
+        return engine.in_order(_piece_on_worker, ((*shared, *piece) for piece in pieces))
     return (_piece(simulator, players, *piece, workers) for piece in pieces)
 
 
@@ -154,12 +154,12 @@ def pieces_of(simulator: Simulator, episodes: int, horizon: int) -> Iterator[tup
     size = max(1, CHUNK // (horizon * len(simulator.agents)))
     if not isinstance(simulator, TeamPlayer):
         size = min(size, BATCH)
-    size = min(size, getattr(simulator, "piece", size))  # a slow simulator names the episodes of a piece
+    size = min(size, getattr(simulator, "piece", size))  # declared by a slow simulator
     return ((first, min(size, episodes - first)) for first in range(0, episodes, size))
 
 
-def _piece_elsewhere(simulator: Simulator, team: Team, first: int, count: int, horizon: int, seed: int) -> Episodes:
-    """On a worker of a cluster, whose threads may share the simulator: one that has a state is copied."""
+def _piece_on_worker(simulator: Simulator, team: Team, first: int, count: int, horizon: int, seed: int) -> Episodes:
+    """A piece on a worker of a cluster; a simulator with a state is copied, because threads may share it."""
     own = simulator if isinstance(simulator, TeamPlayer) else deepcopy(simulator)
     return _piece(own, players_of(team), first, count, horizon, seed, 1)
 
@@ -199,7 +199,7 @@ def episodes_of(simulator: Simulator, batch: Batch) -> Episodes:
         discount=simulator.discount,
         terminated=batch.terminated,
         name=simulator.name,
-        facts=getattr(simulator, "facts", {}),  # settings of a simulator that names them
+        facts=getattr(simulator, "facts", {}),  # settings of a simulator, if it declares them
     )
 
 
@@ -277,14 +277,14 @@ class _Hidden:
         return self.model is not None or self.streets is not None
 
     def look(self) -> None:
-        """Record this moment."""
+        """Record the current state and scene."""
         if self.model is not None:
             self._states.append(self.model.states)
         if self.streets is not None:
             self._scenes.append([self.streets.street_scene(k) for k in range(self.episodes)])
 
     def repeat(self, actions: NDArray[np.int16], seed: int) -> None:
-        """Take actions[k, t, n] again and record every moment."""
+        """Play actions[k, t, n] again and record states and scenes."""
         self.simulator.reset(self.episodes, seed)
         self.look()
         for t in range(actions.shape[1]):
@@ -296,7 +296,7 @@ class _Hidden:
         return None if self.model is None else np.stack(self._states[:-1], axis=1)
 
     def scenes(self, lengths: NDArray[np.int64]) -> Iterator[tuple[StreetScene, ...]]:
-        """[k][t]: queues before every step, and the lights in it."""
+        """[k][t]: queues before every step, and lights during the step."""
         for k, length in enumerate(lengths.tolist() if self.streets is not None else ()):
             moments = zip(self._scenes[:length], self._scenes[1 : length + 1], strict=True)
             yield tuple(StreetScene(before[k].waiting, after[k].green) for before, after in moments)

@@ -1,4 +1,4 @@
-"""A dense model as a simulator, and the fast way to play a team against it."""
+"""A dense model as a simulator, with a compiled `play`."""
 
 import os
 
@@ -21,8 +21,8 @@ PIECE = 4096  # joint steps that one thread plays at a time, about
 class DenseSimulator:
     """Plays a DecPOMDP from precomputed tables; implements the Simulator protocol.
 
-    Every function that takes a problem plays a model this way. Use it directly to step by hand, or to hide the model
-    from a method that should only play it.
+    Functions that take a problem use it for models. Use it directly to step by hand, or to hide the model from a method
+    that should only simulate.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class DenseSimulator:
         self._states = np.zeros(0, np.int64)
 
     def __reduce__(self) -> "tuple[type[DenseSimulator], tuple[DecPOMDP], dict[str, object]]":
-        """Pickle the model only: its tables are larger and quickly computed again."""
+        """Pickle only the model: its tables are larger and quick to rebuild."""
         return DenseSimulator, (self.model,), {"_seed": self._seed, "_time": self._time, "_states": self._states}
 
     @property
@@ -73,13 +73,13 @@ class DenseSimulator:
         return self._states.copy()
 
     def reset(self, episodes: int, seed: int) -> None:
-        """Start a batch. A model shows nothing before the first action."""
+        """Start a batch. A model has no observation before the first action."""
         count, key = whole("episodes", episodes, 1, 2**40), whole("seed", seed, 0, 2**64 - 1)
         self._seed, self._time, self._states = key_of(key), 0, np.empty(count, np.int64)
         rollout.begin(self.world, self._seed, self._states)
 
     def step(self, actions: NDArray[np.integer]) -> Step:
-        """Take actions[k, n]; a model's episodes never end by themselves."""
+        """Take actions[k, n]; a model's episodes never terminate."""
         shape = (len(self._states), len(self.agents))
         chosen = array("actions", actions, "k, n", shape, np.int64)
         check_symbols("actions", "action", chosen, self.agents)

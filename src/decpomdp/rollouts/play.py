@@ -1,4 +1,4 @@
-"""Play a team: against any simulator, a batch of episodes side by side, or by the simulator's own compiled `play`."""
+"""Play a team on a simulator: step by step for a batch of episodes, or with the simulator's own compiled `play`."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -18,7 +18,7 @@ Look = Callable[[], None]
 
 @runtime_checkable
 class TeamPlayer(Simulator, Protocol):
-    """A simulator that plays whole episodes of a team by itself, in compiled code on all threads."""
+    """A simulator with its own `play`: complete episodes of a team in compiled code, on several threads."""
 
     @property
     def plays_teams(self) -> bool: ...
@@ -66,7 +66,7 @@ def play(
 ) -> Batch:
     """Episodes first, first + 1, ... of the sequence of a TeamPlayer, or one batch of any other simulator.
 
-    `look` is for a simulator that is played step by step, see `play_batch`.
+    `look`: see `play_batch`; it is not called by a TeamPlayer.
     """
     if isinstance(simulator, TeamPlayer):
         paths = simulator.play(players, episodes, horizon, seed, first, behaviour=behaviour, threads=threads)
@@ -82,7 +82,7 @@ def play_batch(
     seed: int,
     look: Look | None = None,
 ) -> Batch:
-    """`episodes` episodes of at most `horizon` steps; against a DenseSimulator the same as its own `play`.
+    """`episodes` episodes of at most `horizon` steps; for a DenseSimulator the same as its own `play`.
 
     `look` is called after the reset and after every step, for example to record the simulator's hidden states.
     """

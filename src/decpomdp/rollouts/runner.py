@@ -1,8 +1,8 @@
-"""A team that acts step by step, in a loop of your own: observations in, actions out.
+"""A team that acts step by step, in the user's own loop: observations in, actions out.
 
 The random numbers are those of the rollouts: 64 bits per decision, a function of (seed, episode, step, lane), agent n
 moving on lane 1 + 2n and acting on lane 2 + 2n. Given the observations of episode k of `simulate(..., seed=seed)`, a
-runner therefore takes the same actions. Plain Python on purpose: it is the algorithm of exported controllers.
+runner therefore takes the same actions. It is plain Python, the algorithm of exported controllers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,25 +22,25 @@ GOLDEN = 0x9E3779B97F4A7C15
 MIX1, MIX2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 NOTHING = -1  # no observation, before the first action
-Entry = tuple[int, int, int]  # own outcome, other outcome, cut: own when the lower 32 bits are below it
+Entry = tuple[int, int, int]  # own outcome, other outcome, threshold: own if the lower 32 bits are below it
 Seen = int | None  # an observation; -1 or None: no observation
 
 
 class TeamRunner:
-    """The controllers of a team with their nodes, ready to act.
+    """The controllers of a team with their current nodes.
 
     Parameters
     ----------
     team
-        Who acts.
+        The team to run.
     seed, episode
-        Fix the team's own random choices: those of that episode of `simulate` with the same seed.
+        Seed of the team's random choices: the same as in that episode of `simulate` with the same seed.
 
     Examples
     --------
     >>> import decpomdp as dp
     >>> runner = dp.TeamRunner(dp.Team.uniform(dp.load("dectiger")), seed=1)
-    >>> first = runner.act()  # a model shows nothing before the first action
+    >>> first = runner.act()  # a model has no observation before the first action
     >>> later = runner.act([0, 1])
     >>> by_name = runner.act({"agent1": 0, "agent2": 1})
     >>> sorted(by_name)
@@ -57,7 +57,7 @@ class TeamRunner:
         self.reset(episode)
 
     def reset(self, episode: int | None = None) -> None:
-        """Start the next episode, or that of number `episode`."""
+        """Start the next episode, or the given one."""
         self.episode = self.episode + 1 if episode is None else whole("episode", episode, 0, 2**63)
         self.step = 0
         self._key = stream_key(self._seed, self.episode)
@@ -80,7 +80,7 @@ class TeamRunner:
         if isinstance(observations, Mapping):
             seen = {self._place(name): shown for name, shown in observations.items()}
         else:
-            seen = dict(enumerate(self._everybody(observations)))
+            seen = dict(enumerate(self._listed(observations)))
         checked = {n: self._members[n].checked(shown) for n, shown in seen.items()}
         counter = 1 + self.step * self._lanes
         actions = {}
@@ -107,7 +107,7 @@ class TeamRunner:
             raise InputError(f"observations: expected agents among {', '.join(self._names)}, got {kind_of(name)}")
         return self._names[name]
 
-    def _everybody(self, observations: Sequence[Seen] | NDArray[np.integer] | None) -> Sequence[Seen]:
+    def _listed(self, observations: Sequence[Seen] | NDArray[np.integer] | None) -> Sequence[Seen]:
         if observations is None:
             return [None] * len(self._members)
         if isinstance(observations, str | bytes) or not isinstance(observations, Sequence | np.ndarray):

@@ -4,8 +4,8 @@ Whole episodes are played on several processes, or a few episodes side by side, 
 
 Agents: the lights, actions `keep` and `switch`. Reward: minus the number of vehicles that wait (standing before a
 light, or outside a gate whose street is full), averaged over the ten seconds of a decision; one number for the team.
-Minus ten times the sum of an episode's rewards is its total waiting time in vehicle-seconds. Episodes never end by
-themselves.
+Minus ten times the sum of an episode's rewards is its total waiting time in vehicle-seconds. Episodes never
+terminate.
 
 Every episode has one seed, which fixes its vehicles, SUMO's own random numbers and the team's random choices. So
 episodes do not depend on which process plays them, nor on the number of processes.
@@ -37,7 +37,7 @@ from decpomdp.kernels.rollout import Paths, Players, empty_paths
 NAME = "sumo"
 ACTIONS = ("keep", "switch")
 RATE = 550.0  # vehicles an hour at a gate: more than a fixed program can carry, about what the streets can
-DISCOUNT = 0.95  # a queue outlives the decision that made it by minutes
+DISCOUNT = 0.95  # a queue lasts minutes longer than the decision that caused it
 PACE = 30.0  # joint steps a second of 4 x 4 lights on two cores, the 300 s before the first decision included
 SIDE_BY_SIDE = 16  # episodes that are stepped together: each is a process of about 100 MB
 
@@ -106,8 +106,8 @@ class SumoGrid:
         count, most = whole("episodes", episodes, 1, 2**31), SIDE_BY_SIDE if self.workers else 1
         if count > most:
             raise InputError(
-                f"episodes: expected at most {most} side by side in SUMO, which is one simulation per process, "
-                f"got {count}; `simulate` plays any number, one after the other on {max(1, self.workers)} at a time"
+                f"episodes: expected at most {most} in a batch (one SUMO process each), got {count}; "
+                f"`simulate` plays any number, {max(1, self.workers)} at a time"
             )
         self._release()
         self._batch, self._acted = [self._taken() for _ in range(count)], False
@@ -116,7 +116,7 @@ class SumoGrid:
         return self._seen()
 
     def step(self, actions: NDArray[np.integer]) -> Step:
-        """Take actions[k, n]; episodes never end by themselves."""
+        """Take actions[k, n]; episodes never terminate."""
         chosen = array("actions", actions, "k, n", (len(self._batch), len(self.agents)), np.int16)
         check_symbols("actions", "action", chosen, self.agents)
         self._shown, self._acted = self._together(lambda k: self._batch[k].step(chosen[k])), True

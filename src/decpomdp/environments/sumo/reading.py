@@ -1,4 +1,4 @@
-"""What a light sees, as one of a few symbols: the discretiser, by name.
+"""The discretisers of a light's view, by name.
 
 A light knows what detectors on its own four approaches tell (`View`), never what another light sees or does. A reading
 turns that into a symbol. Its name is part of the problem's name, `sumo:4:signs`, so data and teams tell how they saw.
@@ -22,7 +22,7 @@ from decpomdp.core.checks import kind_of, text, whole
 
 
 class View(NamedTuple):
-    """What one light knows."""
+    """The detectors of one light."""
 
     green_queue: int  # vehicles standing before green
     red_queue: int  # standing before red
@@ -60,15 +60,17 @@ class Reading:
         if not text("reading: name", self.name).isidentifier():
             raise InputError(f"reading: expected a name of one word, got {self.name!r}")
         if not callable(self.read):
-            raise InputError(f"reading {self.name}: expected a function to read with, got {type(self.read).__name__}")
+            raise InputError(
+                f"reading {self.name}: expected a function from views to symbols, got {type(self.read).__name__}"
+            )
         object.__setattr__(self, "symbols", labels(f"symbols of reading {self.name}", self.symbols))
 
     def symbol(self, light: str, view: View) -> int:
-        """What the light sees."""
+        """The symbol of a view."""
         return whole(f"light {light}: what reading {self.name} returned", self.read(view), 0, len(self.symbols) - 1)
 
     def all(self, lights: tuple[str, ...], views: NDArray[np.int16]) -> NDArray[np.int16]:
-        """[n]: what every light sees; views[n, field]."""
+        """[n]: the symbol of every light; views[n, field]."""
         seen = (self.symbol(light, View(*row)) for light, row in zip(lights, views.tolist(), strict=True))
         return np.fromiter(seen, np.int16, len(lights))
 
@@ -103,7 +105,7 @@ def reading_of(given: str | Reading) -> Reading:
     if isinstance(given, Reading):
         known = READINGS.get(given.name, given)
         if given != known:
-            raise InputError(f"reading: expected a name of its own, got {given.name!r}, which is a built-in reading")
+            raise InputError(f"reading: expected a name that is not built in, got {given.name!r}")
         return known
     if not isinstance(given, str) or given not in READINGS:
         raise InputError(

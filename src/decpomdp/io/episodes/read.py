@@ -15,7 +15,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputErr
 from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
-from decpomdp.io.files import FilePath, from_json, path_of, words
+from decpomdp.io.files import FilePath, from_json, message_of, path_of
 from decpomdp.io.kinds import KEY, conversion
 from decpomdp.io.parquet import open_parquet, read_columns
 from decpomdp.io.validation import Checks
@@ -109,7 +109,7 @@ class _Rows(NamedTuple):
         try:
             return self.table[name].cast(kind).combine_chunks()
         except pa.ArrowException as error:
-            got = f"{self.table[name].type} ({words(error)})"
+            got = f"{self.table[name].type} ({message_of(error)})"
             raise FormatError(self.source, None, f"column {name}: expected {kind}, got {got}") from None
 
 
@@ -161,7 +161,7 @@ def _offsets(rows: _Rows) -> NDArray[np.int64]:
     repeated = np.zeros(len(ids), bool)
     repeated[starts] = True
     repeated[starts[np.unique(ids[starts], return_index=True)[1]]] = False  # the first start of every id
-    rows.reject(repeated, "episode_id", "an id not used before (the rows of an episode stand together)")
+    rows.reject(repeated, "episode_id", "an id not used before (the rows of an episode must be contiguous)")
     offsets = np.append(starts, len(ids))
     rows.reject(times != np.arange(len(ids)) - np.repeat(starts, np.diff(offsets)), "t", "0, 1, 2, ... in an episode")
     return offsets
@@ -201,13 +201,13 @@ def _rewards(rows: _Rows) -> NDArray[np.float64]:
 
 
 def _terminated(rows: _Rows, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """[k]: whether every episode ended by itself. If its last row is both terminated and truncated, it did."""
+    """[k]: whether each episode terminated; also if its last row is both terminated and truncated."""
     last = np.zeros(len(rows.table), bool)
     last[offsets[1:] - 1] = True
     ended, cut = rows.values("terminated", "bool"), rows.values("truncated", "bool")
     for name, values in (("terminated", ended), ("truncated", cut)):
         rows.reject(values & ~last, name, "false before the last row of an episode")
-    rows.reject(last & ~(ended | cut), "terminated", "this or truncated to be true on the last row of an episode")
+    rows.reject(last & ~(ended | cut), "terminated", "terminated or truncated to be true on the last row of an episode")
     return ended[last]
 
 

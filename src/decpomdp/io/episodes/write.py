@@ -16,7 +16,7 @@ from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
 from decpomdp.io.episodes.read import COLUMNS, EPISODES_FORMAT, About, AgentLabels
-from decpomdp.io.files import FilePath, in_words, path_of, replacing
+from decpomdp.io.files import FilePath, one_line_errors, path_of, replacing
 from decpomdp.io.kinds import KEY
 
 GROUP = 2**17  # rows of a row group, which a writer holds in memory
@@ -107,7 +107,7 @@ class EpisodeWriter:
 
         table = pa.concat_tables(self._waiting).combine_chunks()
         if rows:
-            with in_words(self.path):
+            with one_line_errors(self.path):
                 self._writer.write_table(table.slice(0, rows), row_group_size=GROUP)
         self._waiting = [table.slice(rows)]
         self._rows -= rows

@@ -2,12 +2,14 @@
 
 Minari stores T + 1 observations and T actions; observation t was made before action t, as here, and the last one is
 dropped. An action space that is a Dict with one entry per agent (or a Tuple next to an observation Tuple of the same
-length) makes a team; anything else is one agent. The observations and actions of an agent may have parts
+length) is read as a team; any other space as one agent. The observations and actions of an agent may have parts
 (MultiDiscrete, MultiBinary, Tuple, Dict): every combination becomes one symbol, labelled `3/0/1`. Minari does not
 record the probabilities of actions, so they are unknown here.
 
-The episodes are read by Minari's own storage classes. Before that, the folder is checked: no link may leave it, also
-not inside HDF5, and the announced sizes are bounded. Nothing in a dataset is executed: `minari.load_dataset` creates
+The episodes are read by Minari's own storage classes. Before that, the folder is checked: no link may lead out of it,
+also not inside HDF5, and the sizes in metadata.json are limited.
+
+Nothing in a dataset is executed: `minari.load_dataset` creates
 the environment named in metadata.json if a space is missing, so the spaces are decoded here and given to the storage.
 """
 
@@ -24,7 +26,7 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError
-from decpomdp.io.files import FilePath, path_of, read_bytes, words
+from decpomdp.io.files import FilePath, message_of, path_of, read_bytes
 
 METADATA_BYTES = 2**22
 MOST_LABELS = 2**21  # of all agents together
@@ -69,7 +71,7 @@ class _Player(NamedTuple):
     agent: Agent
     observations: Space
     actions: Space
-    key: Any  # of its part in the recorded values; None: all of them
+    key: Any  # of its part of the recorded values; None: the only agent
 
 
 class _Part(NamedTuple):
@@ -90,16 +92,18 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
         about = msgspec.convert(json.loads(read_bytes(folder / "metadata.json", METADATA_BYTES)), _Metadata)
         players = _players(decode_space(about.observation_space), decode_space(about.action_space))
     except (ValueError, RecursionError, InputError) as error:
-        message = error.message if isinstance(error, FormatError) else words(error)
+        message = error.message if isinstance(error, FormatError) else message_of(error)
         raise FormatError(source, None, f"metadata.json: {message}") from None
     needed = about.total_steps * (8 * len(players) + 8)
     if needed > MOST_BYTES:
-        raise FormatError(source, None, f"expected at most {MOST_BYTES} bytes of episodes, got {needed} as announced")
+        raise FormatError(
+            source, None, f"expected at most {MOST_BYTES} bytes of episodes, got {needed} according to metadata.json"
+        )
     called = " ".join(about.dataset_id.split())[:NAME]
     parts = _read(folder, about, players, source)
     steps = sum(len(part.rewards) for part in parts)
     if steps != about.total_steps:
-        raise FormatError(source, None, f"expected {about.total_steps} steps as announced, got {steps}")
+        raise FormatError(source, None, f"expected {about.total_steps} steps according to metadata.json, got {steps}")
     return Episodes(
         agents=tuple(player.agent for player in players),
         offsets=np.concatenate([[0], np.cumsum([len(part.rewards) for part in parts])]),
@@ -119,12 +123,14 @@ def _data_folder(source: str) -> Path:
     folder = next((Path(source, part) for part in ("data", "") if Path(source, part, "metadata.json").is_file()), None)
     if folder is None:
         parts = any(any(Path(source).glob(form)) for form in ("*.parquet", "*=*/*.parquet"))  # a divided table
-        got = "Parquet files; join them to one file first (pyarrow, duckdb)" if parts else "another"
+        got = "Parquet files; join them to one file first (pyarrow, duckdb)" if parts else "a folder without it"
         raise FormatError(source, None, f"expected the folder of a Minari dataset (with metadata.json), got {got}")
     root = Path(source).resolve()
     for path in Path(source).rglob("*"):
         if path.is_symlink() and not path.resolve().is_relative_to(root):
-            raise FormatError(source, None, f"{path.name}: expected a file of this folder, got a link to another")
+            raise FormatError(
+                source, None, f"{path.name}: expected a file in this folder, got a link to a file outside"
+            )
         if not path.is_file() and not path.is_dir():
             raise FormatError(source, None, f"{path.name}: expected a file, got a pipe, a device or a broken link")
     return folder
@@ -134,7 +140,7 @@ def _players(seen: Any, taken: Any) -> list[_Player]:
     """The agents, with their parts of the spaces."""
     team = isinstance(taken, dict) and isinstance(seen, dict) and seen.keys() == taken.keys()
     if isinstance(taken, dict) and not team and any(isinstance(key, str) for key in taken):
-        raise InputError(f"expected observations of {', '.join(taken)[:100]}, got others")
+        raise InputError(f"expected observations of {', '.join(taken)[:100]}, got those of other agents")
     players, labels = [], 0
     for key in taken if team else [None]:
         name = key if isinstance(key, str) else f"agent{(key or 0) + 1}"
@@ -165,12 +171,12 @@ def _read(folder: Path, about: _Metadata, players: list[_Player], source: str) -
             parts.append(_episode(recorded, k, players))
         return parts
     except ImportError as error:
-        needs = f"reading Minari datasets needs more packages ({words(error)}): pip install decpomdp[data]"
+        needs = f"reading Minari datasets needs more packages ({message_of(error)}): pip install decpomdp[data]"
         raise InputError(f"{source}: {needs}") from None
     except InputError as error:
-        raise FormatError(source, None, words(error)) from None
+        raise FormatError(source, None, message_of(error)) from None
     except Exception as error:  # of Minari, h5py or pyarrow
-        raise FormatError(source, None, f"cannot be read as a Minari dataset: {words(error)}") from None
+        raise FormatError(source, None, f"cannot be read as a Minari dataset: {message_of(error)}") from None
 
 
 def _check_hdf5(folder: Path) -> None:
@@ -206,7 +212,9 @@ def _check_arrow(folder: Path, about: _Metadata) -> None:
         ignored = ["_", ".", "metadata.json"]
         left -= dataset.dataset(str(folder / str(k)), format=about.data_format, ignore_prefixes=ignored).count_rows()
         if left < 0:
-            raise InputError(f"episode {k}: expected at most {about.total_steps} steps as announced, got more")
+            raise InputError(
+                f"episode {k}: expected at most {about.total_steps} steps according to metadata.json, got more"
+            )
 
 
 def _episode(recorded: dict[str, Any], k: int, players: list[_Player]) -> _Part:
@@ -223,7 +231,7 @@ def _episode(recorded: dict[str, Any], k: int, players: list[_Player]) -> _Part:
     except InputError as error:
         raise InputError(f"episode {k}, {error}") from None
     except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise InputError(f"episode {k}: the values do not belong to the spaces: {words(error)}") from None
+        raise InputError(f"episode {k}: the values do not belong to the spaces: {message_of(error)}") from None
     length = len(rewards)
     if not length or {*map(len, taken), *map(len, ends)} != {length} or {*map(len, seen)} != {length + 1}:
         raise InputError(f"episode {k}: expected one observation more than actions, got other lengths")
@@ -274,7 +282,7 @@ def decode_space(text: str) -> Space:
     try:
         return _space(msgspec.convert(json.loads(text), _Json), NESTING)
     except (ValueError, TypeError, RecursionError) as error:
-        raise InputError(f"expected a discrete space: {words(error)}") from None
+        raise InputError(f"expected a discrete space: {message_of(error)}") from None
 
 
 def _space(space: Any, levels: int) -> Space:

@@ -1,17 +1,17 @@
-"""Episodes from and to long tables: one row per agent and step, as spreadsheets and data frames have them.
+"""Episodes from and to long tables: one row per agent and step, as in spreadsheets and data frames.
 
     episode, t, agent     t counts 0, 1, 2, ... in every episode; every agent at every step; rows in any order
-    observation, action   labels or whole numbers; the observation is what the agent saw before it acted and may be
-                          empty (or -1) at t = 0: nothing was seen
-    reward                the team's; the same on all rows of a step, or empty on all but one
+    observation, action   labels or whole numbers; the observation is the one before the action, and may be empty
+                          (or -1) at t = 0: no observation
+    reward                of the team; the same on all rows of a step, or empty on all but one
     action_prob           optional: probability with which the behaviour took the action; empty or NaN: unknown
-    terminated, truncated optional: true on the last step: the episode ended by itself, or was cut off; both: it ended
-                          by itself. With one of these columns the other is its opposite; without both, all episodes
-                          count as cut off
+    terminated, truncated optional: one of them is true on the last step of an episode; if both are, the episode
+                          terminated. A missing column is the opposite of the other; without both columns, all
+                          episodes count as truncated
 
-Tables are CSV (comma, header, UTF-8; also gzip or zstd) or Parquet. A table does not hold the discount, nor labels that
-never occur. Without known agents the alphabets are those that occur: numbers stand for 0 to the largest, labels are
-sorted.
+Tables are CSV (comma, header, UTF-8; also gzip or zstd) or Parquet. A table contains neither the discount nor labels
+that never occur. If no agents are given, the alphabets are taken from the table: the numbers from 0 to the largest, or
+the sorted labels.
 """
 
 from decpomdp.io.tables.read import read_table

@@ -1,4 +1,4 @@
-"""The columns of a long table as arrays; nothing loops over rows in Python.
+"""The columns of a long table as arrays, without Python loops over rows.
 
 Cells of a CSV file are texts, those of a Parquet file have types; both become the same arrays. Errors give the place:
 `row 17, column action: expected ..., got 'jump'`. Rows are counted from 0, without the header of a CSV file.
@@ -33,7 +33,7 @@ class Columns(NamedTuple):
 
     source: str
     table: Any  # of Arrow
-    names: dict[str, str]  # our name -> the file's
+    names: dict[str, str]  # standard name -> name in the file
 
     def has(self, name: str) -> bool:
         """Whether an optional column exists and has a value."""
@@ -92,7 +92,7 @@ class Columns(NamedTuple):
             raise self.error(int(np.argmax(wrong)), name, expected)
 
     def error(self, row: int, name: str, expected: str, got: str = "") -> FormatError:
-        """An error about a cell, which is shown unless `got` is given."""
+        """An error about a cell; `got` replaces the content of the cell in the message."""
         cell = self.table[self.names[name]][row].as_py()
         got = got or ("nothing" if cell is None else repr(cell)[:80])
         return FormatError(self.source, None, f"row {row}, column {self.names[name]}: expected {expected}, got {got}")
@@ -115,7 +115,7 @@ class Columns(NamedTuple):
 
 
 def whole_text(label: str) -> str:
-    """12 for the text 12.0, which data frames write for 12; other texts unchanged."""
+    """Turn `12.0`, which data frames write for 12, into `12`; other texts are unchanged."""
     match = WHOLE.fullmatch(label)
     return label if match is None else match[1]
 

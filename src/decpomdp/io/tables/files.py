@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from decpomdp.core import FormatError, InputError
-from decpomdp.io.files import check_regular, is_csv, words
+from decpomdp.io.files import check_regular, is_csv, message_of
 from decpomdp.io.parquet import check_memory, open_parquet, read_columns
 from decpomdp.io.tables.columns import Columns
 
@@ -18,41 +18,41 @@ BLOCK = 1 << 24  # bytes of a CSV file that are parsed at a time; no row is long
 
 
 def load_table(source: str, renamed: Mapping[str, str]) -> Columns:
-    """The columns of a file; `renamed` gives the file's name of a column where it differs from ours."""
+    """The columns of a file; `renamed` maps standard names to different names in the file."""
     known = (*NEEDED, *OPTIONAL)
     for name in renamed:
         if name not in known:
             raise InputError(f"columns: expected names among {', '.join(known)}, got {name!r}")
-    wanted = {name: renamed.get(name, name) for name in known}
-    if len(set(wanted.values())) < len(wanted):
+    called = {name: renamed.get(name, name) for name in known}
+    if len(set(called.values())) < len(called):
         raise InputError(f"columns: expected a different column for each name, got {dict(renamed)}")
-    table, names = (_read_csv if is_csv(source) else _read_parquet)(source, wanted)
+    table, names = (_read_csv if is_csv(source) else _read_parquet)(source, called)
     if not len(table):
         raise FormatError(source, None, "expected at least one row, got none")
     return Columns(source, table, names)
 
 
-def _present(source: str, wanted: dict[str, str], header: list[str]) -> dict[str, str]:
-    """The wanted columns that the file has; FormatError if one is missing or repeated."""
-    for name, called in wanted.items():
-        if header.count(called) > 1:
-            raise FormatError(source, None, f"column {called}: expected one, got {header.count(called)} of that name")
-        if name in NEEDED and called not in header:
-            hint = f"under another name? --column {name}=THEIRS, columns={{{name!r}: ...}}"
+def _present(source: str, called: dict[str, str], header: list[str]) -> dict[str, str]:
+    """The known columns that the file has; FormatError if one is missing or repeated."""
+    for name, column in called.items():
+        if header.count(column) > 1:
+            raise FormatError(source, None, f"column {column}: expected one, got {header.count(column)} of that name")
+        if name in NEEDED and column not in header:
+            hint = f"if it has another name: --column {name}=COLUMN or columns={{{name!r}: ...}}"
             if len(header) == 1 and any(sign in header[0] for sign in ";\t|"):
                 hint = "expected commas between columns"
             got = f"only {', '.join(map(repr, header))}"[:300]
-            raise FormatError(source, None, f"column {called}: expected one, got {got} ({hint})")
-    return {name: called for name, called in wanted.items() if called in header}
+            raise FormatError(source, None, f"column {column}: expected one, got {got} ({hint})")
+    return {name: column for name, column in called.items() if column in header}
 
 
-def _read_parquet(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
+def _read_parquet(source: str, called: dict[str, str]) -> tuple[Any, dict[str, str]]:
     with open_parquet(source) as file:
-        names = _present(source, wanted, file.schema_arrow.names)
+        names = _present(source, called, file.schema_arrow.names)
         return read_columns(file, tuple(names.values()), source), names
 
 
-def _read_csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]:
+def _read_csv(source: str, called: dict[str, str]) -> tuple[Any, dict[str, str]]:
     """All columns as texts; an empty cell is null."""
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -60,7 +60,7 @@ def _read_csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]
     check_regular(source)
     invalid: list[Any] = []
 
-    def note(row: Any) -> str:  # Arrow cannot pass on an exception from here
+    def note(row: Any) -> str:  # an exception raised here would not reach the caller
         invalid.append(row)
         return "error"
 
@@ -69,7 +69,7 @@ def _read_csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]
             header = next(csv.reader(file.readline(BLOCK).decode("utf-8-sig").splitlines()), [])
         if not any(header):
             raise FormatError(source, 1, "expected the names of columns in the first line, got none")
-        names = _present(source, wanted, header)
+        names = _present(source, called, header)
         with pa.input_stream(source, compression="detect") as stream:
             reader = arrow.open_csv(
                 stream,
@@ -79,7 +79,7 @@ def _read_csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]
                     column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=[""]
                 ),
             )
-            places = [header.index(called) for called in names.values()]
+            places = [header.index(column) for column in names.values()]
             return _joined(source, reader, header, places), names
     except InputError:
         raise
@@ -90,13 +90,13 @@ def _read_csv(source: str, wanted: dict[str, str]) -> tuple[Any, dict[str, str]]
             expected = f"expected {invalid[0].expected_columns} cells, one per column"
             row = invalid[0].number - 2  # the header is Arrow's row 1
             raise FormatError(source, None, f"row {row}: {expected}, got {invalid[0].actual_columns}") from None
-        raise FormatError(source, None, f"cannot be read as a table: {words(error)}") from None
+        raise FormatError(source, None, f"cannot be read as a table: {message_of(error)}") from None
 
 
 def _joined(source: str, reader: Any, header: list[str], places: list[int]) -> Any:
     """The columns at `places` of all batches.
 
-    Arrow takes the rows after an unclosed quotation mark for one cell. So a line break in a cell is an error.
+    A line break in a cell is an error: after an unclosed quotation mark, Arrow reads the following rows as one cell.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

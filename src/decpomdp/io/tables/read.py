@@ -1,4 +1,4 @@
-"""Reading long tables: every column first by itself, then ordered by episode, step and agent."""
+"""Reading long tables: each column is checked, then the rows are ordered by episode, step and agent."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -49,8 +49,8 @@ def read_table(
 ) -> Episodes:
     """The episodes in a long table: one row per agent and step, in any order.
 
-    `agents` are names and alphabets in order (None: those that occur); `columns` maps our names of columns to those of
-    the file, where they differ.
+    `agents` are names and alphabets in order (None: those that occur); `columns` maps standard column
+    names to different names in the file.
     """
     episodes: Episodes = table_in(path, discount, agents, name, columns, Checks())
     return episodes
@@ -101,7 +101,9 @@ def _renamed(columns: Mapping[str, str] | None) -> Mapping[str, str]:
     if columns is None:
         return {}
     if not isinstance(columns, Mapping) or not all(isinstance(word, str) for pair in columns.items() for word in pair):
-        raise InputError(f"columns: expected a mapping from our names to the file's, got {checks.kind_of(columns)}")
+        raise InputError(
+            f"columns: expected a mapping from standard names to names in the file, got {checks.kind_of(columns)}"
+        )
     return columns
 
 
@@ -174,7 +176,7 @@ def _rewards(columns: Columns, rows: _Rows, cells: Numbers) -> NDArray[np.float6
 
 
 def _terminated(columns: Columns, rows: _Rows, *cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[k]: whether every episode ended by itself."""
+    """[k]: whether each episode terminated (False: truncated)."""
     last = np.zeros((len(rows.order), 1), bool)
     last[rows.offsets[1:] - 1] = True
     flags = {name: values[rows.order] for name, values in zip(FLAGS, cells, strict=True) if len(values)}
@@ -187,7 +189,9 @@ def _terminated(columns: Columns, rows: _Rows, *cells: NDArray[np.bool_]) -> NDA
     if len(flags) == 2:
         neither = last & ~(flags["terminated"] | flags["truncated"])
         if neither.any():
-            raise columns.error(rows.first(neither), "terminated", "this or truncated to be true on the last step")
+            raise columns.error(
+                rows.first(neither), "terminated", "terminated or truncated to be true on the last step"
+            )
     ended = flags["terminated"] if "terminated" in flags else ~flags["truncated"] if flags else np.zeros_like(last)
     return ended[rows.offsets[1:] - 1, 0]
 
@@ -211,7 +215,7 @@ def symbols_of(
     cells: Cells,
 ) -> Symbols:
     """The symbol of every cell of the column `what` (observation or action), and the alphabet of every agent."""
-    if what == "observation":  # -1 and NaN mean that nothing was observed, unless they are labels
+    if what == "observation":  # -1 and NaN mean no observation, unless they are labels
         labels = {label for agent in known or () for label in agent.observations}
         empty = [whole_text(label).lower() in ("nan", "-1") and label not in labels for label in cells.labels]
         cells = Cells(cells.labels, np.where(np.array([*empty, True])[cells.codes], -1, cells.codes))
@@ -242,7 +246,7 @@ def _find(cells: Sequence[str], labels: Sequence[str]) -> list[int]:
 
 
 def _occurring(what: str, name: str, labels: list[str], columns: Columns) -> tuple[tuple[str, ...], list[int], str]:
-    """The alphabet of an agent, the symbol of each of its labels (-1: ambiguous), and what is expected of those."""
+    """The alphabet of an agent, the symbol of each label (-1: ambiguous), and the expected form for error messages."""
     hint = f"(or list all {what}s with --like or agents=)"
     numeric = [LOOKS_NUMERIC.fullmatch(label) is not None for label in labels]
     if any(numeric) and not all(numeric):
