@@ -137,7 +137,7 @@ class SbprMethod:
                     )
                     return state._replace(double=True), None
                 after = self._after(state, scored, task)
-                if state.phase == WHOLE or after.sweep == 0 or now.stopping:  # sweep 0: the short fit has ended
+                if state.phase == WHOLE or after.sweep == 0 or now.stop[0]:  # sweep 0: the short fit has ended
                     break
                 state = after
             if state.part != FIT or state.phase != WHOLE:

@@ -29,8 +29,10 @@ from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodeMethod, Test
 from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
 from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.sbpr.starts import memories, replays
-from decpomdp.learners import BayesFit, prior_named
+from decpomdp.learners import BayesFit, StickBreaking, prior_named
 from decpomdp.learners.posterior import Counts, size_facts
+
+SPARSE = 1e-6  # d of the stick-breaking prior
 
 
 def sbpr_method(problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> Method:
@@ -81,7 +83,10 @@ class LoopMethod(EpisodeMethod):
     def __init__(self, problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> None:
         super().__init__(problem, inputs)
         self.settings = settings
-        self.learner = self.learner_type(self.player, prior_named(settings.prior), settings)
+        prior = prior_named(settings.prior)
+        if isinstance(prior, StickBreaking):  # the paper's; counts are plentiful here (Recycling: 31.50 with d = 1)
+            prior = replace(prior, d=SPARSE)
+        self.learner = self.learner_type(self.player, prior, settings)
         self.testing = self.learner.testing
 
     def init(self, now: Now) -> Any:
