@@ -242,6 +242,14 @@ def test_dot_is_quoted_throughout():
     assert dot_quoted('a"\\\n&') == '"a\\"\\\\ &amp;"'
 
 
+def test_svg_hides_moves_of_nodes_that_are_never_reached():
+    made = dp.Controller.deterministic([0, 1, 0], [[0, 1], [1, 0], [0, 2]], 2)  # node 2 leads to 0 and to itself
+    text = exported(dp.Team((dp.Agent("x", ("a", "b"), ("o", "p")),), (made,), 0.9), None, "svg")
+    moves = ElementTree.fromstring(text).findall(".//{*}g[@class='rare']/{*}path")
+    assert [move.get("class") for move in moves] == ["unused"] * 2
+    assert ".rare .unused { display: none; }" in text
+
+
 def test_svg_is_a_drawing_of_its_own():
     team = hostile_team()
     for text in (exported(team, team.agents[0].name, "svg"), exported(some_team(), "agent1", "svg")):

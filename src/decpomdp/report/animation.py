@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from decpomdp.core import InputError
-from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Film, Part, Shape, Value, view_box
+from decpomdp.report.drawing import DISPLAY, MOVE, TURN, ChangeValue, Film, Mark, Part, view_box
 from decpomdp.report.markup import NO_XML, Markup, join, number, shortened, tag, trusted
 from decpomdp.report.replay import Replay
 
@@ -94,10 +94,10 @@ def _with_foot(film: Film) -> tuple[float, float, float, float]:
     return left, top, width, height + width / 24
 
 
-def _caption(film: Film, words: str) -> Shape:
+def _caption(film: Film, words: str) -> Mark:
     left, top, width, height = film.box
     at = {"x": left + width / 2, "y": top + height + 0.62 * width / 24, "size": width / 58}
-    return Shape("text", "caption", at, words)
+    return Mark("text", "caption", at, words)
 
 
 def _part(part: Part) -> Markup:
@@ -109,7 +109,7 @@ def _part(part: Part) -> Markup:
     return part.markup(shapes if turn is None else tag("g", shapes, turn), *moving.values())
 
 
-def _animation(what: str, values: Sequence[Value]) -> Markup:
+def _animation(what: str, values: Sequence[ChangeValue]) -> Markup:
     """Makes one change happen, step by step."""
     moves = what not in (DISPLAY, TURN)
     times, taken = [0.0], [values[0]]
@@ -132,7 +132,7 @@ def _animation(what: str, values: Sequence[Value]) -> Markup:
     )
 
 
-def _value(what: str, value: Value) -> str:
+def _value(what: str, value: ChangeValue) -> str:
     if isinstance(value, tuple):
         return f"{number(value[0])},{number(value[1])}"
     return ("inline" if value else "none") if what == DISPLAY else number(value)
@@ -180,7 +180,7 @@ class _Pen:
     left: float
     top: float
 
-    def draw(self, shape: Shape, shift: tuple[float, float] = (0.0, 0.0), turn: float = 0.0) -> None:
+    def draw(self, shape: Mark, shift: tuple[float, float] = (0.0, 0.0), turn: float = 0.0) -> None:
         """One shape, turned (lines and polygons) and shifted."""
         (fill, stroke), at, scale = COLOURS[shape.look], shape.at, self.scale
         c, s = math.cos(math.radians(turn)), math.sin(math.radians(turn))
@@ -208,7 +208,7 @@ class _Pen:
                 self.draws.line([on(*start), on(*end)], stroke, max(1, round(at["wide"] * scale)))
 
 
-def _dashes(shape: Shape) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+def _dashes(shape: Mark) -> list[tuple[tuple[float, float], tuple[float, float]]]:
     """The pieces of a line."""
     x1, y1, x2, y2 = (shape.at[name] for name in ("x1", "y1", "x2", "y2"))
     length = math.hypot(x2 - x1, y2 - y1)

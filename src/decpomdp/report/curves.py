@@ -54,7 +54,7 @@ class RunTrace:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class TraceCurve:
     """One column of a trace."""
 
     name: str
@@ -109,15 +109,14 @@ def column(trace: Trace, key: str) -> Floats:
 
 def _common(sources: Sequence[RunTrace], axis: str) -> bool:
     """Whether all can be drawn against it: at least one as a curve, others at least as a point."""
-    rising = [_rises(source.trace, axis) for source in sources]
-    points = [np.isfinite(values).all() for source in sources if len(values := column(source.trace, axis)) == 1]
-    return any(rising) and sum(rising) + sum(points) == len(sources)
+    columns = [column(source.trace, axis) for source in sources]
+    return all(_rises(values) for values in columns) and any(len(values) > 1 for values in columns)
 
 
-def _rises(trace: Trace, axis: str) -> bool:
-    values = column(trace, axis)
+def _rises(values: Floats) -> bool:
+    """Whether all values are finite and none is below the one before; a single one is enough."""
     if len(values) < 2 or not np.isfinite(values).all():
-        return False
+        return len(values) == 1 and bool(np.isfinite(values[0]))
     span = float(values[-1]) - float(values[0])
     return bool(np.all(values[1:] >= values[:-1])) and NARROWEST < span < WIDEST
 
@@ -149,7 +148,7 @@ def _says_more(sources: Sequence[RunTrace], key: str) -> bool:
     return key != "lower" or "value" not in sources[0].trace or any(np.isfinite(values).any() for values in upper)
 
 
-def _curves_of(sources: Sequence[RunTrace], key: str) -> list[Curve]:
+def _curves_of(sources: Sequence[RunTrace], key: str) -> list[TraceCurve]:
     """The curves of one chart, without those of which no value is known."""
     several, found = len(sources) > 1, []
     for source in sources:
@@ -160,11 +159,11 @@ def _curves_of(sources: Sequence[RunTrace], key: str) -> list[Curve]:
         error = column(source.trace, SPREAD[key]) if key in SPREAD and not several else np.empty(0)
         for part in parts:
             y, name = column(source.trace, part), source.name if several else part if len(parts) > 1 else ""
-            found.append(Curve(name, source.trace, y, error if len(error) == len(y) else None))
+            found.append(TraceCurve(name, source.trace, y, error if len(error) == len(y) else None))
     return [replace(curve, place=place) for place, curve in enumerate(found) if len(curve.known)]
 
 
-def _node_curves(source: RunTrace, several: bool) -> list[Curve]:
+def _node_curves(source: RunTrace, several: bool) -> list[TraceCurve]:
     """Nodes, written 3+4 or [3, 4]: one curve per agent, or the mean of many."""
     cells = source.trace["nodes"]
     rows = [[str(n) for n in cell] if isinstance(cell, list | tuple) else str(cell).split("+") for cell in cells]
@@ -172,11 +171,11 @@ def _node_curves(source: RunTrace, several: bool) -> list[Curve]:
         return []
     sizes = np.array(rows, dtype=float)  # [row, n]
     if several or sizes.shape[1] > FEW or sizes.shape[1] != len(source.agents):
-        return [Curve(source.name if several else "", source.trace, sizes.mean(axis=1))]
-    return [Curve(name, source.trace, sizes[:, n]) for n, name in enumerate(source.agents)]
+        return [TraceCurve(source.name if several else "", source.trace, sizes.mean(axis=1))]
+    return [TraceCurve(name, source.trace, sizes[:, n]) for n, name in enumerate(source.agents)]
 
 
-def _figure(key: str, found: list[Curve], axis: str, words: str) -> Markup:
+def _figure(key: str, found: list[TraceCurve], axis: str, words: str) -> Markup:
     """A chart with its caption."""
     chart = _Chart(found, axis)
     rows, known = sum(len(curve.y) for curve in found), sum(len(curve.known) for curve in found)
@@ -190,7 +189,7 @@ def _figure(key: str, found: list[Curve], axis: str, words: str) -> Markup:
 class _Chart:
     """Curves with axes."""
 
-    def __init__(self, found: list[Curve], axis: str) -> None:
+    def __init__(self, found: list[TraceCurve], axis: str) -> None:
         self.curves, self.axis = found, axis
         xs = np.concatenate([column(curve.trace, axis) for curve in found])
         self.points, self.x0, self.x1 = len(xs), float(xs.min()), float(xs.max())
@@ -245,7 +244,7 @@ class _Chart:
             parts.append(tag("text", tick_label(value, step), x=x, y=HEIGHT - BOTTOM + 16, text_anchor="middle"))
         return tag("g", *parts, class_="grid")
 
-    def _curve(self, curve: Curve) -> Markup:
+    def _curve(self, curve: TraceCurve) -> Markup:
         """Two standard errors to either side, the curve, and dots where there are few."""
         x, colour, band = column(curve.trace, self.axis), f"c{curve.place % COLOURS}", None
         if curve.error is not None and np.isfinite(curve.error).any():

@@ -12,12 +12,12 @@ from decpomdp.report.markup import Markup, join, number, tag
 
 DISPLAY, MOVE, TURN = "display", "move", "turn"
 
-Value = float | tuple[float, float]
-Values = tuple[tuple[Value, ...], ...]  # [k][t]
+ChangeValue = float | tuple[float, float]
+Track = tuple[tuple[ChangeValue, ...], ...]  # [k][t]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Mark:
     """A rect, circle, line, polygon or text; `look` is its CSS class, and decides its colour."""
 
     kind: str
@@ -27,7 +27,7 @@ class Shape:
     points: tuple[tuple[float, float], ...] = ()  # of a polygon
     dashes: tuple[float, ...] = ()  # of a line: length, gap
 
-    def moved(self, values: Mapping[str, Any]) -> "Shape":
+    def moved(self, values: Mapping[str, Any]) -> "Mark":
         """The shape with other numbers, where it has them."""
         return replace(self, at={name: float(values.get(name, value)) for name, value in self.at.items()})
 
@@ -49,8 +49,8 @@ class Part:
     Changes: `display` (1 or 0), `move` (x, y), `turn` (degrees clockwise), or a number of the only shape (`x2`, `y2`).
     """
 
-    shapes: tuple[Shape, ...]
-    changes: Mapping[str, Values]
+    shapes: tuple[Mark, ...]
+    changes: Mapping[str, Track]
     at: tuple[float, float] = (0.0, 0.0)
     tooltip: str = ""
     agent: int | None = None  # that it belongs to
@@ -71,7 +71,7 @@ class Film:
     """Episodes as a drawing that moves, with a caption for each step."""
 
     box: tuple[float, float, float, float]  # left, top, width, height
-    still: tuple[Shape, ...]
+    still: tuple[Mark, ...]
     parts: tuple[Part, ...]
     captions: tuple[tuple[str, ...], ...]  # [k][t]
     of_streets: bool = False  # wide, with many small shapes

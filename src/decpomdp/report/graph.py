@@ -34,7 +34,7 @@ UNKNOWN = 0.05  # of all moves, for a link that its node always takes, where use
 FAINTEST, READABLE = 0.35, 0.7  # opacity of the least used wire and of its label
 NOTCH = 5.0  # pixels between the two ends of a wire at a label below its row
 
-Point = tuple[float, float]
+XY = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class NodeBox:
     """A node."""
 
     node: int
@@ -117,7 +117,7 @@ def width_of(lines: Sequence[str], each: float) -> float:
     return max((each * sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line) for line in lines), default=0.0)
 
 
-def boxes_of(agent: Agent, controller: Controller, use: Use) -> list[Box]:
+def boxes_of(agent: Agent, controller: Controller, use: Use) -> list[NodeBox]:
     """All nodes of a controller."""
     starts, boxes = _starts(agent, controller), []
     for i, row in enumerate(controller.action):
@@ -125,7 +125,7 @@ def boxes_of(agent: Agent, controller: Controller, use: Use) -> list[Box]:
         share = None if use.nodes is None else float(use.nodes[i])
         tooltip = f"node {i}: " + ", ".join(f"{name} {percent(p)}" for name, p in likely)
         time = "" if share is None else f"; {percent(share)} of the time"
-        boxes.append(Box(i, _lines([_choice(name, p) for name, p in likely]), tooltip + time, share, starts.get(i)))
+        boxes.append(NodeBox(i, _lines([_choice(name, p) for name, p in likely]), tooltip + time, share, starts.get(i)))
     return boxes
 
 
@@ -181,7 +181,7 @@ def _starts(agent: Agent, controller: Controller) -> dict[int, str]:
 class GraphDrawing:
     """Boxes and links with their places."""
 
-    def __init__(self, boxes: list[Box], links: list[Link], key: str) -> None:
+    def __init__(self, boxes: list[NodeBox], links: list[Link], key: str) -> None:
         self.key, self.boxes = key, boxes
         idle = _idle(boxes, links)
         self.rare = [link for link in links if link.rare or idle & {link.source, link.goal}]
@@ -195,11 +195,8 @@ class GraphDrawing:
         depth = depths(len(place), starts, [(place[link.source], place[link.goal]) for link in known])
         wires = [Wire(place[link.source], place[link.goal], *link.size) for link in self.laid]
         self.layout = laid_out([self._extents(box) for box in self.used], depth, wires)
-        self.at: dict[int, Point] = {
-            box.node: (self.layout.items[p].x, self.layout.items[p].y)
-            for box, p in zip(self.used, place.values(), strict=True)
-        }
-        self.rows = {node: self.layout.items[p].row for node, p in place.items()}
+        self.items = {node: self.layout.items[p] for node, p in place.items()}
+        self.at: dict[int, XY] = {node: (item.x, item.y) for node, item in self.items.items()}
         self.width, self.height = self.layout.width, self.layout.height
         self.main = self.width, self.height  # without the nodes that are set aside
         self.aside = self._set_aside([box for box in boxes if box.node in idle])
@@ -207,21 +204,21 @@ class GraphDrawing:
 
     def parts(self) -> list[Markup]:
         """Everything, from the back to the front."""
-        rare = [tag("path", tag("title", link.tooltip), d=self._rare_path(link)) for link in self.rare]
+        rare = [self._rare(link) for link in self.rare]
         laid = [self._laid(w, link) for w, link in enumerate(self.laid)]
         loops = [self._loop(link) for link in self.loops.values()]
         starts = [self._start(box) for box in self.boxes if box.start]
         boxes = [_box(box, *self.at[box.node]) for box in self.used]
         return [tag("g", *rare, class_="rare"), *laid, *loops, *starts, self.aside, *boxes]
 
-    def _extents(self, box: Box) -> tuple[float, float, float]:
+    def _extents(self, box: NodeBox) -> tuple[float, float, float]:
         """Room to the left and right of a box's middle, and its height."""
         loop = self.loops.get(box.node)
         beside = 0.0 if loop is None else LOOP + loop.size[0]
         start = width_of((box.start,), NARROW) + 10 if box.start else 0.0
         return box.half, max(box.half + beside, start), box.tall
 
-    def _set_aside(self, idle: list[Box]) -> Markup:
+    def _set_aside(self, idle: list[NodeBox]) -> Markup:
         """Small boxes below the graph, in lines as wide as it, for nodes that are hardly ever used."""
         if not idle:
             return join([])
@@ -250,7 +247,7 @@ class GraphDrawing:
         sides: dict[tuple[int, bool], set[int]] = {}
         for chain, link in zip(self.layout.chains, self.laid, strict=True):
             for node, i in ((link.source, chain[0]), (link.goal, chain[-1])):
-                sides.setdefault((node, self.layout.items[i].row > self.rows[node]), set()).add(i)
+                sides.setdefault((node, self.layout.items[i].row > self.items[node].row), set()).add(i)
         ports = {}
         for (node, _), met in sides.items():
             for place, i in enumerate(sorted(met, key=lambda i: (self.layout.items[i].x, i))):
@@ -258,22 +255,23 @@ class GraphDrawing:
                 ports[i, node] = self.at[node][0] + spread
         return ports
 
-    def _end(self, i: int, node: int, tip: float) -> Point:
+    def _end(self, i: int, node: int, tip: float) -> XY:
         """Where a wire meets a node: below it if its item there is below."""
-        side = 1 if self.layout.items[i].row > self.rows[node] else -1
+        side = 1 if self.layout.items[i].row > self.items[node].row else -1
         return self.ports[i, node], self.at[node][1] + side * (self.boxes[node].tall / 2 + tip)
 
     def _laid(self, w: int, link: Link) -> Markup:
         places = self.layout.chains[w]
         chain = [self.layout.items[i] for i in places]
         label, start, end = chain[0], self._end(places[0], link.source, 0.0), self._end(places[-1], link.goal, TIP)
-        if self.rows[link.source] == self.rows[link.goal]:
+        row = self.items[link.source].row
+        if row == self.items[link.goal].row:
             path = _through_label(start, (label.x, label.y - label.height / 2), end)
         else:
-            path = _smooth([start, *self._bends(chain, label.row > self.rows[link.source]), end])
+            path = _smooth([start, *self._bends(chain, label.row > row), end])
         return self._wire(link, path, _label(link, label.x, label.y, "middle"))
 
-    def _bends(self, chain: list[Item], down: bool) -> list[Point]:
+    def _bends(self, chain: list[Item], down: bool) -> list[XY]:
         """Where a wire enters and leaves the rows that it crosses."""
         points = []
         for item in chain:
@@ -299,16 +297,19 @@ class GraphDrawing:
         )
         return tag("g", *parts, class_="link", data_from=link.source, data_to=link.goal)
 
-    def _rare_path(self, link: Link) -> str:
+    def _rare(self, link: Link) -> Markup:
         (x0, y0), (x1, y1) = self.at[link.source], self.at[link.goal]
         if link.source == link.goal:
-            return _loop_path(x0 + self.boxes[link.source].half, y0)
-        length = math.hypot(x1 - x0, y1 - y0)
-        bend = min(60.0, 0.25 * length) / length  # to one side, so that the way back is another one
-        xm, ym = (x0 + x1) / 2 - bend * (y1 - y0), (y0 + y1) / 2 + bend * (x1 - x0)
-        return f"M{number(x0)} {number(y0)}Q{number(xm)} {number(ym)} {number(x1)} {number(y1)}"
+            path = _loop_path(x0 + self.boxes[link.source].half, y0)
+        else:
+            length = math.hypot(x1 - x0, y1 - y0)
+            bend = min(60.0, 0.25 * length) / length  # to one side, so that the way back is another one
+            xm, ym = (x0 + x1) / 2 - bend * (y1 - y0), (y0 + y1) / 2 + bend * (x1 - x0)
+            path = f"M{number(x0)} {number(y0)}Q{number(xm)} {number(ym)} {number(x1)} {number(y1)}"
+        unused = None if link.source in self.items else "unused"
+        return tag("path", tag("title", link.tooltip), class_=unused, d=path)
 
-    def _start(self, box: Box) -> Markup:
+    def _start(self, box: NodeBox) -> Markup:
         x, y = self.at[box.node]
         top = y - box.tall / 2
         path = f"M{number(x)} {number(top - STEM)}V{number(top - TIP)}"
@@ -316,7 +317,7 @@ class GraphDrawing:
         return tag("g", arrow, tag("text", box.start, x=x + 7, y=top - 15), class_="start")
 
 
-def _idle(boxes: list[Box], links: list[Link]) -> set[int]:
+def _idle(boxes: list[NodeBox], links: list[Link]) -> set[int]:
     """Nodes to set aside: hardly ever used or, where that is not known, not reachable from the start."""
     if boxes[0].share is not None:
         return {box.node for box in boxes if not box.start and (box.share or 0.0) < IDLE}
@@ -332,7 +333,7 @@ def _arrowhead(key: str) -> Markup:
     return tag("defs", head)
 
 
-def _box(box: Box, x: float, y: float) -> Markup:
+def _box(box: NodeBox, x: float, y: float) -> Markup:
     """A node around (x, y), filled by its share of the time: actions, number, share."""
     left, top, width, share = x - box.half, y - box.tall / 2, 2 * box.half, box.share or 0.0
     words = [tag("tspan", line, x=x, y=top + 18 + LINE * place) for place, line in enumerate(box.words)]
@@ -364,7 +365,7 @@ def _label(link: Link, x: float, y: float, anchor: str) -> Markup | None:
     return join([back, tag("text", *lines, text_anchor=anchor)])
 
 
-def _smooth(points: list[Point]) -> str:
+def _smooth(points: list[XY]) -> str:
     """A path through all points, vertical at each: curves between rows, straight lines across them."""
     path = f"M{number(points[0][0])} {number(points[0][1])}"
     for (x0, y0), (x1, y1) in pairwise(points):
@@ -376,7 +377,7 @@ def _smooth(points: list[Point]) -> str:
     return path
 
 
-def _through_label(start: Point, top: Point, end: Point) -> str:
+def _through_label(start: XY, top: XY, end: XY) -> str:
     """A path between two nodes of a row: down to the top of its label below them, and up again."""
     (x, y), side = top, NOTCH if end[0] >= start[0] else -NOTCH
     down, up = _smooth([start, (x - side, y)]), _smooth([(x + side, y), end])

@@ -53,7 +53,7 @@ class Item:
 
 
 @dataclass(slots=True)
-class Layout:
+class GraphLayout:
     """Items with their places; the first ones are the nodes."""
 
     items: list[Item]
@@ -91,9 +91,9 @@ def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) 
     return [depth[i] for i in range(count)]
 
 
-def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], wires: Sequence[Wire]) -> Layout:
+def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], wires: Sequence[Wire]) -> GraphLayout:
     """Places for nodes of the given (left, right, height) and for the wires between them (no loops)."""
-    layout = Layout([Item(2 * depth[i], *size) for i, size in enumerate(nodes)], [])
+    layout = GraphLayout([Item(2 * depth[i], *size) for i, size in enumerate(nodes)], [])
     bends: dict[tuple[int, int], int] = {}  # goal, row -> item
     for wire in wires:
         _string(layout, wire, bends)
@@ -108,7 +108,7 @@ def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], 
     return layout
 
 
-def _string(layout: Layout, wire: Wire, bends: dict[tuple[int, int], int]) -> None:
+def _string(layout: GraphLayout, wire: Wire, bends: dict[tuple[int, int], int]) -> None:
     """A label next to the source, and a bend in every other row on the way."""
     items, rows = layout.items, (layout.items[wire.source].row, layout.items[wire.goal].row)
     step = 1 if rows[0] <= rows[1] else -1
@@ -126,7 +126,7 @@ def _string(layout: Layout, wire: Wire, bends: dict[tuple[int, int], int]) -> No
             items[b].near.append(a)
 
 
-def _order(layout: Layout) -> None:
+def _order(layout: GraphLayout) -> None:
     """The order of all rows with the fewest crossings met."""
     rng, best, fewest = np.random.default_rng(0), [list(row) for row in layout.rows], math.inf
     for start in range(STARTS):
@@ -147,7 +147,7 @@ def _order(layout: Layout) -> None:
     layout.rows = best
 
 
-def _sort(layout: Layout, rank: int, beside: int, place: dict[int, int]) -> None:
+def _sort(layout: GraphLayout, rank: int, beside: int, place: dict[int, int]) -> None:
     """One row by the barycentres of its neighbours in another one."""
     scale = len(layout.rows[beside]) / max(len(layout.rows[rank]), 1)
 
@@ -159,7 +159,7 @@ def _sort(layout: Layout, rank: int, beside: int, place: dict[int, int]) -> None
     place.update((i, p) for p, i in enumerate(layout.rows[rank]))
 
 
-def _exchange(layout: Layout, place: dict[int, int]) -> None:
+def _exchange(layout: GraphLayout, place: dict[int, int]) -> None:
     """Swap neighbours as long as that saves crossings."""
     for row in layout.rows * 2:
         ends = {i: [(layout.items[other].row, place[other]) for other in layout.items[i].near] for i in row}
@@ -169,7 +169,7 @@ def _exchange(layout: Layout, place: dict[int, int]) -> None:
                 row[p], row[p + 1], place[a], place[b] = b, a, p + 1, p
 
 
-def crossings(layout: Layout) -> int:
+def crossings(layout: GraphLayout) -> int:
     """How many pairs of wires cross between neighbouring rows."""
     total = 0
     for upper, lower in pairwise(layout.rows):
@@ -181,7 +181,7 @@ def crossings(layout: Layout) -> int:
     return total
 
 
-def _give_levels(layout: Layout) -> None:
+def _give_levels(layout: GraphLayout) -> None:
     """If a row of labels is wider than all rows of nodes, spread its labels over two or three levels."""
     widths = [sum(layout.items[i].left + layout.items[i].right + APART for i in row) for row in layout.rows]
     room = max(FEWEST_PIXELS, *widths[::2])
@@ -192,12 +192,12 @@ def _give_levels(layout: Layout) -> None:
             item.level = place % levels
 
 
-def _within_row(layout: Layout, i: int) -> bool:
+def _within_row(layout: GraphLayout, i: int) -> bool:
     """Whether a label belongs to a link between two nodes of one row: its wire stays above all labels."""
     return len({layout.items[other].row for other in layout.items[i].near}) == 1
 
 
-def _place(layout: Layout) -> None:
+def _place(layout: GraphLayout) -> None:
     """Items near the mean of their neighbours, settled by going up and down; then wires made straight."""
     items = layout.items
     shifts = [_tight(layout, row) for row in layout.rows]
@@ -218,7 +218,7 @@ def _place(layout: Layout) -> None:
         item.x -= edge
 
 
-def _tight(layout: Layout, row: Sequence[int]) -> list[float]:
+def _tight(layout: GraphLayout, row: Sequence[int]) -> list[float]:
     """How far each item of a row is from the first when they touch; items of other levels may come nearer."""
     shifts = [0.0] * len(row)
     for p in range(1, len(row)):
@@ -232,7 +232,7 @@ def _tight(layout: Layout, row: Sequence[int]) -> list[float]:
 
 
 def _settle(
-    layout: Layout, row: Sequence[int], shifts: Sequence[float], wishes: Sequence[float], weights: Sequence[float]
+    layout: GraphLayout, row: Sequence[int], shifts: Sequence[float], wishes: Sequence[float], weights: Sequence[float]
 ) -> None:
     """Least squares under order and distance: pool neighbours that would overlap and give them their mean wish."""
     pools: list[tuple[float, float, int]] = []  # mean wish for the first item, weight, size
@@ -247,7 +247,9 @@ def _settle(
         layout.items[i].x = first + shift
 
 
-def _straighten(layout: Layout, chain: Sequence[int], shifts: Sequence[Sequence[float]], place: dict[int, int]) -> None:
+def _straighten(
+    layout: GraphLayout, chain: Sequence[int], shifts: Sequence[Sequence[float]], place: dict[int, int]
+) -> None:
     """All bends of a wire above each other, where that place is free in all rows."""
     items, xs = layout.items, [layout.items[i].x for i in chain]
 
@@ -264,7 +266,7 @@ def _straighten(layout: Layout, chain: Sequence[int], shifts: Sequence[Sequence[
             return
 
 
-def _stack(layout: Layout) -> None:
+def _stack(layout: GraphLayout) -> None:
     """Heights: labels on their levels, and more room between rows where wires go far sideways."""
     y, items = 0.0, layout.items
     for rank, row in enumerate(layout.rows):

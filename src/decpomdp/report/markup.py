@@ -8,6 +8,7 @@ import html
 import json
 import re
 from collections.abc import Iterable
+from importlib.resources import files
 from typing import Any
 
 NO_XML = {0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD}  # allowed in HTML, but not in XML
@@ -49,8 +50,13 @@ def join(parts: Iterable[object]) -> Markup:
 
 
 def trusted(content: str) -> Markup:
-    """Our own style sheet or script: not escaped."""
+    """Our own text: not escaped."""
     return Markup(content)
+
+
+def own_file(name: str) -> Markup:
+    """A style sheet, script or piece of HTML of this package."""
+    return trusted(files("decpomdp.report").joinpath(name).read_text(encoding="utf-8"))
 
 
 def data(name: str, value: Any) -> Markup:

@@ -8,7 +8,6 @@ should a label ever get past the escaping, it still cannot run.
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from decpomdp.report.controllers import controllers, reading
 from decpomdp.report.curves import RunTrace, curves
 from decpomdp.report.facts import log, odd, settings, tiles
 from decpomdp.report.listing import COLUMNS, LEGEND, cells, unsupported
-from decpomdp.report.markup import Markup, table, tag, trusted
+from decpomdp.report.markup import Markup, own_file, table, tag, trusted
 from decpomdp.report.performance import STORED, Performance, packed, performance_of
 from decpomdp.report.replay import panel, replay_from
 from decpomdp.report.sources import ShownRun, Source, on
@@ -76,13 +75,11 @@ def page(runs: Sequence[ShownRun]) -> str:
         title, body = _title(runs[0]), _one(runs[0])
     else:
         title, body = f"{len(runs)} runs compared", _several(runs)
-    script = _own("page.js")
+    script = own_file("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     theme = tag("button", "Light / dark", type="button", id="theme")
     top = tag("header", tag("h1", title), tag("p", _subtitle(runs)), theme)
-    return html_file(
-        title, f"script-src 'sha256-{digest}'", "", tag("main", top, *body), tag("script", trusted(script))
-    )
+    return html_file(title, f"script-src 'sha256-{digest}'", "", tag("main", top, *body), tag("script", script))
 
 
 def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
@@ -95,7 +92,7 @@ def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"{title} \u2013 decpomdp"),
-        tag("style", trusted(_own("page.css") + style)),
+        tag("style", trusted(own_file("page.css") + style)),
     )
     return "<!doctype html>\n" + tag("html", head, tag("body", *body), lang="en") + "\n"
 
@@ -103,10 +100,6 @@ def html_file(title: str, policy: str, style: str, *body: Markup) -> str:
 def section(key: str, title: str, *content: object) -> Markup:
     """A part of a page, with its title."""
     return tag("section", tag("h2", title), *content, id=key)
-
-
-def _own(name: str) -> str:
-    return files("decpomdp.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _title(shown: ShownRun) -> str:

@@ -4,6 +4,7 @@ Problems without a drawing show the names of their states; recorded episodes hav
 """
 
 from dataclasses import dataclass
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from decpomdp.core.scene import OnStreets
 from decpomdp.report.controllers import FEW
 from decpomdp.report.drawing import Film, for_page, for_script
 from decpomdp.report.graph import MOST_NODES
-from decpomdp.report.markup import Markup, data, tag
+from decpomdp.report.markup import Markup, data, own_file, tag, trusted
 from decpomdp.report.performance import Trajectories, performance_of
 from decpomdp.report.scenes import grid_film, street_film
 from decpomdp.report.sources import ShownRun, Source
@@ -22,13 +23,6 @@ LEGEND = (
     "Dashes on a street: waiting cars. Red bar: the street is full. Green bar at a light: direction with green. "
     "Click a light to follow its agent."
 )
-BUTTONS = {
-    "first": ("First step (Home)", "M4 3h2v10H4zM13 3v10L6.5 8z"),
-    "back": ("One step back (left arrow)", "M11.5 3v10L5 8z"),
-    "play": ("Play or pause (space)", "M4 2.5v11L13 8z"),
-    "on": ("One step on (right arrow)", "M4.5 3v10L11 8z"),
-    "last": ("Last step (End)", "M10 3h2v10h-2zM3 3v10l6.5-5z"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +74,11 @@ def replay_from(played: Trajectories, team: Team, source: Source, numbers: tuple
 
 
 def panel(team: Team, key: str, replay: Replay) -> Markup:
-    """Controls, the scene, a card per agent and the rewards; the script fills them in."""
-    buttons = [
-        tag("button", _icon(shape), type="button", data_go=name, aria_label=words, title=words)
-        for name, (words, shape) in BUTTONS.items()
-    ]
-    slider = tag("input", type="range", id="step", min="0", max="0", value="0", aria_label="Step")
-    choice = tag("label", "Episode ", tag("select", id="episode"))
-    bar = tag("div", choice, tag("span", *buttons, class_="buttons"), slider, tag("output", id="now"), class_="bar")
-    bars = tag("svg", id="rewards", role="img", aria_label="Rewards of the episode")
-    earned = tag("div", tag("p", id="range", class_="note"), bars, class_="earned")
+    """The scene and a card per agent inside the controls of replay.html; the script fills them in."""
     look, scene = _scene(replay)
     stage = tag("div", scene, tag("div", *_cards(team, key), class_="cards"), class_=look)
-    player = {"id": "player", "class_": "player", "tabindex": "0", "aria_label": "Replay", "role": "group"}
-    return tag("div", tag("div", bar, stage, earned, **player), data("replay-data", replay.content))
+    player = Template(own_file("replay.html")).substitute(stage=stage)
+    return tag("div", trusted(player), data("replay-data", replay.content))
 
 
 def _scene(replay: Replay) -> tuple[str, Markup | None]:
@@ -125,7 +110,3 @@ def _card(team: Team, n: int, key: str, title: Markup) -> Markup:
     drawn = team.controllers[n].nodes <= MOST_NODES
     small = tag("svg", tag("use", href=f"#{key}"), class_="small", aria_hidden="true") if drawn else None
     return tag("article", title, tag("dl", *facts), small, class_="card", data_agent=n)
-
-
-def _icon(shape: str) -> Markup:
-    return tag("svg", tag("path", d=shape), viewBox="0 0 16 16", width=16, height=16, aria_hidden="true")

@@ -16,9 +16,9 @@ from typing import TypeVar
 from decpomdp import domains
 from decpomdp.core import DecPOMDP
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, GridScene, Place, Street, StreetMap, StreetScene, Thing
-from decpomdp.report.drawing import DISPLAY, MOVE, TURN, Film, Part, Shape, Value, Values
+from decpomdp.report.drawing import DISPLAY, MOVE, TURN, ChangeValue, Film, Mark, Part, Track
 
-Pose = tuple[float, float, float]  # x, y, turn (negative: none)
+RobotPose = tuple[float, float, float]  # x, y, turn (negative: none)
 T = TypeVar("T")
 
 GRIDS = {"gridsmall": 16, "boxpushing": 100, "marsrovers": 256}  # domains with a grid, with their numbers of states
@@ -72,7 +72,7 @@ def _standing_part(thing: Thing, things: Sequence[Sequence[Sequence[Thing]]]) ->
     return Part(_shapes(thing), {DISPLAY: _each(things, lambda present: float(thing in present))})
 
 
-def _pose(label: str, things: Sequence[Thing]) -> Pose | None:
+def _pose(label: str, things: Sequence[Thing]) -> RobotPose | None:
     """Where a robot stands; None: it is not on the grid. Robots in one cell stand side by side."""
     agents = [thing for thing in things if _is_agent(thing)]
     own = next((thing for thing in agents if str(thing["label"]) == label), None)
@@ -83,38 +83,38 @@ def _pose(label: str, things: Sequence[Thing]) -> Pose | None:
     return (own["column"] + 0.5) * CELL + shift, (own["row"] + 0.5) * CELL + 8, float(own.get("turn", -1.0))
 
 
-def _robot(label: str, poses: Sequence[Sequence[Pose | None]]) -> list[Part]:
+def _robot(label: str, poses: Sequence[Sequence[RobotPose | None]]) -> list[Part]:
     """A body that may turn, and a number that stays upright; hidden where the robot is not on the grid."""
     look, agent = f"robot a{(int(label) - 1) % 4}", int(label) - 1
     known = [pose for episode in poses for pose in episode if pose is not None]
     changes = {MOVE: _each(poses, lambda pose: (pose or known[0])[:2])}
     if any(pose is None for episode in poses for pose in episode):
         changes[DISPLAY] = _each(poses, lambda pose: float(pose is not None))
-    number = Shape("text", "name", {"x": 0.0, "y": 6.0, "size": 16.0}, label)
+    number = Mark("text", "name", {"x": 0.0, "y": 6.0, "size": 16.0}, label)
     if not any(turn >= 0 for _, _, turn in known):
-        body = Shape("circle", look, {"cx": 0.0, "cy": 0.0, "r": 17.0})
+        body = Mark("circle", look, {"cx": 0.0, "cy": 0.0, "r": 17.0})
         return [Part((body, number), changes, tooltip=f"agent {label}", agent=agent)]
-    body, turn = Shape("polygon", look, {}, points=NOSE), {TURN: _each(poses, lambda pose: (pose or known[0])[2])}
+    body, turn = Mark("polygon", look, {}, points=NOSE), {TURN: _each(poses, lambda pose: (pose or known[0])[2])}
     return [
         Part((body,), changes | turn, tooltip=f"agent {label}", agent=agent),
         Part((number,), changes, tooltip=f"agent {label}", agent=agent),
     ]
 
 
-def _shapes(thing: Thing) -> tuple[Shape, ...]:
+def _shapes(thing: Thing) -> tuple[Mark, ...]:
     x, y, wide = thing["column"] * CELL, thing["row"] * CELL, thing.get("width", 1) * CELL
     words, high = str(thing.get("label", "")), CELL - HEAD - 12
     if thing["kind"] == "zone":
-        name = Shape("text", "label", {"x": x + 30, "y": y + 17, "size": 13.0}, words)
+        name = Mark("text", "label", {"x": x + 30, "y": y + 17, "size": 13.0}, words)
         return _rect("zone", x + 1, y + 1, wide - 2, CELL - 2), name
     if thing["kind"] == "box":
-        name = Shape("text", "onbox", {"x": x + wide / 2, "y": y + HEAD + high / 2 + 5, "size": 13.0}, words)
+        name = Mark("text", "onbox", {"x": x + wide / 2, "y": y + HEAD + high / 2 + 5, "size": 13.0}, words)
         return _rect("box", x + 14, y + HEAD, wide - 28, high, 5.0), name
     done = bool(thing.get("done"))  # a site
     area = _rect("site done" if done else "site", x + 6, y + 6, CELL - 12, CELL - 12, 10.0)
-    name = Shape("text", "label", {"x": x + CELL / 2, "y": y + 23, "size": 12.0}, words)
+    name = Mark("text", "label", {"x": x + CELL / 2, "y": y + 23, "size": 12.0}, words)
     tick = tuple((x + CELL - 26 + a, y + CELL - 24 + b) for a, b in TICK)
-    return (area, name, Shape("polygon", "tick", {}, points=tick)) if done else (area, name)
+    return (area, name, Mark("polygon", "tick", {}, points=tick)) if done else (area, name)
 
 
 def street_film(streets: StreetMap, scenes: Sequence[Sequence[StreetScene]]) -> Film:
@@ -214,15 +214,15 @@ def _extent(streets: StreetMap) -> tuple[float, float, float, float]:
     return left - margin, top - margin, right - left + 2 * margin, bottom - top + 2 * margin
 
 
-def _each(moments: Sequence[Sequence[T]], value: Callable[[T], Value]) -> Values:
+def _each(moments: Sequence[Sequence[T]], value: Callable[[T], ChangeValue]) -> Track:
     """[k][t]: the value at every moment."""
     return tuple(tuple(value(moment) for moment in episode) for episode in moments)
 
 
-def _rect(look: str, x: float, y: float, width: float, height: float, rx: float = 0.0) -> Shape:
-    return Shape("rect", look, {"x": x, "y": y, "width": width, "height": height} | ({"rx": rx} if rx else {}))
+def _rect(look: str, x: float, y: float, width: float, height: float, rx: float = 0.0) -> Mark:
+    return Mark("rect", look, {"x": x, "y": y, "width": width, "height": height} | ({"rx": rx} if rx else {}))
 
 
-def _line(look: str, start: Place, end: Place, wide: float, dashes: tuple[float, ...] = ()) -> Shape:
+def _line(look: str, start: Place, end: Place, wide: float, dashes: tuple[float, ...] = ()) -> Mark:
     at = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1], "wide": wide}
-    return Shape("line", look, at, dashes=dashes)
+    return Mark("line", look, at, dashes=dashes)

@@ -13,6 +13,7 @@ svg { background: #ffffff; font: 12px sans-serif; fill: #1d2126; }
 .body, .back { fill: #ffffff; } .frame { stroke: #1d2126; } .frame:not(.body) { fill: none; } .idle { opacity: 0.6; }
 .wire, .rare path { fill: none; stroke: #1d2126; } .start .wire { stroke: #0b6e75; }
 .reach { fill: none; stroke: transparent; stroke-width: 12; } .rare path { opacity: 0.3; stroke-dasharray: 3 3; }
+.rare .unused { display: none; }
 """
 
 
