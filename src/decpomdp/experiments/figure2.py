@@ -27,7 +27,7 @@ from decpomdp.core.run import Inputs, unlimited
 from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, level
+from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
 from decpomdp.experiments.judge import (
     LEAST_SEEDS,
     ClaimVerdict,
@@ -155,13 +155,13 @@ def levels(settings: Settings) -> dict[str, tuple[float, float]]:
 
 def rows(results: Results) -> Rows:
     """One row per point; levels have iteration 0."""
-    found = Rows()
-    for cell, result in results:
-        side = {"side": cell.settings["side"]}
-        if isinstance(result, dict):
-            result = [Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None) for name, (value, error) in result.items()]
-        found += [{**msgspec.structs.asdict(point), **side} for point in result]
-    return found
+    return flat([(cell, _points(result)) for cell, result in results], side="side")
+
+
+def _points(result: list[Point] | dict[str, tuple[float, float]]) -> list[Point]:
+    if isinstance(result, list):
+        return result
+    return [Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None) for name, (value, error) in result.items()]
 
 
 def learned_rows(rows: Rows) -> Rows:
@@ -192,13 +192,13 @@ def tables(rows: Rows) -> list[TextTable]:
 def pictures(rows: Rows) -> list[Picture]:
     """Test reward, controller size."""
     places = learned_rows(rows).column("iteration")
-    flat = [level(name, places, row["value"]) for name in DRAWN for row in rows.where(method=name)]
+    levels = [level(name, places, row["value"]) for name in DRAWN for row in rows.where(method=name)]
     value = [curve(rows.where(method=method), "iteration", "value", name) for method, name in NAMES.items()]
     size = [curve(rows.where(method=method), "iteration", "nodes", name) for method, name in NAMES.items()]
     size[0] = replace(size[0], style="wide")  # the curves of Dec-SBPR may lie on each other
     caption = TEXTS.words["caption"].format(side=rows[0]["side"])
     panels = (
-        Panel("", "iteration", "test reward", (*value, *flat)),
+        Panel("", "iteration", "test reward", (*value, *levels)),
         Panel("", "iteration", "nodes per agent", tuple(size), from_zero=True),
     )
     return [Picture("figure2", caption, (panels,))]

@@ -21,8 +21,6 @@ from decpomdp.experiments.means import Comparison, Mean, compare, mean_of
 LEAST_SEEDS = 3  # with which seeds can be compared
 NOT_JUDGED = "not judged"
 OPPOSITE = {"above": "below", "below": "above"}
-
-
 Kind = Literal["quick", "full"]
 Effort = Mapping[str, Any]  # how much is run: `seeds`, and sizes of the experiment's own
 
