@@ -96,14 +96,14 @@ def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> Contro
     (width, height), (inner, upper) = (
         (wide + 2 * MARGIN, high + STEM + 2 * MARGIN) for wide, high in ((drawing.width, drawing.height), drawing.main)
     )
-    shift = f"translate({number(MARGIN)} {number(STEM + MARGIN)})"
+    shift = f"translate({_xy(MARGIN, STEM + MARGIN)})"
     drawn = tag(
         "svg",
         _arrowhead(key),
         tag("g", *drawing.parts(), id=key, class_="drawing", transform=shift),
         class_="graph",
-        data_main=f"0 0 {number(inner)} {number(upper)}",
-        viewBox=f"0 0 {number(width)} {number(height)}",
+        data_main=f"0 0 {_xy(inner, upper)}",
+        viewBox=f"0 0 {_xy(width, height)}",
         width=math.ceil(width),
         height=math.ceil(height),
         role="img",
@@ -305,14 +305,14 @@ class GraphDrawing:
             length = math.hypot(x1 - x0, y1 - y0)
             bend = min(60.0, 0.25 * length) / length  # to one side, so that the way back is another one
             xm, ym = (x0 + x1) / 2 - bend * (y1 - y0), (y0 + y1) / 2 + bend * (x1 - x0)
-            path = f"M{number(x0)} {number(y0)}Q{number(xm)} {number(ym)} {number(x1)} {number(y1)}"
+            path = f"M{_xy(x0, y0)}Q{_xy(xm, ym)} {_xy(x1, y1)}"
         unused = None if link.source in self.items else "unused"
         return tag("path", tag("title", link.tooltip), class_=unused, d=path)
 
     def _start(self, box: NodeBox) -> Markup:
         x, y = self.at[box.node]
         top = y - box.tall / 2
-        path = f"M{number(x)} {number(top - STEM)}V{number(top - TIP)}"
+        path = f"M{_xy(x, top - STEM)}V{number(top - TIP)}"
         arrow = tag("path", class_="wire", d=path, marker_end=f"url(#{self.key}-head)", stroke_width="1.8")
         return tag("g", arrow, tag("text", box.start, x=x + 7, y=top - 15), class_="start")
 
@@ -365,15 +365,20 @@ def _label(link: Link, x: float, y: float, anchor: str) -> Markup | None:
     return join([back, tag("text", *lines, text_anchor=anchor)])
 
 
+def _xy(x: float, y: float) -> str:
+    """A point of a path."""
+    return f"{number(x)} {number(y)}"
+
+
 def _smooth(points: list[XY]) -> str:
     """A path through all points, vertical at each: curves between rows, straight lines across them."""
-    path = f"M{number(points[0][0])} {number(points[0][1])}"
+    path = f"M{_xy(points[0][0], points[0][1])}"
     for (x0, y0), (x1, y1) in pairwise(points):
         if abs(x1 - x0) < 0.05:
             path += f"V{number(y1)}"
         else:
             half = (y0 + y1) / 2
-            path += f"C{number(x0)} {number(half)} {number(x1)} {number(half)} {number(x1)} {number(y1)}"
+            path += f"C{_xy(x0, half)} {_xy(x1, half)} {_xy(x1, y1)}"
     return path
 
 
@@ -381,10 +386,10 @@ def _through_label(start: XY, top: XY, end: XY) -> str:
     """A path between two nodes of a row: down to the top of its label below them, and up again."""
     (x, y), side = top, NOTCH if end[0] >= start[0] else -NOTCH
     down, up = _smooth([start, (x - side, y)]), _smooth([(x + side, y), end])
-    return f"{down}Q{number(x)} {number(y + NOTCH)} {up.removeprefix('M')}"
+    return f"{down}Q{_xy(x, y + NOTCH)} {up.removeprefix('M')}"
 
 
 def _loop_path(x: float, y: float) -> str:
     """A path from the side of a box at (x, y) back to it."""
-    path = f"M{number(x)} {number(y - 8)}C{number(x + 1.05 * LOOP)} {number(y - 18)} "
-    return path + f"{number(x + 1.05 * LOOP)} {number(y + 14)} {number(x + TIP)} {number(y + 8)}"
+    path = f"M{_xy(x, y - 8)}C{_xy(x + 1.05 * LOOP, y - 18)} "
+    return path + f"{_xy(x + 1.05 * LOOP, y + 14)} {_xy(x + TIP, y + 8)}"

@@ -48,6 +48,7 @@ class Item:
     height: float
     near: list[int] = field(default_factory=list)  # items of the neighbouring rows that it is linked to
     level: int = 0  # of a label, within its row
+    between: bool = False  # a label of a link between two nodes of one row: its wire stays above all labels
     x: float = 0.0
     y: float = 0.0  # centre
 
@@ -112,9 +113,10 @@ def _string(layout: GraphLayout, wire: Wire, bends: dict[tuple[int, int], int]) 
     """A label next to the source, and a bend in every other row on the way."""
     items, rows = layout.items, (layout.items[wire.source].row, layout.items[wire.goal].row)
     step = 1 if rows[0] <= rows[1] else -1
-    items.append(Item(rows[0] + step, wire.width / 2, wire.width / 2, wire.height))
+    between = rows[0] == rows[1]
+    items.append(Item(rows[0] + step, wire.width / 2, wire.width / 2, wire.height, between=between))
     chain = [len(items) - 1]
-    for row in range(rows[0] + 2 * step, rows[1], step) if rows[0] != rows[1] else ():
+    for row in () if between else range(rows[0] + 2 * step, rows[1], step):
         if (wire.goal, row) not in bends:
             items.append(Item(row, 1.0, 1.0, 0.0))
             bends[wire.goal, row] = len(items) - 1
@@ -187,14 +189,9 @@ def _give_levels(layout: GraphLayout) -> None:
     room = max(FEWEST_PIXELS, *widths[::2])
     for row, width in zip(layout.rows[1::2], widths[1::2], strict=False):
         levels = min(LEVELS, math.ceil(width / room))
-        labels = [layout.items[i] for i in row if layout.items[i].height and not _within_row(layout, i)]
+        labels = [layout.items[i] for i in row if layout.items[i].height and not layout.items[i].between]
         for place, item in enumerate(labels):
             item.level = place % levels
-
-
-def _within_row(layout: GraphLayout, i: int) -> bool:
-    """Whether a label belongs to a link between two nodes of one row: its wire stays above all labels."""
-    return len({layout.items[other].row for other in layout.items[i].near}) == 1
 
 
 def _place(layout: GraphLayout) -> None:
@@ -207,7 +204,7 @@ def _place(layout: GraphLayout) -> None:
         for rank in range(len(layout.rows)) if sweep % 2 else range(len(layout.rows) - 1, -1, -1):
             row = layout.rows[rank]
             wishes = [sum(items[o].x for o in items[i].near) / max(len(items[i].near), 1) for i in row]
-            weights = [BETWEEN if rank % 2 and _within_row(layout, i) else 1.0 for i in row]
+            weights = [BETWEEN if items[i].between else 1.0 for i in row]
             _settle(layout, row, shifts[rank], wishes, weights)
     place = {i: p for row in layout.rows for p, i in enumerate(row)}
     for chain in sorted(layout.chains, key=len, reverse=True):
@@ -280,7 +277,7 @@ def _stack(layout: GraphLayout) -> None:
         ]
         above = [sum(height + 4 for height in levels[:level]) for level in range(LEVELS)]
         for i in row:
-            height = items[i].height if _within_row(layout, i) and rank % 2 else levels[items[i].level]
+            height = items[i].height if items[i].between else levels[items[i].level]
             items[i].y = y + above[items[i].level] + height / 2
         layout.tops.append(y)
         layout.heights.append(
