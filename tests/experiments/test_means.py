@@ -10,7 +10,6 @@ from decpomdp.experiments.means import (
     compare,
     half_of_difference,
     mean_of,
-    side,
     size_verdict,
     steadier,
     verdict,
@@ -27,7 +26,8 @@ def test_the_rule_of_agreement():
     assert above(mean_of([1.0, 1.1]), mean_of([5.0, 5.1])) == "below"
     assert above(mean_of([1.0, 9.0]), mean_of([2.0, 7.0])) == "level"
     assert above(mean_of([1.0 + 1e-12, 1.0 + 1e-12]), mean_of([1.0, 1.0])) == "level"
-    assert [side(gaps) for gaps in ([1.0, 1.1], [-1.0, -1.1], [1.0, -1.1])] == ["above", "below", "level"]
+    gaps = ([1.0, 1.1], [-1.0, -1.1], [1.0, -1.1])
+    assert [compare(each, [0.0, 0.0], same_data=True).side for each in gaps] == ["above", "below", "level"]
     assert steadier([1.0], [[1.0, 5.0]]) == (0.0, float("inf"))  # one seed has no spread
     assert [size_verdict(size, ours) for size in (0.5, 1, 3, 4)] == ["more", "agrees", "agrees", "fewer"]
 

@@ -103,7 +103,7 @@ def test_in_a_cautious_world_unknown_steps_lead_nowhere(form, kind):
     alphabet = alphabet_of(log)
     fitted = posterior(records_of(log, alphabet, form))
     pay = fitted.counts.pay.copy()
-    pay[0::2] *= 2.5e-4  # a quarter of a visit of the first joint action in every state, a thousand of the second
+    pay[0::2] *= 5e-4  # half a visit of the first joint action in every state, a thousand of the second
     fitted = fitted._replace(counts=fitted.counts._replace(pay=pay))
     world, plain = world_of(alphabet, fitted, cautious=True), world_of(alphabet, fitted)
     nowhere, count = world.states.index(UNKNOWN), len(plain.states) - alphabet.first - alphabet.ends

@@ -10,6 +10,8 @@ import typer
 from decpomdp.cli import engine, runs, words
 
 SECONDS = 60.0  # per run, if no limit is given
+COLUMNS = ("problem", "method", "seeds", "median", "worst", "best", "known", "nodes", "largest", "seconds", "steps")
+FORMATS = dict.fromkeys(("median", "worst", "best", "known"), ".4f") | {"seconds": ".0f", "steps": ".3g"}
 
 
 def benchmark(
@@ -77,25 +79,11 @@ def benchmark(
     if as_json:
         words.tell({"lines": [asdict(line) for line in lines], "out": str(out)}, True, ())
         return
-    words.table(
-        ("problem", "method", "seeds", "median", "worst", "best", "known", "nodes", "largest", "seconds", "steps"),
-        [
-            (
-                line.problem,
-                line.method,
-                str(line.seeds),
-                f"{line.median:.4f}",
-                f"{line.worst:.4f}",
-                f"{line.best:.4f}",
-                "" if line.known is None else f"{line.known:.4f}",
-                line.nodes,
-                str(line.largest),
-                f"{line.seconds:.0f}",
-                f"{line.steps:.3g}",
-            )
-            for line in lines
-        ],
-    )
+    words.table(COLUMNS, [[_cell(getattr(line, key), FORMATS.get(key, "")) for key in COLUMNS] for line in lines])
+
+
+def _cell(value: Any, form: str) -> str:
+    return "" if value is None else format(value, form)
 
 
 def _names(text: str) -> tuple[str, ...]:

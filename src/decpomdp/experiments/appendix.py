@@ -11,7 +11,7 @@ the value and the size that the table has for a fixed number of iterations. The 
 widened by the error of the test, which cells of older code do not have.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,10 +20,10 @@ from decpomdp.core.run import Inputs
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, curve, flat
+from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
 from decpomdp.experiments.judge import Effort, Evidence, Rows, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
-from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS
+from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS, Entry
 from decpomdp.interaction.afford import BATCH
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
@@ -115,36 +115,36 @@ def rows(results: Results) -> Rows:
     return flat(results, "problem", "seed")
 
 
-def ends(some: Rows) -> tuple[Rows, Rows]:
-    """The rows of the first and of the last iteration."""
-    iterations = some.column("iteration")
-    return some.where(iteration=min(iterations)), some.where(iteration=max(iterations))
+class Ending(NamedTuple):
+    """The last iteration of a problem beside its entry in the paper's table 2."""
+
+    name: str
+    entry: Entry
+    values: dict[str, Mean]  # by form, with intervals for the published value
+    beside: dict[str, str]  # whether it agrees with them, or ours are higher or lower
+    size: Mean
+    size_beside: str
 
 
-def last_value(some: Rows, form: str) -> Mean:
-    """The value at the last iteration, with an interval for the published one: that is a mean of test episodes."""
-    last = ends(some)[1]
-    return last.mean(form, last.mean(f"{form}_error").value if last.column(f"{form}_error") else 0.0)
-
-
-def value_verdict(some: Rows, form: str) -> str:
-    """Whether the published value agrees with the last iteration, or ours is higher or lower."""
-    return verdict(TABLE2[some[0]["problem"], "sbpr-iterations"].value, last_value(some, form))
-
-
-def last_size(some: Rows) -> tuple[Mean, str]:
-    """The nodes occupied at the last iteration, and whether the published size agrees with them."""
-    size = ends(some)[1].mean("mean_nodes")
-    return size, size_verdict(TABLE2[some[0]["problem"], "sbpr-iterations"].nodes, size)
+def endings(rows: Rows) -> list[Ending]:
+    """One for every problem."""
+    found = []
+    for problem, some in rows.groups("problem").items():
+        entry, last = TABLE2[problem, "sbpr-iterations"], some.ends("iteration")[1]
+        values = {form: last.tested(form, f"{form}_error") for form in FORMS}
+        beside = {form: verdict(entry.value, mean) for form, mean in values.items()}
+        size = last.mean("mean_nodes")
+        found.append(Ending(PROBLEMS[problem], entry, values, beside, size, size_verdict(entry.nodes, size)))
+    return found
 
 
 def constant_sizes(rows: Rows) -> str:
     """The problems on which every seed has, at every iteration, the size of its first, in words."""
     constant = []
     for problem, some in rows.groups("problem").items():
-        sizes = [some.where(seed=seed).column("mean_nodes") for seed in some.distinct("seed")]
+        sizes = [its_rows.column("mean_nodes") for its_rows in some.groups("seed").values()]
         if all(max(each) - min(each) <= ROUNDING for each in sizes):
-            constant.append(f"{PROBLEMS[problem]} ({last_size(some)[0].value:.2f} nodes)")
+            constant.append(f"{PROBLEMS[problem]} ({some.ends('iteration')[1].mean('mean_nodes').value:.2f} nodes)")
     words = "Every seed keeps the size of its first iteration at all others, so that nothing was inferred, on"
     return f"{words}: {', '.join(constant)}." if constant else ""
 
@@ -152,23 +152,15 @@ def constant_sizes(rows: Rows) -> str:
 def tables(rows: Rows) -> list[TextTable]:
     """First and last iteration, and the last beside the published value and size."""
     first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
-    beside = (
-        "problem",
-        "paper: value, |Z|",
-        "posterior mean",
-        "posterior mean, beside the paper's",
-        "likeliest choices",
-        "likeliest choices, beside the paper's",
-        "|Z|: least .. most",
-        "|Z|, beside the paper's",
-    )
-    last = ends(rows)[1]
+    values = (column for name in FORMS.values() for column in (name, f"{name}, beside the paper's"))
+    beside = ("problem", "paper: value, |Z|", *values, "|Z|: least .. most", "|Z|, beside the paper's")
+    last = rows.ends("iteration")[1]
     missing = len(last) - len(last.column("value_error"))
     note = "Intervals are widened by the error of a mean of 100 test episodes"
     note += f", but {missing} of {len(last)} cells were made by code that did not record it." if missing else "."
     note += " Sizes are nodes occupied in the posterior, the same for both kinds of choices."
     courses = tuple(_course(some) for some in rows.groups("problem").values())
-    lasts = tuple(_last(some) for some in rows.groups("problem").values())
+    lasts = tuple(_last(end) for end in endings(rows))
     return [
         TextTable("First and last iteration", first, courses, constant_sizes(rows)),
         TextTable("The last iteration beside table 2 of the paper", beside, lasts, note),
@@ -176,16 +168,14 @@ def tables(rows: Rows) -> list[TextTable]:
 
 
 def _course(some: Rows) -> tuple[str, ...]:
-    means = (end.mean(key).words() for key in SHOWN for end in ends(some))
+    means = (end.mean(key).words() for key in SHOWN for end in some.ends("iteration"))
     return PROBLEMS[some[0]["problem"]], f"{max(some.column('iteration')):.0f}", *means
 
 
-def _last(some: Rows) -> tuple[str, ...]:
-    problem = some[0]["problem"]
-    entry, (size, beside) = TABLE2[problem, "sbpr-iterations"], last_size(some)
-    values = (words for form in FORMS for words in (last_value(some, form).words(), value_verdict(some, form)))
-    sizes = f"{size.value:.2f}: {size.least:g} .. {size.most:g}"
-    return PROBLEMS[problem], f"{entry.value:g}, {entry.nodes:g}", *values, sizes, beside
+def _last(end: Ending) -> tuple[str, ...]:
+    values = (words for form in FORMS for words in (end.values[form].words(), end.beside[form]))
+    sizes = f"{end.size.value:.2f}: {end.size.least:g} .. {end.size.most:g}"
+    return end.name, f"{end.entry.value:g}, {end.entry.nodes:g}", *values, sizes, end.size_beside
 
 
 def pictures(rows: Rows) -> list[Picture]:
@@ -194,12 +184,9 @@ def pictures(rows: Rows) -> list[Picture]:
     panels = []
     for problem, some in rows.groups("problem").items():
         iterations, entry = some.column("iteration"), TABLE2[problem, "sbpr-iterations"]
-
-        def paper(level: float, span: tuple[float, float] = (min(iterations), max(iterations))) -> Curve:
-            return Curve("paper", span, (level,) * 2, None, "level")
-
-        value = (*(curve(some, "iteration", form, name) for form, name in FORMS.items()), paper(entry.value))
-        size = (curve(some, "iteration", "mean_nodes", "occupied"), paper(entry.nodes))
+        values = (curve(some, "iteration", form, name) for form, name in FORMS.items())
+        value = (*values, level("paper", iterations, entry.value))
+        size = (curve(some, "iteration", "mean_nodes", "occupied"), level("paper", iterations, entry.nodes))
         rate = (curve(some, "iteration", "exploration", "mean over visits"),)
         panels.append(
             (
@@ -216,14 +203,12 @@ def _rising(rows: Rows) -> Evidence:
     numbers, problems = [], rows.groups("problem")
     right, wrong = ({key: list[str]() for key in MOVING} for _ in range(2))
     for problem, some in problems.items():
-        first, last = ends(some)
+        first, last = some.ends("iteration")
         mean, decided, rate = (f"{first.mean(key).value:.2f} to {last.mean(key).value:.2f}" for key in MOVING)
         numbers.append(f"{PROBLEMS[problem]} {mean} (likeliest choices {decided}), exploring {rate}")
         for key in MOVING:
-            side, wanted = (
-                compare(last.column(key), first.column(key)).side,
-                "below" if key == "exploration" else "above",
-            )
+            side = compare(last.column(key), first.column(key)).side
+            wanted = "below" if key == "exploration" else "above"
             if side != "level":
                 (right if side == wanted else wrong)[key].append(PROBLEMS[problem])
     counts = [len(right[key]) for key in MOVING]
@@ -238,17 +223,14 @@ def _rising(rows: Rows) -> Evidence:
 
 def _ending(rows: Rows) -> Evidence:
     """The last iteration against table 2, whose numbers the paper associates with the curves."""
-    numbers, values, sizes = [], [], []
-    for problem, some in rows.groups("problem").items():
-        entry, (size, beside) = TABLE2[problem, "sbpr-iterations"], last_size(some)
-        values.append(value_verdict(some, "value"))
-        sizes.append(beside)
-        words = "; ".join(
-            f"{name} {last_value(some, form).words()}: {value_verdict(some, form)}" for form, name in FORMS.items()
-        )
+    found, numbers = endings(rows), []
+    values, sizes = [end.beside["value"] for end in found], [end.size_beside for end in found]
+    for end in found:
+        entry, size = end.entry, end.size
+        words = "; ".join(f"{name} {end.values[form].words()}: {end.beside[form]}" for form, name in FORMS.items())
         numbers.append(
-            f"{PROBLEMS[problem]} (paper {entry.value:g}, {entry.nodes:g} nodes) {words}; {size.value:.2f} nodes, "
-            f"{size.least:g} to {size.most:g} over seeds: {beside}"
+            f"{end.name} (paper {entry.value:g}, {entry.nodes:g} nodes) {words}; {size.value:.2f} nodes, "
+            f"{size.least:g} to {size.most:g} over seeds: {end.size_beside}"
         )
     counted = (
         f"Values of the posterior mean agree on {values.count('agrees')}, are higher on {values.count('higher')} and "

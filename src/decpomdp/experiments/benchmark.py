@@ -105,11 +105,9 @@ def cells(folder: Path, plan: Plan, work: str) -> list[Cell]:
     limits = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
     problems = {problem: _problem(problem) for problem in plan.problems}
     found = []
-    for seed in range(plan.seeds):
-        for problem in plan.problems:
-            for method in plan.methods:
-                out = str(run_folder(folder, problem, method, seed).absolute())
-                found.append(Cell(work, {**problems[problem], "method": method, "seed": seed, "out": out, **limits}))
+    for seed, problem, method in product(range(plan.seeds), plan.problems, plan.methods):
+        out = str(run_folder(folder, problem, method, seed).absolute())
+        found.append(Cell(work, {**problems[problem], "method": method, "seed": seed, "out": out, **limits}))
     return found
 
 
@@ -236,11 +234,9 @@ def records_of(folder: Path, plan: Plan, problem: str, method: str) -> list[RunR
 
 def lines_of(folder: Path, plan: Plan) -> Iterator[Line]:
     """The table, one line per problem and method with at least one finished cell."""
-    for problem in plan.problems:
-        for method in plan.methods:
-            records = records_of(folder, plan, problem, method)
-            if records:
-                yield _line(problem, method, records, records[0].best_known)
+    for problem, method in product(plan.problems, plan.methods):
+        if records := records_of(folder, plan, problem, method):
+            yield _line(problem, method, records)
 
 
 def value_of(record: RunRecord) -> float:
@@ -249,7 +245,7 @@ def value_of(record: RunRecord) -> float:
     return record.value.value
 
 
-def _line(problem: str, method: str, records: Sequence[RunRecord], known: float | None) -> Line:
+def _line(problem: str, method: str, records: Sequence[RunRecord]) -> Line:
     ordered = sorted(records, key=value_of)
     values, middle = [value_of(record) for record in ordered], ordered[(len(ordered) - 1) // 2]
     return Line(
@@ -259,7 +255,7 @@ def _line(problem: str, method: str, records: Sequence[RunRecord], known: float 
         median=median(values),
         worst=values[0],
         best=values[-1],
-        known=known,
+        known=records[0].best_known,
         nodes="+".join(map(str, middle.nodes)),
         largest=max(max(record.nodes) for record in records),
         seconds=median(record.seconds for record in records),

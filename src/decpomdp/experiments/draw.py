@@ -6,6 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from decpomdp.core import InputError
 from decpomdp.experiments.experiment import Curve, Panel, Picture
 from decpomdp.io.files import replacing
@@ -19,8 +21,11 @@ LOOKS: dict[str, dict[str, Any]] = {
     "line": {"linestyle": "-"},
     "wide": {"linestyle": "-", "linewidth": 5, "alpha": 0.45, "solid_capstyle": "butt"},
     "dotted": {"linestyle": ":"},
+    "level": {"linestyle": "--", "linewidth": 1.2},
+    "flat": {"linestyle": "-", "linewidth": 1.2},
 }
-LEVELS = {"level": "--", "flat": "-"}
+LEVELS = ("level", "flat")
+MANY = 25  # points of a curve without marks
 ASIDE = 0.5  # of the way to the next place, for all curves together
 FEW = 8  # points whose errors are drawn as bars; those of more make a band
 
@@ -125,21 +130,12 @@ def _logarithmic(axes: Any, panel: Panel) -> None:
 
 
 def _draw_curve(axes: Any, curve: Curve, colour: str) -> None:
-    if curve.style in LEVELS:
-        axes.plot(curve.x, curve.y, color=colour, linestyle=LEVELS[curve.style], linewidth=1.2, label=curve.name)
-    else:
-        look = LOOKS[curve.style]
-        axes.plot(curve.x, curve.y, color=colour, marker=_mark(curve), markersize=3, label=curve.name, **look)
+    marks = {} if curve.style in LEVELS or len(curve.x) > MANY else {"marker": "o", "markersize": 3}
+    axes.plot(curve.x, curve.y, color=colour, label=curve.name, **LOOKS[curve.style], **marks)
     if curve.error is None:
         return
     if curve.style in LEVELS or len(curve.x) > FEW:
-        low = [y - e for y, e in zip(curve.y, curve.error, strict=True)]
-        high = [y + e for y, e in zip(curve.y, curve.error, strict=True)]
-        axes.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)
+        y, error = np.array(curve.y), np.array(curve.error)
+        axes.fill_between(curve.x, y - error, y + error, color=colour, alpha=0.15, linewidth=0)
     else:
         axes.errorbar(curve.x, curve.y, curve.error, color=colour, fmt="none", capsize=2, linewidth=0.8)
-
-
-def _mark(curve: Curve) -> str:
-    """Points of long curves need no marks."""
-    return "" if len(curve.x) > 25 else "o"

@@ -37,7 +37,7 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float, ...]
     error: tuple[float, ...] | None = None
-    style: str = "line"  # also "wide" (drawn below others), "dotted"; without markers "level" (dashed), "flat"
+    style: str = "line"  # also "wide" (below others), "dotted" (no errors); without markers "level" (dashed), "flat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,15 @@ def flat(results: Results, *keys: str, **renamed: str) -> Rows:
     )
 
 
-def curve(rows: Rows, x: str, y: str, name: str, style: str = "line") -> Curve:
-    """The mean of `y` at every `x`, with the standard deviation over seeds; missing values are left out."""
+def curve(rows: Rows, x: str, y: str, name: str, style: str = "line", best: bool = False) -> Curve:
+    """The mean or the best `y` at every `x`, with the standard deviation over seeds; missing values are left out."""
     known = Rows(row for row in rows if row[y] is not None)
-    means = {place: known.where(**{x: place}).mean(y) for place in known.distinct(x)}
-    places, values = tuple(map(float, means)), tuple(mean.value for mean in means.values())
-    return Curve(name, places, values, tuple(mean.spread for mean in means.values()), style)
+    means = {place: known.where(**{x: place}).mean(y) for place in sorted(known.distinct(x))}
+    values = tuple(mean.most if best else mean.value for mean in means.values())
+    errors = None if style == "dotted" else tuple(mean.spread for mean in means.values())
+    return Curve(name, tuple(map(float, means)), values, errors, style)
+
+
+def level(name: str, places: Sequence[float], value: float, spread: float | None = None, style: str = "level") -> Curve:
+    """The same value from the first place to the last."""
+    return Curve(name, (min(places), max(places)), (value, value), None if spread is None else (spread, spread), style)

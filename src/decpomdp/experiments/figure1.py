@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
+from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
 from decpomdp.experiments.judge import ClaimVerdict, Effort, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
 from decpomdp.experiments.means import compare, mean_of, steadier
 from decpomdp.experiments.offline import SIZED, settings_of
@@ -135,16 +135,13 @@ def pictures(rows: Rows) -> list[Picture]:
 
 def _panel(some: Rows, key: str, up: str) -> Panel:
     em, begun = some.where(method="em"), some.where(method="em-best")
-    sizes = sorted(em.distinct("preset"))
-    means, x = [em.where(preset=size).mean(key) for size in sizes], tuple(map(float, sizes))
-    curves = [Curve("EM, mean", x, tuple(m.value for m in means), tuple(m.spread for m in means))]
+    curves = [curve(em, "preset", key, "EM, mean")]
     if key == "value":
-        curves.append(Curve("EM, best", x, tuple(m.most for m in means), style="dotted"))
-        same = tuple(begun.where(preset=size).mean(key).value for size in sizes)
-        curves.append(Curve("EM begun like Dec-SBPR, mean", x, same, style="dotted"))
+        curves.append(curve(em, "preset", key, "EM, best", "dotted", best=True))
+        curves.append(curve(begun, "preset", key, "EM begun like Dec-SBPR, mean", "dotted"))
     for method, style in (("dp", "flat"), ("sbpr", "level")):  # the dashes are seen on the line where they coincide
-        m = some.where(method=method).mean(key)
-        curves.append(Curve(NAMES[method], (x[0], x[-1]), (m.value,) * 2, (m.spread,) * 2, style))
+        mean = some.where(method=method).mean(key)
+        curves.append(level(NAMES[method], curves[0].x, mean.value, mean.spread, style))
     inferred = ", DP ".join(f"{some.where(method=method).mean('inferred').value:.1f}" for method in ("sbpr", "dp"))
     title = f"K = {some[0]['episodes']}, PBVI {some[0]['follow']:g}; |Z| {inferred}" if key == "value" else ""
     return Panel(title, "|Z| of EM", up, tuple(curves), logarithmic=key != "value", across_logarithmic=True)

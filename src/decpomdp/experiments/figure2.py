@@ -27,7 +27,7 @@ from decpomdp.core.run import Inputs, unlimited
 from decpomdp.domains.traffic import ACTIONS, COLUMN, OBSERVATIONS, ROW, Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments.cells import Cell, Settings
-from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, curve
+from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, level
 from decpomdp.experiments.judge import (
     LEAST_SEEDS,
     ClaimVerdict,
@@ -181,22 +181,18 @@ def tables(rows: Rows) -> list[TextTable]:
     for key, words in (("nodes", "nodes at the end"), ("acting", "nodes that act differently"), ("seconds", "s")):
         lines.append((words, *(f"{last.where(method=method).mean(key).value:.2f}" for method in methods)))
     fixed = (row for row in rows if row["method"] not in NAMES)
-    level = tuple((str(row["method"]), f"{row['value']:.1f} ± {1.96 * row['error']:.1f}") for row in fixed)
+    policies = tuple((str(row["method"]), f"{row['value']:.1f} ± {1.96 * row['error']:.1f}") for row in fixed)
     side = rows[0]["side"]
     return [
         TextTable(f"{side} x {side} lights: test reward", ("iteration", *(NAMES[m] for m in methods)), tuple(lines)),
-        TextTable("Policies that need no learning", ("policy", "value"), level),
+        TextTable("Policies that need no learning", ("policy", "value"), policies),
     ]
 
 
 def pictures(rows: Rows) -> list[Picture]:
     """Test reward, controller size."""
-    places = [float(i) for i in learned_rows(rows).distinct("iteration")]
-    flat = [
-        Curve(name, (places[0], places[-1]), (row["value"],) * 2, None, "level")
-        for name in DRAWN
-        for row in rows.where(method=name)
-    ]
+    places = learned_rows(rows).column("iteration")
+    flat = [level(name, places, row["value"]) for name in DRAWN for row in rows.where(method=name)]
     value = [curve(rows.where(method=method), "iteration", "value", name) for method, name in NAMES.items()]
     size = [curve(rows.where(method=method), "iteration", "nodes", name) for method, name in NAMES.items()]
     size[0] = replace(size[0], style="wide")  # the curves of Dec-SBPR may lie on each other
@@ -209,7 +205,7 @@ def pictures(rows: Rows) -> list[Picture]:
 
 
 def _at_end(rows: Rows, method: str) -> list[float]:
-    return rows.where(method=method, iteration=max(rows.column("iteration"))).column("value")
+    return rows.where(method=method).ends("iteration")[1].column("value")
 
 
 def _handicap(rows: Rows) -> str:
@@ -233,8 +229,8 @@ def _order(rows: Rows) -> Evidence:
 
 def _above_level(rows: Rows, name: str) -> Evidence:
     """Against a policy that needs no learning; its value has an error of testing, too."""
-    learned, level, side = mean_of(_at_end(rows, "sbpr-heuristic")), rows.where(method=name), rows[0]["side"]
-    value = level.mean("value", level[0]["error"])
+    learned, policy, side = mean_of(_at_end(rows, "sbpr-heuristic")), rows.where(method=name), rows[0]["side"]
+    value = policy.tested("value", "error")
     numbers = f"At the end {learned.words(1)}, where the {name} has {value.value:.1f}; {side} x {side} lights."
     return Evidence(numbers, above(learned, value) == "above")
 
@@ -255,7 +251,7 @@ def _soon(rows: Rows) -> Evidence:
 def _sizes(rows: Rows) -> Evidence:
     some = rows.where(method="sbpr-exploration")
     sizes = [some.where(iteration=i).mean("nodes").value for i in some.distinct("iteration")]
-    end = some.where(iteration=max(rows.column("iteration"))).mean("nodes").value
+    end = some.ends("iteration")[1].mean("nodes").value
     preset = rows.where(method="mcem").mean("nodes").value
     smaller, moved = end < preset - ROUNDING, max(sizes) - min(sizes) > ROUNDING
     numbers = (

@@ -90,6 +90,11 @@ class Rows(list[Mapping[str, Any]]):
         """A column of numbers, without missing ones."""
         return [float(row[key]) for row in self if row[key] is not None]
 
+    def ends(self, key: str) -> tuple["Rows", "Rows"]:
+        """The rows with the least and with the greatest value of a column."""
+        values = self.distinct(key)
+        return self.where(**{key: min(values)}), self.where(**{key: max(values)})
+
     def groups(self, key: str) -> dict[Any, "Rows"]:
         """The rows of every value of a column."""
         return {value: self.where(**{key: value}) for value in self.distinct(key)}

@@ -114,11 +114,6 @@ def half_of_difference(one: Mean, other: Mean) -> float:
     return math.hypot(float(stdtrit(freedom, 0.975)) * math.sqrt(whole), tests)
 
 
-def side(differences: Sequence[float]) -> str:
-    """How one method compares with another on the same seeds, from the differences on each."""
-    return above(mean_of(differences), mean_of([0.0]))
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """How one method of ours compares with another over seeds."""
@@ -141,7 +136,8 @@ def compare(one: Sequence[float], other: Sequence[float], same_data: bool = Fals
     """
     against = list(other) if len(other) > 1 else [other[0]] * len(one)
     gaps = [ours - theirs for ours, theirs in zip(one, against, strict=True)]
-    found = side(gaps) if same_data else above(mean_of(one), mean_of(other))
+    pair = (gaps, [0.0]) if same_data else (one, other)
+    found = above(mean_of(pair[0]), mean_of(pair[1]))
     higher, lower = sum(gap > ROUNDING for gap in gaps), sum(gap < -ROUNDING for gap in gaps)
     if found == "level":
         found = _ranked(one, other) if len(other) > 1 else _signed(higher, lower, len(gaps))

@@ -190,15 +190,10 @@ def _runs(rows: Rows, *methods: str) -> list[OnProblem] | None:
     """One for every problem; None unless all these methods were run on all of them."""
     found = []
     for problem, some in rows.groups("problem").items():
-        best = max([TABLE2[problem, "fb-hsvi"].value, *_planned(some)])
+        planned, published = some.where(method="fb-hsvi"), TABLE2[problem, "fb-hsvi"].value
+        best = max(published, planned.mean("value").value) if planned else published
         found.append(OnProblem(problem, tuple(some.where(method=method) for method in methods), best))
     return found if all(all(run.methods) for run in found) else None
-
-
-def _planned(some: Rows) -> list[float]:
-    """The value of our FB-HSVI, if it was run."""
-    planner = some.where(method="fb-hsvi")
-    return [planner.mean("value").value] if planner else []
 
 
 def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:

@@ -20,7 +20,7 @@ from decpomdp.worlds.posterior import Floats, Posterior, Tables
 CUT = {False: 1e-3, True: 1e-2}  # by `Form.memory`
 SMALL = 1e-3  # products of transition and observation below this are left out, with memory
 VISITS = 5e-5  # share of the steps: pairs that occur less often are left out
-KNOWN = 0.5  # visits from which a step is known in a cautious world; with fewer, part of it is unknown
+KNOWN = 1.0  # visits from which a step is known in a cautious world. With 0.5 plans still exploit wrong worlds
 FIRST_STEP, END, UNKNOWN = "before the first observation", "end", "unknown"
 
 
