@@ -107,10 +107,10 @@ def flat(results: Results, *keys: str, **renamed: str) -> Rows:
 def curve(rows: Rows, x: str, y: str, name: str, style: str = "line", best: bool = False) -> Curve:
     """The mean or the best `y` at every `x`, with the standard deviation over seeds; missing values are left out."""
     known = Rows(row for row in rows if row[y] is not None)
-    means = {place: known.where(**{x: place}).mean(y) for place in sorted(known.distinct(x))}
-    values = tuple(mean.most if best else mean.value for mean in means.values())
-    errors = None if style == "dotted" else tuple(mean.spread for mean in means.values())
-    return Curve(name, tuple(map(float, means)), values, errors, style)
+    places, means = zip(*sorted(known.means(y, x).items()), strict=True)
+    values = tuple(mean.most if best else mean.value for mean in means)
+    errors = None if style == "dotted" else tuple(mean.spread for mean in means)
+    return Curve(name, tuple(map(float, places)), values, errors, style)
 
 
 def level(name: str, places: Sequence[float], value: float, spread: float | None = None, style: str = "level") -> Curve:

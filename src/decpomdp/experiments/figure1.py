@@ -17,16 +17,16 @@ best. A fit that ends at its limit of sweeps has not converged.
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
 from decpomdp.experiments.judge import ClaimVerdict, Effort, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
 from decpomdp.experiments.means import compare, mean_of, steadier
-from decpomdp.experiments.offline import SIZED, settings_of
+from decpomdp.experiments.offline import SIZED, WORK
 from decpomdp.experiments.published import INFERRED_ON_MARS, C, D
 
-WORK = "decpomdp.experiments.offline:work"
 NAMES = {"sbpr": "Dec-SBPR", "dp": "DP", "em": "EM", "em-best": "EM, best episodes first"}
 FORMS = {"printed": "as printed", "counted": "episodes counted", "weighted": "utility-weighted"}
 OURS: dict[str, Any] = {"preset": "as-printed", "evidence": None, "stop": "ours"}
@@ -35,6 +35,7 @@ WAYS = {  # objective, the weight of the data, when to stop
     "counted": OURS,
     "weighted": OURS | {"preset": "default"},
 }
+DATA = ("episodes", "follow")  # columns that name a data set
 SAME_EM = ("printed", "counted")  # its updates do not depend on the weight of the data
 TEXTS = texts_of("figure1")
 WITHIN = TEXTS.limits["within"]
@@ -49,12 +50,11 @@ def cells(effort: Effort) -> list[Cell]:
     """Data x form x method (and size) x seed."""
     data = [(episodes, effort["follow"]) for episodes in effort["episodes"]]
     data.append((max(effort["episodes"]), effort["other_follow"]))
+    given = {key: effort[key] for key in ("problem", "steps", "sweeps", "tolerance")}
     found = []
-    for seed in range(effort["seeds"]):
-        for episodes, follow in data:
-            for form, ways in WAYS.items():
-                shared = settings_of(effort["problem"], episodes, effort["steps"], seed, follow) | ways | {"form": form}
-                found += _methods(effort, shared | {"sweeps": effort["sweeps"], "tolerance": effort["tolerance"]})
+    for seed, (episodes, follow), form in product(range(effort["seeds"]), data, WAYS):
+        shared = {"episodes": episodes, "follow": follow, "seed": seed, "form": form}
+        found += _methods(effort, given | shared | WAYS[form])
     return found
 
 
@@ -79,12 +79,6 @@ def rows(results: Results) -> Rows:
     return found
 
 
-def data_sets(rows: Rows) -> list[Rows]:
-    """The rows of every behaviour and number of episodes."""
-    pairs = dict.fromkeys((row["episodes"], row["follow"]) for row in rows)
-    return [rows.where(episodes=episodes, follow=follow) for episodes, follow in pairs]
-
-
 def limit_words(rows: Rows) -> str:
     """The methods that did not always converge, and the consequence for times and values."""
     ended = []
@@ -102,11 +96,10 @@ def tables(rows: Rows) -> list[TextTable]:
     found = []
     for form, its_rows in rows.groups("form").items():
         lines = []
-        for data in data_sets(its_rows):
+        for data in its_rows.groups(*DATA).values():
             for method in NAMES:
-                some = data.where(method=method)
-                sizes = sorted(some.distinct("preset"), key=lambda size: size or 0)
-                lines += [_line(some.where(preset=size)) for size in sizes]
+                sizes = data.where(method=method).groups("preset")
+                lines += [_line(sizes[size]) for size in sorted(sizes, key=lambda size: size or 0)]
         title = f"Sizes given and inferred, {FORMS[form]}"
         note = f"{TEXTS.words['columns']} Convergence: {limit_words(its_rows)}"
         found.append(TextTable(title, header, tuple(lines), note))
@@ -125,7 +118,7 @@ def _line(some: Rows) -> tuple[str, ...]:
 def pictures(rows: Rows) -> list[Picture]:
     """Values of every form, then times; one column per data."""
     lines = [
-        tuple(_panel(some, key, f"{key}, {words}") for some in data_sets(rows.where(form=form)))
+        tuple(_panel(some, key, f"{key}, {words}") for some in rows.where(form=form).groups(*DATA).values())
         for key in ("value", "seconds")
         for form, words in FORMS.items()
     ]

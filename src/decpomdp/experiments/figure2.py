@@ -237,7 +237,7 @@ def _above_level(rows: Rows, name: str) -> Evidence:
 
 def _soon(rows: Rows) -> Evidence:
     some, mcem = rows.where(method="sbpr-exploration"), _at_end(rows, "mcem")
-    tested = {i: compare(some.where(iteration=i).column("value"), mcem) for i in some.distinct("iteration")}
+    tested = {i: compare(points.column("value"), mcem) for i, points in some.groups("iteration").items()}
     behind = [i for i, found in tested.items() if found.side != "above"]
     passed = [i for i in tested if not behind or i > behind[-1]]  # for good
     when = f"from iteration {passed[0]} on" if passed else "never for good"
@@ -250,7 +250,7 @@ def _soon(rows: Rows) -> Evidence:
 
 def _sizes(rows: Rows) -> Evidence:
     some = rows.where(method="sbpr-exploration")
-    sizes = [some.where(iteration=i).mean("nodes").value for i in some.distinct("iteration")]
+    sizes = [mean.value for mean in some.means("nodes", "iteration").values()]
     end = some.ends("iteration")[1].mean("nodes").value
     preset = rows.where(method="mcem").mean("nodes").value
     smaller, moved = end < preset - ROUNDING, max(sizes) - min(sizes) > ROUNDING

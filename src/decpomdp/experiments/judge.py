@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -95,13 +96,20 @@ class Rows(list[Mapping[str, Any]]):
         values = self.distinct(key)
         return self.where(**{key: min(values)}), self.where(**{key: max(values)})
 
-    def groups(self, key: str) -> dict[Any, "Rows"]:
-        """The rows of every value of a column."""
-        return {value: self.where(**{key: value}) for value in self.distinct(key)}
+    def groups(self, *keys: str) -> dict[Any, "Rows"]:
+        """The rows of every value of a column, or of every tuple of values of several, as they come."""
+        found: dict[Any, Rows] = {}
+        for row in self:
+            found.setdefault(itemgetter(*keys)(row), Rows()).append(row)
+        return found
 
     def mean(self, key: str, test_error: float = 0.0) -> Mean:
         """The mean of a column with its interval."""
         return mean_of(self.column(key), test_error)
+
+    def means(self, key: str, *by: str) -> dict[Any, Mean]:
+        """The mean of a column in every group."""
+        return {group: some.mean(key) for group, some in self.groups(*by).items()}
 
     def tested(self, key: str, error: str) -> Mean:
         """The mean with an interval for a published value, a mean of test episodes with this error, if recorded."""
@@ -109,7 +117,7 @@ class Rows(list[Mapping[str, Any]]):
 
     def by_seed(self, key: str) -> dict[int, float]:
         """The mean of a column for every seed."""
-        return {seed: some.mean(key).value for seed, some in self.groups("seed").items()}
+        return {seed: mean.value for seed, mean in self.means(key, "seed").items()}
 
     def against(self, other: "Rows", key: str = "value") -> Comparison:
         """This method against another that learned from the same episodes, seed by seed."""

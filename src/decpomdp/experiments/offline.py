@@ -25,6 +25,7 @@ from decpomdp.planners.pbvi.method import AlphaPolicy, PbviFit
 from decpomdp.planners.pbvi.semi_random import semi_random
 from decpomdp.rollouts import simulate
 
+WORK = f"{__name__}:work"
 RISE = 1e-3  # of the bound: where the paper stops
 ROUNDING = 1e-8  # of the bound: a smaller fall is none
 BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used here
@@ -48,11 +49,6 @@ class Fitted(msgspec.Struct, frozen=True):
     falls: int  # how often the bound fell
     paper_sweeps: int  # until the paper would have stopped
     paper_seconds: float
-
-
-def settings_of(problem: str, episodes: int, steps: int, seed: int, follow: float) -> dict[str, Any]:
-    """The data of a cell."""
-    return {"problem": problem, "episodes": episodes, "steps": steps, "seed": seed, "follow": follow}
 
 
 def work(settings: Settings) -> Fitted:

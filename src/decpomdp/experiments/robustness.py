@@ -4,16 +4,17 @@ The paper: "these values were chosen for testing, but our approach is robust to 
 neither a scale nor a rate: its text describes the first, its appendix computes with the second.
 """
 
+from itertools import product
+
 import numpy as np
 
-from decpomdp.experiments import offline
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat
 from decpomdp.experiments.judge import Effort, Evidence, Rows, texts_of
 from decpomdp.experiments.means import Mean
+from decpomdp.experiments.offline import WORK
 from decpomdp.experiments.published import FOLLOW, PROBLEMS, C, D
 
-WORK = "decpomdp.experiments.offline:work"
 READINGS = ("scale", "rate")
 UP = {"value": "value", "inferred": "nodes per agent"}
 TEXTS = texts_of("robustness")
@@ -23,16 +24,11 @@ Points = dict[tuple[float, float], Mean]  # c, d -> over seeds
 
 def cells(effort: Effort) -> list[Cell]:
     """Problem x reading x c x d x seed."""
-    options = {key: effort[key] for key in ("sweeps", "tolerance", "truncation")}
-    found = []
-    for seed in range(effort["seeds"]):
-        for problem in effort["problems"]:
-            shared = offline.settings_of(problem, effort["episodes"], effort["steps"], seed, FOLLOW) | options
-            shared |= {"method": "sbpr", "preset": "default", "evidence": None, "stop": "ours"}
-            grid = ((reading, c, d) for reading in READINGS for c in effort["c"] for d in effort["d"])
-            given = [{**shared, "reading": reading, "c": c, "d": d} for reading, c, d in grid]
-            found += [Cell(WORK, each, 0.012 * effort["sweeps"]) for each in given]
-    return found
+    shared = {key: effort[key] for key in ("episodes", "steps", "sweeps", "tolerance", "truncation")}
+    shared |= {"follow": FOLLOW, "method": "sbpr", "preset": "default", "evidence": None, "stop": "ours"}
+    grid = product(range(effort["seeds"]), effort["problems"], READINGS, effort["c"], effort["d"])
+    varied = (dict(zip(("seed", "problem", "reading", "c", "d"), point, strict=True)) for point in grid)
+    return [Cell(WORK, shared | each, 0.012 * effort["sweeps"]) for each in varied]
 
 
 def rows(results: Results) -> Rows:
@@ -44,13 +40,10 @@ def rows(results: Results) -> Rows:
 def tables(rows: Rows) -> list[TextTable]:
     """The fixed settings, then one table per problem and reading: value and size over the grid."""
     found = [_held(rows)]
-    for problem in rows.distinct("problem"):
-        for reading in READINGS:
-            some = rows.where(problem=problem, reading=reading)
-            columns = some.distinct("d")
-            lines = tuple((f"{c:g}", *(_entry(some.where(c=c, d=d)) for d in columns)) for c in some.distinct("c"))
-            title = f"{PROBLEMS[problem]}, d is a {reading}: value, nodes"
-            found.append(TextTable(title, ("c", *(f"d = {d:g}" for d in columns)), lines))
+    for (problem, reading), some in rows.groups("problem", "reading").items():
+        header = ("c", *(f"d = {d:g}" for d in some.distinct("d")))
+        lines = tuple((f"{c:g}", *map(_entry, line.groups("d").values())) for c, line in some.groups("c").items())
+        found.append(TextTable(f"{PROBLEMS[problem]}, d is a {reading}: value, nodes", header, lines))
     return found
 
 
@@ -79,7 +72,7 @@ def _entry(some: Rows) -> str:
 def pictures(rows: Rows) -> list[Picture]:
     """Values above, sizes below, both for each reading; a column per problem; a curve per c."""
     lines = [
-        tuple(_panel(rows.where(problem=problem), reading, key) for problem in rows.distinct("problem"))
+        tuple(_panel(some, reading, key) for some in rows.groups("problem").values())
         for key in UP
         for reading in READINGS
     ]
@@ -94,22 +87,17 @@ def _panel(some: Rows, reading: str, key: str) -> Panel:
 
 def _span(some: Rows, key: str) -> tuple[float, float]:
     """The y axis that holds a problem's points of both readings with their bars; sizes begin at 0."""
-    means = [mean for reading in READINGS for mean in _grid(some.where(reading=reading), key).values()]
+    means = some.means(key, "reading", "c", "d").values()
     low, high = min(m.value - m.spread for m in means), max(m.value + m.spread for m in means)
     room = 0.05 * (high - low) or 1.0
     return (low - room if key == "value" else 0.0), high + room
 
 
-def _grid(some: Rows, key: str) -> Points:
-    return {(c, d): some.where(c=c, d=d).mean(key) for c in some.distinct("c") for d in some.distinct("d")}
-
-
 def _robust(rows: Rows, reading: str) -> Evidence:
     """Over the grid, values move no more than over the seeds."""
     numbers, moved, without = [], [], []
-    for problem in rows.distinct("problem"):
-        some = rows.where(problem=problem, reading=reading)
-        means = _grid(some, "value")
+    for problem, some in rows.where(reading=reading).groups("problem").items():
+        means = some.means("value", "c", "d")
         far = _farthest(means)
         rest = {point: mean for point, mean in means.items() if point != far}
         moved.append(_moved(means))
@@ -149,7 +137,7 @@ def _farthest(means: Points) -> tuple[float, float]:
 
 def _words(name: str, some: Rows, means: Points, far: tuple[float, float], rest: Points) -> str:
     (low, high), (less, more) = _range(means), _range(rest)
-    sizes = [mean.value for mean in _grid(some, "inferred").values()]
+    sizes = [mean.value for mean in some.means("inferred", "c", "d").values()]
     return (
         f"{name}: {_moved(means)}, means from {low:.2f} to {high:.2f} over the grid (the behaviour earns "
         f"{some.mean('behaviour').value:.2f}), {FACTOR:g} standard deviations over seeds are "

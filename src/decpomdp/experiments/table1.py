@@ -152,9 +152,8 @@ def rows(results: Results) -> Rows:
 
 def times_of(rows: Rows, vary: str, part: str) -> tuple[list[int], list[float]]:
     """The sizes and the times of a part, the least over seeds."""
-    some = rows.where(vary=vary)
-    sizes = sorted(some.distinct("size"))
-    return sizes, [min(some.where(size=size).column(f"{part}_seconds")) for size in sizes]
+    groups = rows.where(vary=vary).groups("size")
+    return sorted(groups), [min(groups[size].column(f"{part}_seconds")) for size in sorted(groups)]
 
 
 def slope(rows: Rows, vary: str, part: str) -> float:

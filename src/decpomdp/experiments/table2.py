@@ -10,6 +10,7 @@ large problems, by processor time too. Processor time on one thread does not dep
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -52,13 +53,11 @@ class Evaluated(msgspec.Struct, frozen=True):
 def cells(effort: Effort) -> list[Cell]:
     """Problem x method x seed; the planners hardly depend on the seed: one."""
     found = []
-    for seed in range(effort["seeds"]):
-        for problem in effort["problems"]:
-            for method in effort["methods"]:
-                if seed == 0 or method not in PLANNERS:
-                    settings = {"problem": problem, "method": LEARNERS.get(method, method), "seed": seed}
-                    limits, cost = _limits(effort, problem, method)
-                    found.append(Cell(f"{__name__}:work", {**settings, "limits": limits}, cost))
+    for seed, problem, method in product(range(effort["seeds"]), effort["problems"], effort["methods"]):
+        if seed == 0 or method not in PLANNERS:
+            settings = {"problem": problem, "method": LEARNERS.get(method, method), "seed": seed}
+            limits, cost = _limits(effort, problem, method)
+            found.append(Cell(f"{__name__}:work", {**settings, "limits": limits}, cost))
     return found
 
 
