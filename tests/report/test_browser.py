@@ -69,6 +69,8 @@ def test_it_opens_quietly_and_nothing_sticks_out(visit, paths, name, width):
     page = visit(paths[name], width, "dark" if width == 390 else "light")
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    labels = "Array.from(document.querySelectorAll('.chart .grid text'))"
+    assert page.evaluate(f"{labels}.filter((one) => one.getBBox().x < 0).map((one) => one.textContent)") == []
     assert page.said == []
 
 

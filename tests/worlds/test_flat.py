@@ -120,3 +120,12 @@ def test_rounding_keeps_a_world_valid():
     alphabet = alphabet_of(log)
     world = rounded(world_of(alphabet, posterior(records_of(log, alphabet, Form()), states=3)))
     np.testing.assert_allclose(world.transition.sum(-1), 1)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_world_can_be_saved_and_loaded(form, tmp_path):
+    log = small_log(first=True, ends=True, episodes=200)
+    alphabet = alphabet_of(log)
+    world = world_of(alphabet, posterior(records_of(log, alphabet, form)), cautious=True)
+    world.save(tmp_path / "world.dpomdp")
+    assert dp.load(tmp_path / "world.dpomdp").digest() == world.digest()

@@ -14,6 +14,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,8 @@ def write_fit(folder: Path, fit: Fit, record: RunRecord) -> RunRecord:
         write_team(mean, folder / MEAN)
     world = getattr(fit, "world", None)  # that was fitted to episodes
     if world is not None:
-        world.save(folder / WORLD)
+        with suppress(InputError):  # labels of logged agents that such a file cannot hold
+            world.save(folder / WORLD)
     record.stopped, record.seconds = fit.stopped, round(fit.seconds, 3)
     record.nodes, record.facts = list(fit.team.nodes), dict(fit.facts)
     write_record(folder, record)

@@ -30,6 +30,7 @@ TITLES = {
     "exploration": "Exploration rate",
     "sample_size": "Effective sample size",
     "accepted": "Changes accepted",
+    "foretold": "Variance predicted by the critic",
 }
 TOGETHER = {"lower": ("lower", "upper")}  # drawn in one chart
 SPREAD = {"value": "error"}  # standard errors of another column
@@ -307,18 +308,19 @@ def step_for(span: float, about: int) -> float:
 
 
 def tick_label(value: float, step: float) -> str:
-    """A number on an axis whose ticks are `step` apart.
+    """A number on an axis whose ticks are `step` apart; in thousands, millions ... where that is shorter.
 
-    >>> tick_label(1500000.0, 500000.0), tick_label(0.25, 0.05), tick_label(12.0, 2.0), tick_label(-3e16, 1e16)
-    ('1.5M', '0.25', '12', '-3e+16')
+    >>> tick_label(1500000.0, 500000.0), tick_label(0.25, 0.05), tick_label(-13215.0, 5.0), tick_label(-3e16, 1e16)
+    ('1.5M', '0.25', '-13215', '-3e+16')
     """
     if abs(value) >= 1e12 or 0 < step < 1e-6:
         return f"{value:.3g}"
-    _, unit, letter = next(
-        (row for row in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")) if abs(value) >= row[0]), (0.0, 1.0, "")
-    )
-    digits = max(0, -math.floor(math.log10(step / unit) + 1e-9)) if step > 0 and value else 0
-    return f"{value / unit:.{digits}f}{letter}"
+    words = []
+    for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0.0, 1.0, "")):
+        if abs(value) >= least:
+            digits = max(0, -math.floor(math.log10(step / unit) + 1e-9)) if step > 0 and value else 0
+            words.append(f"{value / unit:.{digits}f}{letter}")
+    return min(words, key=len)
 
 
 def thinned(x: Floats, y: Floats, pieces: int) -> tuple[list[float], list[float]]:

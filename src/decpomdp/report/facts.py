@@ -42,11 +42,10 @@ def _value(record: RunRecord) -> tuple[str, str, str]:
     value = record.value
     if value is None:
         return "value", NONE, "not computed"
-    spread = f" \u00b1 {value.standard_error:.3g}" if value.standard_error else ""
+    how = f"\u00b1 {value.standard_error:.3g}, {value.method}" if value.standard_error else value.method
     if unsupported(record):
-        few = f"{value.method}; {LEGEND[len(MARK) :].strip()}"
-        return "value", f"{in_words(value.value, '.5g')}{spread} {MARK}", few
-    return "value", in_words(value.value, ".5g") + spread, value.method
+        return "value", f"{in_words(value.value, '.5g')} {MARK}", f"{how}; {LEGEND[len(MARK) :].strip()}"
+    return "value", in_words(value.value, ".5g"), how
 
 
 def odd(words: str) -> str | None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from decpomdp.core import Agent, Controller
-from decpomdp.report.layout import Item, Wire, depths, laid_out
+from decpomdp.report.layout import XY, Wire, depths, laid_out
 from decpomdp.report.markup import Markup, join, number, percent, shortened, tag
 from decpomdp.report.performance import Use, moves_of
 from decpomdp.report.text import RARE
@@ -33,8 +33,6 @@ LOOP, STEM, TIP, MARGIN = 24.0, 26.0, 4.0, 10.0  # of loops, start arrows, arrow
 UNKNOWN = 0.05  # of all moves, for a link that its node always takes, where use is not known
 FAINTEST, READABLE = 0.35, 0.7  # opacity of the least used wire and of its label
 NOTCH = 5.0  # pixels between the two ends of a wire at a label below its row
-
-XY = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +94,14 @@ def graph_of(agent: Agent, controller: Controller, use: Use, key: str) -> Contro
     (width, height), (inner, upper) = (
         (wide + 2 * MARGIN, high + STEM + 2 * MARGIN) for wide, high in ((drawing.width, drawing.height), drawing.main)
     )
-    shift = f"translate({number(MARGIN)} {number(STEM + MARGIN)})"
+    shift = f"translate({_xy(MARGIN, STEM + MARGIN)})"
     drawn = tag(
         "svg",
         _arrowhead(key),
         tag("g", *drawing.parts(), id=key, class_="drawing", transform=shift),
         class_="graph",
-        data_main=f"0 0 {number(inner)} {number(upper)}",
-        viewBox=f"0 0 {number(width)} {number(height)}",
+        data_main=f"0 0 {_xy(inner, upper)}",
+        viewBox=f"0 0 {_xy(width, height)}",
         width=math.ceil(width),
         height=math.ceil(height),
         role="img",
@@ -183,7 +181,7 @@ class GraphDrawing:
 
     def __init__(self, boxes: list[NodeBox], links: list[Link], key: str) -> None:
         self.key, self.boxes = key, boxes
-        idle = _idle(boxes, links)
+        self.idle = idle = _idle(boxes, links)
         self.rare = [link for link in links if link.rare or idle & {link.source, link.goal}]
         shown = [link for link in links if link not in self.rare]
         self.loops = {link.source: link for link in shown if link.source == link.goal}
@@ -195,12 +193,10 @@ class GraphDrawing:
         depth = depths(len(place), starts, [(place[link.source], place[link.goal]) for link in known])
         wires = [Wire(place[link.source], place[link.goal], *link.size) for link in self.laid]
         self.layout = laid_out([self._extents(box) for box in self.used], depth, wires)
-        self.items = {node: self.layout.items[p] for node, p in place.items()}
-        self.at: dict[int, XY] = {node: (item.x, item.y) for node, item in self.items.items()}
+        self.at: dict[int, XY] = {node: (self.layout.items[p].x, self.layout.items[p].y) for node, p in place.items()}
         self.width, self.height = self.layout.width, self.layout.height
         self.main = self.width, self.height  # without the nodes that are set aside
         self.aside = self._set_aside([box for box in boxes if box.node in idle])
-        self.ports = self._ports()
 
     def parts(self) -> list[Markup]:
         """Everything, from the back to the front."""
@@ -242,43 +238,10 @@ class GraphDrawing:
         self.height = y + TINY
         return tag("g", *parts, class_="unused")
 
-    def _ports(self) -> dict[tuple[int, int], float]:
-        """(item, node) -> x: where wires meet their nodes, spread along the side and in order."""
-        sides: dict[tuple[int, bool], set[int]] = {}
-        for chain, link in zip(self.layout.chains, self.laid, strict=True):
-            for node, i in ((link.source, chain[0]), (link.goal, chain[-1])):
-                sides.setdefault((node, self.layout.items[i].row > self.items[node].row), set()).add(i)
-        ports = {}
-        for (node, _), met in sides.items():
-            for place, i in enumerate(sorted(met, key=lambda i: (self.layout.items[i].x, i))):
-                spread = 1.5 * self.boxes[node].half * ((place + 1) / (len(met) + 1) - 0.5)
-                ports[i, node] = self.at[node][0] + spread
-        return ports
-
-    def _end(self, i: int, node: int, tip: float) -> XY:
-        """Where a wire meets a node: below it if its item there is below."""
-        side = 1 if self.layout.items[i].row > self.items[node].row else -1
-        return self.ports[i, node], self.at[node][1] + side * (self.boxes[node].tall / 2 + tip)
-
     def _laid(self, w: int, link: Link) -> Markup:
-        places = self.layout.chains[w]
-        chain = [self.layout.items[i] for i in places]
-        label, start, end = chain[0], self._end(places[0], link.source, 0.0), self._end(places[-1], link.goal, TIP)
-        row = self.items[link.source].row
-        if row == self.items[link.goal].row:
-            path = _through_label(start, (label.x, label.y - label.height / 2), end)
-        else:
-            path = _smooth([start, *self._bends(chain, label.row > row), end])
+        label, route = self.layout.label(w), self.layout.route(w, TIP)
+        path = _through_label(*route) if label.between else _smooth(route)
         return self._wire(link, path, _label(link, label.x, label.y, "middle"))
-
-    def _bends(self, chain: list[Item], down: bool) -> list[XY]:
-        """Where a wire enters and leaves the rows that it crosses."""
-        points = []
-        for item in chain:
-            top = self.layout.tops[item.row]
-            ends = [(item.x, top), (item.x, top + self.layout.heights[item.row])]
-            points += ends if down else ends[::-1]
-        return points
 
     def _loop(self, link: Link) -> Markup:
         x, y = self.at[link.source]
@@ -305,14 +268,14 @@ class GraphDrawing:
             length = math.hypot(x1 - x0, y1 - y0)
             bend = min(60.0, 0.25 * length) / length  # to one side, so that the way back is another one
             xm, ym = (x0 + x1) / 2 - bend * (y1 - y0), (y0 + y1) / 2 + bend * (x1 - x0)
-            path = f"M{number(x0)} {number(y0)}Q{number(xm)} {number(ym)} {number(x1)} {number(y1)}"
-        unused = None if link.source in self.items else "unused"
+            path = f"M{_xy(x0, y0)}Q{_xy(xm, ym)} {_xy(x1, y1)}"
+        unused = "unused" if link.source in self.idle else None
         return tag("path", tag("title", link.tooltip), class_=unused, d=path)
 
     def _start(self, box: NodeBox) -> Markup:
         x, y = self.at[box.node]
         top = y - box.tall / 2
-        path = f"M{number(x)} {number(top - STEM)}V{number(top - TIP)}"
+        path = f"M{_xy(x, top - STEM)}V{number(top - TIP)}"
         arrow = tag("path", class_="wire", d=path, marker_end=f"url(#{self.key}-head)", stroke_width="1.8")
         return tag("g", arrow, tag("text", box.start, x=x + 7, y=top - 15), class_="start")
 
@@ -365,15 +328,20 @@ def _label(link: Link, x: float, y: float, anchor: str) -> Markup | None:
     return join([back, tag("text", *lines, text_anchor=anchor)])
 
 
+def _xy(x: float, y: float) -> str:
+    """A point of a path."""
+    return f"{number(x)} {number(y)}"
+
+
 def _smooth(points: list[XY]) -> str:
     """A path through all points, vertical at each: curves between rows, straight lines across them."""
-    path = f"M{number(points[0][0])} {number(points[0][1])}"
+    path = f"M{_xy(points[0][0], points[0][1])}"
     for (x0, y0), (x1, y1) in pairwise(points):
         if abs(x1 - x0) < 0.05:
             path += f"V{number(y1)}"
         else:
             half = (y0 + y1) / 2
-            path += f"C{number(x0)} {number(half)} {number(x1)} {number(half)} {number(x1)} {number(y1)}"
+            path += f"C{_xy(x0, half)} {_xy(x1, half)} {_xy(x1, y1)}"
     return path
 
 
@@ -381,10 +349,10 @@ def _through_label(start: XY, top: XY, end: XY) -> str:
     """A path between two nodes of a row: down to the top of its label below them, and up again."""
     (x, y), side = top, NOTCH if end[0] >= start[0] else -NOTCH
     down, up = _smooth([start, (x - side, y)]), _smooth([(x + side, y), end])
-    return f"{down}Q{number(x)} {number(y + NOTCH)} {up.removeprefix('M')}"
+    return f"{down}Q{_xy(x, y + NOTCH)} {up.removeprefix('M')}"
 
 
 def _loop_path(x: float, y: float) -> str:
     """A path from the side of a box at (x, y) back to it."""
-    path = f"M{number(x)} {number(y - 8)}C{number(x + 1.05 * LOOP)} {number(y - 18)} "
-    return path + f"{number(x + 1.05 * LOOP)} {number(y + 14)} {number(x + TIP)} {number(y + 8)}"
+    path = f"M{_xy(x, y - 8)}C{_xy(x + 1.05 * LOOP, y - 18)} "
+    return path + f"{_xy(x + 1.05 * LOOP, y + 14)} {_xy(x + TIP, y + 8)}"

@@ -28,6 +28,9 @@ BETWEEN = 4.0  # weight of the place of a label between two nodes of one row
 NEAREST, FARTHEST, SLOPE = 20.0, 68.0, 0.13  # pixels between rows; more where wires go far sideways
 
 
+XY = tuple[float, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
     """A link to lay, with the size of its label."""
@@ -48,6 +51,7 @@ class Item:
     height: float
     near: list[int] = field(default_factory=list)  # items of the neighbouring rows that it is linked to
     level: int = 0  # of a label, within its row
+    between: bool = False  # a label of a link between two nodes of one row: its wire stays above all labels
     x: float = 0.0
     y: float = 0.0  # centre
 
@@ -57,10 +61,12 @@ class GraphLayout:
     """Items with their places; the first ones are the nodes."""
 
     items: list[Item]
-    chains: list[list[int]]  # per wire: the items between its ends, the label first
+    wires: Sequence[Wire]
+    chains: list[list[int]] = field(default_factory=list)  # per wire: the items between its ends, the label first
     rows: list[list[int]] = field(default_factory=list)  # from left to right
     tops: list[float] = field(default_factory=list)
     heights: list[float] = field(default_factory=list)
+    ports: dict[tuple[int, int], float] = field(default_factory=dict)  # (item, node) -> x: where wires meet nodes
 
     @property
     def width(self) -> float:
@@ -71,6 +77,28 @@ class GraphLayout:
     def height(self) -> float:
         """Pixels from 0."""
         return self.tops[-1] + self.heights[-1]
+
+    def label(self, w: int) -> Item:
+        """The label of a wire."""
+        return self.items[self.chains[w][0]]
+
+    def route(self, w: int, tip: float) -> list[XY]:
+        """The points of a wire, ending `tip` before its goal: through all rows or, within a row, by its label's top."""
+        wire, chain, label = self.wires[w], self.chains[w], self.label(w)
+        start, end = self._end(chain[0], wire.source, 0.0), self._end(chain[-1], wire.goal, tip)
+        if label.between:
+            return [start, (label.x, label.y - label.height / 2), end]
+        points = [start]
+        for item in (self.items[i] for i in chain):
+            top = self.tops[item.row]
+            ends = [(item.x, top), (item.x, top + self.heights[item.row])]
+            points += ends if label.row > self.items[wire.source].row else ends[::-1]
+        return [*points, end]
+
+    def _end(self, i: int, node: int, tip: float) -> XY:
+        """Where a wire meets a node: below it if its item there is below."""
+        item, side = self.items[node], 1 if self.items[i].row > self.items[node].row else -1
+        return self.ports[i, node], item.y + side * (item.height / 2 + tip)
 
 
 def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
@@ -93,7 +121,7 @@ def depths(count: int, starts: Sequence[int], links: Sequence[tuple[int, int]]) 
 
 def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], wires: Sequence[Wire]) -> GraphLayout:
     """Places for nodes of the given (left, right, height) and for the wires between them (no loops)."""
-    layout = GraphLayout([Item(2 * depth[i], *size) for i, size in enumerate(nodes)], [])
+    layout = GraphLayout([Item(2 * depth[i], *size) for i, size in enumerate(nodes)], wires)
     bends: dict[tuple[int, int], int] = {}  # goal, row -> item
     for wire in wires:
         _string(layout, wire, bends)
@@ -105,6 +133,7 @@ def laid_out(nodes: Sequence[tuple[float, float, float]], depth: Sequence[int], 
     _give_levels(layout)
     _place(layout)
     _stack(layout)
+    _meet(layout)
     return layout
 
 
@@ -112,9 +141,10 @@ def _string(layout: GraphLayout, wire: Wire, bends: dict[tuple[int, int], int]) 
     """A label next to the source, and a bend in every other row on the way."""
     items, rows = layout.items, (layout.items[wire.source].row, layout.items[wire.goal].row)
     step = 1 if rows[0] <= rows[1] else -1
-    items.append(Item(rows[0] + step, wire.width / 2, wire.width / 2, wire.height))
+    between = rows[0] == rows[1]
+    items.append(Item(rows[0] + step, wire.width / 2, wire.width / 2, wire.height, between=between))
     chain = [len(items) - 1]
-    for row in range(rows[0] + 2 * step, rows[1], step) if rows[0] != rows[1] else ():
+    for row in () if between else range(rows[0] + 2 * step, rows[1], step):
         if (wire.goal, row) not in bends:
             items.append(Item(row, 1.0, 1.0, 0.0))
             bends[wire.goal, row] = len(items) - 1
@@ -187,14 +217,9 @@ def _give_levels(layout: GraphLayout) -> None:
     room = max(FEWEST_PIXELS, *widths[::2])
     for row, width in zip(layout.rows[1::2], widths[1::2], strict=False):
         levels = min(LEVELS, math.ceil(width / room))
-        labels = [layout.items[i] for i in row if layout.items[i].height and not _within_row(layout, i)]
+        labels = [layout.items[i] for i in row if layout.items[i].height and not layout.items[i].between]
         for place, item in enumerate(labels):
             item.level = place % levels
-
-
-def _within_row(layout: GraphLayout, i: int) -> bool:
-    """Whether a label belongs to a link between two nodes of one row: its wire stays above all labels."""
-    return len({layout.items[other].row for other in layout.items[i].near}) == 1
 
 
 def _place(layout: GraphLayout) -> None:
@@ -207,7 +232,7 @@ def _place(layout: GraphLayout) -> None:
         for rank in range(len(layout.rows)) if sweep % 2 else range(len(layout.rows) - 1, -1, -1):
             row = layout.rows[rank]
             wishes = [sum(items[o].x for o in items[i].near) / max(len(items[i].near), 1) for i in row]
-            weights = [BETWEEN if rank % 2 and _within_row(layout, i) else 1.0 for i in row]
+            weights = [BETWEEN if items[i].between else 1.0 for i in row]
             _settle(layout, row, shifts[rank], wishes, weights)
     place = {i: p for row in layout.rows for p, i in enumerate(row)}
     for chain in sorted(layout.chains, key=len, reverse=True):
@@ -280,10 +305,22 @@ def _stack(layout: GraphLayout) -> None:
         ]
         above = [sum(height + 4 for height in levels[:level]) for level in range(LEVELS)]
         for i in row:
-            height = items[i].height if _within_row(layout, i) and rank % 2 else levels[items[i].level]
+            height = items[i].height if items[i].between else levels[items[i].level]
             items[i].y = y + above[items[i].level] + height / 2
         layout.tops.append(y)
         layout.heights.append(
             max((above[level] + height for level, height in enumerate(levels) if height), default=0.0)
         )
         y += layout.heights[-1]
+
+
+def _meet(layout: GraphLayout) -> None:
+    """Spread the wires along the sides of their nodes, in order."""
+    items, sides = layout.items, dict[tuple[int, bool], set[int]]()
+    for wire, chain in zip(layout.wires, layout.chains, strict=True):
+        for node, i in ((wire.source, chain[0]), (wire.goal, chain[-1])):
+            sides.setdefault((node, items[i].row > items[node].row), set()).add(i)
+    for (node, _), met in sides.items():
+        for place, i in enumerate(sorted(met, key=lambda i: (items[i].x, i))):
+            spread = 1.5 * items[node].left * ((place + 1) / (len(met) + 1) - 0.5)
+            layout.ports[i, node] = items[node].x + spread

@@ -216,11 +216,10 @@ def use_in_episodes(episodes: Episodes, team: Team) -> tuple[Use, ...]:
         belief = filtered(controller, observations[..., n], actions[..., n])  # [k, t, i]
         weighted = (belief * weights[..., None])[:, :-1]
         seen, taken, going_on = observations[:, 1:, n], actions[:, :-1, n], inside[:, 1:]
-        moves = np.zeros((controller.observations, controller.nodes, controller.nodes))
-        for a, o in {(int(a), int(o)) for a, o in zip(taken[going_on], seen[going_on], strict=True)}:
-            here = going_on & (taken == a) & (seen == o)
-            moves[o] += weighted[here].sum(axis=0)[:, None] * controller.transition[:, a, o]
-        uses.append(Use(np.einsum("kti,kt->i", belief, weights), moves.transpose(1, 0, 2)))
+        counts = np.zeros((controller.actions, controller.observations, controller.nodes))  # [a, o, i]
+        np.add.at(counts, (taken[going_on], seen[going_on]), weighted[going_on])
+        moves = np.einsum("aoi,iaoj->ioj", counts, controller.transition)
+        uses.append(Use(np.einsum("kti,kt->i", belief, weights), moves))
     return tuple(uses)
 
 

@@ -21,7 +21,7 @@ CUT = {False: 1e-3, True: 1e-2}  # by `Form.memory`
 SMALL = 1e-3  # products of transition and observation below this are left out, with memory
 VISITS = 5e-5  # share of the steps: pairs that occur less often are left out
 KNOWN = 1.0  # visits from which a step is known in a cautious world. With 0.5 plans still exploit wrong worlds
-FIRST_STEP, END, UNKNOWN = "before the first observation", "end", "unknown"
+FIRST_STEP, END, UNKNOWN = "first_step", "end", "unknown"
 
 
 def world_of(
@@ -117,7 +117,7 @@ def _plain(alphabet: Alphabet, tables: Tables, seen: Floats, goes_on: Floats, pa
     labels = [f"s{z}" for z in range(tables.states)]
     move, shows, start = tables.move * goes_on[:-1, None, :], _rows(seen[:-1]), tables.start
     if alphabet.first:
-        labels += [f"{label} first" for label in labels]
+        labels += [f"{label}_first" for label in labels]
         move = np.pad(np.tile(move, (1, 2, 1)), ((0, 0), (0, 0), (0, tables.states)))
         shows = np.concatenate([shows, np.broadcast_to(_rows(seen[-1]), shows.shape)], axis=1)
         paid, visits, start = np.tile(paid, (1, 2)), np.tile(visits, (1, 2)), np.concatenate([0 * start, start])
@@ -138,9 +138,8 @@ def _with_memory(
     visits = all_visits.reshape(memories, actions, states)  # [m, u, z]
     last, hidden = np.nonzero(visits.sum(1) > max(0.5, VISITS * posterior.steps))  # [s] both
     real = last < memories - 1
-    own = joint_table(alphabet.observations)[alphabet.seen]
-    names = [".".join(a.observations[o] for a, o in zip(alphabet.agents, row, strict=True)) for row in own] + ["start"]
-    labels = [f"{names[m]} {z}" for m, z in zip(last, hidden, strict=True)]
+    names = [f"y{y}" for y in alphabet.seen] + ["start"]  # joint observations by number
+    labels = [f"{names[m]}_z{z}" for m, z in zip(last, hidden, strict=True)]
     shape = (memories, actions)
     to = tables.move.reshape(*shape, states, states)[last, :, hidden]  # [s, u, z1]
     onward = (seen * goes_on[..., None])[:-1].reshape(*shape, states, -1)[last]  # [s, u, z1, y]
