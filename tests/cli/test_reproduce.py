@@ -72,7 +72,7 @@ def test_an_interrupt_keeps_finished_cells(tmp_path):
         os.killpg(process.pid, signal.SIGINT)  # as the terminal does
         err = process.stderr.read()
     assert process.returncode == 130
-    assert "the same command continues" in err
+    assert "run the same command again to continue" in err
     assert "Traceback" not in err
     kept = list(out.glob("cells/*.json"))
     assert all(json.loads(path.read_bytes())["result"]["whole_seconds"] > 0 for path in kept)
