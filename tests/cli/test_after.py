@@ -8,6 +8,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.cli import after
 from decpomdp.evaluation import sampled
+from decpomdp.learners.judging import BETTER, UNPROVEN
 from decpomdp.report import page
 
 LEARN = ["learn", "broadcast", "--steps", "20000", "--out", "run", "--quiet"]
@@ -111,3 +112,43 @@ def test_sampling_ends_when_the_callback_says_so():
     team = dp.Team.uniform(dp.load("dectiger"))
     value = sampled.sampled_value(Slow(), team, 20, horizon=3, watch=lambda row: row["episodes"] == 4)
     assert value.episodes == 4
+
+
+FACTS = {
+    "episodes": 500, "behaviour_known": True, "estimate": 5.0, "estimate_low": 4.0, "estimate_high": 6.0,
+    "behaviour": 5.5, "verdict": UNPROVEN,
+}  # fmt: skip
+RESULT = {
+    "nodes": [1, 2], "seconds": 1.0, "stopped": "iterations", "sample_size": 196.2, "out": "run",
+    "settings": {"judge": True}, "facts": FACTS,
+}  # fmt: skip
+
+
+def test_an_unproven_team_from_episodes_points_to_the_other_method():
+    lines = after.lines_of(RESULT)
+    assert lines == [
+        "no value, nodes 1+2, 1.0 s, stopped: sweeps",
+        "the result rests on about 196 of 500 episodes (effective sample size)",
+        "95 % interval of that estimate 4 to 6, shrunk towards the behaviour, which earned 5.5 there: not proven "
+        "better than the behaviour",
+        "try --method world, which fits a model to the log",
+        "written to run",
+    ]
+    assert lines[3] not in after.lines_of({**RESULT, "facts": {**FACTS, "verdict": BETTER}})
+    assert lines[3] not in after.lines_of({**RESULT, "nodes": [1] * 6})
+
+
+@pytest.mark.parametrize(
+    ("change", "facts", "why"),
+    [
+        ({"settings": {"judge": False}}, {}, "judging is off"),
+        ({"begin": "team.json"}, {}, "the run began with a team (--begin)"),
+        ({}, {"behaviour_known": False}, "the log has no action_prob; --estimate-behaviour guesses them"),
+        ({}, {"episodes": 10}, "the log has fewer than 20 episodes"),
+        ({}, {}, "the run was stopped before"),
+    ],
+)
+def test_a_missing_estimate_has_a_reason(change, facts, why):
+    known = {name: value for name, value in FACTS.items() if name != "estimate"}
+    lines = after.lines_of({**RESULT, **change, "facts": {**known, **facts}})
+    assert lines[2] == f"no estimate of the value: {why}"

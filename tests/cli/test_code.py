@@ -94,6 +94,16 @@ def test_resume_asks_for_the_name_again(folder, capsys):
     assert json.loads(record.read_text())["finished"]
 
 
+def test_the_hint_after_an_interrupt_names_the_code(folder, capsys, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("decpomdp.api.execute", interrupt)
+    monkeypatch.setattr("decpomdp.io.run_folder.can_resume", lambda folder: True)
+    assert code_of(LEARN) == 130
+    assert "to resume: decpomdp learn mine.py:build --resume run\n" in capsys.readouterr().err
+
+
 def test_a_resumed_run_must_be_of_the_same_problem(folder, capsys):
     code_of(LEARN)
     record = Path("run/run.json")

@@ -59,7 +59,9 @@ def test_info_in_words(run, tiger):
     assert code == 0
     assert "dectiger: 200 episodes, 800 steps, 2 agents, discount 0.9" in out
     assert "behaviour probabilities: known, 0.3333 to 0.3333" in out
-    assert "agrees with 10 of 200 episodes for about 1 steps" in out  # 200 / 9 = 22 after one, 2.5 after two
+    assert (
+        "about 1 steps of a deterministic team can be judged (10 matching episodes needed)" in out
+    )  # 200 / 9 = 22 after one, 2.5 after two
     assert "no observation before the first action: 200" in out
     code, out, _ = run("info", "long.csv")
     assert code == 0
@@ -73,7 +75,7 @@ def test_info_says_what_is_unknown_and_what_never_occurs(run, tiger, tmp_path):
     replace(episodes, behaviour=np.full((15, 2), np.nan)).save(tmp_path / "u.parquet")
     out = run("info", "u.parquet")[1]
     assert "never: open-left open-right" in out
-    assert "behaviour probabilities: unknown" in out
+    assert "behaviour probabilities: unknown; learning does not need them" in out
     some = np.ones((15, 2))
     some[3, 1] = np.nan
     replace(episodes, behaviour=some).save(tmp_path / "u.parquet")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from decpomdp.core import DecPOMDP, Fit, Row, Simulator, Team
     from decpomdp.io.runs import RunRecord, ValueRecord
 
+WORLD_AGENTS = range(2, 6)  # numbers of agents for which `--method world` is suggested
 MANY = 8  # agents up to which nodes are listed one by one
 TEST_EPISODES = {True: 1000, False: 20}  # on a fast and on a slow simulator
 VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # time limits
@@ -101,7 +102,9 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: Steps) -> N
         sweeps, estimate = last_number(fit, "sweep"), fit.facts.get("estimate")
         record.sweeps = None if sweeps is None else int(sweeps)
         if isinstance(estimate, int | float):
-            record.value = ValueRecord(value=float(estimate), method="estimated from held-out episodes")
+            held, others, longest = (fit.facts[name] for name in ("held_out", "learned_from", "horizon"))
+            how = f"estimated over {longest} steps, on {held} held-out episodes, for a team learned from the other "
+            record.value = ValueRecord(value=float(estimate), method=f"{how}{others}")
         return
     posterior = getattr(fit, "posterior", None)
     record.posterior_nodes = None if posterior is None else list(posterior.sizes)
@@ -132,7 +135,7 @@ def _value_in_world(fit: "Fit") -> "ValueRecord | None":
     if not isinstance(value, float):
         return None
     error = (high - value) / 2 if isinstance(high, float) else None
-    return ValueRecord(value=value, standard_error=error, method="exact, in the world fitted to the episodes")
+    return ValueRecord(value=value, standard_error=error, method="expected in the fitted world")
 
 
 def _exact(model: "DecPOMDP", team: "Team", horizon: int | None) -> "ValueRecord":
@@ -191,7 +194,9 @@ def lines_of(result: dict[str, Any]) -> list[str]:
     if value is not None:
         error = f" ± {value['standard_error']:.2g}" if value.get("standard_error") is not None else ""
         text = f"value {value['value']:.6g}{error} ({value['method']})"
-    lines = [f"{text}, nodes {sizes(result['nodes'])}, {result['seconds']:.1f} s, stopped: {result['stopped']}"]
+    swept = "sample_size" in result and result["stopped"] == "iterations"  # an iteration is a sweep over the episodes
+    stopped = "sweeps" if swept else result["stopped"]
+    lines = [f"{text}, nodes {sizes(result['nodes'])}, {result['seconds']:.1f} s, stopped: {stopped}"]
     if "upper_bound" in result and result["upper_bound"] is not None:
         lines.append(f"upper bound {result['upper_bound']:.6g}, gap {result['gap']:.3g}")
     if facts.get("peri") is not None:
@@ -200,18 +205,42 @@ def lines_of(result: dict[str, Any]) -> list[str]:
     if "posterior_nodes" in result:
         lines.append(f"nodes supported by fresh episodes (posterior): {sizes(result['posterior_nodes'])}")
     if "sample_size" in result:
-        lines += _held_out(result["sample_size"], facts)
+        lines += _held_out(result)
     return [*lines, f"written to {result['out']}"]
 
 
-def _held_out(sample_size: float, facts: dict[str, Any]) -> list[str]:
+def _held_out(result: dict[str, Any]) -> list[str]:
     """Sample size and estimate of a team from recorded episodes."""
-    size = f"effective sample size {sample_size:.0f} of {facts['episodes']} episodes"
+    from decpomdp.learners.judging import BETTER
+
+    facts = result["facts"]
+    size = f"the result rests on about {result['sample_size']:.0f} of {facts['episodes']} episodes"
+    lines = [f"{size} (effective sample size)"]
     if "estimate" not in facts:
-        return [size, "no estimate of the value: --no-judge, or unknown action probabilities"]
+        return [*lines, f"no estimate of the value: {_no_estimate(result)}"]
     verdict = VERDICTS.get(facts["verdict"], facts["verdict"])
-    interval = f"95 % interval {facts['estimate_low']:.6g} to {facts['estimate_high']:.6g}"
-    return [size, f"{interval}, the recorded behaviour has {facts['behaviour']:.6g}: {verdict}"]
+    interval = f"95 % interval of that estimate {facts['estimate_low']:.6g} to {facts['estimate_high']:.6g}"
+    there = f"shrunk towards the behaviour, which earned {facts['behaviour']:.6g} there"
+    lines.append(f"{interval}, {there}: {verdict}")
+    if facts["verdict"] != BETTER and len(result["nodes"]) in WORLD_AGENTS:
+        lines.append("try --method world, which fits a model to the log")
+    return lines
+
+
+def _no_estimate(result: dict[str, Any]) -> str:
+    """Why a team from recorded episodes has no estimate of its value."""
+    from decpomdp.learners.method import FEWEST
+
+    facts = result["facts"]
+    if not result["settings"]["judge"]:
+        return "judging is off"
+    if result.get("begin"):
+        return "the run began with a team (--begin)"
+    if not facts["behaviour_known"]:
+        return "the log has no action_prob; --estimate-behaviour guesses them"
+    if facts["episodes"] < FEWEST:
+        return f"the log has fewer than {FEWEST} episodes"
+    return "the run was stopped before"
 
 
 def sizes(nodes: Sequence[int]) -> str:

@@ -191,20 +191,20 @@ def lines_of(facts: Mapping[str, Any]) -> list[str]:
         f"returns {decimal(returns['min'])} to {decimal(returns['max'])}, mean {decimal(returns['mean'])}{error}",
         f"rewards {rewards['min']:g} to {rewards['max']:g}, mean {decimal(rewards['mean'])}",
         f"joint actions seen: {joint['seen']} of {joint['possible']}",
-        *_behaviour(facts["behaviour"], facts["episodes"]),
+        *_behaviour(facts["behaviour"]),
         *(line for agent in facts["agents"] for line in _agent(agent)),
         *(f"{key}: {value}" for key, value in facts["facts"].items()),
     ]
 
 
-def _behaviour(facts: Mapping[str, Any], episodes: int) -> list[str]:
+def _behaviour(facts: Mapping[str, Any]) -> list[str]:
     if not facts["known"]:
-        return ["behaviour probabilities: unknown; learning has to estimate them, off-policy evaluation cannot"]
+        return ["behaviour probabilities: unknown; learning does not need them, estimates of the value do"]
     if facts["known"] < facts["of"]:
         return [f"behaviour probabilities: known for {facts['known']} of {facts['of']} actions"]
     return [
         f"behaviour probabilities: known, {facts['min']:.4g} to {facts['max']:.4g}",
-        f"a deterministic team agrees with 10 of {episodes} episodes for about {facts['supported_steps']} steps",
+        f"about {facts['supported_steps']} steps of a deterministic team can be judged (10 matching episodes needed)",
     ]
 
 

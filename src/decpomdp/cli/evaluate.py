@@ -19,7 +19,7 @@ def evaluate(
         str | None, typer.Option("--problem", help=words.PROBLEM + " Default: the problem named in the team.")
     ] = None,
     horizon: Annotated[
-        int | None, typer.Option("--horizon", min=1, help="Steps of an episode.", show_default="infinite")
+        int | None, typer.Option("--horizon", min=1, help="Steps of an episode. Default: infinite.", show_default=False)
     ] = None,
     test_episodes: Annotated[
         int | None,

@@ -35,7 +35,12 @@ PLAIN = (int, float, bool, str)
 UNBOUNDED = 1e9  # larger upper limits of settings are not shown
 
 
-Out = Annotated[Path | None, typer.Option("--out", help="Folder for the run: team.json, report.html, run.json, ...")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", help="Folder for the run: team.json, report.html, run.json, ... Required, except with --resume."
+    ),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option(
@@ -51,7 +56,8 @@ Resume = Annotated[
     Path | None, typer.Option("--resume", metavar="RUN", help="Resume an unfinished run with its original options.")
 ]
 Every = Annotated[
-    float | None, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints.", show_default="5")
+    float | None,
+    typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints. Default: 5.", show_default=False),
 ]
 Value = Annotated[bool, typer.Option("--value/--no-value", help="Compute the team's value.", rich_help_panel=AFTER)]
 Posterior = Annotated[

@@ -29,6 +29,7 @@ from decpomdp.cli import (
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 INTERRUPTED, TERMINATED = 130, 143  # exit codes
 NO_FOLDER = "the working folder no longer exists; run the command in another folder"
+TITLES = {"sbpr-loop": "sbpr (by playing)", "sbpr": "sbpr (from episodes)"}  # of settings in the help
 COMMANDS: dict[str, Callable[..., None]] = {
     "list": problems.list_problems,
     "info": problems.info,
@@ -71,7 +72,8 @@ def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., Non
     from decpomdp.cli.learn import with_fields
 
     entries = [*PLAYING.values(), *LOGGED.values()] if name == "learn" else PLANNING.values()
-    return with_fields(command, {str(entry.settings.__struct_config__.tag): entry.settings for entry in entries})
+    tags = {str(entry.settings.__struct_config__.tag): entry.settings for entry in entries}
+    return with_fields(command, {TITLES.get(tag, tag): settings for tag, settings in tags.items()})
 
 
 def _without_settings(command: Callable[..., None]) -> Callable[..., None]:

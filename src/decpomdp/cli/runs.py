@@ -257,14 +257,16 @@ def _rows_before(folder: Path) -> int:
 
 @contextmanager
 def _resume_hint(work: Work, folder: Path) -> Iterator[None]:
-    """Print how to resume a run that was interrupted."""
+    """Print how to resume a run that was interrupted; code must be named again."""
+    from decpomdp.domains.load import is_code
     from decpomdp.io.run_folder import can_resume
 
     try:
         yield
     finally:
         if can_resume(folder):
-            words.note(f"to resume: {shlex.join(['decpomdp', work.record.command, '--resume', str(folder)])}")
+            code = [work.record.source] if is_code(work.record.source) else []
+            words.note(f"to resume: {shlex.join(['decpomdp', work.record.command, *code, '--resume', str(folder)])}")
 
 
 def _result(record: "RunRecord", fit: "Fit", folder: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 OptionalSeed = Annotated[
-    int | None, typer.Option("--seed", min=0, help="Seed of all random numbers.", show_default="0")
+    int | None, typer.Option("--seed", min=0, help="Seed of all random numbers. Default: 0.", show_default=False)
 ]
 Discount = Annotated[float | None, typer.Option("--discount", help="Discount to use instead of the problem's own.")]
 

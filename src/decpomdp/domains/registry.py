@@ -154,10 +154,10 @@ _FAMILIES = {
     ),
 }
 
+GENERATED_FORM = "generated:KIND,agents=N,size=K,seed=S"
 _FAMILIES["generated"] = Family(
     GENERATED,
-    "random structured problems; generated:KIND,agents=N,size=K,seed=S with a kind of "
-    f"{', '.join(KINDS)} (2 to 256 states)",
+    f"random structured problems; {GENERATED_FORM} with a kind of {', '.join(KINDS)} (2 to 256 states)",
     "generated:build",
     (
         Parameter("kind", "meeting", words=tuple(KINDS)),
@@ -320,6 +320,8 @@ def _values(name: str) -> tuple[int | str, ...]:
 
 
 def _signature(name: str, parameters: Iterable[Parameter]) -> str:
+    if is_generated(name):
+        return GENERATED_FORM
     words = ",".join(parameter.name.upper() for parameter in parameters)
     base = name.partition(":")[0]
     return f"{base}:{words}" if words else f"{base} without parameters"

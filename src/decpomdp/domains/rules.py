@@ -171,7 +171,7 @@ class _Names:
         close = difflib.get_close_matches(_label(value), self.labels, n=1, cutoff=0.6)
         few = f" ({', '.join(self.labels)})" if len(self.labels) <= 8 else ""
         hint = f"; did you mean {self.values[self.labels.index(close[0])]!r}?" if close else ""
-        raise InputError(f"{where}: expected one of the {len(self.values)} {self.what}{few}, got {value!r:.60}{hint}")
+        raise InputError(f"{where}: expected one of the {len(self.values)} {self.what}{few}, {_got(value)}{hint}")
 
 
 class _Joint:
@@ -185,7 +185,7 @@ class _Joint:
         """Refuse a value that is not a tuple of one observation per agent."""
         if not isinstance(value, tuple) or len(value) != len(self.parts):
             wanted = f"a tuple of {len(self.parts)} observations, one per agent"
-            raise InputError(f"{where}: expected {wanted} (or a rule that takes `agent`), got {value!r:.60}")
+            raise InputError(f"{where}: expected {wanted} (or a rule that takes `agent`), {_got(value)}")
         for part, own in zip(self.parts, value, strict=True):
             part.check(where, own)
 
@@ -193,19 +193,19 @@ class _Joint:
 class _Asked:
     """A rule and the answers it gave."""
 
-    def __init__(self, name: str, rule: Rule) -> None:
-        self.name, self.rule = name, checks.callback(name, rule)
+    def __init__(self, name: str, rule: Rule, label: str = "") -> None:
+        self.name, self.label, self.rule = name, label or name, checks.callback(label or name, rule)
         known = ARGUMENTS[name]
         try:
             parameters = inspect.signature(rule).parameters.values()
         except ValueError:
-            raise InputError(f"{name}: expected a function with named arguments, got {rule!r:.60}") from None
+            raise InputError(f"{self.label}: expected a function with named arguments, got {rule!r:.60}") from None
         plain = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         strange = next((p.name for p in parameters if p.name not in known and p.default is p.empty), None)
         if strange is not None:
             wanted = f"arguments among {', '.join(known)}" if known else "no arguments"
             hint = "; what is seen depends on next_state" if (name, strange) == ("observation", "state") else ""
-            raise InputError(f"{name}: expected {wanted}, got {strange!r}{hint}")
+            raise InputError(f"{self.label}: expected {wanted}, got {strange!r}{hint}")
         self.takes = tuple(p.name for p in plain if p.name in known)
         self.of_one = bool(ONE_AGENT & set(self.takes))
         self.answers: dict[tuple[Any, ...], Any] = {}
@@ -215,7 +215,8 @@ class _Asked:
         given = {name: known[name] for name in self.takes}
         key = (known.get("agent"), *given.values())
         if key not in self.answers:
-            words = f"{self.name}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+            call = f"({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+            words = self.label + (call if given else "")
             try:
                 answer = self.rule(**given)
             except Exception as error:
@@ -310,9 +311,9 @@ def _rewards(
     """[u, s]: the expected sum of all rewards."""
     if not callable(reward) and not isinstance(reward, Sequence):
         raise InputError(f"reward: expected a function or several, got {checks.kind_of(reward)}")
-    rules = [reward] if callable(reward) else reward
+    rules = [(reward, "reward")] if callable(reward) else [(rule, _numbered(n, rule)) for n, rule in enumerate(reward)]
     total: NDArray[np.float64] = np.zeros(transitions.shape[:2])
-    for asked in (_Asked("reward", rule) for rule in rules):
+    for asked in (_Asked("reward", rule, label) for rule, label in rules):
         own = np.zeros(total.shape)
         for (u, actions), (s, state) in product(enumerate(joint), enumerate(states)):
             known = {"actions": actions, "state": state}
@@ -324,6 +325,11 @@ def _rewards(
                 own[u, s] = math.fsum(transitions[u, s, after] * paid)
         total = total + own
     return total.round(DECIMALS)
+
+
+def _numbered(n: int, rule: Rule) -> str:
+    """One of several rewards, such as `reward[1] moving`."""
+    return f"reward[{n}] {getattr(rule, '__name__', '')}".rstrip()
 
 
 def _reward(asked: _Asked, known: Mapping[str, Any]) -> float:
@@ -340,7 +346,7 @@ def _number(where: str, answer: Any) -> float:
         outcomes = _checked(where, _outcomes(where, answer), None)
         return math.fsum(_number(where, value) * chance for value, chance in outcomes.items())
     if not isinstance(answer, int | float | np.number) or not math.isfinite(answer):
-        raise InputError(f"{where}: expected a finite number, got {answer!r:.60}")
+        raise InputError(f"{where}: expected a finite number, {_got(answer)}")
     return float(answer)
 
 
@@ -358,16 +364,17 @@ def _team(
     agents: int | Sequence[str] | None, actions: Names | Mapping[str, Names], observations: Names | Mapping[str, Names]
 ) -> list[tuple[str, Names, Names]]:
     """Name, actions and observations of every agent."""
-    named = [tuple(of) for of in (actions, observations) if isinstance(of, Mapping)]
+    given = {"actions": actions, "observations": observations}
+    named = {what: tuple(of) for what, of in given.items() if isinstance(of, Mapping)}
     if agents is None:
-        agents = named[0] if named else 2
+        agents = next(iter(named.values()), 2)
     if isinstance(agents, int | np.integer):
         names = tuple(f"agent{n + 1}" for n in range(checks.whole("agents", agents, 1, 64)))
     else:
         names = tuple(_Names("agents", agents).labels)
-    for keys in named:
+    for what, keys in named.items():
         if set(keys) != set(names):
-            raise InputError(f"actions, observations: expected those of {', '.join(names)}, got {', '.join(keys)}")
+            raise InputError(f"{what}: expected those of {', '.join(names)}, got {', '.join(keys)}")
 
     def own(of: Any, who: str) -> Any:
         return of[who] if isinstance(of, Mapping) else of
@@ -385,6 +392,10 @@ def _check_size(name: str, *sizes: int) -> None:
     if math.prod(sizes) > MOST:
         shape = " x ".join(map(str, sizes))
         raise InputError(f"{name}: expected at most {MOST} numbers, got {shape}; write a simulator instead")
+
+
+def _got(value: object) -> str:
+    return "got nothing (None): is a `return` missing?" if value is None else f"got {value!r:.60}"
 
 
 def _label(value: object) -> str:

@@ -150,8 +150,11 @@ class SbprMethod:
         posterior = self._posterior(state.fit or self._best(state))
         facts: dict[str, Any] = {"evidence": self.evidence, "episodes": self.data.count, "carrying": state.carrying}
         cloned = state.stopped and state.judged is not None and state.judged.verdict == WORSE
+        facts["behaviour_known"] = self._log_behaviour is not None
         if state.judged is not None:
-            facts |= state.judged.facts()
+            others, held = self._divided
+            facts |= {"held_out": len(held), "learned_from": len(others)}
+            facts |= {"horizon": int(self.data.lengths[held].max()), **state.judged.facts()}
         if cloned:
             posterior = self._posterior(state.now)
         # DEPARTS: the paper's result is the mean

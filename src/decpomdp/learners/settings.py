@@ -50,18 +50,20 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
         Meta(description="What counts: whole episodes by their return, or every step by its reward (the paper)."),
     ] = "return"
     starts: Annotated[
-        int, Meta(ge=1, le=1000, description="Initial controllers that are tried; each agent keeps its best.")
+        int, Meta(ge=1, le=1000, description="Number of initial controllers to try; each agent keeps its best.")
     ] = 8
     start: Annotated[
         Literal["best", "random"],
-        Meta(description="The first of them: from the best episodes or random, as all others."),
+        Meta(
+            description="How the first initial controller is made (best: from the best episodes); the others are random."
+        ),
     ] = "best"
     truncation: Annotated[
         Nodes | None, Meta(description="Nodes to begin with if the size is inferred; default: 12.")
     ] = None
     # DEPARTS: the paper has kappa = 1, with which everything collapses into one node (docs/formulas.md, section 4)
     evidence: Annotated[
-        Huge | None, Meta(description="Number of episodes that the data count as; default: as many as there are.")
+        Huge | None, Meta(description="Treat the data as this many episodes; default: their number.")
     ] = None
     # DEPARTS: the paper counts every node with a positive count; in floating point that may be 1e-200
     threshold: Annotated[
@@ -71,7 +73,11 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     # DEPARTS: the paper stops at 1e-3, where sizes still change
     tolerance: Annotated[
         float,
-        Meta(ge=0.0, le=1e100, description="Converged when the bound rises by less than this per episode of evidence."),
+        Meta(
+            ge=0.0,
+            le=1e100,
+            description="Converged when the rise of the bound, divided by the evidence, is below this.",
+        ),
     ] = 1e-6
     judge: Annotated[
         bool,

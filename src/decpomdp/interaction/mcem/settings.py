@@ -44,6 +44,6 @@ class Mcem(Settings, frozen=True, kw_only=True, tag="mcem"):
         float, Meta(ge=0, le=1 - 1e-12, description="Share of exploring choices at first; it falls to 0.")
     ] = 0.2
     horizon: Annotated[Count | None, Meta(description="Steps per episode; default: from the discount.")] = None
-    tests: Annotated[Count, Meta(description="Test episodes of a comparison.")] = 1000
+    tests: Annotated[Count, Meta(description="Episodes played to compare two teams.")] = 1000
     patience: Annotated[Count, Meta(description="Starts without a better team until the run has converged.")] = 10
     tuning: McemTuning = McemTuning()

@@ -89,7 +89,7 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
     exploration_visits: Annotated[
         float, Meta(ge=1e-12, le=1e12, description="Visits after which a node explores half as often as at first.")
     ] = 100.0
-    tests: Annotated[Count, Meta(description="Test episodes of a comparison.")] = 1000
+    tests: Annotated[Count, Meta(description="Episodes played to compare two teams.")] = 1000
     patience: Annotated[
         Count | None,
         Meta(description="Rounds without a better team until convergence; default: 20, or 2 with more than 8 agents."),
