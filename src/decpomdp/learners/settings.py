@@ -54,9 +54,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     ] = 8
     start: Annotated[
         Literal["best", "random"],
-        Meta(
-            description="How the first initial controller is made (best: from the best episodes); the others are random."
-        ),
+        Meta(description="How the first initial controller is made (best: from good episodes); the others are random."),
     ] = "best"
     truncation: Annotated[
         Nodes | None, Meta(description="Nodes to begin with if the size is inferred; default: 12.")
