@@ -36,13 +36,3 @@ def few_draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """A page shows what drawn teams do: playing few of them is enough there (all of them: tests/report)."""
     if request.node.nodeid.startswith(PAGES):
         monkeypatch.setattr("decpomdp.report.belief.PLAYED", 4)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def own_references(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A benchmark stores better teams: in a copy of the references, not in the package."""
-    from decpomdp.domains import references
-
-    copy = tmp_path_factory.mktemp("references") / "references.json"
-    copy.write_bytes(references.FILE.read_bytes())
-    references.FILE = copy

@@ -332,7 +332,7 @@ def test_a_working_folder_that_is_gone(run, tmp_path, monkeypatch, arguments):
     (tmp_path / "gone").rmdir()
     code, out, err = run(*(argument.format(tmp_path) for argument in arguments))
     assert (code, out) == (2, "")
-    assert err == "error: the working folder no longer exists; run the command in another one\n"
+    assert err == "error: the working folder no longer exists; run the command in another folder\n"
     assert not list(tmp_path.iterdir())
 
 

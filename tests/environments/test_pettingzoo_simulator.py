@@ -212,7 +212,7 @@ FAULTS = {
     "nan": r"environment relay: expected finite rewards, got \{0: nan",
     "four": r"environment relay: step\(.*\) failed: ValueError: not enough values to unpack",
     "no rewards": r"reward: the team's reward failed: TypeError: float\(\) argument must be",
-    "late agent": r"environment relay: expected agents only to leave during an episode, got 2 that joined",
+    "late agent": r"environment relay: expected no agents to join during an episode, got 2",
 }
 
 

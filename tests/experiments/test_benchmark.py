@@ -8,9 +8,9 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import decpomdp as dp
@@ -23,7 +23,6 @@ from decpomdp.experiments.benchmark import (
     Plan,
     cells,
     lines_of,
-    new_references,
     open_table,
     run_table,
     suite_problems,
@@ -80,14 +79,24 @@ def test_the_suite_has_forty_problems_and_fresh_even_seeds(told, tmp_path):
     assert (code, err) == (2, "error: --suite: expected --block and no --problems\n")
 
 
-def test_a_better_team_becomes_a_reference(tmp_path, monkeypatch):
-    monkeypatch.setattr(references, "FILE", tmp_path / "references.json")
+def test_references_change_only_on_request(told, tmp_path, monkeypatch):
+    file = tmp_path / "references.json"
+    monkeypatch.setattr(references, "FILE", file)
     references.references.cache_clear()
-    plan = replace(PLAN, problems=("broadcast:mabc",))
-    run_table(tmp_path / "t", plan, 1, RUN, print)
-    assert len(list(new_references(tmp_path / "t", plan))) == 1
-    assert list(new_references(tmp_path / "t", plan)) == []
-    assert set(references.references()) == {"broadcast:mabc"}
+    base = ["benchmark", "--problems", "broadcast:mabc", "--steps", 30_000, "--seeds", 1, "--out", tmp_path / "t"]
+    assert "best known" not in told(*base)[2]
+    assert not file.exists()
+    assert "as the best known value" in told(*base, "--update-references")[2]
+    assert "best known" not in told(*base, "--update-references")[2]
+    (entry,) = references.references().values()
+    worse = msgspec.structs.replace(entry, value=entry.value - 1)
+    file.write_bytes(msgspec.json.encode({"broadcast:mabc": worse}))
+    references.references.cache_clear()
+    before = file.read_bytes()
+    assert "is better than the best known value (--update-references stores it)" in told(*base)[2]
+    assert file.read_bytes() == before
+    told(*base, "--update-references")
+    assert references.references() == {"broadcast:mabc": entry}
     references.references.cache_clear()
 
 

@@ -39,6 +39,12 @@ def benchmark(
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="Threads per run; default: all cores.")
     ] = None,
+    update_references: Annotated[
+        bool,
+        typer.Option(
+            "--update-references", help="Store better teams in domains/references.json; default: report them."
+        ),
+    ] = False,
     as_json: words.Json = False,
     engine_name: engine.Engine = None,
     scheduler: engine.Scheduler = None,
@@ -70,7 +76,7 @@ def benchmark(
         except KeyboardInterrupt:
             words.note(f"finished runs are saved in {out}; run the same command again to continue")
             raise
-    for message in new_references(out, plan):
+    for message in new_references(out, plan, update_references):
         words.note(message)
     lines = list(lines_of(out, plan))
     for line in lines:

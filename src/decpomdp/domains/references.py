@@ -1,8 +1,8 @@
 """The best values known: of published methods, and of any method here, with the team that proves it.
 
 `references.json` has one entry per problem: value, discount, method, version, seconds, the digest of the model and the
-team (team.json, compressed). `decpomdp benchmark` replaces an entry when it finds a better team; the exact evaluation
-re-checks all of them in the slow tests.
+team (team.json, compressed). `decpomdp benchmark --update-references` replaces an entry by a better team; the exact
+evaluation re-checks all of them in the slow tests.
 """
 
 import base64
@@ -70,11 +70,17 @@ def best_value(problem: object) -> float | None:
     return None if known is None else float(known["value"])
 
 
+def is_better(model: DecPOMDP, value: float) -> bool:
+    """Whether a value is better than the best known one; False if nothing is known."""
+    known = best_value(model)
+    return known is not None and _exceeds(value, known)
+
+
 def offer(model: DecPOMDP, team: Team, value: float, method: str, seconds: float) -> bool:
     """Store a team of a named problem if its exact value is better than the stored one. Says whether it is."""
     before = references().get(model.name)
     if before is not None and (before.discount, before.digest) == (model.discount, model.digest()):
-        if value <= before.value + BETTER * max(1.0, abs(before.value)):
+        if not _exceeds(value, before.value):
             return False
     elif model.discount != PUBLISHED_DISCOUNT or not _is_named(model):
         return False
@@ -84,6 +90,10 @@ def offer(model: DecPOMDP, team: Team, value: float, method: str, seconds: float
     references.cache_clear()
     write_bytes(FILE, msgspec.json.format(msgspec.json.encode(dict(sorted(every.items()))), indent=1) + b"\n")
     return True
+
+
+def _exceeds(value: float, known: float) -> bool:
+    return value > known + BETTER * max(1.0, abs(known))
 
 
 def _is_named(model: DecPOMDP) -> bool:

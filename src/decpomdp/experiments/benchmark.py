@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,7 +26,7 @@ import msgspec
 from decpomdp.core import FormatError, InputError
 from decpomdp.domains import is_model
 from decpomdp.domains.load import ENDINGS, is_file, load, load_model
-from decpomdp.domains.references import offer
+from decpomdp.domains.references import is_better, offer
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, Computed
 from decpomdp.io.files import one_line_errors, read_bytes, write_bytes
@@ -79,17 +80,24 @@ def suite_problems(block: int) -> tuple[str, ...]:
     return (*named["paper"], *named["families"], *generated)
 
 
-def new_references(folder: Path, plan: Plan) -> Iterator[str]:
-    """Store the teams of a table that are better than the best known here, and say so."""
+def new_references(folder: Path, plan: Plan, update: bool) -> Iterator[str]:
+    """Report the teams of a table that are better than the best known; with `update`, store them as references."""
     for problem in filter(is_model, plan.problems):
         model = load_model(problem)
+        found = list[tuple[float, str, float, Path]]()
         for method, seed in product(plan.methods, range(plan.seeds)):
             place = run_folder(folder, problem, method, seed)
             record = learned(place)
-            if record is None or record.value is None or not record.value.method.startswith("exact"):
-                continue
-            if offer(model, read_team(place / TEAM), value_of(record), method, record.seconds):
-                yield f"{model.name}: the best value found here is now {value_of(record):.6g}"
+            if record is not None and record.value is not None and record.value.method.startswith("exact"):
+                found.append((value_of(record), method, record.seconds, place))
+        if not found:
+            continue
+        value, method, seconds, place = max(found, key=itemgetter(0))
+        if update:
+            if offer(model, read_team(place / TEAM), value, method, seconds):
+                yield f"{model.name}: stored {value:.6g} as the best known value"
+        elif is_better(model, value):
+            yield f"{model.name}: {value:.6g} is better than the best known value (--update-references stores it)"
 
 
 def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:

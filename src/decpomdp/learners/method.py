@@ -314,7 +314,8 @@ class SbprMethod:
         if key not in self._tasks:
             data, numbers = self._episodes(state), self._numbers(state)
             steps = self._steps(data, self._log_behaviour_of(numbers), state.part)
-            layout = lay_out(data, self.settings.nodes, None if numbers is not None else self.inputs.engine)
+            engine = self.inputs.engine if numbers is None and not starting else None  # starts are small
+            layout = lay_out(data, self.settings.nodes, engine)
             power = 0.0 if starting or state.part == CLONED else self.settings.alpha
             self._tasks = {old: task for old, task in self._tasks.items() if old == (FIT, False)}
             self._tasks[key] = Task(layout, steps, self._evidence(state), power, self.inputs.threads)

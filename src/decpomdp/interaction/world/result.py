@@ -25,6 +25,8 @@ class WorldFit(Fit):
         The posterior mean of the best world: a Dec-POMDP that can be saved, planned on and simulated.
     posteriors
         All admitted worlds, the best first.
+    alphabet
+        The symbols of the episodes: actions, observations, reward values and discount.
     trace, stopped, seconds, settings, seed, facts
         As in `Fit`. Facts: `value` of the team in the world, `low` and `high` of its interval (None where the episodes
         do not support one), `states`, `memory`, `worlds`, `outside` (share of the team's steps where the episodes
