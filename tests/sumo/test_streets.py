@@ -106,7 +106,7 @@ def test_a_reading_of_ones_own():
         Reading("bad", ("only",), lambda view: 1).symbol("A0", View(0, 0, 0, 0, 0, 0))
     with pytest.raises(InputError, match="expected a name of one word"):
         Reading("two words", ("only",), lambda view: 0)
-    with pytest.raises(InputError, match="which is a built-in reading"):
+    with pytest.raises(InputError, match="expected a name that is not built in"):
         SumoGrid(4, reading=Reading("signs", ("only",), lambda view: 0))
 
 
@@ -186,7 +186,7 @@ def test_mistakes_are_named():
             SumoGrid(4, workers=workers)
     with pytest.raises(InputError, match="at most 16 in a batch \\(one SUMO process each\\), got 17"):
         SumoGrid(4).reset(17, 0)
-    with pytest.raises(InputError, match="at most 1 side by side"):
+    with pytest.raises(InputError, match="at most 1 in a batch"):
         SumoGrid(4, workers=0).reset(2, 0)
 
 
