@@ -56,6 +56,13 @@ def test_command_reference_is_what_the_commands_say(maker):
     assert told == maker["page"](), "make it anew: python docs/reference/make_commands.py"
 
 
+def test_both_forms_of_sbpr_are_told_apart(maker):
+    page = maker["page"]()
+    assert "**Settings of sbpr (by playing)**" in page
+    assert "**Settings of sbpr (from episodes)**" in page
+    assert "sbpr-loop" not in page
+
+
 def test_every_option_of_the_help_is_in_the_reference(maker):
     """Against what a user sees, not against what the page was made from."""
     from typer.main import get_command

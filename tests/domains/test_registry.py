@@ -148,6 +148,7 @@ def test_parameters_are_given_by_place_or_name(name, same):
         ("firefighting:rooms=3", "firefighting:rooms=3: expected firefighting:AGENTS,HOUSES,LEVELS, got 'rooms=3'"),
         ("firefighting:2,agents=2", "expected firefighting:AGENTS,HOUSES,LEVELS, got 'agents=2'"),
         ("firefighting:", "firefighting:: agents: expected a whole number from 2 to 4, got ''"),
+        ("generated:door,rooms=3", "expected generated:KIND,agents=N,size=K,seed=S, got 'rooms=3'"),
         ("gridsmall:3", "gridsmall:3: expected gridsmall without parameters, got '3'"),
         ("broadcast:other", "broadcast:other: variant: expected one of file, mabc, got 'other'"),
         ("maintenance:2,4", "maintenance: expected k of at most n = 2, got 4"),
