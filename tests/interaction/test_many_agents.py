@@ -60,7 +60,7 @@ def test_on_policy_it_counts_what_the_sweep_counts(played):
     from decpomdp.learners import StickBreaking
     from decpomdp.learners.posterior import updated
     from decpomdp.learners.sweep import Evaluated, Task, count
-    from decpomdp.learners.weighing import Weighed, steps_of
+    from decpomdp.learners.weighing import Steps, Weighed
 
     problem, team, data = played
     nu = np.random.default_rng(2).random(data.steps)
@@ -70,8 +70,9 @@ def test_on_policy_it_counts_what_the_sweep_counts(played):
         for agent, found in zip(problem.agents, counts_of(team, 0.0, 1.0, shown=False), strict=True)
     )
     layout = lay_out(data, max(team.nodes))
-    task = Task(layout, steps_of(data, log_likelihood(data, team)), float(data.count), None, False, 1)
-    whole = count(task, Evaluated(agents, tables, Weighed(nu, 0.0, 0.0, nu[:0]), 0.0, [None] * len(layout.pieces)))
+    steps = Steps(nu, log_likelihood(data, team), data.offsets)
+    task = Task(layout, steps, float(data.count), 1.0, 1)
+    whole = count(task, Evaluated(agents, tables, Weighed(nu, 0.0, 0.0), 0.0, [None] * len(layout.pieces)))
     for n in range(2):
         visits, gains, _ = counted([data], [nu], [nu], tables[n], n, 20.0, 1.0)
         np.testing.assert_allclose(visits.visits, whole[n].visits, rtol=1e-5)

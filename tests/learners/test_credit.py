@@ -21,14 +21,14 @@ def counted(data: Episodes, team: Team, nu: np.ndarray) -> list[Counts]:
     layout = lay_out(data, max(team.nodes))
     tables = tuple(tables_of(team, n) for n in range(len(team.agents)))
     logs, kept = filtered(layout, tables, keep=True)
-    steps = Steps(nu, nu, nu, 0.0, cumulated(logs, data), data.offsets, nu)
+    steps = Steps(nu, cumulated(logs, data), data.offsets)
     prior = ExpectationMaximisation()
     posterior = tuple(
         updated(agent, prior.priors(agent), Counts(np.zeros((c.observations, c.nodes)), c.action, c.transition))
         for agent, c in zip(team.agents, team.controllers, strict=True)
     )
-    task = Task(layout, steps, float(data.count), None, False, 1)
-    return count(task, Evaluated(posterior, tables, Weighed(nu, 0.0, 0.0, nu[:0]), 0.0, kept))
+    task = Task(layout, steps, float(data.count), 1.0, 1)
+    return count(task, Evaluated(posterior, tables, Weighed(nu, 0.0, 0.0), 0.0, kept))
 
 
 @pytest.mark.parametrize("ended", [False, True])

@@ -87,7 +87,7 @@ def affordable(player: Player, settings: Search, now: Now, threads: int | None) 
     effort = sizes_for(settings, player.discount, 0.0).short._replace(updates=2)
     before = perf_counter()
     speed, begin = _speed(pool, effort), perf_counter()
-    while perf_counter() - begin < PROBE * now.seconds:
+    while perf_counter() - begin < PROBE * now.seconds and pool.steps < PROBE * now.steps:
         if effort.episodes < settings.tuning.episodes:
             effort = effort._replace(episodes=2 * effort.episodes)  # small batches are slow ones
             speed = _speed(pool, effort)

@@ -34,9 +34,11 @@ class WorldFit(Fit):
 
     Examples
     --------
+    >>> import warnings
     >>> import decpomdp as dp
     >>> episodes = dp.simulate("dectiger", "random", episodes=300, horizon=20, seed=1)
-    >>> fit = dp.learn(episodes, "world", iterations=40, seed=1)
+    >>> with warnings.catch_warnings(action="ignore"):  # so few iterations give no interval
+    ...     fit = dp.learn(episodes, "world", iterations=40, seed=1)
     >>> fit.world.joint_actions
     9
     """
