@@ -7,7 +7,9 @@ Code runs only when a person names it, in Python or on the command line. A name 
 import importlib.util
 import re
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 
 from decpomdp.core import DecPOMDP, InputError, Simulator
 from decpomdp.domains.load import load, opened
@@ -21,11 +23,19 @@ def load_named(problem: str, discount: float | None = None) -> DecPOMDP | Simula
     return load(problem, discount) if found is None else opened(_built(found["path"], found["function"]), discount)
 
 
+class _Uncached(SourceFileLoader):
+    """Compiles the source each time: the bytecode cache misses a change of equal length within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _built(path: str, function: str) -> DecPOMDP | Simulator:
     place = Path(path)
     if not place.is_file():
         raise InputError(f"{path}: no such file")
-    spec = importlib.util.spec_from_file_location(f"decpomdp_{place.stem}", place)
+    name = f"decpomdp_{place.stem}"
+    spec = importlib.util.spec_from_loader(name, _Uncached(name, str(place)))
     assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - a file that ends in .py
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
