@@ -10,7 +10,7 @@ from oracles import sweeps
 from decpomdp.core import Agent, Episodes
 from decpomdp.filtering.filter import filtered
 from decpomdp.filtering.layout import lay_out
-from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process
+from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process, sweep
 from decpomdp.learners.sweep import agent_bounds, count, evaluate, update
 
 EXACT = 1e-10
@@ -235,3 +235,17 @@ def test_large_evidence_with_a_flat_prior_is_em():
             assert other.action.mean() == pytest.approx(one.action.mean(), abs=1e-6)
             visited = one.counts.moves.reshape(-1, 3).sum(axis=1) > 1e8
             assert other.move.mean()[visited] == pytest.approx(one.move.mean()[visited], abs=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_small_data_in_this_thread_give_the_bits_of_the_threads(alpha, monkeypatch):
+    _, work, posterior = setting("stick-breaking", 2, True, alpha=alpha)
+    assert work.small
+    here = evaluate(work, posterior)
+    counts = count(work, here)
+    monkeypatch.setattr(sweep, "SMALL", 0)
+    there = evaluate(work, posterior)
+    assert (here.bound, here.weighed.nu.tobytes()) == (there.bound, there.weighed.nu.tobytes())
+    for mine, theirs in zip(counts, count(work, there), strict=True):
+        assert mine.moves.tobytes() == theirs.moves.tobytes()
+        assert mine.visits.tobytes() == theirs.visits.tobytes()
