@@ -1,7 +1,8 @@
-"""Put benchmark tables into the documents: python docs/make_benchmark.py FOLDER...
+"""Put benchmark tables into the documents: python docs/make_benchmark.py [FOLDER...]
 
-Every FOLDER is an output of `decpomdp benchmark`. Its table, with the value of every seed, goes between the two marks
-of `benchmark.md`, and the data of all tables to `benchmark.json`. Everything outside the marks is written by hand.
+Every FOLDER is an output of `decpomdp benchmark`. Its table, with the value of every seed, goes to `benchmark.json`, in
+place of the table of the same command, and all tables go between the two marks of `benchmark.md`. Everything outside
+the marks is written by hand.
 """
 
 import json
@@ -10,11 +11,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from decpomdp.experiments.benchmark import PLAN, Line, Plan, lines_of, records_of, value_of
+from decpomdp.experiments.benchmark import BLOCK, PLAN, Line, Plan, lines_of, records_of, suite_problems, value_of
 
 DOCS = Path(__file__).parent
 BEGIN, END = "<!-- made by docs/make_benchmark.py: begin -->", "<!-- made by docs/make_benchmark.py: end -->"
-HEADER = ("problem", "method", "median", "worst", "best", "nodes", "largest", "seconds", "million steps", "every seed")
+HEADER = (
+    "problem", "method", "median", "worst", "best", "best known", "nodes", "largest", "seconds", "million steps",
+    "every seed",
+)  # fmt: skip
 
 
 def plan_of(folder: Path) -> Plan:
@@ -27,9 +31,16 @@ def plan_of(folder: Path) -> Plan:
 
 def command_of(plan: Plan) -> str:
     """The command."""
-    words = [f"--problems {','.join(plan.problems)}", f"--methods {','.join(plan.methods)}", f"--seeds {plan.seeds}"]
+    words = [_problems_of(plan), f"--methods {','.join(plan.methods)}", f"--seeds {plan.seeds}"]
     limits = {"time-limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
     return " ".join(["decpomdp benchmark", *words, *(f"--{k} {v:.15g}" for k, v in limits.items() if v is not None)])
+
+
+def _problems_of(plan: Plan) -> str:
+    seed = plan.problems[-1].rpartition("seed=")[2]
+    block = int(seed) // BLOCK if seed.isdigit() else 0
+    suite = block > 0 and plan.problems == suite_problems(block)
+    return f"--suite --block {block}" if suite else f"--problems {','.join(plan.problems)}"
 
 
 def table_of(folder: Path) -> dict[str, Any]:
@@ -50,8 +61,9 @@ def text_of(table: dict[str, Any]) -> str:
 
 
 def _row(line: dict[str, Any]) -> tuple[str, ...]:
-    values = [f"{line[name]:.4f}" for name in ("median", "worst", "best")]
-    cost = (line["nodes"], str(line["largest"]), f"{line['seconds']:.0f}", f"{line['steps'] / 1e6:.3g}")
+    values = ["" if line[name] is None else f"{line[name]:.4f}" for name in ("median", "worst", "best", "known")]
+    steps = "" if line["steps"] is None else f"{line['steps'] / 1e6:.3g}"
+    cost = (line["nodes"], str(line["largest"]), f"{line['seconds']:.0f}", steps)
     return (line["problem"], line["method"], *values, *cost, ", ".join(f"{value:.4f}" for value in line["values"]))
 
 
@@ -62,7 +74,8 @@ def put(folders: list[Path], docs: Path = DOCS) -> list[Path]:
     _, mark, after = rest.partition(END)
     if not mark:
         sys.exit(f"{page}: expected the marks {BEGIN} and {END}")
-    tables = [table_of(folder) for folder in folders]
+    stored = json.loads(data.read_text(encoding="utf-8")) if data.is_file() else []
+    tables = list({table["command"]: table for table in (*stored, *map(table_of, folders))}.values())
     text = "\n\n".join(map(text_of, tables))
     page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
     data.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
@@ -70,7 +83,5 @@ def put(folders: list[Path], docs: Path = DOCS) -> list[Path]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit("usage: python docs/make_benchmark.py FOLDER...")
     for path in put([Path(name) for name in sys.argv[1:]]):
         print(path)

@@ -72,6 +72,7 @@ PLANNING: dict[str, Entry] = {  # plan with a model
     "em": Entry(Em, "decpomdp.planners.em.method:EmMethod"),
     "pbvi": Entry(Pbvi, "decpomdp.planners.pbvi.method:PbviMethod"),
 }
+BY_PROBLEM = {**PLAYING, **PLANNING}  # all methods that take a problem
 ENTRIES = (*PLAYING.values(), *LOGGED.values(), *PLANNING.values())
 
 

@@ -84,10 +84,10 @@ def test_references_change_only_on_request(told, tmp_path, monkeypatch):
     monkeypatch.setattr(references, "FILE", file)
     references.references.cache_clear()
     base = ["benchmark", "--problems", "broadcast:mabc", "--steps", 30_000, "--seeds", 1, "--out", tmp_path / "t"]
-    assert "best known" not in told(*base)[2]
+    assert "best known value" not in told(*base)[2]
     assert not file.exists()
     assert "as the best known value" in told(*base, "--update-references")[2]
-    assert "best known" not in told(*base, "--update-references")[2]
+    assert "best known value" not in told(*base, "--update-references")[2]
     (entry,) = references.references().values()
     worse = msgspec.structs.replace(entry, value=entry.value - 1)
     file.write_bytes(msgspec.json.encode({"broadcast:mabc": worse}))
@@ -97,6 +97,29 @@ def test_references_change_only_on_request(told, tmp_path, monkeypatch):
     assert file.read_bytes() == before
     told(*base, "--update-references")
     assert references.references() == {"broadcast:mabc": entry}
+    references.references.cache_clear()
+
+
+def test_planners_are_run_beside_learners_and_give_references(told, tmp_path, monkeypatch):
+    monkeypatch.setattr(references, "FILE", tmp_path / "references.json")
+    references.references.cache_clear()
+    base = ["benchmark", "--problems", "broadcast:mabc", "--methods", "search,em,pbvi", "--seeds", 1, "--threads", 1]
+    base += ["--time-limit", 0.3, "--out", tmp_path / "t"]
+    code, out, err = told(*base, "--json", "--update-references")
+    assert code == 0
+    lines = {line["method"]: line for line in json.loads(out)["lines"]}
+    assert list(lines) == ["search", "em", "pbvi"]
+    assert lines["search"]["steps"] > lines["em"]["nodes"].count("+")
+    assert lines["em"]["steps"] is None
+    assert lines["pbvi"]["nodes"].isdigit()  # one agent that sees everything: above every team, and no reference
+    (stored,) = references.references().values()
+    assert stored.value == max(lines["search"]["best"], lines["em"]["best"]) < lines["pbvi"]["best"]
+    assert "pbvi-0: 9.2" in err
+    references.references.cache_clear()
+    (tmp_path / "t/broadcast_mabc-em-0/run.json").unlink()
+    code, _, err = told(*base)
+    assert "3 runs, 1 to do" in err
+    assert "(best known 9.26290), nodes" in err
     references.references.cache_clear()
 
 
@@ -138,7 +161,9 @@ def test_a_table_says_where_nothing_was_learned(told, tmp_path):
 
 def test_mistakes_are_one_line(told, tmp_path):
     for options, words in [
-        (["--methods", ","], "--methods: expected names among search, sbpr, mcem, got none"),
+        (["--methods", ","], "--methods: expected names among search, sbpr, mcem, fb-hsvi, periem, em, pbvi, got none"),
+        (["--methods", "search,em", "--steps", 5], "--steps: not a limit of em; give a --time-limit"),
+        (["--methods", "em", "--problems", "traffic:2"], "expected one with a model, got traffic:2"),
         (["--methods", "magic"], "magic"),
         (["--problems", "nothing"], "nothing"),
     ]:

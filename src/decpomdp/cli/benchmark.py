@@ -26,7 +26,13 @@ def benchmark(
         int | None,
         typer.Option("--block", min=1, help="With --suite: number of the block of seeds for generated problems."),
     ] = None,
-    methods: Annotated[str, typer.Option("--methods", help="Comma-separated names.")] = "search",
+    methods: Annotated[
+        str,
+        typer.Option(
+            "--methods",
+            help="Comma-separated names: search, sbpr, mcem; planners: fb-hsvi, periem, em, pbvi.",
+        ),
+    ] = "search",
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs per problem and method, with seeds 0, 1, ...")] = 5,
     time_limit: Annotated[
         float | None,
@@ -51,9 +57,9 @@ def benchmark(
 ) -> None:
     """Run every method on every problem with several seeds; print median, worst and best exact values."""
     from decpomdp import domains
-    from decpomdp.api import PLAYING as METHODS
+    from decpomdp.api import BY_PROBLEM, PLANNING
     from decpomdp.core import InputError
-    from decpomdp.domains.load import load
+    from decpomdp.domains.load import load, load_model
     from decpomdp.experiments.benchmark import Plan, lines_of, new_references, run_table, suite_problems
 
     if suite and (problems or block is None):
@@ -61,12 +67,14 @@ def benchmark(
     chosen = suite_problems(block) if suite and block else domains.split_names(problems) or domains.PAPER
     names = _names(methods)
     if not names:
-        raise InputError(f"--methods: expected names among {', '.join(METHODS)}, got none")
+        raise InputError(f"--methods: expected names among {', '.join(BY_PROBLEM)}, got none")
     for method in names:
-        if method not in METHODS:
-            raise InputError(f"--methods: expected names among {', '.join(METHODS)}, got {method!r}")
+        if method not in BY_PROBLEM:
+            raise InputError(f"--methods: expected names among {', '.join(BY_PROBLEM)}, got {method!r}")
+        if steps is not None and "steps" not in BY_PROBLEM[method].settings.limits:
+            raise InputError(f"--steps: not a limit of {method}; give a --time-limit")
     for problem in chosen:
-        load(problem)
+        (load_model if any(method in PLANNING for method in names) else load)(problem)
     limit = SECONDS if time_limit is None and steps is None else time_limit
     plan = Plan(chosen, names, seeds, limit, steps, threads)
     with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
@@ -97,30 +105,31 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def run_cell(settings: Mapping[str, Any]) -> None:
-    """Compute a cell: one run of `decpomdp learn` in its folder; an unfinished run is resumed.
+    """Compute a cell: one run of `decpomdp learn` or `plan` in its folder; an unfinished run is resumed.
 
     The files of a run that was killed before its first checkpoint are removed, and the run starts again.
     """
-    from decpomdp.api import PLAYING, chosen
+    from decpomdp.api import BY_PROBLEM, PLANNING, chosen
     from decpomdp.core.run import Budget, Inputs
     from decpomdp.io.run_folder import can_resume, empty
 
-    folder, inputs = Path(settings["out"]), Inputs(threads=settings["threads"])
-    options = runs.Options(settings["threads"], None, quiet=True, value=True, posterior=True, report=True)
+    folder, inputs, method = Path(settings["out"]), Inputs(threads=settings["threads"]), settings["method"]
+    command = "plan" if method in PLANNING else "learn"
+    options = runs.Options(settings["threads"], None, quiet=True, value=True, posterior=False, report=True)
     resuming = can_resume(folder)
-    work = runs.resumed("learn", folder, inputs) if resuming else None
+    work = runs.resumed(command, folder, inputs) if resuming else None
     if work is None:
         if folder.is_dir():
             empty(folder)
-        budget, method = Budget(seconds=settings["time_limit"], steps=settings["steps"]), settings["method"]
+        budget = Budget(seconds=settings["time_limit"], steps=settings["steps"])
         work = runs.started(
-            "learn",
+            command,
             settings["problem"],
             None,
             settings["seed"],
             budget,
             None,
-            lambda _: chosen(PLAYING, method, method, {}),
+            lambda _: chosen(BY_PROBLEM, method, method, {}),
             inputs,
         )
     runs.execute(work, folder, resuming, options)

@@ -189,7 +189,7 @@ def run(
     driver = _Driver(budget, display, saved[1] if saved else Spent(), within)
     trace: list[Row] = list(saved[2]) if saved else []
     with _signals(driver.stop):
-        if budget.seconds or display:
+        if budget.seconds or budget.cpu_seconds or display:
             driver.phase = "compiling"
             driver.work(lambda: warm_up(method.toy()))
         driver.start()

@@ -1,4 +1,4 @@
-"""Problems x methods x seeds: every cell is a run of `decpomdp learn` in a folder of its own.
+"""Problems x methods x seeds: every cell is a run of `decpomdp learn` or `plan` in a folder of its own.
 
 A cell whose folder holds a finished run is not run again, so the same command continues an interrupted table, and an
 unfinished run is resumed from its checkpoint. A folder with runs of a problem that has changed since, or of other
@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from decpomdp.core import FormatError, InputError
+from decpomdp.core import DecPOMDP, FormatError, InputError
 from decpomdp.domains import is_model
 from decpomdp.domains.load import ENDINGS, is_file, load, load_model
 from decpomdp.domains.references import is_better, offer
@@ -66,7 +66,7 @@ class Line:
     nodes: str  # of the run with the median value
     largest: int  # controller of any run
     seconds: float  # median
-    steps: float  # median
+    steps: float | None  # median; None for planners
     untaught: int  # runs that played nothing they could learn from before their limit
 
 
@@ -88,7 +88,7 @@ def new_references(folder: Path, plan: Plan, update: bool) -> Iterator[str]:
         for method, seed in product(plan.methods, range(plan.seeds)):
             place = run_folder(folder, problem, method, seed)
             record = learned(place)
-            if record is not None and record.value is not None and record.value.method.startswith("exact"):
+            if record is not None and _is_exact(record, model):
                 found.append((value_of(record), method, record.seconds, place))
         if not found:
             continue
@@ -98,6 +98,11 @@ def new_references(folder: Path, plan: Plan, update: bool) -> Iterator[str]:
                 yield f"{model.name}: stored {value:.6g} as the best known value"
         elif is_better(model, value):
             yield f"{model.name}: {value:.6g} is better than the best known value (--update-references stores it)"
+
+
+def _is_exact(record: RunRecord, model: DecPOMDP) -> bool:
+    """Whether the run has the exact value of a team for this model; pbvi solves the centralised problem."""
+    return record.problem == model.name and record.value is not None and record.value.method.startswith("exact")
 
 
 def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
@@ -217,7 +222,8 @@ def _report(tell: Callable[[str], None], width: int, progress: pool.Progress) ->
     record = learned(folder)
     if record is None or record.value is None:
         raise InputError(f"{folder}: expected a finished run, got none")
-    value = f"{record.value.value:.5f}, nodes {'+'.join(map(str, record.nodes))}"
+    known = "" if record.best_known is None else f" (best known {record.best_known:.5f})"
+    value = f"{record.value.value:.5f}{known}, nodes {'+'.join(map(str, record.nodes))}"
     tell(f"{progress.done}/{progress.todo} {folder.name}: {value}, {record.seconds:.0f} s")
 
 
@@ -267,6 +273,6 @@ def _line(problem: str, method: str, records: Sequence[RunRecord]) -> Line:
         nodes="+".join(map(str, middle.nodes)),
         largest=max(max(record.nodes) for record in records),
         seconds=median(record.seconds for record in records),
-        steps=median(record.steps or 0.0 for record in records),
+        steps=None if records[0].command == "plan" else median(record.steps or 0.0 for record in records),
         untaught=sum(not record.learned for record in records),
     )
