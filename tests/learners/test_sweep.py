@@ -10,7 +10,7 @@ from oracles import sweeps
 from decpomdp.core import Agent, Episodes
 from decpomdp.filtering.filter import filtered
 from decpomdp.filtering.layout import lay_out
-from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process, sweep
+from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking, dirichlet_process
 from decpomdp.learners.sweep import agent_bounds, count, evaluate, update
 
 EXACT = 1e-10
@@ -243,7 +243,7 @@ def test_small_data_in_this_thread_give_the_bits_of_the_threads(alpha, monkeypat
     assert work.small
     here = evaluate(work, posterior)
     counts = count(work, here)
-    monkeypatch.setattr(sweep, "SMALL", 0)
+    monkeypatch.setattr("decpomdp.learners.sweep.SMALL", 0)
     there = evaluate(work, posterior)
     assert (here.bound, here.weighed.nu.tobytes()) == (there.bound, there.weighed.nu.tobytes())
     for mine, theirs in zip(counts, count(work, there), strict=True):
