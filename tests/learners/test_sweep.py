@@ -197,6 +197,7 @@ def test_one_chunk_is_many(monkeypatch, size):
 
 
 def test_filtering_again_gives_the_same_as_keeping(monkeypatch):
+    monkeypatch.setattr("decpomdp.learners.sweep.SMALL", 0)
     _, work, posterior = setting("stick-breaking", 2, True)
     kept = count(work, evaluate(work, posterior))
     monkeypatch.setattr("decpomdp.learners.sweep.KEPT_BYTES", 0)
