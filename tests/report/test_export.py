@@ -12,10 +12,16 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.core import InputError
-from decpomdp.report.export import FORMATS, exported
-from decpomdp.report.export.c import _kind, quoted
-from decpomdp.report.export.dot import dot_quoted
-from decpomdp.report.export.tables import chance_tables, identifier, sure_tables
+from decpomdp.report.export import (
+    FORMATS,
+    _c_kind,
+    chance_tables,
+    dot_quoted,
+    exported,
+    identifier,
+    quoted,
+    sure_tables,
+)
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover")
 EPISODES, STEPS = 4, 25
@@ -335,4 +341,4 @@ def test_nothing_seen_yet_is_the_same_word_for_runner_and_export():
 
 
 def test_numbers_fit_their_types_of_c():
-    assert [_kind(size) for size in (256, 257, 65536, 65537)] == ["uint8_t", "uint16_t", "uint16_t", "uint32_t"]
+    assert [_c_kind(size) for size in (256, 257, 65536, 65537)] == ["uint8_t", "uint16_t", "uint16_t", "uint32_t"]

@@ -14,7 +14,7 @@ import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page, write_page
-from decpomdp.report.sources import ShownRun, shown
+from decpomdp.report.performance import ShownRun, shown
 from report.making import NASTY, Countdown, kept, kept_on, nasty_model
 
 VOID = {"br", "col", "input", "link", "meta"}

@@ -15,6 +15,7 @@ from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page
 from decpomdp.report.performance import (
     SHORTEST,
+    ShownRun,
     best_recorded,
     filtered,
     moves_of,
@@ -28,7 +29,6 @@ from decpomdp.report.performance import (
     watch,
 )
 from decpomdp.report.replay import replay_from
-from decpomdp.report.sources import ShownRun
 from decpomdp.rollouts import DenseSimulator
 from report.making import Countdown, kept
 
