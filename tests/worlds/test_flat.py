@@ -9,7 +9,7 @@ from worlds.logs import small_log
 
 import decpomdp as dp
 from decpomdp.worlds.data import Form, alphabet_of, records_of
-from decpomdp.worlds.flat import FIRST_STEP, UNKNOWN, after_first_step, rounded, world_of
+from decpomdp.worlds.flat import FIRST_STEP, UNKNOWN, after_first_step, before_first_step, rounded, world_of
 from decpomdp.worlds.posterior import Posterior, Tables
 
 FORMS = [Form(memory, joint) for memory in (False, True) for joint in (False, True)]
@@ -94,6 +94,8 @@ def test_a_team_for_a_world_with_a_first_step_sees_its_first_observation():
     )
     first = after_first_step(team).controllers[0].initial_given
     np.testing.assert_array_equal(first, [[1, 0], [0, 1]])
+    value = dp.exact_value(world, team).value
+    assert dp.exact_value(world, before_first_step(after_first_step(team))).value == pytest.approx(value)
 
 
 @pytest.mark.parametrize("form", FORMS)

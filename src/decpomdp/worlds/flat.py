@@ -166,6 +166,19 @@ def after_first_step(team: Team) -> Team:
     return Team(team.agents, tuple(controllers), team.discount, team.problem)
 
 
+def before_first_step(team: Team) -> Team:
+    """The team for a world with an extra first step: its first observation is that of the extra step."""
+    controllers = []
+    for c in team.controllers:
+        first = np.broadcast_to(c.initial, (c.observations, c.nodes)) if c.initial_given is None else c.initial_given
+        action = np.concatenate([c.action, np.eye(c.actions)[:1]])
+        transition = np.zeros((c.nodes + 1, c.actions, c.observations, c.nodes + 1))
+        transition[:-1, :, :, :-1] = c.transition
+        transition[-1, :, :, :-1] = first
+        controllers.append(Controller(np.eye(c.nodes + 1)[-1], action, transition))
+    return Team(team.agents, tuple(controllers), team.discount, team.problem)
+
+
 def rounded(world: DecPOMDP, decimals: int = 2) -> DecPOMDP:
     """The world with rounded probabilities: exact symmetries return, and planners merge histories again."""
 

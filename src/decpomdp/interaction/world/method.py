@@ -23,10 +23,9 @@ import numpy as np
 from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Inputs, Method, Now, run, warm_up
-from decpomdp.evaluation import exact_value
 from decpomdp.interaction.search.method import SearchMethod
 from decpomdp.interaction.search.settings import Search
-from decpomdp.interaction.world.result import WorldFit, visits_outside
+from decpomdp.interaction.world.result import WorldFit, value_in, visits_outside
 from decpomdp.interaction.world.settings import World
 from decpomdp.planners.common import toy_model
 from decpomdp.planners.fb_hsvi.method import FbHsviMethod
@@ -117,8 +116,7 @@ class WorldMethod:
         facts = self._facts(state, posteriors, best)
         for warning in filter(None, str(facts["warnings"]).split("; ")):
             warnings.warn(warning, LearningWarning, stacklevel=2)
-        team = after_first_step(best.team) if self.worlds.alphabet.first else best.team
-        team = Team(team.agents, team.controllers, team.discount, self.episodes.name)
+        team = Team(best.team.agents, best.team.controllers, best.team.discount, self.episodes.name)
         fit = WorldFit(team, facts=facts, world=world, posteriors=posteriors, alphabet=self.worlds.alphabet)
         return fit, self._row(state, event="finished")
 
@@ -191,12 +189,11 @@ class WorldMethod:
         return SearchMethod(world, Search(), inputs), Budget(seconds=seconds) if timed else Budget(steps=STEPS)
 
     def _candidate(self, posteriors: Sequence[Posterior], team: Team, origin: str) -> Candidate:
+        team = after_first_step(team) if self.worlds.alphabet.first else team
         return Candidate(team, origin, tuple(self._value(self._world(each), team) for each in posteriors))
 
     def _value(self, world: DecPOMDP, team: Team) -> float:
-        """The exact value; an extra first step is not counted."""
-        value = exact_value(world, team).value
-        return value / world.discount if self.worlds.alphabet.first and world.discount > 0 else value
+        return value_in(self.worlds.alphabet, world, team)
 
     def _chosen(self, state: WorldState) -> Candidate:
         """The cautious choice; before the draws, by the posterior means."""

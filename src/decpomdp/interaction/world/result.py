@@ -1,16 +1,36 @@
-"""A fit with the worlds that it was planned in."""
+"""A fit with the worlds that it was planned in, and the value of any team in them."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Fit, InputError, Team
 from decpomdp.evaluation import exact_value
 from decpomdp.worlds.data import Alphabet
-from decpomdp.worlds.flat import world_of
+from decpomdp.worlds.flat import before_first_step, world_of
 from decpomdp.worlds.posterior import Posterior
 
 RARE = 3.0  # expected visits of a state and joint action below which the episodes hardly have it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """The values of one team in the worlds that the episodes support.
+
+    Attributes
+    ----------
+    values
+        [w] in the posterior mean of every admitted world, the best world first.
+    drawn
+        [w, k] in k worlds drawn from the posterior of each.
+    outside
+        Share of the team's discounted steps where the episodes hardly went, in the best world.
+    """
+
+    values: NDArray[np.float64]
+    drawn: NDArray[np.float64]
+    outside: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,9 @@ class WorldFit(Fit):
     ...     fit = dp.learn(episodes, "world", iterations=40, seed=1)
     >>> fit.world.joint_actions
     9
+    >>> listening = dp.Team.of(episodes, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
+    >>> print(f"{fit.judge(listening).values[0]:.1f}")
+    -20.0
     """
 
     world: DecPOMDP | None = None
@@ -49,13 +72,37 @@ class WorldFit(Fit):
 
     def draw(self, seed: int = 0) -> DecPOMDP:
         """A world drawn from the posterior of the best one."""
+        tables = self.posteriors[0].draw(np.random.default_rng(seed)) if self.posteriors else None
+        return world_of(self._alphabet("draw"), self.posteriors[0], tables, "drawn world")
+
+    def judge(self, team: Team, draws: int = 10, seed: int = 0) -> Judgement:
+        """The values of any team in the fitted worlds; steps that the episodes hardly have gain nothing there."""
+        alphabet = self._alphabet("judge")
+        values, drawn = [], []
+        for w, posterior in enumerate(self.posteriors):
+            mean = world_of(alphabet, posterior, cautious=True)
+            values.append(value_in(alphabet, mean, team))
+            rngs = [np.random.default_rng([seed, w, k]) for k in range(draws)]
+            worlds = (world_of(alphabet, posterior, posterior.draw(rng), cautious=True) for rng in rngs)
+            drawn.append([value_in(alphabet, world, team) for world in worlds])
+        outside = visits_outside(team, self.posteriors[0], alphabet)
+        return Judgement(np.array(values), np.array(drawn), outside)
+
+    def _alphabet(self, asked: str) -> Alphabet:
         if self.alphabet is None:
-            raise InputError("draw: expected a fit with a world, got one that was stopped before")
-        tables = self.posteriors[0].draw(np.random.default_rng(seed))
-        return world_of(self.alphabet, self.posteriors[0], tables, "drawn world")
+            raise InputError(f"{asked}: expected a fit with a world, got one that was stopped before")
+        return self.alphabet
+
+
+def value_in(alphabet: Alphabet, world: DecPOMDP, team: Team) -> float:
+    """The exact value; an extra first step is not counted."""
+    if not alphabet.first:
+        return exact_value(world, team).value
+    value = exact_value(world, before_first_step(team)).value
+    return value / world.discount if world.discount > 0 else value
 
 
 def visits_outside(team: Team, posterior: Posterior, alphabet: Alphabet) -> float:
     """Share of the team's discounted steps in pairs of state and joint action that the episodes hardly have."""
     rare = (posterior.counts.pay.sum(-1) < RARE) * (1 - alphabet.discount)  # [v, z]
-    return float(np.clip(exact_value(world_of(alphabet, posterior, paid=rare), team).value, 0.0, 1.0))
+    return float(np.clip(value_in(alphabet, world_of(alphabet, posterior, paid=rare), team), 0.0, 1.0))
