@@ -5,7 +5,6 @@ import re
 import shutil
 import sys
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,8 +16,6 @@ from decpomdp.experiments.cells import code_digest, compute, load
 from decpomdp.experiments.published import PROBLEMS, TABLE2
 from decpomdp.report.reproduced import SEEN, write_reproduced
 from experiments.small_efforts import EFFORTS
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_every_experiment_is_shown(done):
