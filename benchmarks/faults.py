@@ -4,8 +4,8 @@
 
 Every fault is a file, a text that occurs in it once, and the text that replaces it. The tree at HEAD is copied to a
 temporary folder; the working tree is not touched. A fault whose text no longer occurs is reported as "does not apply":
-give it a new text or remove it. A test run that hangs for some minutes counts as caught. `--slow` runs the slow tests of
-the same folders instead; there it is reported as "not finished".
+give it a new text or remove it. A test run that hangs for some minutes counts as caught. `--slow` runs the slow tests
+of the same folders instead; there it is reported as "not finished".
 """
 
 import argparse
