@@ -69,11 +69,15 @@ FAULTS = [
         "rollouts/test_rollouts.py rollouts/test_simulate.py",
     ),
     Fault(
-        "kernels/weighing.py", "np.exp(min(total, log_cap))", "np.exp(total)", "dropped cap", "kernels/test_weighing.py"
+        "kernels/expectation.py",
+        "np.exp(min(total, log_cap))",
+        "np.exp(total)",
+        "dropped cap",
+        "kernels/test_weighing.py",
     ),
     Fault("kernels/backup.py", "observation_parts[y, n]\n", "observation_parts[y, 0]\n", "wrong index", EXACT),
     Fault("kernels/advantage.py", "base[t] += ahead", "base[t] = ahead", "dropped sum", "kernels/test_advantage.py"),
-    Fault("kernels/fold.py", "if not merge(", "if not 1 + merge(", "missing rollback", "kernels/test_fold.py"),
+    Fault("kernels/machines.py", "if not merge(", "if not 1 + merge(", "missing rollback", "kernels/test_fold.py"),
     Fault("kernels/machines.py", "if t >= window.begin:", "if t > window.begin:", "off by one", PLAYERS),
     Fault("kernels/periodic.py", "to + j * stride]", "to + j]", "dropped stride", "planners/test_periodic.py"),
     Fault("kernels/constraints.py", "parts[u, n]] / agents", "parts[u, n]]", "dropped divisor", RULES),
@@ -84,7 +88,7 @@ FAULTS = [
     Fault("io/tables/read.py", "(members.of_row, times, ", "(times, members.of_row, ", "wrong order", TABLES),
     Fault("io/checkpoints.py", "-abs(value.strides", "abs(value.strides", "sign", CHECKPOINTS),
     Fault(
-        "io/dpomdp/statements.py",
+        "io/dpomdp/read.py",
         "self._blocks.get(int(numbers[at]), values[at])",
         "values[at]",
         "dropped case",
@@ -95,7 +99,7 @@ FAULTS = [
     Fault(
         "filtering/layout.py", "with self._lock:\n            for", "if True:\n            for", "missing lock", SWEEP
     ),
-    Fault("filtering/count.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
+    Fault("filtering/filter.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
     Fault("learners/sweep.py", "- sum(agent.div", "+ sum(agent.div", "sign", SWEEP),
     Fault("learners/credit.py", "gain[last[ended]] -= later[", "_ = later[", "dropped term", "learners/test_credit.py"),
     Fault("learners/rows.py", "- log_rise(self.prior, added)", "", "dropped term", SWEEP),
@@ -113,13 +117,13 @@ FAULTS = [
     ),
     Fault("evaluation/fixed_point.py", "residual * (_ahead(chain) - 1)", "residual", "dropped factor", BOUNDS),
     Fault("evaluation/exact.py", "while steps < horizon:", "while steps <= horizon:", "off by one", EXACT),
-    Fault("evaluation/offpolicy/intervals.py", "(over, risk / 2)", "(over, risk)", "dropped factor", OFF_POLICY),
+    Fault("evaluation/offpolicy/estimates.py", "(over, risk / 2)", "(over, risk)", "dropped factor", OFF_POLICY),
     Fault(
         "evaluation/offpolicy/estimates.py", "(self.scaled**2).sum(", "(self.scaled).sum(", "dropped power", OFF_POLICY
     ),
     Fault("evaluation/offpolicy/estimates.py", "(len(self.shares) - 1)", "len(self.shares)", "off by one", OFF_POLICY),
     Fault(
-        "planners/em/climbs.py",
+        "planners/em/method.py",
         ".sum(axis=(2, 3)) + _marginal(",
         ".sum(axis=(2, 3)) + 0 * _marginal(",
         "dropped term",
@@ -170,7 +174,7 @@ FAULTS = [
         "interaction/test_step.py",
     ),
     Fault(
-        "interaction/mcem/counts.py", "/ (visits + DOUBT)", "/ (visits + 1)", "wrong term", "interaction/test_mcem.py"
+        "interaction/mcem/method.py", "/ (visits + DOUBT)", "/ (visits + 1)", "wrong term", "interaction/test_mcem.py"
     ),
     Fault(
         "interaction/search/islands.py",
@@ -209,7 +213,7 @@ FAULTS = [
         "dropped case",
         "report/test_markup.py ../src/decpomdp/report/markup.py",
     ),
-    Fault("report/export/c.py", "size <= 1 << 8 else", "size <= 1 << 16 else", "wrong type", "report/test_export.py"),
+    Fault("report/export.py", "size <= 1 << 8 else", "size <= 1 << 16 else", "wrong type", "report/test_export.py"),
     Fault(
         "report/page.py",
         "sha256(script.encode())",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decpomdp.kernels import sampling, weighing
+from decpomdp.kernels import expectation, sampling
 from decpomdp.kernels import traffic as kernels
 from decpomdp.kernels.traffic import Rules
 
@@ -68,7 +68,7 @@ def test_own_ratios_are_products_along_an_episode():
     rng = np.random.default_rng(0)
     logs, behaviour = np.log(rng.random((7, 1))), rng.random(7).astype(np.float32)
     out, offsets = np.empty(7), np.array([0, 3, 7])
-    weighing.own_ratios(logs, behaviour, offsets, np.log(4.0), out)
+    expectation.own_ratios(logs, behaviour, offsets, np.log(4.0), out)
     each = np.exp(logs[:, 0]) / behaviour
     expected = np.minimum(np.concatenate([np.cumprod(each[:3]), np.cumprod(each[3:])]), 4.0)
     np.testing.assert_allclose(out, expected, rtol=1e-6)

@@ -10,10 +10,8 @@ import pytest
 from decpomdp.core import InputError
 from decpomdp.domains import simulator
 from decpomdp.environments.sumo import network
-from decpomdp.environments.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
-from decpomdp.environments.sumo.episodes import episode_seed
-from decpomdp.environments.sumo.grid import SumoGrid
-from decpomdp.environments.sumo.network import actuated
+from decpomdp.environments.sumo.grid import SumoGrid, episode_seed
+from decpomdp.environments.sumo.network import BLOCK, LEFT, RIGHT, STRAIGHT, Demand, actuated
 from decpomdp.environments.sumo.process import ATTEMPTS, SimulationProcess
 from decpomdp.environments.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
 from decpomdp.environments.sumo.simulation import KEEP, SWITCH, Simulation
