@@ -99,7 +99,7 @@ class FitState(NamedTuple):
     steps: int = 0  # nothing is played
 
 
-class SbprMethod:
+class EpisodesMethod:
     """Dec-SBPR and its special cases, from episodes alone."""
 
     state: type = FitState
@@ -116,7 +116,7 @@ class SbprMethod:
         self._tasks: dict[tuple[int, bool], Task] = {}
         self._cache: tuple[tuple[AgentPosterior, ...], Evaluated] | None = None
 
-    def toy(self) -> "SbprMethod":
+    def toy(self) -> "EpisodesMethod":
         """Two short episodes."""
         return toy_method(self.settings, self.inputs.threads)
 
@@ -347,12 +347,12 @@ class SbprMethod:
         return self._cache[1]
 
 
-def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
+def toy_method(settings: Sbpr, threads: int | None) -> EpisodesMethod:
     """The method on two short episodes of one agent."""
     agent = Agent("x", ("a", "b"), ("o",))
     seen, did, rewards = np.array([[-1], [0], [-1], [0]]), np.array([[0], [1], [0], [1]]), np.array([0.0, 1, 0, 1])
     data = Episodes((agent,), np.array([0, 2, 4]), seen, did, np.full((4, 1), 0.5), rewards, 0.9)
-    return SbprMethod(data, Sbpr(prior=settings.prior, precision=settings.precision), Inputs(threads=threads))
+    return EpisodesMethod(data, Sbpr(prior=settings.prior, precision=settings.precision), Inputs(threads=threads))
 
 
 def _widened(agent: AgentPosterior, scale: float) -> AgentPosterior:
