@@ -46,12 +46,6 @@ def test_without_either_it_has_to_be_told():
         dp.evaluate(team(), Pennies(1.0, horizon="long"))
 
 
-def test_an_environment_with_a_horizon_is_played_that_long():
-    simulator = dp.from_pettingzoo(lambda: dp.parallel_env("dectiger"), discount=1.0, horizon=5)
-    told = dp.evaluate(dp.Team.uniform(dp.load("dectiger")), simulator)
-    assert told.horizon == 5
-
-
 @pytest.mark.parametrize("unit", [1.0, 1e160, 1e305, 2e307])
 def test_facts_of_huge_rewards(unit):
     """No warning, no infinity: means and standard errors are those of the rewards in a smaller unit."""

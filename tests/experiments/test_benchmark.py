@@ -21,13 +21,12 @@ from decpomdp.core import InputError
 from decpomdp.domains import references
 from decpomdp.experiments.benchmark import (
     Plan,
-    cells,
     lines_of,
     open_table,
     run_table,
     suite_problems,
 )
-from decpomdp.io.run_folder import can_resume, locked
+from decpomdp.io.run_folder import can_resume
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUN = "decpomdp.cli.benchmark:run_cell"
@@ -195,15 +194,6 @@ def test_a_killed_run_is_resumed_to_the_same_team(tmp_path):
     assert (folder / "team.json").read_bytes() == (tmp_path / "here/team.json").read_bytes()
 
 
-def test_a_run_without_a_checkpoint_starts_again(tmp_path):
-    folder = tmp_path / "broadcast-search-0"
-    open_table(tmp_path, PLAN)
-    folder.mkdir()
-    (folder / "team.json").write_text("half")
-    run_table(tmp_path, PLAN, 1, RUN, lambda _: None)
-    assert dp.Run.load(folder).record.stopped == "steps"
-
-
 def test_runs_of_another_problem_or_version_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = Plan(("own.dpomdp",), ("search",), 1, None, 3000, 1)
@@ -240,10 +230,3 @@ def test_a_damaged_run_is_one_line(tmp_path, content):
     (tmp_path / "broadcast-search-0/run.json").write_text(content)
     with pytest.raises(InputError, match=r"run\.json: "):
         list(lines_of(tmp_path, PLAN))
-
-
-def test_a_second_process_is_refused(tmp_path):
-    open_table(tmp_path, PLAN)
-    with locked(tmp_path), pytest.raises(InputError, match="another process is writing to this run"):
-        run_table(tmp_path, PLAN, 1, RUN, lambda _: None)
-    assert len(cells(tmp_path, PLAN, RUN)) == 1

@@ -163,12 +163,6 @@ def test_the_number_of_agents_decides():
     assert isinstance(sbpr_method(Traffic(3), SbprLoop(), Inputs()), ManyAgentsMethod)
 
 
-def test_a_callback_ends_the_run_with_the_best_so_far():
-    fit = learn(Traffic(3), BRIEF, seed=0, watch=lambda row: row["iteration"] == PAUSE + 1)
-    assert (fit.stopped, len(fit.trace)) == ("callback", PAUSE + 1)
-    assert fit.team != Team.uniform(Traffic(3))
-
-
 def test_a_resumed_run_is_the_same_run(resumed):
     resumed(ManyAgentsMethod(Traffic(3), BRIEF, Inputs(seed=2)), [1, 3, 4, 6, 9], 12)
 

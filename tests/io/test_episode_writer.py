@@ -32,12 +32,6 @@ def test_the_file_does_not_depend_on_the_parts(path, monkeypatch):
     assert sizes == [64] * (whole.steps // 64) + [whole.steps % 64]
 
 
-def test_the_name_and_facts_are_those_of_the_writer(path):
-    with EpisodeWriter(path, AGENTS, episodes().discount, "mine", {"a": "b"}) as writer:
-        writer.add(episodes())
-    assert read_episodes(path) == replace(episodes(), name="mine", facts={"a": "b"})
-
-
 @pytest.mark.parametrize(
     "error", [RuntimeError("mine"), OSError("mine"), InputError("mine"), KeyboardInterrupt("mine")]
 )
@@ -73,14 +67,6 @@ def write_within(limit, hard, held, path):
         write_episodes(held, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_a_bad_path_is_refused_before_anything_is_played(tmp_path):
-    with pytest.raises(InputError, match=r"^cannot write .*: the folder .* does not exist$"):
-        EpisodeWriter(tmp_path / "none" / "e.parquet", AGENTS, 1).__enter__()
-    with pytest.raises(InputError, match=r"^cannot write .*: it is a folder$"):
-        EpisodeWriter(tmp_path, AGENTS, 1).__enter__()
-    assert os.listdir(tmp_path) == []
 
 
 def add_to(path, discount, *parts, agents=AGENTS):

@@ -30,10 +30,6 @@ def test_values_that_cannot_be_relied_on_are_marked():
         assert unsupported(one) == ("!" in said or more.get("sample_size") == 1.0)
 
 
-def test_nothing_is_left_blank():
-    assert all(cell for cell in cells(record(), Path("x")))
-
-
 def test_programs_get_every_column_on_one_line():
     one = record(value=ValueRecord(0.1, "exact,\tby\nhand"), seed=3, nodes=[2] * 100, problem="a\tb")
     row = dict(zip(facts_of(one, Path("x")), complete(one, Path("x")), strict=True))
