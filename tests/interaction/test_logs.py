@@ -8,7 +8,7 @@ from worlds.logs import small_log
 
 import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
-from decpomdp.interaction.logs.method import LogsMethod, LogsState, obstacle
+from decpomdp.interaction.logs.method import LogsMethod, LogsState, obstacle, preferred
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.learners.judging import Judged
 from interaction.test_world import one_plan, paid_for_the_last_symbol
@@ -96,6 +96,16 @@ def test_a_team_is_not_proven_better_before_all_worlds_are_drawn(finished):
     fit, _ = method.result(plan._replace(world=few))
     assert fit.facts["verdict"] == "not proven better than the behaviour"
     assert fit.facts["trust"].startswith("Not proven better than the behaviour: ")
+
+
+def test_a_proven_team_is_replaced_for_a_clear_gain_only():
+    origins = ["periem in world 0", "sbpr", "clone"]
+    little, much = np.array([[10.9, 10.0, 0.0]]), np.array([[11.1, 10.0, 0.0]])
+    assert preferred(little, origins, proven=False) == 0
+    assert preferred(little, origins, proven=True) == 1
+    assert preferred(much, origins, proven=True) == 0
+    assert preferred(np.concatenate([much, little]), origins, proven=True) == 1  # not in all worlds
+    assert preferred(np.array([[1.0, 2.0, 3.0]]), origins, proven=True) == 2
 
 
 def test_there_is_a_team_after_every_step():

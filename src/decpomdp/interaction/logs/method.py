@@ -6,9 +6,12 @@
               the teams of the other parts
 
 The choice is that of the worlds, from all teams: the smallest loss in the worst world, cautiously. A team that held-out
-episodes put below the behaviour is not among them. Where no world can be fitted, Dec-SBPR's team is the result, or the
-cloned behaviour. The state holds the states of the parts, and one step is a step of a part. Dec-SBPR and the clone get
-a share of the time; without a limit all parts have a fixed size.
+episodes put below the behaviour is not among them. Worlds are biased in favour of their own plans: if held-out episodes
+prove Dec-SBPR's team better than the behaviour, and support it, a plan replaces it only if it gains MARGIN more. Where
+no world can be fitted, Dec-SBPR's team is the result, or the cloned behaviour.
+
+The state holds the states of the parts, and one step is a step of a part. Dec-SBPR and the clone get a share of the
+time; without a limit all parts have a fixed size.
 """
 
 import warnings
@@ -17,12 +20,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, Fit, Row, Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Inputs, Method, Now, warm_up
 from decpomdp.interaction.logs.settings import Logs
-from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState
+from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose
 from decpomdp.interaction.world.settings import World
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
 from decpomdp.learners.method import FitState, SbprMethod
@@ -32,6 +36,8 @@ SHARES = {"sbpr": 0.15, "clone": 0.25}  # of the time, at which these parts end
 FEWEST = 20  # episodes for a world
 LARGEST = 2e6  # joint actions times joint observations of a world
 SURE = 0.95  # share of the drawn worlds in which a team that is proven better earns more than the behaviour
+MARGIN = 0.1  # share of the gain of Dec-SBPR's proven team over the behaviour that a plan must add to replace it
+SUPPORT = 1 / 3  # share of the proven team's steps that held-out episodes support; random logs: below 0.2
 SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # phases; the first two are also origins of candidates
 NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
 NO_PROBABILITIES = "the episodes have no behaviour probabilities"
@@ -107,7 +113,7 @@ class LogsMethod:
         return state._replace(phase=WORLD, world=self.world.init(now), began=min(now.progress, 0.99))
 
     def _world(self, state: LogsState, now: Now) -> tuple[LogsState, Row | None]:
-        self.world.others = lambda: self._others(state)
+        self._connect(state)
         used = (now.progress - state.began) / (1 - state.began)
         part, row = self.world.step(state.world, now._replace(progress=used))  # type: ignore[arg-type]
         state = state._replace(world=part, iterations=part.iterations, stopped=part.stopped)
@@ -119,6 +125,13 @@ class LogsMethod:
         """Whether held-out episodes put Dec-SBPR's team below the behaviour; its result is then the clone."""
         return state.sbpr.judged is not None and state.sbpr.judged.verdict == WORSE
 
+    def _connect(self, state: LogsState) -> None:
+        """Let the worlds judge the teams of the other parts too."""
+        judged = state.sbpr.judged
+        proven = judged is not None and judged.verdict == BETTER and judged.support >= SUPPORT
+        self.world.others = lambda: self._others(state)
+        self.world.prefer = lambda scores, origins: preferred(scores, origins, proven)
+
     def _others(self, state: LogsState) -> list[tuple[str, Team]]:
         """Teams that the worlds judge together with their own."""
         teams = [(CLONE if self._below(state) else SBPR, _result(self.sbpr, state.sbpr).team)]
@@ -126,8 +139,8 @@ class LogsMethod:
 
     def _by_worlds(self, state: LogsState, own: WorldState) -> Fit:
         """The choice of the worlds."""
+        self._connect(state)
         if all(candidate.origin not in NAMES for candidate in own.candidates):  # stopped while planning
-            self.world.others = lambda: self._others(state)
             own = self.world.with_others(own)
         fit: Fit = _result(self.world, own)
         facts = dict(fit.facts)
@@ -195,6 +208,16 @@ class LogsMethod:
         verdict = "Dec-SBPR's team is not better than the behaviour" if chosen == CLONE else facts["verdict"]
         facts["trust"] = f"{verdict[0].upper()}{verdict[1:]}: {evidence}."
         return replace(fit, facts={**fit.facts, **facts})
+
+
+def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool) -> int:
+    """The chosen candidate c, from scores[w, c]; a `proven` team of Dec-SBPR is replaced for a clear gain only."""
+    best = choose(scores)
+    if not proven or origins[best] in NAMES or not {SBPR, CLONE} <= set(origins):
+        return best
+    own, clone = origins.index(SBPR), origins.index(CLONE)
+    least = MARGIN * np.maximum(scores[:, own] - scores[:, clone], 0.0)
+    return best if np.all(scores[:, best] - scores[:, own] > least) else own
 
 
 def obstacle(episodes: Episodes) -> str:

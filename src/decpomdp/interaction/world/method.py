@@ -88,6 +88,7 @@ class WorldMethod:
         self.settings, self.inputs = settings, inputs
         self.worlds = Worlds(self.episodes, inputs.seed, settings.max_states, inputs.threads)
         self.others: Callable[[], Sequence[tuple[str, Team]]] = tuple  # origins and teams that are judged too
+        self.prefer: Callable[[Floats, list[str]], int] = lambda scores, _: choose(scores)  # by scores and origins
         self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
 
     def toy(self) -> "WorldMethod":
@@ -209,8 +210,10 @@ class WorldMethod:
         """The cautious choice; before the draws, by the posterior means."""
         worlds = max(1, len(state.fits.refitted))
         if len(state.drawn) < self.settings.draws * worlds:
-            return state.candidates[choose(np.array([candidate.values for candidate in state.candidates]).T)]
-        return state.candidates[choose(cautious(np.array(state.drawn).reshape(-1, worlds, len(state.candidates))))]
+            scores = np.array([candidate.values for candidate in state.candidates]).T  # [w, c]
+        else:
+            scores = cautious(np.array(state.drawn).reshape(-1, worlds, len(state.candidates)))
+        return state.candidates[self.prefer(scores, [candidate.origin for candidate in state.candidates])]
 
     def _world(self, posterior: Posterior) -> DecPOMDP:
         """The posterior mean."""
