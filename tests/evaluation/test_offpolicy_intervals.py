@@ -6,15 +6,18 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import Controller, Team
 from decpomdp.evaluation import offpolicy_value
-from decpomdp.evaluation.offpolicy.estimates import Weighted, log_chances, log_ratios, weighted
-from decpomdp.evaluation.offpolicy.intervals import (
+from decpomdp.evaluation.offpolicy.estimates import (
+    Weighted,
     bootstrap,
     corrected,
     guaranteed,
+    log_chances,
+    log_ratios,
     log_wealth,
     mean_at_least,
     spread,
     studentised,
+    weighted,
 )
 from evaluation.logged import mild
 

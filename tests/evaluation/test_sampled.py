@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp.evaluation.logged import facts_of
+from decpomdp.evaluation.offpolicy.support import facts_of
 
 
 class Pennies:

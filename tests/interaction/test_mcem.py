@@ -10,7 +10,8 @@ from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.afford import FEWEST, MCEM_TESTED, mcem_sizes
 from decpomdp.interaction.episode_player import EpisodePlayer
-from decpomdp.interaction.mcem.counts import (
+from decpomdp.interaction.mcem.method import (
+    McemMethod,
     NodeTables,
     Recorded,
     mean_worths,
@@ -19,7 +20,6 @@ from decpomdp.interaction.mcem.counts import (
     reward_range,
     worth,
 )
-from decpomdp.interaction.mcem.method import McemMethod
 from decpomdp.interaction.mcem.settings import Mcem, McemTuning
 from decpomdp.rollouts import simulate
 

@@ -61,20 +61,6 @@ def test_a_window_knows_the_last_symbols_and_nothing_else():
     assert all(meaning[pair] == node for pair, node in zip(pairs, path, strict=False))
 
 
-def test_a_clock_goes_round():
-    _, machine = unfold(BEGIN, clock(3, 0), 2, 45)
-    path = walk(machine, [0, 1, 0, 0, 1])
-    assert path[:3] == path[3:6]
-    assert len(set(path)) == 3
-
-
-def test_an_opening_ends_and_does_not_come_back():
-    _, machine = unfold(BEGIN, opening(2, 0), 2, 45)
-    path = walk(machine, [0, 1, 0, 0, 1])
-    assert len(set(path[:3])) == 3
-    assert len(set(path[2:])) == 1
-
-
 @pytest.mark.parametrize("memory", [tree(2), tree(3), window(1), clock(3, 1), opening(2, 1)])
 def test_a_first_observation_counts_like_any_other(memory):
     _, machine = unfold(BEGIN, memory, 3, 45)
@@ -94,13 +80,6 @@ def test_every_agent_gets_a_memory_that_fits(alphabets):
             assert machine.nodes <= max(45, observations + 1)
             assert machine.move.min() >= 1
             assert machine.move.max() <= machine.nodes
-
-
-def test_clocks_alone_know_their_period():
-    found = {memory.name: memory for memory in skeletons([2, 3], 45, 15)}
-    assert [name for name, memory in found.items() if memory.period is not None] == [f"clock {p}" for p in range(2, 16)]
-    for memory in (found["clock 4"], found["clock 15"]):
-        assert all(machine.nodes == memory.period for machine in memory.plan)
 
 
 def test_a_chain_repeats_the_best_episode():
@@ -153,12 +132,6 @@ def test_a_split_acts_as_before_and_knows_where_it_came_from():
     incoming = np.bincount(larger.move.ravel(), minlength=larger.nodes + 1)
     assert larger.nodes > machine.nodes
     assert incoming[1:].min() >= 1
-
-
-def test_nothing_chosen_nothing_split():
-    rng = np.random.default_rng(2)
-    machine = random_machine(rng)
-    assert split(machine, set(), 200).nodes <= machine.nodes
 
 
 @pytest.mark.parametrize("period", [2, 5])

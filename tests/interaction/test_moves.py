@@ -47,17 +47,6 @@ def test_every_kind_gives_a_team(actions, kind):
         assert pack(result, model).move.max() <= 4
 
 
-def test_kinds_are_a_distribution():
-    assert sum(kind.early for kind in moves.KINDS.values()) == pytest.approx(1.0)
-    assert sum(kind.late for kind in moves.KINDS.values()) == pytest.approx(1.0)
-
-
-def test_dropping_takes_one_node_away():
-    _, player, plan = setting((2, 3))
-    smaller = moves.drop(player, plan, SMALL, np.random.default_rng(0))
-    assert sum(sizes(smaller)) == sum(sizes(plan)) - 1
-
-
 def test_a_race_is_won_by_the_best():
     model = dp.load("dectiger")
     player = DensePlayer(DenseSimulator(model))
@@ -131,17 +120,6 @@ def test_a_side_path_for_once_begins_at_the_start_and_is_never_entered_again():
     assert grown.move[:3].tolist() == [[1, 1, 3], *MACHINE.move[1:].tolist()]
 
 
-def test_a_first_observation_chooses_the_side_path():
-    played = one_episode([1, 0], [2, 1], [1, 2])
-    (grown,) = with_side_paths((MACHINE,), played, 0, Window(0, 2, np.ones(1)))
-    assert grown.move[0].tolist() == [1, 3, 1]
-
-
-def test_who_did_as_before_is_left_alone():
-    played = one_episode([-1, 0], [0, 1], [1, 2])
-    assert with_side_paths((MACHINE,), played, 0, Window(0, 2, np.ones(1)))[0] is MACHINE
-
-
 @pytest.mark.parametrize("agents", [1, 2, 4])
 def test_stretches_are_short_and_somebody_explores(agents):
     rng = np.random.default_rng(agents)
@@ -167,10 +145,6 @@ def value(plan):
     return dp.exact_value(model, team_of(plan, model, False)).value
 
 
-def test_the_example_is_what_it_says():
-    assert round(value((TIGER, TIGER)), 3) == 13.449
-
-
 def test_folding_takes_back_useless_memory():
     player = tiger_player()
     large = (product(TIGER, window(2), 100), product(TIGER, clock(2, 0), 100))
@@ -187,13 +161,6 @@ def test_what_is_never_entered_goes():
     folded = fold_machine(machine, visits)
     assert folded.action.tolist() == [0, 1]
     assert folded.move.tolist() == [[1, 1, 1], [1, 1, 1]]
-
-
-def test_edges_lead_to_the_replacement():
-    shorter = without(TIGER, 4, 6)
-    assert shorter.action.tolist() == [0, 0, 0, 0, 2, 1]
-    assert shorter.move[2].tolist() == [4, 5, 1]
-    assert shorter.move[3].tolist() == [5, 5, 1]
 
 
 def test_shrinking_stops_at_the_cap_and_loses_little():

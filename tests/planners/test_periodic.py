@@ -15,6 +15,7 @@ from decpomdp.evaluation import exact_value
 from decpomdp.kernels.periodic import at_start, fill_joint, occupancies, reach, spread, values, worth
 from decpomdp.kernels.periodic_climb import sweeps
 from decpomdp.planners.em.chain import flattened
+from decpomdp.planners.periodic.method import PlanSearch, with_climb
 from decpomdp.planners.periodic.plans import (
     buffers_for,
     copied,
@@ -25,7 +26,6 @@ from decpomdp.planners.periodic.plans import (
     team_of,
     trimmed,
 )
-from decpomdp.planners.periodic.search import PlanSearch, with_climb
 from decpomdp.planners.periodic.settings import PeriEmTuning
 
 MARGIN = 1e-9

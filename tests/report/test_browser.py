@@ -11,7 +11,7 @@ from decpomdp.domains import boxpushing
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.animation import animated_svg
 from decpomdp.report.page import write_page
-from decpomdp.report.sources import shown
+from decpomdp.report.performance import shown
 from report.making import NASTY, NastyStreets, kept, kept_on, nasty_model, replay_on
 
 pytestmark = pytest.mark.browser

@@ -12,10 +12,7 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.core import InputError
-from decpomdp.report.export import FORMATS, exported
-from decpomdp.report.export.c import _kind
-from decpomdp.report.export.dot import dot_quoted
-from decpomdp.report.export.tables import chance_tables, identifier, sure_tables
+from decpomdp.report.export import FORMATS, _c_kind, chance_tables, dot_quoted, exported, identifier, sure_tables
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover")
 EPISODES, STEPS = 4, 25
@@ -286,4 +283,4 @@ def test_exported_python_refuses_what_is_no_observation_in_one_line(explored):
 
 
 def test_numbers_fit_their_types_of_c():
-    assert [_kind(size) for size in (256, 257, 65536, 65537)] == ["uint8_t", "uint16_t", "uint16_t", "uint32_t"]
+    assert [_c_kind(size) for size in (256, 257, 65536, 65537)] == ["uint8_t", "uint16_t", "uint16_t", "uint32_t"]

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from decpomdp.io.runs import RunRecord, ValueRecord
-from decpomdp.report.facts import tiles
 from decpomdp.report.listing import COLUMNS, NO_NUMBER, NONE, cells, complete, facts_of, fitting, unsupported
+from decpomdp.report.page import tiles
 
 
 def record(**more):

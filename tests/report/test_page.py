@@ -13,7 +13,7 @@ import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page, write_page
-from decpomdp.report.sources import shown
+from decpomdp.report.performance import shown
 from report.making import Countdown, kept, kept_on
 
 VOID = {"br", "col", "input", "link", "meta"}

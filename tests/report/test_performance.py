@@ -14,6 +14,7 @@ from decpomdp.core import NO_OBSERVATION
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page
 from decpomdp.report.performance import (
+    ShownRun,
     best_recorded,
     filtered,
     moves_of,
@@ -26,7 +27,6 @@ from decpomdp.report.performance import (
     watch,
 )
 from decpomdp.report.replay import replay_from
-from decpomdp.report.sources import ShownRun
 from decpomdp.rollouts import DenseSimulator
 from report.making import Countdown, kept
 

@@ -10,7 +10,7 @@ from decpomdp.core import InputError
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets, Street, StreetMap, StreetScene
 from decpomdp.domains import boxpushing, marsrovers
 from decpomdp.domains.traffic import Traffic
-from decpomdp.report.scenes import CELL, GRIDS, LIGHT, grid_film, street_film
+from decpomdp.report.replay import CELL, GRIDS, LIGHT, grid_film, street_film
 
 
 def approaches():

@@ -113,7 +113,7 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: Steps) -> N
     if isinstance(source, DecPOMDP):
         horizon = getattr(work.settings, "horizon", None) if record.command == "plan" else None
         if record.command == "plan":
-            from decpomdp.planners.centralised import played_by
+            from decpomdp.planners.common import played_by
 
             source = played_by(source, team)
         record.problem, record.horizon = source.name, horizon

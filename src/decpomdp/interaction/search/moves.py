@@ -30,7 +30,7 @@ from decpomdp.interaction.search.ascent import ascend
 from decpomdp.interaction.search.machines import Machine, Plan, clock, hours, opening, product, split, tree, window
 from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
-from decpomdp.kernels import fold as kernels
+from decpomdp.kernels import machines as kernels
 from decpomdp.kernels.machines import ROOT, PlayedBatch, Window
 
 Hop = Callable[[Player, Plan, Sizes, np.random.Generator], Plan]

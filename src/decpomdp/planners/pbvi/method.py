@@ -28,10 +28,8 @@ from decpomdp.core.sparse import factored_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import beliefs as kernels
 from decpomdp.kernels.model import FactoredModel
-from decpomdp.planners.centralised import centralised
-from decpomdp.planners.common import check_model, first_team, trivial_upper_bound, valued
-from decpomdp.planners.pbvi.beliefs import Floats, Ints
-from decpomdp.planners.pbvi.bounds import Bounds, BoundsState, first_bounds, informed_iteration
+from decpomdp.planners.common import centralised, check_model, first_team, trivial_upper_bound, valued
+from decpomdp.planners.pbvi.bounds import Bounds, BoundsState, Floats, Ints, first_bounds, informed_iteration
 from decpomdp.planners.pbvi.graph import PolicyGraph, graph_of, one_action
 from decpomdp.planners.pbvi.settings import Pbvi
 
