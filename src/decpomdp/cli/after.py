@@ -31,7 +31,7 @@ def finish(work: "Work", folder: Path, fit: "Fit", record: "RunRecord", options:
 
     if fit.stopped == "interrupted":
         words.note(f"the team is saved in {folder}; computing its value and page (Ctrl-C again to skip)")
-    steps, command = Steps(work, options.quiet), shlex.join(["decpomdp", "report", str(folder)])
+    steps, command = AfterRun(work, options.quiet), shlex.join(["decpomdp", "report", str(folder)])
     try:
         if options.posterior:
             task = lambda: _with_posterior(work, fit, options.threads)  # noqa: E731
@@ -46,7 +46,7 @@ def finish(work: "Work", folder: Path, fit: "Fit", record: "RunRecord", options:
         raise
 
 
-class Steps:
+class AfterRun:
     """Runs the steps after a run within their time limits."""
 
     def __init__(self, work: "Work", quiet: bool) -> None:
@@ -86,7 +86,7 @@ def _with_posterior(work: "Work", fit: "Fit", threads: int | None) -> "Fit":
     return fit
 
 
-def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: Steps) -> None:
+def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: AfterRun) -> None:
     """The value of the team, computed independently of the method's own estimate."""
     from decpomdp.core import DecPOMDP, Episodes
     from decpomdp.io.runs import ValueRecord
@@ -168,7 +168,7 @@ def test_episodes(simulator: "DecPOMDP | Simulator") -> int:
     return TEST_EPISODES[bool(getattr(simulator, "quick", False))]
 
 
-def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: Steps, command: str) -> None:
+def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: AfterRun, command: str) -> None:
     """Write the page, without a replay if playing the team takes too long."""
     from decpomdp.report.page import report_of, save_report
 
