@@ -11,7 +11,7 @@ import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.learners import Sbpr
-from decpomdp.learners.method import FIT, JUDGED, MERGING, STARTING, WHOLE, EpisodesMethod
+from decpomdp.learners.method import FIT, JUDGED, MERGING, STARTING, WHOLE, SbprMethod
 
 SETTINGS = {
     "default": Sbpr(truncation=4, starts=3, sweeps=8),
@@ -30,7 +30,7 @@ def episodes():
 
 def ended(settings, every=None):
     """The result and the rows; with a new method object and a decoded state every so many steps."""
-    made = functools.partial(EpisodesMethod, episodes(), settings, Inputs(seed=1))
+    made = functools.partial(SbprMethod, episodes(), settings, Inputs(seed=1))
     method, rows, seen = made(), [], set()
     state = method.init(unlimited())
     steps = 0
@@ -62,7 +62,7 @@ def test_the_same_after_a_resume(name):
 @quiet
 def test_an_unfinished_fit_has_a_result():
     """After every step: in the starts, in the merges, in the sweeps over all, and while it is judged."""
-    method = EpisodesMethod(episodes(), SETTINGS["default"], Inputs(seed=1))
+    method = SbprMethod(episodes(), SETTINGS["default"], Inputs(seed=1))
     state = method.init(unlimited())
     finished = None
     while not state.stopped:

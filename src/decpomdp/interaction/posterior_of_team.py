@@ -15,7 +15,7 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.model import horizon_of
 from decpomdp.core.run import Budget, Inputs, Now, run
 from decpomdp.domains.load import opened
-from decpomdp.learners.method import EpisodesMethod, FitState, toy_method
+from decpomdp.learners.method import FitState, SbprMethod, toy_method
 from decpomdp.learners.posterior import BayesFit
 from decpomdp.learners.settings import Sbpr
 from decpomdp.rollouts import as_simulator, simulate
@@ -111,9 +111,9 @@ class PosteriorMethod:
         slow = not isinstance(simulator, TeamPlayer)
         self.piece = min(PIECE, getattr(simulator, "piece", PIECE)) if slow else episodes
         self.settings = Sbpr(truncation=max(self.team.nodes) + SPARE, sweeps=SWEEPS)
-        self._fitting: EpisodesMethod | None = None
+        self._fitting: SbprMethod | None = None
 
-    def toy(self) -> EpisodesMethod:
+    def toy(self) -> SbprMethod:
         """The sweeps on a toy problem: the simulator has been used before."""
         return toy_method(self.settings, self.inputs.threads)
 
@@ -138,12 +138,12 @@ class PosteriorMethod:
         batch = simulate(self.simulator, team, count, self.horizon, seed, self.inputs.threads)
         return state._replace(played=(*state.played, batch), steps=state.steps + batch.steps)
 
-    def _fitted(self, state: PosteriorState) -> EpisodesMethod:
+    def _fitted(self, state: PosteriorState) -> SbprMethod:
         if self._fitting is None:
             data = concatenate(list(state.played))
             if not data.rewards.any() or data.rewards.min() == data.rewards.max():
                 raise InputError(
                     "posterior: all rewards of the team's episodes are equal; there is nothing to learn from"
                 )
-            self._fitting = EpisodesMethod(data, self.settings, self.inputs)
+            self._fitting = SbprMethod(data, self.settings, self.inputs)
         return self._fitting

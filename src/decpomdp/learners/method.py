@@ -99,7 +99,7 @@ class FitState(NamedTuple):
     steps: int = 0  # nothing is played
 
 
-class EpisodesMethod:
+class SbprMethod:
     """Dec-SBPR and its special cases, from episodes alone."""
 
     state: type = FitState
@@ -116,7 +116,7 @@ class EpisodesMethod:
         self._tasks: dict[tuple[int, bool], Task] = {}
         self._cache: tuple[tuple[AgentPosterior, ...], Evaluated] | None = None
 
-    def toy(self) -> "EpisodesMethod":
+    def toy(self) -> "SbprMethod":
         """Two short episodes."""
         return toy_method(self.settings, self.inputs.threads)
 
@@ -158,7 +158,7 @@ class EpisodesMethod:
         if cloned:
             posterior = self._posterior(state.now)
         # DEPARTS: the paper's result is the mean
-        team = posterior.mean() if cloned else posterior.mean().decided()
+        team = posterior.mean() if cloned or self.settings.utility == "equal" else posterior.mean().decided()
         trace.warn_of_falls(state.falls)
         if state.carrying is not None:
             trace.warn_of_collapse(state.carrying, self.data.count)
@@ -322,7 +322,7 @@ class EpisodesMethod:
         return replace(self._tasks[key], precision=DOUBLE if state.double else SINGLE)
 
     def _steps(self, data: Episodes, log_behaviour: Any, part: int) -> Steps:
-        if part == CLONED:
+        if part == CLONED or self.settings.utility == "equal":
             return by_utility(data, None, np.ones(data.count))
         if self.settings.utility == "reward":
             return by_reward(data, np.zeros(data.steps) if log_behaviour is None else log_behaviour)
@@ -347,12 +347,12 @@ class EpisodesMethod:
         return self._cache[1]
 
 
-def toy_method(settings: Sbpr, threads: int | None) -> EpisodesMethod:
+def toy_method(settings: Sbpr, threads: int | None) -> SbprMethod:
     """The method on two short episodes of one agent."""
     agent = Agent("x", ("a", "b"), ("o",))
     seen, did, rewards = np.array([[-1], [0], [-1], [0]]), np.array([[0], [1], [0], [1]]), np.array([0.0, 1, 0, 1])
     data = Episodes((agent,), np.array([0, 2, 4]), seen, did, np.full((4, 1), 0.5), rewards, 0.9)
-    return EpisodesMethod(data, Sbpr(prior=settings.prior, precision=settings.precision), Inputs(threads=threads))
+    return SbprMethod(data, Sbpr(prior=settings.prior, precision=settings.precision), Inputs(threads=threads))
 
 
 def _widened(agent: AgentPosterior, scale: float) -> AgentPosterior:
