@@ -33,7 +33,7 @@ def constant_value(model: dp.DecPOMDP) -> float:
     )
 
 
-def reactive_value(model: dp.DecPOMDP, starts: int = 20, seed: int = 0) -> float:
+def reactive_value(model: dp.DecPOMDP, starts: int = 10, seed: int = 0) -> float:
     """The value of the best team found whose agents know only their last observation (and the first action)."""
     rng = np.random.default_rng(seed)
     actions = [len(agent.actions) for agent in model.agents]
@@ -41,13 +41,14 @@ def reactive_value(model: dp.DecPOMDP, starts: int = 20, seed: int = 0) -> float
     seen = model.observation_table()  # [y, n]
     strides = np.array([int(np.prod(actions[n + 1 :])) for n in range(len(actions))])
     used = model.observation.max(axis=(0, 1)) > 0  # joint observations that occur
+    observation, joint = np.ascontiguousarray(model.observation[..., used]), np.eye(model.joint_actions)
 
     def value(maps: list[NDArray[np.int64]], before: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         chosen = sum(strides[n] * maps[n][seen[:, n]] for n in range(len(maps)))  # [y] -> joint action
-        worth = before
+        following, worth = observation @ joint[chosen[used]], before  # [u, t, v], [u, s]
         for _ in range(400):
-            later = np.einsum("uty,yt->ut", model.observation[..., used], worth[chosen[used]], optimize=True)
-            new = model.reward + model.discount * np.einsum("ust,ut->us", model.transition, later, optimize=True)
+            later = (following * worth.T).sum(axis=-1)  # [u, t]
+            new = model.reward + model.discount * (model.transition @ later[..., None])[..., 0]
             change = np.abs(new - worth).max()
             worth = new
             if change < 1e-5:

@@ -45,7 +45,7 @@ def test_a_mistake_is_one_line():
         (lambda: dp.learn(MODEL, "magic"), "method: expected one of search, sbpr, mcem, got 'magic'"),
         (lambda: dp.learn(MODEL, dp.Search(), max_nodes=3), r"max_nodes: set it in Search\(...\)"),
         (lambda: dp.learn(MODEL, iterations=3), "iterations: not a limit of search, which has time_limit, steps"),
-        (lambda: dp.learn(EPISODES, steps=3), "steps: not a limit of sbpr, which has time_limit"),
+        (lambda: dp.learn(EPISODES, steps=3), "steps: not a limit of logs, which has time_limit, iterations"),
         (lambda: dp.learn(MODEL, begin=dp.Team.uniform(MODEL)), "begin: not an input of search"),
         (lambda: dp.plan(MODEL, "em", iterations=3), "iterations: not a limit of em, which has time_limit"),
         (lambda: dp.plan(load("traffic:2")), "expected one with a model"),
@@ -66,13 +66,6 @@ def test_what_was_not_learned_is_said():
         "nothing was learned within the limits: the team is the initial one; allow more time or steps"
     ]
     assert fit.stopped == "steps"
-
-
-def test_a_watch_ends_a_run_by_returning_true():
-    rows = []
-    fit = dp.learn(MODEL, steps=10**9, seed=1, watch=lambda row: rows.append(row) or len(rows) == 2)
-    assert fit.stopped == "callback"
-    assert len(rows) <= len(fit.trace) <= 3
 
 
 def test_a_checkpoint_folder_resumes_the_same_call(tmp_path):
@@ -103,12 +96,6 @@ def _saved(folder):
     identity = run_id(MODEL, settings, inputs, Budget(steps=2_000_000))
     CheckpointFolder(folder, identity).save(method.init(unlimited()), Spent(), [])
     return folder
-
-
-def test_the_threads_do_not_matter():
-    fits = [dp.learn(MODEL, steps=300_000, seed=2, threads=threads) for threads in (1, 2)]
-    assert fits[0].team == fits[1].team
-    assert [{**row, "seconds": 0} for row in fits[0].trace] == [{**row, "seconds": 0} for row in fits[1].trace]
 
 
 def test_every_planner_is_named_by_its_settings():

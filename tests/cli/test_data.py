@@ -82,45 +82,10 @@ def test_info_says_what_is_unknown_and_what_never_occurs(run, tiger, tmp_path):
     assert "known for 29 of 30 actions" in run("info", "u.parquet")[1]
 
 
-@pytest.mark.parametrize("file", ["long.csv", "long.parquet"])
-def test_info_of_a_long_table_like_its_problem(run, tiger, file):
-    told = json.loads(run("info", file, "--like", "dectiger", "--json")[1])
-    ours = json.loads(run("info", "e.parquet", "--json")[1])
-    for key in ("file", "facts"):
-        told.pop(key), ours.pop(key)
-    assert told == ours
-
-
 @pytest.mark.parametrize("file", ["e.parquet", "long.csv", "long.parquet"])
 def test_validate_says_ok(run, tiger, file):
     code, out, _ = run("validate", file)
     assert (code, out) == (0, f"OK: {file}: 200 episodes, 800 steps, agents agent1, agent2\n")
-
-
-def test_validate_names_row_and_column(run, tiger, tmp_path):
-    table = pq.read_table("e.parquet")
-    actions = table["action"].to_pylist()
-    actions[17] = [0, 5]
-    at = table.schema.get_field_index("action")
-    bad = table.set_column(at, table.schema.field(at), pa.array(actions, pa.list_(pa.int16(), 2)))
-    pq.write_table(bad, "bad.parquet")
-    code, out, err = run("validate", "bad.parquet")
-    assert (code, out) == (2, "")
-    assert err == (
-        "error: bad.parquet: row 17 (episode 4, step 1), column action, agent agent2: "
-        "expected a number from 0 to 2, got 5\n"
-    )
-    lines = (tmp_path / "long.csv").read_text().splitlines()
-    lines[21] = lines[21].replace("listen", "jump").replace("open-left", "jump").replace("open-right", "jump")
-    (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n")
-    code, _, err = run("validate", "bad.csv", "--like", "e.parquet")
-    assert code == 2
-    assert "row 20, column action: expected an action of agent1 (listen, open-left, open-right), got 'jump'" in err
-    (tmp_path / "cut.parquet").write_bytes((tmp_path / "e.parquet").read_bytes()[:-100])
-    code, _, err = run("validate", "cut.parquet")
-    assert code == 2
-    assert "cannot be read as Parquet" in err
-    assert err.count("\n") == 1
 
 
 def test_validate_names_a_problem_of_every_column(run, tiger, tmp_path):
@@ -186,59 +151,6 @@ def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
     options = ("--column", "observation=obs", "--column", "t=step", "--like", "dectiger")
     assert run("convert", "other.csv", "o.parquet", *options)[0] == 0
     assert replace(dp.Episodes.load("o.parquet"), facts={}) == replace(tiger, facts={})
-
-
-def test_mistakes_are_one_line(run, tiger, tmp_path):
-    for arguments, word in [
-        (("convert", "long.csv", "x.parquet"), "contains no discount; pass --discount or --like"),
-        (("convert", "e.parquet", "x.txt"), "expected a name that ends in .csv or .parquet"),
-        (("convert", "e.parquet", "x.csv", "--to", "episodes"), "episodes are Parquet files"),
-        (("convert", "e.parquet", "x.csv", "--to", "table"), "--to: expected episodes or long, got 'table'"),
-        (("convert", "e.parquet", "none/x.csv"), "the folder none does not exist"),
-        (("info", "e.parquet", "--discount", 0.5), "has its own discount"),
-        (("info", "e.parquet", "--like", "dectiger"), "has its own discount"),
-        (("info", "e.parquet", "--from", "table"), "kind of data: expected one of episodes, long, minari"),
-        (("info", "long.csv", "--column", "obs"), "--column: expected NAME=COLUMN"),
-        (("info", "long.csv", "--column", "t=when"), "column when: expected one, got only"),
-        (("info", "long.csv", "--like", "nothing"), "nothing"),
-        (("validate", "none.parquet"), "cannot be read"),
-        (("validate", "none.csv"), "No such file"),
-        (("validate", "."), "expected the folder of a Minari dataset"),
-        (("validate", "long.csv", "--from", "episodes"), "expected an episodes file, got a long table"),
-    ]:
-        code, out, err = run(*arguments)
-        assert (code, out) == (2, "")
-        assert word in err
-        assert err.count("\n") == 1
-        assert not [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(("x.", "."))]
-
-
-def test_minari_is_converted(run, tmp_path, monkeypatch):
-    import minari
-    from gymnasium import spaces
-    from minari.data_collector.episode_buffer import EpisodeBuffer
-
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "sets"))
-    buffer = EpisodeBuffer(
-        observations=np.array([0, 1, 2]),
-        actions=np.array([1, 0]),
-        rewards=[1.0, 2.0],
-        terminations=[False, False],
-        truncations=[False, True],
-    )
-    with pytest.warns(UserWarning, match="env_spec|eval_env|is set to None"):
-        minari.create_dataset_from_buffers(
-            "mine-v0",
-            [buffer],
-            observation_space=spaces.Discrete(3),
-            action_space=spaces.Discrete(2),
-            data_format="arrow",
-        )
-    assert run("convert", "sets/mine-v0", "m.parquet", "--discount", 0.9)[0] == 0
-    read = dp.Episodes.load("m.parquet")
-    assert read.observations.tolist() == [[0], [1]]
-    assert read.name == "mine-v0"
-    assert "unknown" in run("info", "sets/mine-v0")[1]
 
 
 def test_tables_are_read_wherever_episodes_are_if_the_discount_is_given(run, tiger):

@@ -74,19 +74,3 @@ def test_warnings_go_beside_the_result(run, files, tmp_path):
     assert code == 0
     assert json.loads(out)["warnings"]
     assert err.startswith("warning: ")
-
-
-def test_mistakes_are_one_line(run, files):
-    for options, word in [
-        (("--episodes", "e.parquet", "--problem", "recycling"), "cannot be combined with --problem or --test-episodes"),
-        (("--episodes", "e.parquet", "--test-episodes", 10), "cannot be combined with --problem or --test-episodes"),
-        (("--confidence", 0.9), "only with --episodes"),
-        (("--episodes", "e.parquet", "--confidence", 1.5), "confidence: expected a number between 0 and 1"),
-        (("--episodes", "e.parquet", "--reward-range", 1, 2), "reward range: expected the data's rewards"),
-        (("--episodes", "e.parquet", "--horizon", 9), "horizon: expected a whole number from 1 to 3"),
-        (("--episodes", "none.parquet"), "no such file"),
-    ]:
-        code, _, err = run("evaluate", "team.json", *options)
-        assert code == 2
-        assert word in err
-        assert err.count("\n") == 1

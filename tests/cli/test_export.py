@@ -37,24 +37,6 @@ def test_json(team, capsys):
     assert json.loads(capsys.readouterr().out)["text"] == exported(team, "agent1", "c")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["team.json"], "agent: expected one of agent1, agent2, got none"),
-        (["team.json", "--agent", "x"], "agent: expected one of agent1, agent2, got 'x'"),
-        (["team.json", "--agent", "agent1", "--format", "rust"], "format: expected one of json, python, c, dot, svg"),
-        (["none.json", "--agent", "agent1"], "none.json: cannot be read"),
-        (["team.json", "--agent", "agent1", "--out", "no/where.c"], "cannot write no/where.c"),
-    ],
-)
-def test_mistakes_are_one_line(team, arguments, message, capsys):
-    assert code_of(["export", *arguments]) == 2
-    said = capsys.readouterr()
-    assert message in said.err
-    assert said.err.count("\n") == 1
-    assert said.out == ""
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_labels_cannot_command_a_terminal(tmp_path, monkeypatch, form, capsys):
     """The first byte of a command, and what turns text round: neither is printed, and both are still said."""

@@ -100,13 +100,6 @@ def test_data_that_changed_are_noticed(run, folder, tmp_path):
     assert (code, err) == (0, "logged: no replay: e.parquet has changed: it is not the same data\n")
 
 
-def test_a_simulator_has_a_digest_of_what_can_be_seen():
-    grid = dp.load("traffic:2")
-    assert source_digest(grid) == source_digest(dp.load("traffic:2", 0.5))
-    assert source_digest(grid) != source_digest(dp.load("traffic:3"))
-    assert len(source_digest(grid)) == 64
-
-
 def test_an_animation_beside_the_page(run, folder, tmp_path):
     copied(folder, tmp_path, "one", "logged")
     code, out, err = run("report", "one", "--animate", "moving.svg")
@@ -120,19 +113,3 @@ def test_an_animation_beside_the_page(run, folder, tmp_path):
     assert (code, err.count("\n")) == (2, 1)
     assert "nothing to draw" in err
     assert not (tmp_path / "other.svg").exists()
-
-
-def test_mistakes_are_one_line(run, folder, tmp_path):
-    copied(folder, tmp_path, "one")
-    for arguments, words in [
-        (["report", "one", "--animate", "moving.png"], "expected a file that ends in .svg or .gif"),
-        (["report", "one", "one", "--out", "x.html", "--animate", "x.svg"], "expected a single run, got 2"),
-        (["report", "one", "--animate", "no/such/place.svg"], "cannot write no/such/place.svg"),
-        (["report"], "Missing argument"),
-        (["report", "nowhere"], "nowhere: expected a run folder"),
-        (["report", "one", "--out", "no/such/page.html"], "cannot write no/such/page.html"),
-        (["report", "one", "--problem", "dectiger"], "does not fit problem dectiger"),
-    ]:
-        code, out, err = run(*arguments)
-        assert (code, out, err.count("\n")) == (2, "", 1)
-        assert words in err

@@ -9,56 +9,18 @@ import time
 
 import pytest
 
-from decpomdp.cli.main import code_of
-from decpomdp.cli.reproduce import Display, line_of
+from decpomdp.cli.reproduce import line_of
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.pool import Progress
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (
-            ["figure9"],
-            "expected one of table2, figure1, figure2, appendix, complexity, robustness or all, got 'figure9'",
-        ),
-        (["all", "--seeds", "0"], "--seeds"),
-        (["all", "--jobs", "0"], "--jobs"),
-        ([], "Missing argument"),
-    ],
-)
-def test_mistakes_are_one_line(capsys, tmp_path, arguments, words):
-    assert code_of(["reproduce", *arguments, "--out", str(tmp_path / "out")]) == 2
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert words in output.err
-    assert len(output.err.splitlines()) == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_bad_folder_is_one_line(capsys, tmp_path):
-    (tmp_path / "file").write_text("a file")
-    for place, words in (("file", "got a file"), ("file/below", "cannot write")):
-        assert code_of(["reproduce", "complexity", "--quick", "--out", str(tmp_path / place)]) == 2
-        err = capsys.readouterr().err
-        assert words in err
-        assert len(err.splitlines()) == 1
+from decpomdp.experiments.pool import CellProgress
 
 
 def test_progress_in_words():
     cell = Cell("x:y", {"problem": "broadcast", "method": "mcem", "seed": 1})
-    assert line_of(Progress(12, 80, 30, 95.2, 430.4, cell)) == (
+    assert line_of(CellProgress(12, 80, 30, 95.2, 430.4, cell)) == (
         "12/80 cells (30 reused), 95 s, 430 s left: broadcast mcem seed 1"
     )
-    assert line_of(Progress(0, 0, 5, 0.0, None)) == "0/0 cells (5 reused)"
-    assert line_of(Progress(0, 54, 0, 10.0, None)) == "0/54 cells (0 reused), 10 s"
-
-
-def test_few_lines_without_a_terminal(capsys):
-    tell = Display()
-    for done in range(101):
-        tell(Progress(done, 100, 0, done / 100, None))
-    assert len(capsys.readouterr().err.splitlines()) == 2  # the first and the last
+    assert line_of(CellProgress(0, 0, 5, 0.0, None)) == "0/0 cells (5 reused)"
+    assert line_of(CellProgress(0, 54, 0, 10.0, None)) == "0/54 cells (0 reused), 10 s"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts are sent as signals")

@@ -122,6 +122,18 @@ def test_a_second_process_is_refused(run, unfinished):
     assert "another process is writing to this run" in err
 
 
+def test_a_run_that_another_process_finished_before_the_lock_is_left_alone(run, unfinished, whole, monkeypatch):
+    def late(folder):  # the other process wins the race for the lock
+        shutil.copytree(whole, folder, dirs_exist_ok=True)
+        (folder / "team.json").write_bytes(b"of the other")
+        return locked(folder)
+
+    monkeypatch.setattr("decpomdp.io.run_folder.locked", late)
+    code, _, err = run("learn", "--resume", unfinished)
+    assert (code, err) == (0, f"{unfinished}: the run is finished; nothing to do\n")
+    assert (unfinished / "team.json").read_bytes() == b"of the other"
+
+
 def test_run_json_holds_everything_from_the_start(unfinished):
     record = json.loads((unfinished / "run.json").read_text())
     assert record["source"] == "broadcast"

@@ -60,20 +60,6 @@ def test_the_table(folder):
     assert len(lines) == 3
 
 
-@pytest.mark.parametrize(("width", "columns"), [(80, 8)])
-def test_a_narrow_terminal_shows_whole_columns(folder, width, columns):
-    *lines, last = in_a_terminal(folder, width)
-    titles = lines[0].split()
-    assert len(titles) == columns
-    assert {"run", "value"} <= set(titles)
-    assert len(lines) == 3
-    assert "tiger-search-0" in lines[2]
-    assert "13.4486" in lines[2]
-    assert all(len(line) <= width for line in lines)
-    assert last.startswith("columns not shown: ")
-    assert last.endswith("; use a wider terminal, a pipe or --json")
-
-
 def test_a_pipe_gets_everything(run, folder):
     code, out, err = run("runs", folder)
     assert (code, err) == (0, "")

@@ -1,7 +1,5 @@
 """A problem that can only be played, from the command line."""
 
-import pytest
-
 import decpomdp as dp
 from decpomdp.cli import after
 from decpomdp.domains.traffic import Traffic
@@ -53,14 +51,6 @@ def test_learning_leaves_a_run_with_a_page(run, as_json, tmp_path):
     assert run("report", "run")[0] == 0
     assert "New episodes of the learned team on traffic:3" in (tmp_path / "run" / "report.html").read_text()
     assert dp.Team.load(tmp_path / "run" / "team.json").problem == "traffic:3"
-
-
-@pytest.mark.parametrize("name", ["traffic:x", "traffic:0", "traffic:1000"])
-def test_a_wrong_size_is_one_line(run, name):
-    code, _, said = run("info", name)
-    assert code == 2
-    assert "traffic" in said
-    assert len(said.splitlines()) == 1
 
 
 def test_a_behaviour_to_begin_with(run, as_json):

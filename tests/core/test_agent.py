@@ -1,12 +1,9 @@
 """Agents, labels and joint indices."""
 
-import itertools
-
-import numpy as np
 import pytest
 
 from decpomdp.core import Agent, InputError
-from decpomdp.core.agent import joint_table, numbered, team_of_agents
+from decpomdp.core.agent import team_of_agents
 
 
 def test_labels_become_tuples():
@@ -34,11 +31,6 @@ def test_a_bad_agent_cannot_be_made():
         assert str(caught.value) == expected
 
 
-def test_agents_are_frozen():
-    with pytest.raises(AttributeError):
-        Agent("a", ["x"], ["y"]).name = "b"
-
-
 def test_a_bad_team_of_agents_cannot_be_made():
     for agents, expected in [
         ([], "agents: expected at least one label, got none"),
@@ -48,13 +40,3 @@ def test_a_bad_team_of_agents_cannot_be_made():
         with pytest.raises(InputError) as caught:
             team_of_agents(agents)
         assert str(caught.value) == expected
-
-
-def test_the_last_agent_changes_fastest():
-    for sizes in [(3,), (2, 3), (3, 2, 2), (2, 1, 3, 2, 2)]:
-        expected = list(itertools.product(*(range(size) for size in sizes)))
-        assert np.array_equal(joint_table(sizes), expected)
-
-
-def test_numbered():
-    assert numbered(3) == ("0", "1", "2")

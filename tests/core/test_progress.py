@@ -71,13 +71,6 @@ def test_a_terminal_has_one_line_that_is_gone_in_the_end():
     assert told.endswith("\r" + " " * len("value 3.0000  nodes 2+2") + "\rdone\r\n")
 
 
-def test_without_a_block_a_terminal_gets_whole_lines():
-    source = (
-        "import decpomdp as dp\nwatch = dp.Progress(every=0)\nfor value in (1.0, 2.0):\n    watch({'value': value})"
-    )
-    assert in_terminal(source) == "value 1.0000\r\nvalue 2.0000\r\n"
-
-
 def test_a_log_gets_a_line_now_and_then(capsys):
     with Progress() as watch:
         for row in ROWS:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import making
 
-from decpomdp.core import Agent, Controller, InputError, Team
+from decpomdp.core import InputError, Team
 
 SIZES = [((2,), (3,)), ((2, 3), (3, 2)), ((2, 1, 2), (1, 2, 2)), ((2, 1, 2, 1, 2), (1, 2, 1, 2, 2))]
 
@@ -41,43 +41,6 @@ def test_a_team_does_not_fit_another_problem():
         team().check_fits(replace(problem((2,), (3,)), name=""))
 
 
-def test_a_bad_team_cannot_be_made():
-    for changes, expected in [
-        ({"controllers": (Controller.uniform(2, 3),)}, "team: expected 2 controllers, got 1"),
-        ({"controllers": (Controller.uniform(2, 3), None)}, "team: expected Controller objects, got NoneType"),
-        (
-            {"controllers": (Controller.uniform(2, 3), Controller.uniform(2, 2))},
-            "controller of agent2: expected 3 actions and 2 observations, got 2 and 2",
-        ),
-        (
-            {"controllers": (Controller.uniform(2, 1), Controller.uniform(3, 2))},
-            "controller of agent1: expected 2 actions and 3 observations, got 2 and 1",
-        ),
-        ({"agents": (), "controllers": ()}, "agents: expected at least one label, got none"),
-        ({"agents": (Agent("a", ["x"], ["y"]),) * 2}, "agents: expected distinct labels, got 'a' twice (again at 1)"),
-        ({"discount": 2}, "discount: expected a number from 0 to 1, got 2.0"),
-        ({"problem": None}, "problem: expected a text, got None"),
-    ]:
-        with pytest.raises(InputError) as caught:
-            replace(team(), **changes)
-        assert str(caught.value) == expected
-
-
-def test_equality_sees_every_field():
-    assert team() == team()
-    assert team() != team().controllers
-    renamed = tuple(Agent(f"{agent.name}!", agent.actions, agent.observations) for agent in team().agents)
-    changes = {"agents": renamed, "controllers": team(seed=1).controllers, "discount": 0.1, "problem": "other"}
-    for name, value in changes.items():
-        assert replace(team(), **{name: value}) != team(), name
-
-
-def test_all_explore_alike():
-    mixed = team().exploring(0.2)
-    assert mixed == replace(team(), controllers=tuple(c.exploring(0.2) for c in team().controllers))
-    assert mixed != team()
-
-
 def test_each_explores_at_its_own_rates():
     for kind in [list, np.array]:
         held = team(nodes=(2, 3))
@@ -91,7 +54,3 @@ def test_each_explores_at_its_own_rates():
 def test_rates_for_another_number_of_agents_are_refused():
     with pytest.raises(InputError, match=r"^exploration rates: expected one for each of 2 agents, got 3$"):
         team().exploring([0.1, 0.2, 0.3])
-
-
-def test_every_agent_decides():
-    assert team().decided() == replace(team(), controllers=tuple(c.decided() for c in team().controllers))

@@ -1,12 +1,13 @@
 """Stored references: what they claim is true, and a better team replaces them."""
 
+import msgspec
 import pytest
 
 import decpomdp as dp
 from decpomdp import domains
 from decpomdp.domains import references
 from decpomdp.io.runs import RunRecord
-from decpomdp.report.facts import tiles
+from decpomdp.report.page import tiles
 
 
 @pytest.fixture
@@ -44,6 +45,17 @@ def test_only_named_problems_have_references(file):
     references.offer(model, team, 1.0, "em", 1.0)
     assert references.best_known(other) is None
     assert references.best_known(model.with_discount(0.5)) is None
+
+
+def test_a_reference_of_earlier_rules_is_void_and_replaced(file):
+    model = domains.build("hotel")
+    references.offer(model, dp.Team.uniform(model), 1.0, "em", 1.0)
+    old = msgspec.structs.replace(references.references()["hotel"], digest="0" * 64, value=99.0)
+    file.write_bytes(msgspec.json.encode({"hotel": old}))
+    references.references.cache_clear()
+    assert references.best_known(model) is None
+    assert references.offer(model, dp.Team.uniform(model), 2.0, "em", 1.0)
+    assert references.best_known(model)["value"] == 2.0
 
 
 def test_published_values_are_shown():

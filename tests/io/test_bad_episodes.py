@@ -71,11 +71,6 @@ def test_missing_and_repeated_columns_are_refused(path):
         assert refusal(path) == f"column {column}: expected one, got 2 of that name"
 
 
-def test_a_file_without_rows_is_refused(path):
-    pq.write_table(written(path).slice(0, 0), path)
-    assert refusal(path) == "expected at least one row, got none"
-
-
 def test_bad_metadata_is_refused(path):
     for change, expected in [
         (None, 'metadata: expected agents, labels and discount under "decpomdp", got nothing'),

@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 
 from decpomdp.core import InputError
-from decpomdp.io.minari.read import read_minari
+from decpomdp.io.minari import read_minari
 
 from .made_minari import COLUMNS, WARNINGS, replaced
 
@@ -130,6 +130,8 @@ def test_bad_values(made):
     for name, values, expected in (
         ("rewards", np.array([0, 2**53 + 1]), f"t = 1, reward: expected whole numbers up to {2**53}, got {2**53 + 1}"),
         ("terminations", np.array([0.0, 2.0]), "t = 1, terminations: expected true or false, got 2.0"),
+        ("rewards", np.array([0, np.nan]), "episode 0: expected finite rewards and no end before the last step"),
+        ("terminations", np.array([True, True]), "episode 0: expected finite rewards and no end before the last step"),
         ("actions", np.array([0, 2]), "t = 1, action of agent1: expected 0 to 1, got 2"),
         ("actions", np.zeros(3, int), "expected one observation more than actions, got other lengths"),
         ("actions", np.zeros((2, 2), int), "the values do not belong to the spaces"),
@@ -146,8 +148,9 @@ def test_bad_values(made):
         path.write_bytes(whole)
 
 
-def test_without_h5py_the_user_is_told_what_to_install(made, monkeypatch):
-    monkeypatch.setitem(sys.modules, "h5py", None)
+@pytest.mark.parametrize("missing", ["h5py", "minari.serialization"])
+def test_the_user_is_told_what_to_install(made, monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(InputError, match=r"pip install decpomdp\[data\]"):
         read_minari(made.path, 0.9)
 

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from decpomdp.core import FormatError, InputError
+from decpomdp.core import FormatError
 from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
 
 GOOD = """agents: 2
@@ -51,10 +51,6 @@ def complaint(text, **options):
 def changed(line, *new):
     """GOOD with line number `line` replaced by the lines `new`."""
     return "\n".join([*LINES[: line - 1], *new, *LINES[line:]]) + "\n"
-
-
-def test_the_good_file_is_good():
-    assert parse_dpomdp(GOOD).joint_actions == 6
 
 
 HEADER = [
@@ -202,11 +198,6 @@ def test_long_words_are_cut_in_complaints():
     assert "..." in complaint(names + "T: 0 : 1 : 1 : 0.3\n")
 
 
-def test_wrong_discount_argument_is_the_callers_mistake():
-    with pytest.raises(InputError, match=r"discount: expected a number from 0 to 1, got 1\.5"):
-        parse_dpomdp(GOOD, discount=1.5)
-
-
 def read_complaint(path):
     with pytest.raises(FormatError) as caught:
         read_dpomdp(path)
@@ -234,11 +225,6 @@ def test_wrong_bytes(tmp_path):
         assert error.path == str(tmp_path / "a.dpomdp")
         assert error.line == line
         assert words in error.message
-
-
-def test_paths_that_cannot_be_read(tmp_path):
-    assert "cannot be read: No such file" in str(read_complaint(tmp_path / "none.dpomdp"))
-    assert "cannot be read: Is a directory" in str(read_complaint(tmp_path))
 
 
 def test_a_carriage_return_that_ends_no_line_is_refused():

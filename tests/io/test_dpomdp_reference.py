@@ -4,14 +4,12 @@ import os
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from decpomdp.core import FormatError
 from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
 from decpomdp.io.dpomdp.writer import format_dpomdp
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", "no-reference-problems"))
 SIZES = {  # states, actions and observations per agent
     "dectiger.dpomdp": (2, 3, 2),
@@ -40,19 +38,6 @@ def test_sizes_and_round_trip(name):
     again = parse_dpomdp(format_dpomdp(model))
     assert again.digest() == model.digest()
     assert again.agents == model.agents
-
-
-def test_dectiger_numbers():
-    model = read_dpomdp(reference("dectiger.dpomdp"))
-    assert model.reward[0].tolist() == [-2, -2]
-    assert model.reward[model.joint_actions - 1].tolist() == [20, -50]
-    assert model.observation[0, 0].tolist() == [0.7225, 0.1275, 0.1275, 0.0225]
-    assert model.start.tolist() == [0.5, 0.5]
-
-
-def test_gridsmall_rewards_are_the_chance_of_meeting_next():
-    model = read_dpomdp(reference("GridSmall.dpomdp"))
-    np.testing.assert_allclose(model.reward, model.transition[:, :, [0, 5, 10, 15]].sum(axis=-1), atol=1e-15)
 
 
 def test_the_example_of_the_format_is_refused_where_it_is_wrong():

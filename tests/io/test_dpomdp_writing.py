@@ -120,32 +120,6 @@ def test_labels_that_no_file_can_hold(tmp_path, model):
             assert not os.listdir(tmp_path)
 
 
-def test_numbers_as_labels_only_in_their_places(model):
-    assert "states: 3\n" in format_dpomdp(replace(model, states=("0", "1", "2")))
-    with pytest.raises(InputError, match="got '1'"):
-        format_dpomdp(replace(model, states=("1", "0", "2")))
-
-
-def test_failed_writing_leaves_the_old_file(tmp_path, model, monkeypatch):
-    path = tmp_path / "a.dpomdp"
-    path.write_text("old")
-
-    def failing(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("decpomdp.io.dpomdp.writer._entries", failing)
-    with pytest.raises(InputError, match="No space left on device"):
-        write_dpomdp(model, path)
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["a.dpomdp"]
-
-
-def test_places_that_cannot_be_written(tmp_path, model):
-    for path in (tmp_path / "none" / "a.dpomdp", tmp_path):
-        with pytest.raises(InputError, match="cannot write"):
-            write_dpomdp(model, path)
-
-
 @pytest.mark.slow
 def test_a_large_file_is_read_quickly(tmp_path):
     """400 states, about 10 MB: 0.7 s of processor time, 2 s allowed."""

@@ -9,14 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from decpomdp.core import InputError, concatenate
-from decpomdp.io.episodes import EpisodeWriter, read_episodes, write, write_episodes
+from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
 
 from .made_episodes import AGENTS, episodes
 
 
 def test_the_file_does_not_depend_on_the_parts(path, monkeypatch):
-    monkeypatch.setattr(write, "GROUP", 64)
-    monkeypatch.setattr(write, "PARTS", 5)
+    monkeypatch.setattr("decpomdp.io.episodes.GROUP", 64)
+    monkeypatch.setattr("decpomdp.io.episodes.PARTS", 5)
     parts = [replace(episodes(count=count, seed=count), name="näme", facts={}) for count in (1, 1, 1, 1, 1, 70, 3, 30)]
     whole = concatenate(parts)
     write_episodes(whole, path)
@@ -30,12 +30,6 @@ def test_the_file_does_not_depend_on_the_parts(path, monkeypatch):
     with pq.ParquetFile(streamed) as file:
         sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
     assert sizes == [64] * (whole.steps // 64) + [whole.steps % 64]
-
-
-def test_the_name_and_facts_are_those_of_the_writer(path):
-    with EpisodeWriter(path, AGENTS, episodes().discount, "mine", {"a": "b"}) as writer:
-        writer.add(episodes())
-    assert read_episodes(path) == replace(episodes(), name="mine", facts={"a": "b"})
 
 
 @pytest.mark.parametrize(
@@ -57,7 +51,7 @@ def fail_halfway(path, error):
 
 @pytest.mark.parametrize("group", [16, 10**6])  # the disk fills up while rows are added, or at the end
 def test_a_full_disk_leaves_nothing(path, monkeypatch, group):
-    monkeypatch.setattr(write, "GROUP", group)
+    monkeypatch.setattr("decpomdp.io.episodes.GROUP", group)
     held = episodes(count=3000)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with pytest.raises(InputError) as caught:
@@ -73,14 +67,6 @@ def write_within(limit, hard, held, path):
         write_episodes(held, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_a_bad_path_is_refused_before_anything_is_played(tmp_path):
-    with pytest.raises(InputError, match=r"^cannot write .*: the folder .* does not exist$"):
-        EpisodeWriter(tmp_path / "none" / "e.parquet", AGENTS, 1).__enter__()
-    with pytest.raises(InputError, match=r"^cannot write .*: it is a folder$"):
-        EpisodeWriter(tmp_path, AGENTS, 1).__enter__()
-    assert os.listdir(tmp_path) == []
 
 
 def add_to(path, discount, *parts, agents=AGENTS):

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -29,14 +27,6 @@ def test_episodes_come_back_equal(path, size, seed):
     assert np.isnan(again.behaviour).any()
     assert (again.name, again.facts, again.discount) == (held.name, held.facts, held.discount)
     assert os.listdir(path.parent) == [path.name]
-
-
-@pytest.mark.parametrize("terminated", [True, False])
-def test_the_smallest_episodes_come_back_equal(path, terminated):
-    agent = Agent("a", ["x"], ["y"])
-    held = Episodes((agent,), [0, 1], [[NO_OBSERVATION]], [[0]], [[np.nan]], [0], 1, [terminated])
-    write_episodes(held, path)
-    assert read_episodes(path) == held
 
 
 def test_large_alphabets_come_back_equal(path):
@@ -123,8 +113,3 @@ def test_an_episode_that_both_ended_and_was_cut_off_ended(path):
         with_column(table, "truncated", pa.compute.or_(table["terminated"], table["truncated"]).combine_chunks()), path
     )
     assert read_episodes(path) == episodes()
-
-
-def test_importing_does_not_load_pyarrow():
-    code = "import sys, decpomdp.io.episodes; sys.exit('pyarrow' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,9 +1,6 @@
 """Minari datasets, made by Minari itself from real Gymnasium environments and from a team's play."""
 
 import gc
-import json
-import shutil
-import sys
 
 import gymnasium as gym
 import minari
@@ -12,9 +9,10 @@ import pytest
 from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 
-from decpomdp.core import FormatError, InputError
 from decpomdp.io.logged import ReadOptions, read_logged
-from decpomdp.io.minari.read import read_minari
+from decpomdp.io.minari import read_minari
+
+from .made_minari import ABOUT, WARNINGS
 
 
 @pytest.fixture(autouse=True)
@@ -23,13 +21,7 @@ def root(tmp_path, monkeypatch):
     return tmp_path / "sets"
 
 
-ABOUT = {"author": "a", "author_email": "a@b.c", "code_permalink": "c", "algorithm_name": "random", "description": "d"}
-# Minari asks for what a test has no use for, and leaves a folder to the garbage collector
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*(eval_env|env_spec).*:UserWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = WARNINGS
 
 
 def collected(name, env_id, episodes, data_format):
@@ -118,65 +110,3 @@ def test_a_team_in_tuples(root):
     read = read_minari(root / "team-v0", 0.9)
     assert [agent.name for agent in read.agents] == ["agent1", "agent2"]
     assert read.actions.tolist() == [[2, 0], [0, 1]]
-
-
-def test_spaces_that_are_not_discrete_are_refused(root):
-    team_dataset(spaces.Box(0, 1, (1,)), spaces.Discrete(2), np.zeros((3, 1), np.float32), np.array([0, 1]))
-    with pytest.raises(FormatError, match=r"metadata\.json: expected a discrete space: Invalid value 'Box'"):
-        read_minari(root / "team-v0", 0.9)
-    team_dataset(spaces.Discrete(70000), spaces.Discrete(2), np.array([0, 1, 2]), np.array([0, 1]), "big-v0")
-    with pytest.raises(
-        FormatError, match="observations of agent1: expected at most 32768 combinations of values, got more"
-    ):
-        read_minari(root / "big-v0", 0.9)
-
-
-def test_symbols_outside_their_space_are_refused(root):
-    team_dataset(TWO, DONE, {**SEEN, "b": np.array([5, 8, 5])}, TAKEN)
-    with pytest.raises(FormatError, match="episode 0, t = 1, observation of b: expected 5 to 6, got 8"):
-        read_minari(root / "team-v0", 0.9)
-
-
-def test_an_end_before_the_end_and_odd_rewards_are_refused(root):
-    team_dataset(TWO, DONE, SEEN, TAKEN, terminations=[True, True])
-    with pytest.raises(FormatError, match="episode 0: expected finite rewards and no end before the last step"):
-        read_minari(root / "team-v0", 0.9)
-    team_dataset(TWO, DONE, SEEN, TAKEN, "nan-v0", rewards=(1.0, np.nan))
-    with pytest.raises(FormatError, match="episode 0: expected finite rewards"):
-        read_minari(root / "nan-v0", 0.9)
-
-
-def test_damaged_folders_are_refused(root, tmp_path):
-    team_dataset(TWO, DONE, SEEN, TAKEN)
-    about = root / "team-v0/data/metadata.json"
-    good = json.loads(about.read_text())
-
-    def refusal():
-        with pytest.raises(FormatError) as caught:
-            read_minari(root / "team-v0", 0.9)
-        assert "\n" not in str(caught.value)
-        return str(caught.value)
-
-    about.write_text("{")
-    assert "metadata.json" in refusal()
-    about.write_text(json.dumps({**good, "data_format": "pickle"}))
-    assert "metadata.json: Invalid enum value 'pickle' - at `$.data_format`" in refusal()
-    about.write_text(json.dumps({key: value for key, value in good.items() if key != "action_space"}))
-    assert "metadata.json: Object missing required field `action_space`" in refusal()
-    about.write_text(json.dumps({**good, "total_steps": 3}))
-    assert "expected 3 steps according to metadata.json, got 2" in refusal()
-    about.write_text(json.dumps({**good, "total_episodes": 2}))
-    assert "cannot be read as a Minari dataset" in refusal()
-    about.write_text(json.dumps(good))
-    part = next((root / "team-v0/data/0").glob("*.arrow"))
-    part.write_bytes(part.read_bytes()[:100])
-    assert "cannot be read as a Minari dataset" in refusal()
-    shutil.rmtree(root / "team-v0/data")
-    assert "expected the folder of a Minari dataset" in refusal()
-
-
-def test_without_minari_the_user_is_told_what_to_install(root, monkeypatch):
-    team_dataset(TWO, DONE, SEEN, TAKEN)
-    monkeypatch.setitem(sys.modules, "minari.serialization", None)
-    with pytest.raises(InputError, match=r"pip install decpomdp\[data\]"):
-        read_minari(root / "team-v0", 0.9)

@@ -46,12 +46,6 @@ def test_a_run_that_is_at_work_is_not_called_unfinished(tmp_path):
         pass
 
 
-def test_two_locks_in_one_process(tmp_path):
-    with locked(tmp_path), pytest.raises(InputError), locked(tmp_path):
-        pass
-    assert os.listdir(tmp_path) == []
-
-
 def test_a_lock_file_that_was_removed_is_no_lock(tmp_path, monkeypatch):
     lock = run_folder._lock
 
@@ -127,20 +121,6 @@ def test_a_folder_with_contents_is_refused(tmp_path):
     assert os.listdir(tmp_path) == ["mine.txt"]
     with pytest.raises(InputError, match="File exists"):
         new_run(tmp_path / "mine.txt").__enter__()
-
-
-def test_an_unfinished_run_is_not_overwritten(tmp_path):
-    write_record(tmp_path, RunRecord(finished=False))
-    with pytest.raises(InputError, match="got an unfinished run"):
-        new_run(tmp_path).__enter__()
-
-
-def test_the_record_of_an_unfinished_run(tmp_path):
-    write_record(tmp_path, RunRecord(source="dectiger", seed=3, finished=False))
-    record = unfinished(tmp_path)
-    assert (record.source, record.seed) == ("dectiger", 3)
-    write_record(tmp_path, RunRecord(source="dectiger"))
-    assert unfinished(tmp_path) is None
 
 
 def test_other_versions_and_changed_sources_are_refused():

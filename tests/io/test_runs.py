@@ -84,11 +84,6 @@ def test_runs_are_found_below_a_folder(tmp_path):
         find_runs(tmp_path / "a/run.json")
 
 
-def test_a_failed_run_leaves_no_folder(tmp_path):
-    with pytest.raises(InputError), new_run(tmp_path / "deep/er"):
-        raise InputError("no")
-
-
 def test_a_failed_run_leaves_no_log(tmp_path):
     def failing():
         with new_run(tmp_path / "deep/er") as folder:
@@ -103,12 +98,6 @@ def test_a_failed_run_leaves_no_log(tmp_path):
 def said(log):
     log.close("the end")
     return [line.split("  ", 1)[1] for line in log.path.read_text().splitlines()]
-
-
-def test_a_log_is_written_while_it_grows(tmp_path):
-    log = RunLog(["learn"], tmp_path / "log.txt")
-    log.say("one\nline, 'a  path'")
-    assert log.path.read_text().endswith("Z  one line, 'a  path'\n")
 
 
 def test_a_log_notes_the_command_and_the_latest_progress(monkeypatch, tmp_path):

@@ -1,8 +1,6 @@
 """Long tables: what is written comes back equal, and other tools read it and write it."""
 
 import csv
-import errno
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -35,13 +33,6 @@ def test_tables_come_back_equal(path, seed):
     occurring = read_table(path, 0.9)
     assert occurring.agents[0].actions == ("go, or not", "stay")  # those that occur, sorted
     assert np.array_equal(occurring.rewards, held.rewards)
-
-
-def test_equal_episodes_give_equal_bytes(path, tmp_path):
-    write_table(episodes(), path)
-    other = tmp_path / f"again{path.suffix}"
-    write_table(episodes(), other)
-    assert path.read_bytes() == other.read_bytes()
 
 
 def test_polars_and_plain_python_read_what_is_written(path):
@@ -136,21 +127,6 @@ def test_whole_numbers_kept_as_floats_are_accepted(tmp_path):
         FormatError, match=r"row 0, column action: expected a label, or a whole number such as 12 .*, got 0\.5"
     ):
         read_table(tmp_path / "f.parquet", 0.9)
-
-
-def test_nothing_half_written(path, monkeypatch):
-    write_table(episodes(seed=1), path)
-    before = path.read_bytes()
-
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("pyarrow.csv.write_csv", full)
-    monkeypatch.setattr("pyarrow.parquet.write_table", full)
-    with pytest.raises(InputError, match="cannot write"):
-        write_table(episodes(), path)
-    assert path.read_bytes() == before
-    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
 def test_kinds_are_found_out(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.core import Agent, FormatError, InputError
-from decpomdp.io.logged import ReadOptions, validate_logged
 from decpomdp.io.tables import read_table
 from decpomdp.io.tables.write import long_table
 
@@ -119,17 +118,6 @@ def test_an_unclosed_quotation_mark_does_not_swallow_rows(write):
         assert read_table(write(end.join([*rows, ""])), 0.9).count == 3
 
 
-def test_a_byte_order_mark_before_a_quoted_name(write):
-    assert read_table(write(f'\ufeff"note,""",{HEADER}n,0,0,a,,x,1\n'), 0.9).steps == 1
-
-
-def test_validate_collects_one_error_per_column(write):
-    text = GOOD.replace("a,0,x,,0,1,", "a,0,x,,0,one,").replace("a,1,x,2,1,", "a,1,x,2,,")
-    episodes, errors = validate_logged(write(text), ReadOptions(discount=0.5))
-    assert episodes is None
-    assert [str(error).split(": ")[1] for error in errors] == ["row 2, column action", "row 0, column reward"]
-
-
 # Labels and numbers
 
 
@@ -193,12 +181,6 @@ def test_no_observation_may_be_written_in_several_ways(write):
         assert known.observations[:, 0].tolist() == [1, 0]
         with pytest.raises(FormatError, match="row 1, column observation: expected an observation"):
             read_table(write(HEADER + f"0,0,ann,left,go,0\n0,1,ann,{empty},go,0\n"), 0.9)
-
-
-def test_flags_may_be_written_as_floats_or_not_at_all(write):
-    head = HEADER[:-1] + ",terminated,truncated\n"
-    assert read_table(write(head + "0,0,ann,,go,0,1.0,\n"), 0.9).terminated.tolist() == [True]
-    assert read_table(write(head + "0,0,ann,,go,0,,\n"), 0.9).terminated.tolist() == [False]
 
 
 # Columns without a type

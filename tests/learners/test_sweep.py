@@ -197,6 +197,7 @@ def test_one_chunk_is_many(monkeypatch, size):
 
 
 def test_filtering_again_gives_the_same_as_keeping(monkeypatch):
+    monkeypatch.setattr("decpomdp.learners.sweep.SMALL", 0)
     _, work, posterior = setting("stick-breaking", 2, True)
     kept = count(work, evaluate(work, posterior))
     monkeypatch.setattr("decpomdp.learners.sweep.KEPT_BYTES", 0)
@@ -235,3 +236,17 @@ def test_large_evidence_with_a_flat_prior_is_em():
             assert other.action.mean() == pytest.approx(one.action.mean(), abs=1e-6)
             visited = one.counts.moves.reshape(-1, 3).sum(axis=1) > 1e8
             assert other.move.mean()[visited] == pytest.approx(one.move.mean()[visited], abs=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_small_data_in_this_thread_give_the_bits_of_the_threads(alpha, monkeypatch):
+    _, work, posterior = setting("stick-breaking", 2, True, alpha=alpha)
+    assert work.small
+    here = evaluate(work, posterior)
+    counts = count(work, here)
+    monkeypatch.setattr("decpomdp.learners.sweep.SMALL", 0)
+    there = evaluate(work, posterior)
+    assert (here.bound, here.weighed.nu.tobytes()) == (there.bound, there.weighed.nu.tobytes())
+    for mine, theirs in zip(counts, count(work, there), strict=True):
+        assert mine.moves.tobytes() == theirs.moves.tobytes()
+        assert mine.visits.tobytes() == theirs.visits.tobytes()

@@ -23,8 +23,8 @@ class Undecided(Exception):
     """Rounding decides whether the text is a model."""
 
 
-def meaning(text):
-    """The model in a text, as a dictionary of labels and tables."""
+def said(text):
+    """The labels of a text, and the tables T, O and R that its statements fill."""
     if "\0" in text:
         raise Refused("a NUL character")
     if re.search(r"\r(?!\n|\Z)", text):
@@ -36,6 +36,12 @@ def meaning(text):
     tables = {"T": np.zeros((u, s, s)), "O": np.zeros((u, s, y)), "R": np.zeros((u, s, s, y))}
     while rest:
         _statement(rest, told, tables)
+    return told, tables
+
+
+def meaning(text):
+    """The model in a text, as a dictionary of labels and tables."""
+    told, tables = said(text)
     told["transition"], told["observation"] = _rows(tables["T"]), _rows(tables["O"])
     joint = told["transition"][..., None] * told["observation"][:, None]  # [u, s, s1, y]
     with np.errstate(all="ignore"):

@@ -1,6 +1,5 @@
 """FB-HSVI against brute force, against the literature's optima, and its promises about bounds and stopping."""
 
-import dataclasses
 import functools
 import itertools
 
@@ -10,12 +9,12 @@ from oracles import making
 from oracles.policy_trees import best_value, central_value
 
 from decpomdp.api import plan
-from decpomdp.core import InputError, Team
-from decpomdp.core.run import Budget, Cut, Inputs, run, unlimited, warm_up
+from decpomdp.core import Team
+from decpomdp.core.run import Budget, Cut, Inputs, run, unlimited
 from decpomdp.domains.load import load
 from decpomdp.evaluation import exact_value
 from decpomdp.io.checkpoints import decode, encode
-from decpomdp.planners.fb_hsvi.method import ROUNDS, FbHsviMethod, FbHsviState
+from decpomdp.planners.fb_hsvi.method import ROUNDS, FbHsviMethod
 from decpomdp.planners.fb_hsvi.settings import FbHsvi
 
 
@@ -188,25 +187,6 @@ def test_same_seed_same_team_for_any_threads():
     assert [row["upper"] for row in one.trace] == [row["upper"] for row in two.trace]
 
 
-def test_time_limit_and_callback_keep_the_best():
-    model = load("dectiger", 0.9)
-    timed = bounded(model, time_limit=0.05)
-    assert timed.stopped == "time limit"
-    assert exact_value(model, timed.team).value == pytest.approx(timed.trace[-1]["lower"], abs=1e-8)
-
-    stopped = bounded(model, watch=lambda row: row["lower"] > 13)
-    assert stopped.stopped == "callback"
-    assert exact_value(model, stopped.team).value == pytest.approx(13.44855, abs=1e-4)
-    assert (stopped.facts["lower"], stopped.facts["upper"]) == (stopped.trace[-1]["lower"], stopped.trace[-1]["upper"])
-
-
-def test_no_time_gives_the_first_team():
-    fit = bounded("dectiger", time_limit=0)
-    assert (fit.stopped, len(fit.trace), fit.team.nodes) == ("time limit", 1, (1, 1))
-    assert fit.trace[0]["lower"] == exact_value(load("dectiger"), fit.team).value
-    assert fit.trace[0]["upper"] == pytest.approx(20 / (1 - fit.team.discount))
-
-
 def method_on(model, seed=0, threads=None, **options):
     return FbHsviMethod(model, FbHsvi(**options), Inputs(seed=seed, threads=threads))
 
@@ -251,16 +231,6 @@ def test_resuming_gives_the_same_result(horizon, epsilon, rounds, moment):
     assert resumed.team == whole.team
     assert resumed.stopped == whole.stopped
     same_rows(resumed, whole)
-
-
-def test_a_state_is_the_same_after_decoding():
-    method = method_on(load("broadcast", 0.9))
-    state = method.init(unlimited())
-    for _ in range(5):
-        state, _ = method.step(state, unlimited())
-    assert len(state.points) > 1
-    assert state.hyperplanes
-    assert encode(decode(encode(state), FbHsviState)) == encode(state)
 
 
 def test_a_cut_step_leaves_a_valid_result():
@@ -310,36 +280,7 @@ def test_without_limits_there_are_a_hundred_rounds():
     assert method.step(last._replace(round=1), unlimited())[0].stopped == ""
 
 
-@pytest.mark.parametrize("agents", [2, 3])
-def test_warming_up(agents):
-    model = making.model(np.random.default_rng(3), 2, (2,) * agents, (2,) * agents, discount=0.8)
-    warm_up(method_on(model).toy())
-
-
 def test_discount_of_zero_and_one_step():
     model = load("dectiger", 0.0)
     assert bounded(model).trace[-1]["lower"] == pytest.approx(-2.0)
     assert bounded(model.with_discount(1.0), horizon=1, epsilon=1e-9).trace[-1]["lower"] == pytest.approx(-2.0)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"horizon": 0}, "horizon: expected a whole number from 1 to 10000 or None, got 0"),
-        ({"epsilon": -1.0}, "epsilon: expected a finite number from 0 to"),
-        ({"tolerance": float("nan")}, "tolerance: expected"),
-        ({"iterations": 0}, "iterations: expected"),
-    ],
-)
-def test_mistakes_are_named(changes, words):
-    with pytest.raises(InputError, match=words):
-        bounded("dectiger", **changes)
-
-
-def test_sums_that_do_not_exist_are_refused():
-    with pytest.raises(InputError, match=r"discount below 1, got 1\.0; give a horizon"):
-        bounded(load("dectiger", 1.0))
-    model = making.model(np.random.default_rng(0), 2, (2, 2), (2, 2), discount=0.9)
-    huge = dataclasses.replace(model, reward=model.reward * 1e308)
-    with pytest.raises(InputError, match="the rewards are too large"):
-        bounded(huge, horizon=3)

@@ -1,5 +1,6 @@
 """The parts of FB-HSVI, each against its definition."""
 
+import dataclasses
 import itertools
 import os
 import signal
@@ -109,20 +110,6 @@ def test_lossy_compression_costs_no_more_than_it_says(tolerance):
     price = moved * np.ptp(model.reward) / 2
     lost = best_reward(dynamics, plain) - best_reward(dynamics, merged)
     assert -1e-12 <= lost <= price + 1e-12
-
-
-def test_a_cap_is_kept():
-    rng = np.random.default_rng(2)
-    _, plain = walk(rng, making.model(rng, 3, (2, 2), (3, 3)), 2)
-    merged, labelling, moved = compress(plain, 0.0, cap=3)
-    assert max(merged.counts) <= 3 < max(plain.counts)
-    assert moved > 0
-    assert [int(own.max()) + 1 for own in labelling] == list(merged.counts)
-
-
-def test_absent_labels_stay_absent():
-    first = (np.array([0, -1, 1]),)
-    assert composed(first, (np.array([1, 0]),))[0].tolist() == [1, -1, 0]
 
 
 def random_game(rng, counts, sizes, tables):
@@ -241,6 +228,32 @@ def test_the_sawtooth_is_never_below_the_optimum():
             points.backup(point)
             assert point.upper >= optimum - 1e-9
     assert lowered > 0  # interpolation did something
+
+
+def test_the_sawtooth_is_the_best_line_through_a_point():
+    """The largest share of another point that fits below, at its bound; the rest at the centralised bound."""
+    rng = np.random.default_rng(8)
+    model = making.model(rng, 3, (2, 2), (2, 2), discount=1.0)
+    model = dataclasses.replace(model, reward=model.reward - 20)  # bounds below zero: too large a share is seen
+    dynamics, central = outcome_model(model), central_bound(model, outcome_model(model), 2)
+    points, known, lowered = OccupancyPoints(dynamics, central, [2, 2], 1.0, 0.0), [], 0
+    vectors = central.at(2)
+
+    def at_corner(weights):  # one joint label: the centralised bound of a belief
+        return kernels.central_value(np.array([0, 3]), np.arange(3), weights, vectors)
+
+    for belief in making.rows(rng, 12, 3):
+        point = points.point(gathered(np.zeros((3, 2), np.int64), np.arange(3), belief), 2)
+        lines = []
+        for other, bound in known:
+            share = min(belief[s] / other[s] for s in range(3))
+            lines.append(share * bound + at_corner(belief - share * other))
+        assert point.upper == pytest.approx(min([at_corner(belief), *lines]), abs=1e-12)
+        lowered += point.upper < at_corner(belief) - 1e-9
+        points.opened(point)
+        point.upper -= 0.3  # as after backups
+        known.append((belief, point.upper))
+    assert lowered > 3
 
 
 def random_graph(rng, model, counts, back):

@@ -4,7 +4,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.api import PLANNING, plan
-from decpomdp.planners.centralised import played_by
+from decpomdp.planners.common import played_by
 
 
 def test_a_problem_is_a_name_a_file_or_a_model(tmp_path):
@@ -21,22 +21,11 @@ def test_another_discount():
     assert by_name.lower == by_model.lower < 10
 
 
-def test_options_go_to_the_method():
-    fit = dp.plan("broadcast", "pbvi", epsilon=0.1, seed=3, threads=1)
-    assert (fit.settings.epsilon, fit.seed) == (0.1, 3)
-
-
 def test_what_a_team_plays():
     model = dp.load("broadcast")
     assert played_by(model, dp.Team.uniform(model)) is model
     team = plan(model, "pbvi").team
     assert dp.evaluate(team, played_by(model, team)).value > 9.26
-
-
-@pytest.mark.parametrize("method", PLANNING)
-def test_a_setting_of_no_method_is_refused(method):
-    with pytest.raises(dp.InputError, match=f"magic: not a setting of {method}, which has "):
-        plan("broadcast", method, magic=1)
 
 
 def test_mistakes():

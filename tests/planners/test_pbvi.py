@@ -15,7 +15,7 @@ from decpomdp.core.run import Cut, Inputs, unlimited
 from decpomdp.core.sparse import factored_model
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.kernels.beliefs import upper_bound
-from decpomdp.planners.centralised import centralised
+from decpomdp.planners.common import centralised
 from decpomdp.planners.pbvi.bounds import Bounds, first_bounds
 from decpomdp.planners.pbvi.method import PbviMethod, PbviState
 from decpomdp.planners.pbvi.settings import Pbvi
@@ -165,29 +165,6 @@ def test_few_nodes():
     assert 9.26 <= dp.exact_value(centralised(model), small.team).value <= full.upper
 
 
-def test_no_time_still_gives_a_team():
-    model = dp.load("marsrovers")
-    fit = pbvi(model, time_limit=0)
-    assert fit.stopped == "time limit"
-    assert len(fit.trace) == 1
-    assert fit.team.nodes == (1,)
-    assert fit.lower <= 29.16 <= fit.upper
-    assert dp.exact_value(centralised(model), fit.team).value == pytest.approx(fit.lower, abs=1e-6)
-
-
-def test_a_callback_ends_the_run_with_the_best_so_far():
-    fit = pbvi(dp.load("gridsmall"), watch=lambda row: row["iteration"] == 2)
-    assert fit.stopped == "callback"
-    assert fit.trace[-1]["iteration"] == 2
-    assert fit.lower > 6.9
-
-
-def test_a_limit_of_iterations():
-    fit = pbvi(dp.load("gridsmall"), iterations=1)
-    assert (fit.stopped, [row["iteration"] for row in fit.trace]) == ("iterations", [0, 1])
-    assert fit.settings == Pbvi()
-
-
 def test_a_saved_state_goes_on_the_same():
     """Through the preparation and the iterations, with a method that knows nothing of the steps before."""
     model, settings = dp.load("dectiger"), Pbvi(epsilon=1e-3)
@@ -225,43 +202,6 @@ class CountDown:
     def __getitem__(self, place):
         self.looks -= 1
         return self.looks < 0
-
-
-def test_the_toy_grows_its_belief_set():
-    toy = PbviMethod(dp.load("dectiger"), Pbvi(), Inputs()).toy()
-    state, _ = toy.step(toy.init(unlimited()), unlimited())
-    assert state.iterations == 2
-    assert len(state.bounds.beliefs.depth) > 1
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"epsilon": 0}, "epsilon: expected a finite number from 1e-12 to .*, got 0"),
-        ({"beliefs": 0}, "beliefs: expected a whole number"),
-        ({"nodes": 0}, "nodes: expected a whole number"),
-    ],
-)
-def test_mistakes(options, words):
-    with pytest.raises(dp.InputError, match=words):
-        pbvi(dp.load("dectiger"), **options)
-
-
-def test_problems_without_an_infinite_horizon():
-    with pytest.raises(dp.InputError, match="needs a discount below 1"):
-        pbvi(dp.load("dectiger", 1.0))
-    model = dp.load("dectiger")
-    huge = dp.DecPOMDP(
-        model.agents, model.states, model.start, model.transition, model.observation, model.reward * 1e306, 0.9
-    )
-    with pytest.raises(dp.InputError, match="too large"):
-        pbvi(huge)
-
-
-def test_no_discount_at_all():
-    model = dp.load("recycling", 0.0)
-    fit = pbvi(model)
-    assert fit.lower == pytest.approx(float((model.reward @ model.start).max()))
 
 
 def test_one_agent_and_one_state():

@@ -17,8 +17,8 @@ from decpomdp.kernels.beliefs import (
     successor,
     upper_bound,
 )
-from decpomdp.planners.centralised import centralised
-from decpomdp.planners.pbvi.beliefs import BeliefSet, key_of
+from decpomdp.planners.common import centralised
+from decpomdp.planners.pbvi.bounds import BeliefSet, key_of
 
 
 def dense(states, weights, size):
@@ -135,12 +135,3 @@ def test_the_centralised_problem():
         assert np.array_equal(getattr(one, table), getattr(model, table))
     uniform = dp.exact_value(model, dp.Team.uniform(model)).value
     assert dp.exact_value(one, dp.Team.uniform(one)).value == pytest.approx(uniform)
-
-
-def test_joined_labels_that_would_be_the_same():
-    model = making.model(np.random.default_rng(0), actions=(2, 2))
-    agents = (dp.Agent("one", ("a", "a+b"), ("x", "y")), dp.Agent("two", ("b+c", "c"), ("x", "y")))
-    renamed = dp.DecPOMDP(
-        agents, model.states, model.start, model.transition, model.observation, model.reward, model.discount
-    )
-    assert centralised(renamed).agents[0].actions == ("0", "1", "2", "3")

@@ -1,7 +1,6 @@
 """Periodic plans against the exact evaluator, dense algebra and brute force; monotone at every sweep."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -9,15 +8,14 @@ from oracles import deterministic_controllers, em_by_algebra, making
 
 import decpomdp as dp
 from decpomdp.api import PLANNING
-from decpomdp.core import InputError
 from decpomdp.core.checks import freeze
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.core.sparse import discounted_model
 from decpomdp.evaluation import exact_value
-from decpomdp.io.checkpoints import decode, encode
 from decpomdp.kernels.periodic import at_start, fill_joint, occupancies, reach, spread, values, worth
-from decpomdp.kernels.periodic_climb import kick, sweeps
+from decpomdp.kernels.periodic_climb import sweeps
 from decpomdp.planners.em.chain import flattened
+from decpomdp.planners.periodic.method import PlanSearch, with_climb
 from decpomdp.planners.periodic.plans import (
     buffers_for,
     copied,
@@ -28,7 +26,6 @@ from decpomdp.planners.periodic.plans import (
     team_of,
     trimmed,
 )
-from decpomdp.planners.periodic.search import PlanSearch, with_climb
 from decpomdp.planners.periodic.settings import PeriEmTuning
 
 MARGIN = 1e-9
@@ -145,18 +142,6 @@ def test_no_sweep_lowers_the_exact_value_on_real_problems(problem, layers, width
     assert values_seen[-1] >= values_seen[0] - 1e-9
 
 
-def test_a_kick_changes_the_plan_and_stays_within_it():
-    model, game, plan, buffers = made((2, 3), (2, 1), (2, 3), 2)
-    guide = guide_of(model)
-    different = 0
-    for seed in range(50):
-        other = copied(plan)
-        kick(game, other, buffers, guide, 3, np.uint64(seed))
-        different += not np.array_equal(other.act, plan.act)
-        team_of(model, other)  # refuses nodes and actions that do not exist
-    assert different > 20
-
-
 def test_the_guide_is_the_best_action_when_the_state_is_known():
     model = making.model(np.random.default_rng(1), 3, (2, 2), (1, 1), 0.7)
     guide = guide_of(model)
@@ -234,13 +219,6 @@ def test_seed_fixes_the_result_and_threads_do_not_change_it():
     assert [row["value"] for row in fits[0].trace] == [row["value"] for row in fits[1].trace]
 
 
-def test_three_agents_with_different_alphabets():
-    model = making.model(np.random.default_rng(5), 3, (2, 3, 2), (2, 1, 3), 0.8)
-    fit = dp.plan(model, "periem", width=(2, 1, 2), restarts=3, seed=0, tuning=QUICK)
-    assert fit.trace[-1]["value"] == pytest.approx(exact_value(model, fit.team).value)
-    assert fit.trace[-1]["value"] > exact_value(model, dp.Team.uniform(model)).value
-
-
 def test_later_climbs_go_on_from_the_best_or_start_afresh():
     model = dp.load("broadcast")
     search = PlanSearch(discounted_model(model), guide_of(model), None, None, 0, QUICK)
@@ -290,80 +268,9 @@ def test_fixed_sizes_are_kept_and_large_ones_left_out():
     assert all(layers * np.prod(widths) * 3 <= 3_000_000 for layers, widths in many.sizes)
 
 
-def test_a_climb_never_loses():
-    model = dp.load("recycling")
-    search = PlanSearch(discounted_model(model), guide_of(model), None, None, 0, QUICK)
-    climb, told = search.new_climb(0, (2, (2, 2))), []
-    buffers = search.buffers(climb)
-    while not search.over(climb):
-        climb = search.advanced(climb, buffers, NEVER)
-        told.append(climb.value)
-        assert climb.value == pytest.approx(exact_value(model, team_of(model, climb.plan)).value, abs=1e-5)
-    assert told == sorted(told)
-
-
-def test_a_time_limit_leaves_time_for_em():
-    fit = dp.plan("recycling", "periem", time_limit=2.0)
-    assert fit.stopped == "time limit"
-    assert fit.seconds < 6
-    assert fit.trace[-1]["value"] > 28
-    assert fit.facts["periem"] > 28
-    assert [row["phase"] for row in fit.trace].index("periem") > 0
-
-
-def test_a_callback_that_returns_true_ends_the_run_with_the_best_so_far():
-    seen = []
-    fit = dp.plan("recycling", "periem", watch=lambda row: seen.append(row) is None)
-    assert fit.stopped == "callback"
-    assert fit.trace[-1]["value"] == pytest.approx(seen[0]["value"], abs=1e-6)
-    assert [row["phase"] for row in fit.trace] == ["peri", "result"]
-    assert fit.facts["peri"] == seen[0]["value"]
-    assert fit.facts["periem"] is None
-
-
-def test_no_time_gives_the_first_team():
-    fit = dp.plan("recycling", "periem", time_limit=0)
-    assert fit.stopped == "time limit"
-    assert fit.team.nodes == (1, 1)
-    assert [row["phase"] for row in fit.trace] == ["result"]
-    assert fit.facts["peri"] is None
-
-
-@pytest.mark.parametrize("steps", [1, 7, -1])
-def test_a_state_that_was_saved_and_read_goes_on_the_same(steps):
-    model, settings = dp.load("recycling"), dp.PeriEm(restarts=6, tuning=PeriEmTuning(patience=5, em_iterations=12))
-
-    def rows(saved_after):
-        method = PLANNING["periem"].method(model, settings, Inputs(seed=2))
-        state, trace = method.init(unlimited()), []
-        while not state.stopped:
-            if len(trace) == saved_after or (saved_after == -1 and state.em is not None):  # -1: in every step of EM
-                state = decode(encode(state), method.state)
-                method = PLANNING["periem"].method(model, settings, Inputs(seed=2))
-            state, row = method.step(state, unlimited())
-            trace.append(row)
-        fit, last = method.result(state)
-        return fit.team, fit.facts, [*trace, last]
-
-    assert rows(steps) == rows(None)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"layers": 0}, "layers: expected a whole number"),
-        ({"width": (2, 2, 2)}, "width: expected one number for each of 2 agents, got 3"),
-        ({"tuning": 3}, "tuning: expected PeriEmTuning, got 3"),
-        ({"layers": 5000, "width": 1000}, "layers and width: expected at most"),
-    ],
-)
-def test_bad_settings_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        dp.plan("dectiger", "periem", **change)
-
-
-def test_a_time_limit_holds_for_discounts_near_one():
-    dp.plan("dectiger", "periem", discount=0.999999, time_limit=0.05)  # compiles first, which does not count
-    begin = time.monotonic()
-    assert dp.plan("dectiger", "periem", discount=0.999999, time_limit=1).stopped == "time limit"
-    assert time.monotonic() - begin < 5
+def test_the_last_part_of_the_time_is_for_em():
+    method = PLANNING["periem"].method(dp.load("recycling"), dp.PeriEm(tuning=QUICK), Inputs())
+    state, _ = method.step(method.init(unlimited()), unlimited())
+    assert state.em is None
+    state, _ = method.step(state, unlimited()._replace(progress=0.9, seconds=1.0))
+    assert state.em is not None

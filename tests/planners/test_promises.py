@@ -1,5 +1,6 @@
 """What every planner promises: a valid team at any moment, values by the evaluator, limits kept, mistakes named."""
 
+import dataclasses
 import os
 import signal
 import threading
@@ -12,7 +13,10 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.api import PLANNING, plan
-from decpomdp.planners.centralised import played_by
+from decpomdp.core.run import Inputs, unlimited
+from decpomdp.io.checkpoints import decode, encode
+from decpomdp.planners.common import played_by
+from decpomdp.planners.periodic.settings import PeriEmTuning
 
 METHODS = tuple(PLANNING)
 PROBLEMS = ["dectiger", "marsrovers"]
@@ -106,6 +110,32 @@ def test_a_callback_ends_the_run_by_returning_true(method):
     assert fit.trace[-1]["lower"] == value_of("dectiger", fit)
 
 
+@pytest.mark.parametrize(
+    ("problem", "settings"),
+    [
+        ("dectiger", dp.Em(nodes=2, restarts=6, iterations_per_start=30)),
+        ("recycling", dp.PeriEm(restarts=6, tuning=PeriEmTuning(patience=5, em_iterations=12))),
+        ("dectiger", dp.Pbvi(epsilon=1e-3)),
+    ],
+    ids=lambda given: given if isinstance(given, str) else given.method,
+)
+def test_a_state_saved_and_read_at_every_step_gives_the_same_result(problem, settings):
+    """Every step by a method that knows nothing of the steps before; FB-HSVI: test_fb_hsvi.py."""
+    outcomes = []
+    for resumed in (False, True):
+        method = PLANNING[settings.method].method(dp.load(problem), settings, Inputs(seed=2))
+        state, rows = method.init(unlimited()), []
+        while not state.stopped:
+            if resumed:
+                method = PLANNING[settings.method].method(dp.load(problem), settings, Inputs(seed=2))
+                state = decode(encode(state), method.state)
+            state, row = method.step(state, unlimited())
+            rows.append(row)
+        outcomes.append((method.result(state)[0].team, encode(state), rows))
+    assert len(rows) > 4
+    assert outcomes[0] == outcomes[1]
+
+
 def test_three_agents():
     model = making.model(np.random.default_rng(7), 4, (2, 3, 2), (2, 2, 3), 0.85)
     for method in METHODS:
@@ -114,14 +144,35 @@ def test_three_agents():
         assert fit.trace[-1]["lower"] > dp.exact_value(model, dp.Team.uniform(model)).value
 
 
-def test_arguments_of_all_methods_are_checked():
+@pytest.mark.parametrize("method", METHODS)
+def test_arguments_of_all_methods_are_checked(method):
     for options, words in [
         ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
         ({"time_limit": "soon"}, "time_limit: expected a number"),
         ({"threads": 1.5}, "threads: expected a whole number"),
         ({"watch": 3}, "watch: expected a function, got 3"),
         ({"discount": 2}, "discount"),
+        ({"discount": 1.0}, "discount below 1"),
+        ({"magic": 1}, f"magic: not a setting of {method}, which has "),
     ]:
-        for method in METHODS:
-            with pytest.raises(dp.InputError, match=words):
-                plan("dectiger", method, **options)
+        with pytest.raises(dp.InputError, match=words):
+            plan("dectiger", method, **options)
+    model = dp.load("dectiger")
+    with pytest.raises(dp.InputError, match="too large"):
+        plan(dataclasses.replace(model, reward=model.reward * 1e306), method)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "words"),
+    [
+        ("em", {"nodes": (2, "x")}, "nodes: expected a whole number"),
+        ("em", {"nodes": (2, 2, 2)}, "nodes: expected one number for each of 2 agents, got 3"),
+        ("em", {"begin": 3}, "begin: expected a Team, got 3"),
+        ("em", {"iterations": 5}, "iterations: not a limit of em, which has time_limit"),
+        ("periem", {"width": (2, 2, 2)}, "width: expected one number for each of 2 agents, got 3"),
+        ("periem", {"layers": 5000, "width": 1000}, "layers and width: expected at most"),
+    ],
+)
+def test_settings_must_fit_the_problem(method, options, words):
+    with pytest.raises(dp.InputError, match=words):
+        plan("dectiger", method, **options)

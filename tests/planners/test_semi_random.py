@@ -7,7 +7,6 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.api import plan
-from decpomdp.core import Episodes
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners.behaviour import log_behaviour
 from decpomdp.planners.pbvi.method import AlphaPolicy
@@ -66,14 +65,6 @@ def test_recorded_probabilities_are_how_often_it_was_done():
     assert compared > 50
 
 
-def test_first_rows_have_seen_nothing():
-    model, policy = made()
-    episodes = semi_random(model, policy, 0.5, episodes=4, steps=3)
-    assert np.all(episodes.observations[episodes.offsets[:-1]] == dp.NO_OBSERVATION)
-    assert episodes.agents == model.agents
-    assert "0.5" in episodes.facts["behaviour"]
-
-
 @pytest.mark.parametrize(("probability", "expected"), [(0.0, [1 / 2, 1 / 3]), (1.0, [1.0, 1.0])])
 def test_extremes(probability, expected):
     model, policy = made()
@@ -123,23 +114,6 @@ def test_importance_weights_are_unbiased():
     forgotten = np.exp(log_likelihood(episodes, team)) * 6.0 ** (episodes.times() + 1)  # as if it had been uniform
     wrong = np.add.reduceat(forgotten * episodes.rewards * model.discount ** episodes.times(), episodes.offsets[:-1])
     assert abs(wrong.mean() - exact) > 4 * wrong.std() / np.sqrt(len(wrong))  # the test would notice
-
-
-@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-def test_learners_take_it():
-    model = dp.load("broadcast")
-    episodes = semi_random(model, plan(model, "pbvi").policy, 0.3, episodes=100, steps=6)
-    assert isinstance(episodes, Episodes)
-    settings = dp.Sbpr(sweeps=3, truncation=4)
-    fit = dp.learn(episodes, settings)
-    assert fit.team.problem == "broadcast"
-
-
-@pytest.mark.parametrize("probability", [-0.1, 1.5, float("nan")])
-def test_impossible_probabilities(probability):
-    model, policy = made()
-    with pytest.raises(dp.InputError, match="probability: expected a number from 0 to 1"):
-        semi_random(model, policy, probability, episodes=1, steps=1)
 
 
 def test_a_policy_for_another_problem():

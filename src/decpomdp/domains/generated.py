@@ -108,7 +108,7 @@ def meeting(draw: Draw, agents: int, size: int) -> Rules:
         if met(state, actions):
             return ({*range(size)},) * agents
         there = [(cell + steps[action]) % size for cell, action in zip(state, actions, strict=True)]
-        return tuple({b: 1 - slip, a: slip} if a != b else {a: 1.0} for a, b in zip(state, there, strict=True))
+        return tuple([(b, 1 - slip), (a, slip)] for a, b in zip(state, there, strict=True))
 
     return {
         "states": product(range(size), repeat=agents),
@@ -243,7 +243,7 @@ def positions(draw: Draw, agents: int, size: int) -> Rules:
             return ({*range(size)},) * agents
         moves = {"left": -1, "right": 1, "work": 0}
         there = [min(max(cell + moves[a], 0), size - 1) for cell, a in zip(state, actions, strict=True)]
-        return tuple({b: 1 - slip, a: slip} if a != b else {a: 1.0} for a, b in zip(state, there, strict=True))
+        return tuple([(b, 1 - slip), (a, slip)] for a, b in zip(state, there, strict=True))
 
     def observation(agent: int, next_state: tuple[int, ...]) -> dict[int, float]:
         here, seen = next_state[agent], {next_state[agent]: accuracy}
@@ -295,7 +295,10 @@ def far(draw: Draw, agents: int, size: int) -> Rules:
 
 
 def random(draw: Draw, agents: int, size: int) -> Rules:
-    """Plain random tables: two likely next states for every state and joint action, noisy colours, random rewards."""
+    """Plain random tables: two likely next states for every state and joint action, noisy colours, random rewards.
+
+    Rewards are centred: every constant joint action is worth 0 from the start at discount 0.9.
+    """
     joint = list(product(("a", "b"), repeat=agents))
     rng = draw.rng
     after: dict[Any, dict[int, float]] = {}
@@ -305,9 +308,11 @@ def random(draw: Draw, agents: int, size: int) -> Rules:
         likely = draw.number(0.7, 1.0)
         after[key] = {one: likely, other: 1 - likely}
         paid[key] = float(rng.normal(0.0, 2.0))
-    for actions in joint:  # no joint action is good on average
-        mean = sum(paid[state, actions] for state in range(size)) / size
-        paid |= {(state, actions): round(paid[state, actions] - mean, 2) for state in range(size)}
+    for actions in joint:
+        moves = np.array([[after[state, actions].get(other, 0.0) for other in range(size)] for state in range(size)])
+        visits = np.linalg.solve(np.eye(size) - 0.9 * moves.T, np.eye(size)[0])  # discounted, from the start [s]
+        mean = visits @ [paid[state, actions] for state in range(size)] / visits.sum()
+        paid |= {(state, actions): round(float(paid[state, actions] - mean), 2) for state in range(size)}
     colours = rng.integers(2, size=(size, agents)).tolist()
     accuracy = draw.number(0.75, 0.95)
 

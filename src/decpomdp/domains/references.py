@@ -57,9 +57,9 @@ def best_known(model: DecPOMDP) -> dict[str, Any] | None:
     if published is not None and model.discount == PUBLISHED_DISCOUNT:
         found.append({"value": published[0], "by": published[1]})
     stored = references().get(model.name)
-    if stored is not None and stored.discount == model.discount:
+    if stored is not None and (stored.discount, stored.digest) == (model.discount, model.digest()):
         found.append({"value": stored.value, "by": f"{stored.method}, decpomdp {stored.version}"})
-    if not found or not _is_named(model):
+    if not found or not _is_built_in(model):
         return None
     return max(found, key=lambda one: one["value"] + ROUNDING * abs(one["value"]) * ("decpomdp" in one["by"]))
 
@@ -82,7 +82,7 @@ def offer(model: DecPOMDP, team: Team, value: float, method: str, seconds: float
     if before is not None and (before.discount, before.digest) == (model.discount, model.digest()):
         if not _exceeds(value, before.value):
             return False
-    elif model.discount != PUBLISHED_DISCOUNT or not _is_named(model):
+    elif model.discount != PUBLISHED_DISCOUNT or not _is_built_in(model):
         return False
     packed = base64.b64encode(zlib.compress(team_to_json(team), 9)).decode()
     entry = Reference(value, model.discount, method, versions()["decpomdp"], round(seconds, 1), model.digest(), packed)
@@ -96,10 +96,9 @@ def _exceeds(value: float, known: float) -> bool:
     return value > known + BETTER * max(1.0, abs(known))
 
 
-def _is_named(model: DecPOMDP) -> bool:
+def _is_built_in(model: DecPOMDP) -> bool:
     """Whether a model is the built-in problem whose name it has, and not another one of that name."""
-    if not registry.is_model(model.name):
-        return False
     stored = references().get(model.name)
-    digest = stored.digest if stored is not None else registry.build(model.name).digest()
-    return digest == model.digest()
+    if stored is not None and stored.digest == model.digest():
+        return True  # saves building it
+    return registry.is_model(model.name) and registry.build(model.name).digest() == model.digest()

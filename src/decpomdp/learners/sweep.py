@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import InputError
-from decpomdp.filtering.count import counted
-from decpomdp.filtering.filter import FilteredChunks, filtered, likelihoods
+from decpomdp.filtering.filter import FilteredChunks, counted, filtered, likelihoods
 from decpomdp.filtering.layout import Layout, Precision
-from decpomdp.kernels.expectation import Tables, Tally
+from decpomdp.kernels.expectation import Tables, Tally, count_chunk, filter_chunk, log_chunk, running_sums
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
+from decpomdp.learners.rows import Floats
 from decpomdp.learners.weighing import Steps, Weighed, weigh
 
 DOUBLE: Precision = np.dtype(np.float64)
 SINGLE: Precision = np.dtype(np.float32)
 LOST = 1e-5  # share of the soft counts that single precision may lose
 KEPT_BYTES = 512_000_000  # filtered node distributions up to this size are kept for counting, else filtered again
+SMALL = 10_000  # steps of an agent up to which threads are not faster
 
 
 class Imprecise(Exception):  # noqa: N818 - the caller continues in double
@@ -38,6 +39,11 @@ class Task:
     threads: int | None
     precision: Precision = DOUBLE  # of filter and count
 
+    @property
+    def small(self) -> bool:
+        """Whether the kernels are called here, without threads: every agent has one short chunk."""
+        return self.layout.shards is None and self.steps.gain.size <= SMALL and len(self.layout.chunks[0]) == 1
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
@@ -53,14 +59,32 @@ class Evaluated:
 def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     """Expect, filter, weigh."""
     tables = _tables(posterior, task.precision)
-    size = sum(task.steps.gain.size * agent.nodes * task.precision.itemsize for agent in posterior)
-    most = KEPT_BYTES if task.layout.shards is None else task.layout.shards.filtered_bytes
-    logs, kept = likelihoods(task.layout, tables, size <= most, task.threads)
+    logs, kept = _filter_small(task, tables) if task.small else _filter(task, tables)
     weighed = weigh(task.steps, logs, task.power)
     if weighed.log_mean == -np.inf:
         raise InputError("no episode in the data is possible under the team to be learned: start from another one")
     bound = task.evidence * weighed.log_mean - sum(agent.divergence() for agent in posterior)
     return Evaluated(posterior, tables, weighed, bound, kept)
+
+
+def _filter(task: Task, tables: tuple[Tables, ...]) -> tuple[Floats, FilteredChunks]:
+    """[r] log p(all actions so far), and the filtered chunks if they are not too large."""
+    size = sum(task.steps.gain.size * own.act.shape[1] * task.precision.itemsize for own in tables)
+    most = KEPT_BYTES if task.layout.shards is None else task.layout.shards.filtered_bytes
+    return likelihoods(task.layout, tables, size <= most, task.threads)
+
+
+def _filter_small(task: Task, tables: tuple[Tables, ...]) -> tuple[Floats, FilteredChunks]:
+    """The same of one chunk per agent, in this thread."""
+    steps, kept = task.steps.gain.size, []
+    logs, so_far = np.empty((steps, len(tables))), np.empty(steps)
+    for n, own in enumerate(tables):
+        alpha, inverse = np.empty((steps, own.act.shape[1]), task.precision), np.empty(steps, task.precision)
+        filter_chunk(task.layout.chunks[n][0], own, alpha, inverse, np.empty_like(alpha))
+        log_chunk(task.layout.chunks[n][0], inverse, n, logs)
+        kept.append((alpha, inverse))
+    running_sums(logs, task.steps.offsets, so_far)
+    return so_far, kept
 
 
 def agent_bounds(task: Task, posterior: tuple[AgentPosterior, ...]) -> list[float]:
@@ -103,8 +127,22 @@ def _tables(posterior: tuple[AgentPosterior, ...], precision: Precision) -> tupl
 
 def _counted(task: Task, evaluated: Evaluated) -> list[Counts]:
     # DEPARTS: one recursion for all end times, linear in the length; the paper's is quadratic
-    tallies = counted(task.layout, evaluated.tables, evaluated.weighed.nu, evaluated.kept, task.threads)
+    if task.small:
+        tallies = _count_small(task, evaluated)
+    else:
+        tallies = counted(task.layout, evaluated.tables, evaluated.weighed.nu, evaluated.kept, task.threads)
     return [_counts(task, evaluated, n, tally) for n, tally in enumerate(tallies)]
+
+
+def _count_small(task: Task, evaluated: Evaluated) -> list[Tally]:
+    """The tally of one chunk per agent, in this thread."""
+    tallies = []
+    for n, (own, (alpha, inverse)) in enumerate(zip(evaluated.tables, evaluated.kept, strict=True)):
+        tally = Tally(np.zeros(own.initial.shape), np.zeros(own.act.shape), np.zeros(own.move.shape))
+        buffers = np.empty_like(alpha), np.empty_like(alpha)
+        count_chunk(task.layout.chunks[n][0], own, alpha, inverse, evaluated.weighed.nu, tally, *buffers)
+        tallies.append(tally)
+    return tallies
 
 
 def update(evaluated: Evaluated, counts: list[Counts]) -> tuple[AgentPosterior, ...]:
