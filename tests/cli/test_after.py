@@ -7,7 +7,6 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.cli import after
-from decpomdp.evaluation import sampled
 from decpomdp.learners.judging import UNPROVEN
 from decpomdp.report import page
 
@@ -106,12 +105,6 @@ def test_the_sampled_value_takes_as_many_episodes_as_the_time_allows(monkeypatch
     value = after.sampled(simulator, dp.Team.uniform(simulator), 1)
     played = int(value.method.split()[2])
     assert played == 20 if seconds == 60 else 1 <= played < 20
-
-
-def test_sampling_ends_when_the_callback_says_so():
-    team = dp.Team.uniform(dp.load("dectiger"))
-    value = sampled.sampled_value(Slow(), team, 20, horizon=3, watch=lambda row: row["episodes"] == 4)
-    assert value.episodes == 4
 
 
 FACTS = {
