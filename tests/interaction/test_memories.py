@@ -21,7 +21,7 @@ from decpomdp.interaction.search.machines import (
 )
 from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.starts import chain, skeletons
-from decpomdp.kernels.machines import Window
+from decpomdp.kernels.machines import RandomWindow
 from decpomdp.rollouts import DenseSimulator
 
 
@@ -88,9 +88,9 @@ def test_a_chain_repeats_the_best_episode():
     for machine in plan:
         assert machine.nodes == 3
         assert machine.move[:, 0].tolist() == [1, 2, 3, 1]
-    best = player.elites(constant(player), Window(0, 3, np.ones(2)), 20_000, 3, 1, 1)
+    best = player.elites(constant(player), RandomWindow(0, 3, np.ones(2)), 20_000, 3, 1, 1)
     assert [machine.action[1:].tolist() for machine in plan] == best.actions[0].T.tolist()
-    everything = player.returns(constant(player), 20_000, 3, 1, window=Window(0, 3, np.ones(2)))
+    everything = player.returns(constant(player), 20_000, 3, 1, window=RandomWindow(0, 3, np.ones(2)))
     assert best.rewards[0] @ 0.9 ** np.arange(3) == pytest.approx(everything.max())
 
 

@@ -21,7 +21,7 @@ from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.interaction.search.starts import skeletons
-from decpomdp.kernels.machines import PlayedBatch, Window
+from decpomdp.kernels.machines import PlayedBatch, RandomWindow
 from decpomdp.rollouts import DenseSimulator
 
 SMALL = sizes_for(Search(max_nodes=4), 0.9, 1e6)
@@ -96,7 +96,7 @@ MACHINE = Machine(np.array([0, 0, 1]), np.array([[1, 1, 1], [2, 1, 1], [1, 2, 1]
 def test_a_side_path_follows_the_episode_while_observations_agree():
     # the machine would do 0 1 0 0; the episode did 0 2 2 0
     played = one_episode([-1, 0, 0, 1], [0, 2, 2, 0], [1, 2, 1, 1])
-    (grown,) = with_side_paths((MACHINE,), played, 0, Window(1, 3, np.ones(1)))
+    (grown,) = with_side_paths((MACHINE,), played, 0, RandomWindow(1, 3, np.ones(1)))
     assert grown.action.tolist() == [0, 0, 1, 2, 2]
     assert grown.move[1].tolist()[:2] == [3, 1]  # entered where the episode left the machine's way
     assert grown.move[3].tolist()[:2] == [4, 2]  # on 0 along the episode, on 1 as node 2 would
@@ -106,14 +106,14 @@ def test_a_side_path_follows_the_episode_while_observations_agree():
 
 def test_a_side_path_may_begin_at_the_start():
     played = one_episode([-1, 0], [2, 1], [1, 2])
-    (grown,) = with_side_paths((MACHINE,), played, 0, Window(0, 2, np.ones(1)))
+    (grown,) = with_side_paths((MACHINE,), played, 0, RandomWindow(0, 2, np.ones(1)))
     assert grown.move[0].tolist() == [1, 1, 3]
     assert grown.action.tolist() == [0, 0, 1, 2]
 
 
 def test_a_side_path_for_once_begins_at_the_start_and_is_never_entered_again():
     played = one_episode([-1, 0, 0, 1], [0, 2, 1, 0], [1, 2, 1, 1])
-    (grown,) = with_side_paths((MACHINE,), played, 0, Window(1, 3, np.ones(1)), once=True)
+    (grown,) = with_side_paths((MACHINE,), played, 0, RandomWindow(1, 3, np.ones(1)), once=True)
     assert grown.action.tolist() == [0, 0, 1, 0, 2, 1]
     assert grown.move[0].tolist() == [1, 1, 3]
     assert grown.move[3:, 0].tolist() == [4, 5, 2]

@@ -10,7 +10,7 @@ from decpomdp.interaction.episode_player import OutOfSteps
 from decpomdp.interaction.search.ascent import slope_from, soften
 from decpomdp.interaction.search.machines import Machine, constant
 from decpomdp.interaction.search.players import BatchPlayer, DensePlayer, Pool, player_of
-from decpomdp.kernels.machines import Window
+from decpomdp.kernels.machines import RandomWindow
 from decpomdp.rollouts import DenseSimulator
 
 RIGHT = [1, 1]
@@ -67,7 +67,7 @@ def test_chance_comes_back_only_when_it_can(corridor, repeatable):
 
 def test_elites_are_the_best_of_all(corridor):
     player = player_of(corridor())
-    window = Window(0, 6, np.ones(2))
+    window = RandomWindow(0, 6, np.ones(2))
     played = player.elites(constant(player), window, 2500, 6, 3, 10)
     returns = player.returns(constant(player), 2500, 6, 3, window=window)
     assert player._discounted(played, 0) == pytest.approx(np.sort(returns)[::-1][:10])

@@ -53,7 +53,7 @@ class AgentLabels(msgspec.Struct, forbid_unknown_fields=True):
     observations: tuple[str, ...]
 
 
-class About(msgspec.Struct, forbid_unknown_fields=True):
+class EpisodesMetadata(msgspec.Struct, forbid_unknown_fields=True):
     """The metadata."""
 
     format: str
@@ -162,7 +162,7 @@ def _metadata(rows: _Rows) -> dict[str, Any]:
         expected = f'metadata: expected agents, labels and discount under "{KEY}", got nothing'
         raise FormatError(rows.source, None, expected)
     try:
-        about = from_json(data, About, rows.source, EPISODES_FORMAT)
+        about = from_json(data, EpisodesMetadata, rows.source, EPISODES_FORMAT)
         return {
             "agents": team_of_agents(Agent(agent.name, agent.actions, agent.observations) for agent in about.agents),
             "discount": checked_discount(about.discount),
@@ -286,7 +286,9 @@ class EpisodeWriter:
         self.count = 0  # episodes so far
         labels = [AgentLabels(agent.name, agent.actions, agent.observations) for agent in self.agents]
         known, software = dict(checked_facts(facts or {})), f"decpomdp {version('decpomdp')}"
-        self._about = About(EPISODES_FORMAT, labels, self.discount, checks.line("name", name), known, software)
+        self._about = EpisodesMetadata(
+            EPISODES_FORMAT, labels, self.discount, checks.line("name", name), known, software
+        )
         self._stack = ExitStack()
         self._writer: Any = None
         self._waiting: list[Any] = []  # tables not yet written
@@ -361,7 +363,7 @@ def episodes_digest(episodes: Episodes, about: bytes) -> str:
     return digest.hexdigest()
 
 
-def _schema(agents: int, about: About) -> Any:
+def _schema(agents: int, about: EpisodesMetadata) -> Any:
     import pyarrow as pa
 
     types = (

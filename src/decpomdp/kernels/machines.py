@@ -42,7 +42,7 @@ class Machines(NamedTuple):
     actions: NDArray[np.int64]  # [n] sizes of the alphabets
 
 
-class Window(NamedTuple):
+class RandomWindow(NamedTuple):
     """When and how much each agent acts at random instead of following its machine."""
 
     begin: int
@@ -72,7 +72,7 @@ class PlayedBatch(NamedTuple):
 
 
 @inlined
-def stray(machines: Machines, window: Window, n: int, action: int, bits: np.uint64) -> int:
+def stray(machines: Machines, window: RandomWindow, n: int, action: int, bits: np.uint64) -> int:
     """`action`, or with the window's rate a uniform action of agent n."""
     if np.float64(bits & M16) < window.rates[n] * 65536.0:
         return np.int64(((bits >> S32) * np.uint64(machines.actions[n])) >> S32)
@@ -104,7 +104,7 @@ def soft_act(soft: Soft, n: int, node: int, bits: np.uint64) -> int:
 @kernel
 def follow_batch(
     machines: Machines,
-    window: Window,
+    window: RandomWindow,
     seed: np.uint64,
     first: int,
     t: int,
@@ -201,7 +201,7 @@ def advance(model: AliasModel, block: Block, b: int, u: int, counter: int) -> fl
 def values(
     model: AliasModel,
     machines: Machines,
-    window: Window,
+    window: RandomWindow,
     seed: np.uint64,
     first: int,
     horizon: int,
@@ -238,7 +238,7 @@ def values(
 def record(
     model: AliasModel,
     machines: Machines,
-    window: Window,
+    window: RandomWindow,
     seed: np.uint64,
     episodes: NDArray[np.int64],
     played: PlayedBatch,

@@ -15,7 +15,7 @@ step. Without a time limit all of this has a fixed size, and the result depends 
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,8 @@ class WorldMethod:
             raise InputError(f"world: expected episodes with a discount below 1, got {self.episodes.discount}")
         self.settings, self.inputs = settings, inputs
         self.worlds = Worlds(self.episodes, inputs.seed, settings.max_states, inputs.threads)
+        self.others: Callable[[], Sequence[tuple[str, Team]]] = tuple  # origins and teams that are judged too
+        self.prefer: Callable[[Floats, list[str]], int] = lambda scores, _: choose(scores)  # by scores and origins
         self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
 
     def toy(self) -> "WorldMethod":
@@ -133,6 +135,7 @@ class WorldMethod:
     def _plan(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         posteriors, plans = state.fits.refitted, self._plans(len(state.fits.refitted))
         if state.plans >= len(plans) or (now.progress > PLANNING and state.candidates):
+            state = self.with_others(state)
             return state._replace(phase=JUDGE if state.candidates else INTERVAL), None
         plan, world = plans[state.plans], self._world(posteriors[plans[state.plans].world])
         left = (PLANNING - now.progress) / (1 - now.progress) * now.seconds if math.isfinite(now.seconds) else math.inf
@@ -189,7 +192,15 @@ class WorldMethod:
         return SearchMethod(world, Search(), inputs), Budget(seconds=seconds) if timed else Budget(steps=STEPS)
 
     def _candidate(self, posteriors: Sequence[Posterior], team: Team, origin: str) -> Candidate:
-        team = after_first_step(team) if self.worlds.alphabet.first else team
+        return self._valued(posteriors, after_first_step(team) if self.worlds.alphabet.first else team, origin)
+
+    def with_others(self, state: WorldState) -> WorldState:
+        """With `others` as candidates."""
+        worlds = state.fits.refitted
+        others = (self._valued(worlds, team, origin) for origin, team in self.others())
+        return state._replace(candidates=(*state.candidates, *others))
+
+    def _valued(self, posteriors: Sequence[Posterior], team: Team, origin: str) -> Candidate:
         return Candidate(team, origin, tuple(self._value(self._world(each), team) for each in posteriors))
 
     def _value(self, world: DecPOMDP, team: Team) -> float:
@@ -199,8 +210,10 @@ class WorldMethod:
         """The cautious choice; before the draws, by the posterior means."""
         worlds = max(1, len(state.fits.refitted))
         if len(state.drawn) < self.settings.draws * worlds:
-            return state.candidates[choose(np.array([candidate.values for candidate in state.candidates]).T)]
-        return state.candidates[choose(cautious(np.array(state.drawn).reshape(-1, worlds, len(state.candidates))))]
+            scores = np.array([candidate.values for candidate in state.candidates]).T  # [w, c]
+        else:
+            scores = cautious(np.array(state.drawn).reshape(-1, worlds, len(state.candidates)))
+        return state.candidates[self.prefer(scores, [candidate.origin for candidate in state.candidates])]
 
     def _world(self, posterior: Posterior) -> DecPOMDP:
         """The posterior mean."""

@@ -40,7 +40,7 @@ from decpomdp.core.checks import probabilities as checked_probabilities
 from decpomdp.core.errors import FormatError, InputError
 from decpomdp.core.model import DecPOMDP, checked_discount
 from decpomdp.io.dpomdp.header import Header, read_header
-from decpomdp.io.dpomdp.text import Alphabet, Lines, Memo, Numbers, probabilities, read_data, rewards, shown, whole
+from decpomdp.io.dpomdp.text import LabelIndex, Lines, Memo, Numbers, probabilities, read_data, rewards, shown, whole
 from decpomdp.io.files import FilePath, path_of
 
 ALL = slice(None)
@@ -55,7 +55,7 @@ def read_tables(lines: Lines, header: Header) -> tuple[Floats, Floats, Floats]:
     names = [agent.name for agent in header.agents]
     actions = Joint(lines, "action", names, [agent.actions for agent in header.agents])
     observations = Joint(lines, "observation", names, [agent.observations for agent in header.agents])
-    states = Alphabet(lines, "a state", header.states)
+    states = LabelIndex(lines, "a state", header.states)
     action: Memo[Place] = Memo(lambda text: _column(actions.find(text)))
     state: Memo[Place] = Memo(lambda text: ALL if text.strip() == "*" else states.find(text.strip()))
     observation: Memo[Place] = Memo(observations.find)
@@ -90,7 +90,7 @@ class Joint:
 
     def __init__(self, lines: Lines, what: str, names: Sequence[str], labels: Sequence[Sequence[str]]) -> None:
         self._lines, self._what = lines, what
-        self._parts = [Alphabet(lines, f"an {what} of {name}", own) for name, own in zip(names, labels, strict=True)]
+        self._parts = [LabelIndex(lines, f"an {what} of {name}", own) for name, own in zip(names, labels, strict=True)]
         self._sizes = tuple(map(len, labels))
         self.size = prod(self._sizes)
 
