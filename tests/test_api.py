@@ -36,7 +36,7 @@ def test_the_default_method():
     assert default_method(MODEL) == "search"
     assert default_method(load("traffic:2")) == "search"
     assert default_method(load("traffic:3")) == "sbpr"
-    assert default_method(EPISODES) == "sbpr"
+    assert default_method(EPISODES) == "logs"
 
 
 def test_a_mistake_is_one_line():
