@@ -93,6 +93,10 @@ def learn(
     ] = None,
     seed: words.OptionalSeed = None,
     discount: words.Discount = None,
+    bins: Annotated[
+        int | None,
+        typer.Option("--bins", min=2, help="The observations of a table are numbers: put them into so many bins."),
+    ] = None,
     begin: Annotated[
         str | None,
         typer.Option(
@@ -135,6 +139,7 @@ def learn(
     options = runs.Options(threads, checkpoint_every, quiet, value, posterior, report)
     inputs = Inputs(threads=threads)
     given = {"source": source, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
+    given |= {"bins": bins}
     if resume is not None:
         code = _code(source)
         given = given if code is None else {**given, "source": None}
@@ -142,7 +147,7 @@ def learn(
         work, folder = _unfinished("learn", resume, inputs, code), resume
     else:
         name, folder = _required(source, out)
-        work = runs.started("learn", name, discount, seed or 0, Budget(**limits), begin, choose, inputs)
+        work = runs.started("learn", name, discount, seed or 0, Budget(**limits), begin, choose, inputs, bins)
     if engine_name == engine.DASK and "engine" not in work.settings.inputs:
         raise InputError(f"--engine {engine.DASK}: not supported by {work.settings.method}")
     with (
