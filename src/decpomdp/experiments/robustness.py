@@ -58,7 +58,7 @@ def _held(rows: ResultRows) -> TextTable:
         "tolerance": "tolerance of the bound",
     }
     lines = [(words, ", ".join(f"{value:g}" for value in rows.distinct(key))) for key, words in names.items()]
-    ended = len(rows.where(stopped="iterations"))
+    ended = len(rows.where(stopped="sweeps"))
     lines.append(("fits that ended at the limit of sweeps", f"{ended} of {len(rows)}"))
     return TextTable("Settings of all fits", ("setting", "value"), tuple(lines))
 

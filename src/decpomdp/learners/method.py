@@ -192,7 +192,7 @@ class SbprMethod:
             return after
         if starting:
             return self._next(self._compared(after))
-        return self._finished(after, "converged" if settled else "iterations")
+        return self._finished(after, "converged" if settled else "sweeps")
 
     def _compared(self, state: FitState) -> FitState:
         """Each agent keeps the start or merge of its highest bound, the first of equals."""
