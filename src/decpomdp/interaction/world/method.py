@@ -1,12 +1,11 @@
 """`world`: fit latent worlds to episodes, plan in them, judge every plan in all of them.
 
     fit       worlds with as many states as the episodes support (`worlds/learner.py`), until half the time is used up
-    plan      FB-HSVI, PeriEM and the search in the posterior means of the admitted worlds, also with rounded numbers;
-              steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`): without this,
-              plans go where the worlds are wrong
-    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds. The choice is
-              cautious: mean minus standard deviation over the draws of a world; the team whose largest loss over the
-              worlds, against the best team of each, is smallest
+    plan      FB-HSVI in the posterior means of the admitted worlds, also with rounded numbers; PeriEM and the search in
+              the best one. Steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`),
+              unless held-out episodes show that they are predicted well (`worlds/calibration.py`)
+    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds; `choose` has the
+              rule: the team whose largest loss over the worlds is smallest, with FB-HSVI preferred in near-ties
     interval  value over the draws, and in worlds refitted to bootstrap samples of the episodes
 
 One step is a stage of a fit, a plan, a drawn world, or a bootstrap sample. Plans are runs of the common driver within a
@@ -19,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
 from decpomdp.core.errors import LearningWarning
@@ -36,12 +36,14 @@ from decpomdp.worlds.flat import after_first_step, rounded, world_of
 from decpomdp.worlds.learner import DONE, GROW, Fits, Worlds
 from decpomdp.worlds.posterior import Floats, Posterior, Tables
 
-GROWING, FITTING, PLANNING = 0.4, 0.5, 0.9  # shares of the time at which restarts, all fits and plans end
+GROWING, FITTING, PLANNING, JUDGING = 0.4, 0.5, 0.88, 0.95  # shares of the time at which restarts, fits, ... end
+FEWEST = 2  # draws of every world for a choice by draws
 ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search without a time limit
 BOOTSTRAPS = 5
 WIDTH = 2.0  # standard deviations of the interval
 DISAGREE = 0.1  # share of the range of values by which admitted worlds may differ without a warning
 OUTSIDE = 0.05  # share of a team's discounted steps in situations that the logs hardly have, without a warning
+FB_HSVI, LONGER = "fb-hsvi", 2.0  # the planner that is preferred in near-ties; its time, relative to other planners
 FIT, PLAN, JUDGE, INTERVAL = "fit", "plan", "judge", "interval"  # phases
 
 
@@ -136,7 +138,8 @@ class WorldMethod:
             return state._replace(phase=JUDGE if state.candidates else INTERVAL), None
         plan, world = plans[state.plans], self._world(posteriors[plans[state.plans].world])
         left = (PLANNING - now.progress) / (1 - now.progress) * now.seconds if math.isfinite(now.seconds) else math.inf
-        seconds = max(1.0, left / (len(plans) - state.plans))
+        shares = [LONGER if each.planner == FB_HSVI else 1.0 for each in plans[state.plans :]]
+        seconds = max(1.0, left * shares[0] / sum(shares))
         state = state._replace(plans=state.plans + 1)
         name = f"{plan.planner}{' rounded' if plan.rounded else ''} in world {plan.world}"
         try:
@@ -152,7 +155,7 @@ class WorldMethod:
     def _judge(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         """Values of all teams in one drawn world."""
         number, worlds = len(state.drawn), state.fits.refitted
-        if number >= self.settings.draws * len(worlds):
+        if number >= self.settings.draws * len(worlds) or (now.progress > JUDGING and number >= FEWEST * len(worlds)):
             return state._replace(phase=INTERVAL), self._row(state, "judged")
         posterior = worlds[number % len(worlds)]
         world = self._made(posterior, posterior.draw(np.random.default_rng([self.inputs.seed, 4, number])))
@@ -173,13 +176,12 @@ class WorldMethod:
 
     @staticmethod
     def _plans(worlds: int) -> list[Plan]:
-        first = [Plan(0, "fb-hsvi"), Plan(0, "periem"), Plan(0, "fb-hsvi", True)]
-        others = [Plan(world, planner) for world in range(1, worlds) for planner in ("fb-hsvi", "periem")]
-        return [*first, *others, Plan(0, "search")]
+        others = [Plan(world, FB_HSVI) for world in range(1, worlds)]
+        return [Plan(0, FB_HSVI), Plan(0, FB_HSVI, True), *others, Plan(0, "periem"), Plan(0, "search")]
 
     def _planner(self, name: str, world: DecPOMDP, seconds: float) -> tuple[Method, Budget]:
         inputs, timed = Inputs(self.inputs.seed, self.inputs.threads), math.isfinite(seconds)
-        if name == "fb-hsvi":
+        if name == FB_HSVI:
             return FbHsviMethod(world, FbHsvi(), inputs), Budget(seconds=seconds) if timed else Budget(
                 iterations=ROUNDS
             )
@@ -196,11 +198,14 @@ class WorldMethod:
         return value_in(self.worlds.alphabet, world, team)
 
     def _chosen(self, state: WorldState) -> Candidate:
-        """The cautious choice; before the draws, by the posterior means."""
+        """By the draws; before them, by the posterior means."""
         worlds = max(1, len(state.fits.refitted))
-        if len(state.drawn) < self.settings.draws * worlds:
-            return state.candidates[choose(np.array([candidate.values for candidate in state.candidates]).T)]
-        return state.candidates[choose(cautious(np.array(state.drawn).reshape(-1, worlds, len(state.candidates))))]
+        draws, first = len(state.drawn) // worlds, [each.origin.startswith(FB_HSVI) for each in state.candidates]
+        if state.phase in (FIT, PLAN, JUDGE) or draws < FEWEST:
+            values = np.array([[candidate.values for candidate in state.candidates]]).transpose(0, 2, 1)
+        else:
+            values = np.array(state.drawn[: draws * worlds]).reshape(draws, worlds, len(state.candidates))
+        return state.candidates[choose(values, np.array(first))]
 
     def _world(self, posterior: Posterior) -> DecPOMDP:
         """The posterior mean."""
@@ -209,8 +214,8 @@ class WorldMethod:
         return self._flat[id(posterior)]
 
     def _made(self, posterior: Posterior, tables: Tables | None = None) -> DecPOMDP:
-        """A cautious world: a team gains nothing from steps that the episodes do not have."""
-        return world_of(self.worlds.alphabet, posterior, tables, "cautious world", cautious=True)
+        """Cautious unless the posterior is trusted: a team gains nothing from steps that the episodes do not have."""
+        return world_of(self.worlds.alphabet, posterior, tables, "world", cautious=not posterior.trusted)
 
     def _so_far(self, fits: Fits) -> list[Posterior]:
         """The best world of an unfinished fit."""
@@ -259,14 +264,23 @@ class WorldMethod:
         }
 
 
-def choose(values: Floats) -> int:
-    """The candidate whose largest loss over the worlds w, against the best of each, is smallest; values[w, c]."""
-    return int(np.argmin((values.max(1, keepdims=True) - values).max(0)))
+def choose(values: Floats, first: NDArray[np.bool_]) -> int:
+    """The chosen candidate c by its values[k, w, c] in draws k of worlds w.
 
+    Of the candidates with `first` (of all, if there is none), the one whose largest loss over the worlds, against the
+    best mean over draws in each, is smallest. The best of the other candidates replaces it only if it is better in
+    every world, by more than one standard deviation of the difference over draws.
+    """
 
-def cautious(drawn: Floats) -> Floats:
-    """[w, c]: mean minus standard deviation over the draws k; drawn[k, w, c]."""
-    return drawn.mean(0) - drawn.std(0, ddof=1)
+    def least_loss(group: NDArray[np.intp]) -> int:
+        means = values.mean(0)[:, group]  # [w, c]
+        return int(group[np.argmin((means.max(1, keepdims=True) - means).max(0))])
+
+    if first.all() or not first.any():
+        return least_loss(np.arange(len(first)))
+    held, other = least_loss(np.nonzero(first)[0]), least_loss(np.nonzero(~first)[0])
+    gain = values[:, :, other] - values[:, :, held]  # [k, w]
+    return other if np.all(gain.mean(0) > gain.std(0)) else held
 
 
 def toy_episodes(count: int = 2) -> Episodes:
@@ -286,7 +300,7 @@ class _ToyWorld(WorldMethod):
         for _ in range(12):
             if state.phase == FIT:
                 state, _ = super().step(state, now)
-        for planner in ("fb-hsvi", "periem", "search"):
+        for planner in (FB_HSVI, "periem", "search"):
             warm_up(self._planner(planner, toy_model(len(self.episodes.agents)), math.inf)[0].toy())
         return state._replace(stopped="converged"), None
 
