@@ -1,10 +1,11 @@
 """Fault injection: change one line of the package, run the quick tests of the rooms concerned, report what they miss.
 
-    python benchmarks/faults.py [--only TEXT] [--out faults.json]
+    python benchmarks/faults.py [--only TEXT] [--slow] [--out faults.json]
 
 Every fault is a file, a text that occurs in it once, and the text that replaces it. The tree at HEAD is copied to a
 temporary folder; the working tree is not touched. A fault whose text no longer occurs is reported as "does not apply":
-give it a new text or remove it. A test run that hangs for some minutes counts as caught.
+give it a new text or remove it. A test run that hangs for some minutes counts as caught. `--slow` runs the slow tests
+of the same folders instead; there it is reported as "not finished".
 """
 
 import argparse
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 200.0  # seconds of one run of tests
+OUTCOMES = ("caught", "missed", "not finished", "does not apply")
 
 
 class Fault(NamedTuple):
@@ -31,7 +33,7 @@ class Fault(NamedTuple):
     tests: str  # that should catch it: files and folders below tests
 
 
-CONTROLLERS = "core/test_controller.py"
+CONTROLLERS = "core/test_controller.py core/test_values.py"
 SWEEP = "learners/test_sweep.py filtering"
 OFF_POLICY = "evaluation/test_offpolicy.py evaluation/test_offpolicy_intervals.py learners/test_off_policy_data.py"
 EXACT = "evaluation/test_exact.py"
@@ -42,6 +44,8 @@ FB_HSVI = "planners/test_fb_hsvi.py planners/test_fb_hsvi_parts.py"
 CHECKPOINTS = "core/test_run.py io/test_run_folder.py learners/test_resume.py"
 TABLES = "io/test_tables.py io/test_tables_by_hand.py"
 MERGES = "learners/test_merges.py"
+FLAT = "worlds/test_flat.py"
+WORLD = "interaction/test_world.py"
 EM = "planners/test_em.py"
 
 FAULTS = [
@@ -57,7 +61,13 @@ FAULTS = [
         "core/controller.py", "share[:, None] / self.actions", "share[:, None] / self.nodes", "wrong size", CONTROLLERS
     ),
     Fault("core/episodes.py", "** self.times()", "** (1 + self.times())", "off by one", "core/test_episodes.py"),
-    Fault("core/checks.py", "ACCEPTED = 1e-6", "ACCEPTED = 1e-3", "wrong constant", "core/test_checks.py"),
+    Fault(
+        "core/checks.py",
+        "ACCEPTED = 1e-6",
+        "ACCEPTED = 1e-3",
+        "wrong constant",
+        "core/test_checks.py core/test_values.py",
+    ),
     Fault("kernels/expectation.py", "+= alpha[slot, i] * weights[slot]", "+= alpha[slot, i]", "dropped term", SWEEP),
     Fault("kernels/expectation.py", "= observations[row] + 1", "= max(0, observations[row])", "wrong index", SWEEP),
     Fault("kernels/sampling.py", "-= 1.0 - scaled[poor]", "-= scaled[poor]", "wrong term", "kernels/test_sampling.py"),
@@ -69,11 +79,15 @@ FAULTS = [
         "rollouts/test_rollouts.py rollouts/test_simulate.py",
     ),
     Fault(
-        "kernels/weighing.py", "np.exp(min(total, log_cap))", "np.exp(total)", "dropped cap", "kernels/test_weighing.py"
+        "kernels/expectation.py",
+        "np.exp(min(total, log_cap))",
+        "np.exp(total)",
+        "dropped cap",
+        "kernels/test_weighing.py",
     ),
     Fault("kernels/backup.py", "observation_parts[y, n]\n", "observation_parts[y, 0]\n", "wrong index", EXACT),
     Fault("kernels/advantage.py", "base[t] += ahead", "base[t] = ahead", "dropped sum", "kernels/test_advantage.py"),
-    Fault("kernels/fold.py", "if not merge(", "if not 1 + merge(", "missing rollback", "kernels/test_fold.py"),
+    Fault("kernels/machines.py", "if not merge(", "if not 1 + merge(", "missing rollback", "kernels/test_fold.py"),
     Fault("kernels/machines.py", "if t >= window.begin:", "if t > window.begin:", "off by one", PLAYERS),
     Fault("kernels/periodic.py", "to + j * stride]", "to + j]", "dropped stride", "planners/test_periodic.py"),
     Fault("kernels/constraints.py", "parts[u, n]] / agents", "parts[u, n]]", "dropped divisor", RULES),
@@ -84,7 +98,7 @@ FAULTS = [
     Fault("io/tables/read.py", "(members.of_row, times, ", "(times, members.of_row, ", "wrong order", TABLES),
     Fault("io/checkpoints.py", "-abs(value.strides", "abs(value.strides", "sign", CHECKPOINTS),
     Fault(
-        "io/dpomdp/statements.py",
+        "io/dpomdp/read.py",
         "self._blocks.get(int(numbers[at]), values[at])",
         "values[at]",
         "dropped case",
@@ -95,7 +109,7 @@ FAULTS = [
     Fault(
         "filtering/layout.py", "with self._lock:\n            for", "if True:\n            for", "missing lock", SWEEP
     ),
-    Fault("filtering/count.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
+    Fault("filtering/filter.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
     Fault("learners/sweep.py", "- sum(agent.div", "+ sum(agent.div", "sign", SWEEP),
     Fault("learners/credit.py", "gain[last[ended]] -= later[", "_ = later[", "dropped term", "learners/test_credit.py"),
     Fault("learners/rows.py", "- log_rise(self.prior, added)", "", "dropped term", SWEEP),
@@ -103,6 +117,34 @@ FAULTS = [
     Fault("learners/posterior.py", "moves[..., into] += moves[..., gone]", "pass", "dropped term", MERGES),
     Fault("learners/weighing.py", "log_mean = total / power", "log_mean = total", "dropped factor", SWEEP),
     Fault("learners/judging.py", "size + SHRINK)", "size + SHRINK + 1)", "wrong weight", "learners/test_judging.py"),
+    Fault(
+        "learners/judging.py",
+        "rewards[np.arange(longest) >= episodes.lengths[:, None]] = 0.0",
+        "pass",
+        "dropped case",
+        "learners/test_judging.py",
+    ),
+    Fault("worlds/sweep.py", "bound=log - now.div", "bound=log + now.div", "sign", "worlds/test_sweep.py"),
+    Fault("worlds/sweep.py", "> OCCUPIED", "> -1", "dropped case", "worlds"),
+    Fault("worlds/flat.py", "move[:, :, -1] = 1 - move.sum(-1)", "pass", "dropped term", FLAT),
+    Fault("worlds/flat.py", "np.clip(1 - visits / KNOWN", "np.clip(visits / KNOWN", "exchanged", FLAT),
+    Fault("worlds/flat.py", "tables.start[hidden] * seen[-1,", "1 * seen[-1,", "dropped term", FLAT),
+    Fault("interaction/world/method.py", "- values).max(0)", "- values).mean(0)", "wrong bound", WORLD),
+    Fault("interaction/world/method.py", " - drawn.std(0, ddof=1)", "", "dropped term", WORLD),
+    Fault(
+        "domains/rules.py",
+        'key = (known.get("agent"), *given.values())',
+        "key = tuple(given.values())",
+        "dropped field",
+        "domains/test_from_rules.py",
+    ),
+    Fault(
+        "domains/rules.py",
+        ' or (name == "actions" and self.of_one) else',
+        " else",
+        "dropped case",
+        "domains/test_from_rules.py",
+    ),
     Fault("learners/utility.py", "SHARE = 0.2", "SHARE = 0.0", "dropped guard", "learners/test_off_policy_data.py"),
     Fault(
         "learners/weighing.py",
@@ -113,13 +155,13 @@ FAULTS = [
     ),
     Fault("evaluation/fixed_point.py", "residual * (_ahead(chain) - 1)", "residual", "dropped factor", BOUNDS),
     Fault("evaluation/exact.py", "while steps < horizon:", "while steps <= horizon:", "off by one", EXACT),
-    Fault("evaluation/offpolicy/intervals.py", "(over, risk / 2)", "(over, risk)", "dropped factor", OFF_POLICY),
+    Fault("evaluation/offpolicy/estimates.py", "(over, risk / 2)", "(over, risk)", "dropped factor", OFF_POLICY),
     Fault(
         "evaluation/offpolicy/estimates.py", "(self.scaled**2).sum(", "(self.scaled).sum(", "dropped power", OFF_POLICY
     ),
     Fault("evaluation/offpolicy/estimates.py", "(len(self.shares) - 1)", "len(self.shares)", "off by one", OFF_POLICY),
     Fault(
-        "planners/em/climbs.py",
+        "planners/em/method.py",
         ".sum(axis=(2, 3)) + _marginal(",
         ".sum(axis=(2, 3)) + 0 * _marginal(",
         "dropped term",
@@ -170,7 +212,7 @@ FAULTS = [
         "interaction/test_step.py",
     ),
     Fault(
-        "interaction/mcem/counts.py", "/ (visits + DOUBT)", "/ (visits + 1)", "wrong term", "interaction/test_mcem.py"
+        "interaction/mcem/method.py", "/ (visits + DOUBT)", "/ (visits + 1)", "wrong term", "interaction/test_mcem.py"
     ),
     Fault(
         "interaction/search/islands.py",
@@ -209,7 +251,7 @@ FAULTS = [
         "dropped case",
         "report/test_markup.py ../src/decpomdp/report/markup.py",
     ),
-    Fault("report/export/c.py", "size <= 1 << 8 else", "size <= 1 << 16 else", "wrong type", "report/test_export.py"),
+    Fault("report/export.py", "size <= 1 << 8 else", "size <= 1 << 16 else", "wrong type", "report/test_export.py"),
     Fault(
         "report/page.py",
         "sha256(script.encode())",
@@ -254,6 +296,7 @@ def main() -> None:
     """Apply every fault in turn."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--only", default="", help="faults whose file contains this text")
+    options.add_argument("--slow", action="store_true", help="the slow tests of the folders, not the quick ones")
     options.add_argument("--out", type=Path, help="write the results as JSON")
     given = options.parse_args()
     rows = []
@@ -262,47 +305,49 @@ def main() -> None:
         subprocess.run(["tar", "-x", "-C", scratch], input=tree, check=True)
         for fault in FAULTS:
             if given.only in fault.file:
-                row = outcome(Path(scratch), fault)
+                row = outcome(Path(scratch), fault, given.slow)
                 print(
                     f"{row['outcome']:14} {row['seconds']:5.0f} s  {fault.file}: {fault.kind}  {row['by']}", flush=True
                 )
                 rows.append(row)
-    counts = {kind: sum(row["outcome"] == kind for row in rows) for kind in ("caught", "missed", "does not apply")}
+    counts = {kind: sum(row["outcome"] == kind for row in rows) for kind in OUTCOMES}
     print(", ".join(f"{number} {kind}" for kind, number in counts.items()))
     if given.out:
         given.out.write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def outcome(tree: Path, fault: Fault) -> dict:
+def outcome(tree: Path, fault: Fault, slow: bool = False) -> dict:
     """Whether the tests notice the fault, and which one does."""
     path = tree / "src/decpomdp" / fault.file
     text, began = path.read_text() if path.exists() else "", time.monotonic()
     row = {"file": fault.file, "old": fault.old, "new": fault.new, "kind": fault.kind, "by": ""}
     if text.count(fault.old) != 1:
         return row | {"outcome": "does not apply", "seconds": 0.0}
+    tests = sorted({name.partition("/")[0] for name in fault.tests.split()}) if slow else fault.tests.split()
     path.write_text(text.replace(fault.old, fault.new))
     try:
-        code, row["by"] = tested(tree, fault.tests.split())
+        found, row["by"] = tested(tree, tests, slow)
     finally:
         path.write_text(text)
-    return row | {"outcome": "missed" if code == 0 else "caught", "seconds": time.monotonic() - began}
+    return row | {"outcome": found, "seconds": time.monotonic() - began}
 
 
-def tested(tree: Path, tests: list[str]) -> tuple[int, str]:
-    """Exit code of the quick tests, up to the first failure, and the name of that test."""
+def tested(tree: Path, tests: list[str], slow: bool) -> tuple[str, str]:
+    """The outcome of the tests, up to the first failure, and the name of that test."""
     paths = [str(path) for name in tests if (path := tree / "tests" / name).exists()]
-    command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no"]
+    marked = "slow" if slow else "not slow"
+    command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "-m", marked, "-p", "no:cacheprovider", "--tb=no"]
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     try:
         run = subprocess.run(
             [*command, *paths], cwd=tree, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
         )
     except subprocess.TimeoutExpired:
-        return 1, "hangs"
-    if run.returncode not in (0, 1, 2):  # 2: the tests cannot even be imported
+        return ("not finished", "") if slow else ("caught", "hangs")
+    if run.returncode not in (0, 1, 2, 5):  # 2: the tests cannot even be imported; 5: there are none
         raise SystemExit(run.stdout + run.stderr)
     failed = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return run.returncode, failed[0].split(" - ")[0] if failed else ""
+    return "missed" if run.returncode in (0, 5) else "caught", failed[0].split(" - ")[0] if failed else ""
 
 
 if __name__ == "__main__":

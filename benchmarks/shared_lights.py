@@ -20,8 +20,7 @@ import numpy as np
 
 from decpomdp.core import Controller, Episodes, Team
 from decpomdp.core.minimal import simplified
-from decpomdp.environments.sumo.episodes import episode_seed, pooled
-from decpomdp.environments.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.grid import SumoGrid, episode_seed, pooled
 from decpomdp.environments.sumo.simulation import Measures
 from decpomdp.experiments.means import mean_of
 from decpomdp.interaction.sbpr.many_agents import OwnRatios, added

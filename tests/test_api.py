@@ -68,13 +68,6 @@ def test_what_was_not_learned_is_said():
     assert fit.stopped == "steps"
 
 
-def test_a_watch_ends_a_run_by_returning_true():
-    rows = []
-    fit = dp.learn(MODEL, steps=10**9, seed=1, watch=lambda row: rows.append(row) or len(rows) == 2)
-    assert fit.stopped == "callback"
-    assert len(rows) <= len(fit.trace) <= 3
-
-
 def test_a_checkpoint_folder_resumes_the_same_call(tmp_path):
     whole = dp.learn(MODEL, steps=2_000_000, seed=3)
 
@@ -103,12 +96,6 @@ def _saved(folder):
     identity = run_id(MODEL, settings, inputs, Budget(steps=2_000_000))
     CheckpointFolder(folder, identity).save(method.init(unlimited()), Spent(), [])
     return folder
-
-
-def test_the_threads_do_not_matter():
-    fits = [dp.learn(MODEL, steps=300_000, seed=2, threads=threads) for threads in (1, 2)]
-    assert fits[0].team == fits[1].team
-    assert [{**row, "seconds": 0} for row in fits[0].trace] == [{**row, "seconds": 0} for row in fits[1].trace]
 
 
 def test_every_planner_is_named_by_its_settings():

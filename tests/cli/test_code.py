@@ -159,6 +159,7 @@ def test_python_refuses_names_of_code(folder):
     [
         ("other.py:build", "error: other.py: no such file"),
         ("mine.py:bild", "error: mine.py: expected a function bild, got none"),
+        ("mine.py", "error: mine.py: expected the function that builds the problem, such as mine.py:build"),
         ("mine.py:nothing", "error: mine.py:nothing: expected a DecPOMDP or a Simulator, got int"),
     ],
 )

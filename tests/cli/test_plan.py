@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import decpomdp as dp
-from decpomdp.planners.centralised import centralised
+from decpomdp.planners.common import centralised
 
 
 def test_a_run_folder(as_json, tmp_path):

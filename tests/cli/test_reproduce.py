@@ -11,16 +11,16 @@ import pytest
 
 from decpomdp.cli.reproduce import line_of
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.pool import Progress
+from decpomdp.experiments.pool import CellProgress
 
 
 def test_progress_in_words():
     cell = Cell("x:y", {"problem": "broadcast", "method": "mcem", "seed": 1})
-    assert line_of(Progress(12, 80, 30, 95.2, 430.4, cell)) == (
+    assert line_of(CellProgress(12, 80, 30, 95.2, 430.4, cell)) == (
         "12/80 cells (30 reused), 95 s, 430 s left: broadcast mcem seed 1"
     )
-    assert line_of(Progress(0, 0, 5, 0.0, None)) == "0/0 cells (5 reused)"
-    assert line_of(Progress(0, 54, 0, 10.0, None)) == "0/54 cells (0 reused), 10 s"
+    assert line_of(CellProgress(0, 0, 5, 0.0, None)) == "0/0 cells (5 reused)"
+    assert line_of(CellProgress(0, 54, 0, 10.0, None)) == "0/54 cells (0 reused), 10 s"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts are sent as signals")

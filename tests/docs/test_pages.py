@@ -23,7 +23,7 @@ import pytest
 from engines.processes import Processes
 from packaging.requirements import Requirement
 
-from docs.pages import PAGES, RECIPES, ROOT, SLOW, Command, commands, fences, unused
+from docs.pages import PAGES, RECIPES, ROOT, SLOW, commands, fences, unused
 
 NUMBER = re.compile(r"(-?\d+\.\d+)")
 ADDRESS = re.compile(r"tcp://node\d:8786")  # of the reader's scheduler
@@ -106,12 +106,6 @@ def quickest(line, folder):
         warnings.simplefilter("default")  # as in a process of its own
         code = code_of(shlex.split(line)[1:])
     return code, out.getvalue(), err.getvalue()
-
-
-@pytest.mark.parametrize("line", ["decpomdp info dectiger", "decpomdp info 'no such'"])
-def test_both_ways_to_run_a_command_are_the_same(line, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert quickest(line, tmp_path) == in_shell(line, tmp_path)
 
 
 def prints(shown, printed):
@@ -251,18 +245,3 @@ def check_extras(named):
         assert found, target
         for name in found[1].split(",") if found[1] else ():
             assert extras().get(name.strip()), f"{target}: {name}"
-
-
-def test_unknown_commands_are_noticed():
-    check_options(shlex.split("decpomdp reproduce all --quick"))
-    check_options(shlex.split("decpomdp data info|validate FILE"))
-    for line in ("decpomdp reproduce all --quickly", "decpomdp sing", "decpomdp data sing FILE"):
-        with pytest.raises(AssertionError):
-            check_options(shlex.split(line))
-    with pytest.raises(AssertionError, match="nothing"):
-        check_extras(["decpomdp[nothing]"])
-
-
-def test_commands_are_taken_one_by_one():
-    (shown,) = fences("```console\n$ echo 1\n1\n$ echo 2\n```\n")
-    assert commands(shown) == [Command("echo 1", "1\n"), Command("echo 2", "")]

@@ -86,6 +86,14 @@ def test_sets_are_uniform_and_tuples_with_distributions_are_independent():
     assert np.array_equal(model.transition[3], np.eye(4))
 
 
+def test_probabilities_of_equal_values_in_a_list_are_added():
+    pairs = [("left", 0.5), ("right", 0.25), ("left", 0.25)]
+    assert dp.from_rules(**{**LAMP, "start": pairs}).start.tolist() == [0.75, 0.25]
+    start = ([("a", 0.9), ("a", 0.1)], {"c", "d"})
+    model = dp.from_rules(**{**LAMP, **STILL, "states": product("ab", "cd"), "start": start})
+    assert model.start.tolist() == [0.5, 0.5, 0, 0]
+
+
 def test_tuples_may_be_nested():
     seen = [("near", "red"), ("near", "blue"), ("far", "red"), ("far", "blue")]
 
@@ -126,7 +134,7 @@ def test_a_scene_is_drawn(tmp_path):
     )
     assert model.scene.size == (2, 2)
     assert model.scene.things[1][0] == {"kind": "agent", "column": 1, "row": 0, "label": 1}
-    from decpomdp.report.scenes import grid_film
+    from decpomdp.report.replay import grid_film
 
     film = grid_film(model, [[0, 1]])
     assert len(film.captions[0]) == 2
@@ -195,9 +203,9 @@ def paid(state):
         ({"start": set()}, "start: expected at least one value, got an empty set"),
         (
             {"start": ("left", [1])},
-            "start: expected a value, a dictionary of probabilities or a set, got ('left', [1])",
+            "start: expected pairs (value, probability), got 1",
         ),
-        ({"start": ["left"]}, "start: expected a value, a dictionary of probabilities or a set, got ['left']"),
+        ({"start": ["left"]}, "start: expected pairs (value, probability), got 'left'"),
         ({"states": "left"}, "states: expected a list of names, got 'left'"),
         ({"states": ("left", "left")}, "states: expected distinct names, got 'left' twice"),
         ({"states": ()}, "states: expected distinct names, got none"),

@@ -7,7 +7,7 @@ import decpomdp as dp
 from decpomdp import domains
 from decpomdp.domains import references
 from decpomdp.io.runs import RunRecord
-from decpomdp.report.facts import tiles
+from decpomdp.report.page import tiles
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.engines.cluster import Cluster
 from decpomdp.experiments import pool
-from decpomdp.experiments.benchmark import Plan, lines_of, remote, run_folder, run_table
+from decpomdp.experiments.benchmark import BenchmarkPlan, lines_of, remote, run_folder, run_table
 from decpomdp.experiments.cells import Cell, finished, load, save
 from decpomdp.io.dpomdp.writer import write_dpomdp
 
@@ -29,7 +29,7 @@ def test_cells_on_a_cluster(processes, tmp_path):
 def test_runs_come_back_from_workers(processes, tmp_path):
     """The same team as on this machine, though the worker has its own folder."""
     write_dpomdp(dp.load("broadcast"), tmp_path / "own.dpomdp")
-    plan = Plan((str(tmp_path / "own.dpomdp"),), ("search",), 1, None, 3000, 1)
+    plan = BenchmarkPlan((str(tmp_path / "own.dpomdp"),), ("search",), 1, None, 3000, 1)
     with Cluster(processes.exactly(1)) as cluster:
         run_table(tmp_path / "there", plan, cluster, RUN, lambda _: None)
     run_table(tmp_path / "here", plan, 1, RUN, lambda _: None)

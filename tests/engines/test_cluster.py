@@ -1,6 +1,5 @@
 """Work on a real Dask cluster: the same bytes as on threads, whatever happens to the workers."""
 
-import socket
 import threading
 from pathlib import Path
 
@@ -73,19 +72,6 @@ def test_a_killed_worker_changes_nothing(processes, episodes):
         assert everything(dp.learn(episodes, SMALL, engine=cluster, watch=watch)) == wanted
         assert killed[0].wait() != 0
         assert len(cluster.client.nthreads()) == 1
-
-
-def test_a_slow_worker_changes_nothing(processes, episodes):
-    wanted = everything(dp.learn(episodes, SMALL, threads=1))
-    address, slow = processes.exactly(2), []
-
-    def watch(row):
-        slow.append(threading.Thread(target=processes.pause, args=(processes.workers[0], 0.7)))
-        slow[-1].start()
-
-    with Cluster(address) as cluster:
-        assert everything(dp.learn(episodes, SMALL, engine=cluster, watch=watch)) == wanted
-    assert [each.join() for each in slow] == [None] * 3
 
 
 def test_data_on_a_dead_worker_is_lost(processes):
@@ -173,13 +159,6 @@ def test_a_scheduler_that_cannot_be_reached(monkeypatch, address, why):
     assert repr(address) in str(found.value)
     assert why in str(found.value)
     assert "\n" not in str(found.value)
-
-
-def test_a_server_that_is_not_a_scheduler(monkeypatch):
-    """A port that takes connections and is silent, as the dashboard's is."""
-    monkeypatch.setattr("decpomdp.engines.cluster.ANSWER", 1.0)
-    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(EngineError, match="no answer within 1 s"):
-        Cluster(f"tcp://127.0.0.1:{server.getsockname()[1]}")
 
 
 def test_local_servers_listen_on_the_loopback_interface_only():

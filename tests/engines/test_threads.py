@@ -14,11 +14,6 @@ def test_results_come_in_order(count):
     assert threads.run(lambda piece: piece, 0, count) == []
 
 
-def test_two_threads_work_at_the_same_time():
-    both = threading.Barrier(2, timeout=10)
-    assert threads.run(lambda piece: both.wait() >= 0, 2, 2) == [True, True]
-
-
 def test_an_error_is_raised():
     def work(piece):
         if piece == 3:
@@ -59,10 +54,6 @@ def test_nothing_goes_on_after_an_error():
 def test_work_within_work():
     found = threads.run(lambda outer: threads.run(lambda inner: (outer, inner), 3, 2), 4, 2)
     assert found == [[(outer, inner) for inner in range(3)] for outer in range(4)]
-
-
-def test_at_least_one_core():
-    assert threads.default_threads() >= 1
 
 
 def test_what_would_take_long_is_told_to_stop():

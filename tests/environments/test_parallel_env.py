@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from oracles import making
 
 import decpomdp as dp
 from decpomdp import domains
@@ -13,7 +12,6 @@ from decpomdp.core import InputError
 with warnings.catch_warnings():  # the tests of PettingZoo import games by a name that it deprecates itself
     warnings.simplefilter("ignore", DeprecationWarning)
     from pettingzoo.test import parallel_api_test, parallel_seed_test
-    from pettingzoo.utils.conversions import parallel_to_aec
 
 
 @pytest.mark.parametrize("name", domains.PAPER)
@@ -22,14 +20,6 @@ def test_pettingzoo_finds_nothing_wrong(name, horizon, capsys):
     parallel_api_test(dp.parallel_env(name, horizon=horizon), num_cycles=60)
     assert "Passed" in capsys.readouterr().out
     parallel_seed_test(lambda: dp.parallel_env(name, horizon=horizon), num_cycles=30)
-
-
-def test_agents_with_different_alphabets_and_three_of_them():
-    model = making.model(np.random.default_rng(0), 3, (2, 3, 1), (1, 4, 2))
-    env = dp.parallel_env(model, horizon=5)
-    parallel_api_test(env, num_cycles=20)
-    assert [env.action_space(name).n for name in env.possible_agents] == [2, 3, 1]
-    assert [env.observation_space(name).n for name in env.possible_agents] == [2, 5, 3]
 
 
 def trace(env, seed, steps=30):
@@ -76,20 +66,6 @@ def test_nothing_is_seen_at_first_and_everybody_is_paid_the_team_reward():
     assert env.step({}) == ({}, {}, {}, {}, {})
 
 
-def test_words_and_state():
-    env = dp.parallel_env("dectiger", render_mode="ansi")
-    env.reset(seed=0)
-    assert env.render() == f"dectiger, step 0, state {dp.load('dectiger').states[env.state()[0]]}"
-    env.step({"agent1": 0, "agent2": 2})
-    first, second, third = env.render().splitlines()
-    assert first.startswith("dectiger, step 1: reward ")
-    assert second.startswith("  agent1: listen, then saw hear-")
-    assert third.startswith("  agent2: open-right, then saw hear-")
-    quiet = dp.parallel_env("dectiger")
-    quiet.reset(seed=0)
-    assert quiet.render() is None
-
-
 class Countdown:
     """Three steps; the agent sees how many are left."""
 
@@ -112,17 +88,6 @@ def test_a_simulator_with_first_observations_and_an_end():
     assert [env.step({"x": 0})[2]["x"] for _ in range(3)] == [False, False, True]
     with pytest.raises(InputError, match="countdown, which hides its state"):
         env.state()
-
-
-def test_it_can_be_turned_into_an_environment_of_turns():
-    env = parallel_to_aec(dp.parallel_env("dectiger", horizon=3))
-    env.reset(seed=0)
-    turns = 0
-    for _ in env.agent_iter():
-        _, _, ended, cut, _ = env.last()
-        env.step(None if ended or cut else 0)
-        turns += 1
-    assert turns == 8  # three rounds of two, and everybody leaves
 
 
 def test_mistakes_are_named():

@@ -101,12 +101,6 @@ def test_an_environment_that_ignores_its_seed_is_found_out():
     assert dp.from_pettingzoo(lambda: Relay(draws=shared), repeatable=True).repeatable  # the user knows better
 
 
-def test_the_horizon_ends_episodes():
-    simulator = dp.from_pettingzoo(Relay, horizon=2)
-    simulator.reset(1, seed=0)
-    assert [bool(simulator.step(np.zeros((1, 3), int)).ended[0]) for _ in range(2)] == [False, True]
-
-
 def test_names_of_actions():
     assert dp.from_pettingzoo(Relay, action_names=("rest", "run")).agents[2].actions == ("rest", "run")
     some = dp.from_pettingzoo(Relay, action_names={"1": ("rest", "run")}).agents
@@ -159,13 +153,6 @@ def test_mistakes_are_named():
     simulator.reset(1, 0)
     with pytest.raises(InputError, match="actions: episode 0, agent 2: expected an action from 0 to 1, got 2"):
         simulator.step(np.array([[0, 0, 2]]))
-
-
-def test_environments_that_take_turns_are_refused():
-    from pettingzoo.utils.conversions import parallel_to_aec
-
-    with pytest.raises(InputError, match="expected a ParallelEnv, got an AECEnv"):
-        dp.from_pettingzoo(lambda: parallel_to_aec(Relay()))
 
 
 class Faulty(Relay):

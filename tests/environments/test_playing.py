@@ -6,7 +6,6 @@ import pytest
 from oracles import making
 
 import decpomdp as dp
-from decpomdp.core import InputError
 
 
 @pytest.mark.parametrize("seed", [0, 7])
@@ -32,11 +31,6 @@ def test_many_episodes_have_following_seeds():
     assert not many.terminated.any()
 
 
-def test_an_endless_episode_is_cut_off():
-    team = dp.Team.uniform(dp.load("dectiger"))
-    assert dp.play(team, dp.parallel_env("dectiger"), horizon=11).steps == 11
-
-
 def test_an_episode_that_ends_is_said_to_have_ended():
     lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
     simulator = dp.from_pettingzoo(lambda: gymnasium.make("FrozenLake-v1", is_slippery=False))
@@ -47,10 +41,3 @@ def test_an_episode_that_ends_is_said_to_have_ended():
     assert set(stuck.observations[:, 0]) == {0}
     drowned = dp.play(dp.Team.of(simulator, [right]), lake)
     assert (drowned.steps, drowned.terminated.tolist()) == (2, [True])
-
-
-def test_a_team_that_does_not_fit_is_refused():
-    with pytest.raises(InputError, match="team does not fit problem dectiger"):
-        dp.play(dp.Team.uniform(dp.load("recycling")), dp.parallel_env("dectiger"))
-    with pytest.raises(InputError, match="seed"):
-        dp.play(dp.Team.uniform(dp.load("dectiger")), dp.parallel_env("dectiger"), seed=-1)

@@ -57,34 +57,6 @@ def test_rows_that_are_off_are_within_the_error():
             assert found.sure == (discount < 1 - 1e-8)
 
 
-def test_a_row_of_few_digits_is_as_good_as_one_of_many():
-    row = np.full((1, 7, 7), 0.1428571428571)
-    model = dp.DecPOMDP(
-        [dp.Agent("g", ("a",), ("o",))], list("abcdefg"), np.eye(7)[0], row, np.ones((1, 7, 1)), np.ones((1, 7)),
-        0.999999,
-    )  # fmt: skip
-    found = exact_value(model, dp.Team.uniform(model))
-    assert abs(Fraction(found.value) - 1 / (1 - Fraction(0.999999))) <= Fraction(found.error)
-    assert abs(exact_value(model, dp.Team.uniform(model), 1000).value - 999.5006661255775) < 1e-9
-
-
-def test_the_smallest_rewards_keep_their_digits():
-    for horizon in [None, 2000]:
-        reward = 1e-320
-        model = dp.DecPOMDP(
-            [dp.Agent("g", ("a", "b", "c"), ("o",))], ["s"], [1.0], np.ones((3, 1, 1)), np.ones((3, 1, 1)),
-            [[reward], [reward], [0.0]], 0.999,
-        )  # fmt: skip
-        third = float(1 / 3)
-        mixed = dp.Controller([1.0], [[third, third, 1 - 2 * third]], np.ones((1, 3, 1, 1)))
-        found = exact_value(model, dp.Team.of(model, [mixed]), horizon)
-        once = Fraction(0.999)
-        true = 2 * Fraction(third) * Fraction(reward) * (1 - (once**horizon if horizon else 0)) / (1 - once)
-        assert abs(Fraction(found.value) - true) <= Fraction(found.error)
-        assert found.error > 0
-        assert abs(Fraction(found.value) / true - 1) < 1e-5
-
-
 def test_rewards_in_nodes_that_nobody_comes_to_do_not_count():
     for horizon in [None, 1000]:
         for huge in [1e10, 1.7e308]:

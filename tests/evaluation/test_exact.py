@@ -109,18 +109,3 @@ def test_an_infinite_horizon_needs_a_discount_below_one():
 def test_a_team_for_another_problem_is_refused():
     with pytest.raises(InputError, match=r"does not fit problem marsrovers.*\(6, 8\).*\(3, 2\)"):
         exact_value(dp.load("marsrovers"), Team.uniform(dp.load("dectiger")))
-
-
-def test_sampled_value_of_one_episode_has_no_error():
-    model = dp.load("dectiger")
-    assert np.isnan(sampled_value(model, Team.uniform(model), 1).standard_error)
-
-
-def test_whoever_looks_on_is_told_how_many_were_played():
-    class Slow(dp.DenseSimulator):
-        piece = 2
-
-    model, told = dp.load("dectiger"), []
-    value = sampled_value(Slow(model), Team.uniform(model), 5, 6, watch=told.append)
-    assert told == [{"episodes": 2}, {"episodes": 4}, {"episodes": 5}]
-    assert value == sampled_value(model, Team.uniform(model), 5, 6)

@@ -1,7 +1,5 @@
 """What the logged data lack of the team's doings: it is counted, taken into the intervals and warned of."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from oracles import making
@@ -11,7 +9,7 @@ from decpomdp.core import Agent, Controller, Episodes, Team
 from decpomdp.evaluation import exact_value, offpolicy_value
 from decpomdp.evaluation.offpolicy.estimates import Weighted
 from decpomdp.evaluation.offpolicy.support import joined, missing_share, unsupported
-from evaluation.logged import mild, part_of, seen_then_done
+from evaluation.logged import part_of, seen_then_done
 
 
 def test_what_is_missing_is_seen_and_taken_in():
@@ -121,18 +119,6 @@ def test_how_often_is_said_as_it_is(recorded, chance, words):
     )
 
 
-def test_a_team_far_from_the_data_is_called_so():
-    model = dp.load("dectiger")
-    logged = dp.simulate(model, Team.uniform(model), 500, 2, seed=1)
-    listen = Controller.deterministic([0], [[0, 0]], 3)
-    told = offpolicy_value(logged, Team.of(model, [listen, listen]))
-    assert told.sample_size < 10
-    assert any("effective sample size falls to" in said for said in told.warnings)
-    assert told.guaranteed[0] <= -2 * 1.9 <= told.guaranteed[1]
-    far = offpolicy_value(logged, Team.of(model, [Controller.deterministic([1], [[0, 0]], 3)] * 2))
-    assert any("falls to" in said or "no episode" in said for said in far.warnings)
-
-
 def test_impossible_episodes_leave_the_trivial_interval():
     model = dp.load("dectiger")
     listen, left = (Controller.deterministic([a], [[0, 0]], 3) for a in (0, 1))
@@ -144,16 +130,6 @@ def test_impossible_episodes_leave_the_trivial_interval():
     assert not any("falls to" in said for said in told.warnings)
     for one in (told.ordinary, told.per_decision, told.self_normalised):
         assert (one.low, one.high) == pytest.approx(told.guaranteed)
-
-
-def test_equal_rewards_are_no_range():
-    model, behaviour, team = mild()
-    logged = dp.simulate(model, behaviour, 200, 3, seed=2)
-    dull = replace(logged, rewards=np.zeros(logged.steps))
-    (said,) = offpolicy_value(dull, team).warnings
-    assert said.startswith("every reward of the data is 0, and the guarantee takes it that no other is possible")
-    assert offpolicy_value(dull, team, reward_range=(0.0, 1.0)).warnings == ()
-    assert offpolicy_value(logged, team).warnings == ()
 
 
 def test_what_the_data_cannot_show_is_counted():
@@ -170,17 +146,3 @@ def test_what_the_data_cannot_show_is_counted():
     assert unsupported(common, chances, chances / common.behaviour).share == 0
     few = part_of(common, 0, 3)  # where nearly nothing was tried, other actions are no rarer than those that were
     assert unsupported(few, chances[:3], chances[:3] / few.behaviour).share == 0
-
-
-def test_several_probabilities_of_one_action_are_no_alarm():
-    """A behaviour that knows more than its agent does the same thing with this or that probability."""
-    rng = np.random.default_rng(3)
-    agent, part = dp.Agent("x", ("a", "b", "c"), ("o",)), rng.integers(0, 2, 400)
-    chance = np.full((400, 3), 0.1)
-    chance[np.arange(400), part] = 0.8
-    did = np.array([rng.choice(3, p=row) for row in chance])
-    did[did == 2] = part[did == 2]  # and never c
-    recorded = chance[np.arange(400), did][:, None]
-    logged = Episodes((agent,), np.arange(401), np.full((400, 1), -1), did[:, None], recorded, np.ones(400), 0.9)
-    chances = np.full((400, 1), 1 / 3)
-    assert unsupported(logged, chances, chances / recorded).share == 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp.evaluation.logged import facts_of
+from decpomdp.evaluation.offpolicy.support import facts_of
 
 
 class Pennies:
@@ -44,12 +44,6 @@ def test_without_either_it_has_to_be_told():
         dp.evaluate(team(), Pennies(1.0))
     with pytest.raises(dp.InputError, match="horizon of the simulator: expected a whole number"):
         dp.evaluate(team(), Pennies(1.0, horizon="long"))
-
-
-def test_an_environment_with_a_horizon_is_played_that_long():
-    simulator = dp.from_pettingzoo(lambda: dp.parallel_env("dectiger"), discount=1.0, horizon=5)
-    told = dp.evaluate(dp.Team.uniform(dp.load("dectiger")), simulator)
-    assert told.horizon == 5
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e160, 1e305, 2e307])

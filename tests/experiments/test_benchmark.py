@@ -20,18 +20,17 @@ from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
 from decpomdp.domains import references
 from decpomdp.experiments.benchmark import (
-    Plan,
-    cells,
+    BenchmarkPlan,
     lines_of,
     open_table,
     run_table,
     suite_problems,
 )
-from decpomdp.io.run_folder import can_resume, locked
+from decpomdp.io.run_folder import can_resume
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUN = "decpomdp.cli.benchmark:run_cell"
-PLAN = Plan(("broadcast",), ("search",), 1, None, 30_000, 1)
+PLAN = BenchmarkPlan(("broadcast",), ("search",), 1, None, 30_000, 1)
 
 
 @pytest.fixture
@@ -176,7 +175,7 @@ def test_mistakes_are_one_line(told, tmp_path):
 
 def test_a_killed_run_is_resumed_to_the_same_team(tmp_path):
     """Killed after its first checkpoint; the same command goes on from it."""
-    plan = Plan(("dectiger",), ("search",), 1, None, 3_000_000, 1)
+    plan = BenchmarkPlan(("dectiger",), ("search",), 1, None, 3_000_000, 1)
     folder = tmp_path / "t/dectiger-search-0"
     settings = {"problem": "dectiger", "method": "search", "seed": 0, "steps": 3_000_000, "time_limit": None}
     command = ["learn", "dectiger", "--steps", "3000000", "--threads", "1", "--quiet", "--checkpoint-every", "0"]
@@ -195,18 +194,9 @@ def test_a_killed_run_is_resumed_to_the_same_team(tmp_path):
     assert (folder / "team.json").read_bytes() == (tmp_path / "here/team.json").read_bytes()
 
 
-def test_a_run_without_a_checkpoint_starts_again(tmp_path):
-    folder = tmp_path / "broadcast-search-0"
-    open_table(tmp_path, PLAN)
-    folder.mkdir()
-    (folder / "team.json").write_text("half")
-    run_table(tmp_path, PLAN, 1, RUN, lambda _: None)
-    assert dp.Run.load(folder).record.stopped == "steps"
-
-
 def test_runs_of_another_problem_or_version_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    plan = Plan(("own.dpomdp",), ("search",), 1, None, 3000, 1)
+    plan = BenchmarkPlan(("own.dpomdp",), ("search",), 1, None, 3000, 1)
     dp.load("broadcast").save("own.dpomdp")
     run_table(Path("t"), plan, 1, RUN, lambda _: None)
     place = Path("t/own-search-0/run.json")
@@ -222,7 +212,7 @@ def test_runs_of_another_problem_or_version_are_refused(tmp_path, monkeypatch):
 
 
 def test_files_of_the_same_name_are_refused(tmp_path):
-    plan = Plan(("a/my.dpomdp", "b/my.dpomdp"), ("search",), 1, None, 100, 1)
+    plan = BenchmarkPlan(("a/my.dpomdp", "b/my.dpomdp"), ("search",), 1, None, 100, 1)
     with pytest.raises(InputError, match=r"different names, got a/my\.dpomdp and b/my\.dpomdp"):
         open_table(tmp_path / "t", plan)
 
@@ -240,10 +230,3 @@ def test_a_damaged_run_is_one_line(tmp_path, content):
     (tmp_path / "broadcast-search-0/run.json").write_text(content)
     with pytest.raises(InputError, match=r"run\.json: "):
         list(lines_of(tmp_path, PLAN))
-
-
-def test_a_second_process_is_refused(tmp_path):
-    open_table(tmp_path, PLAN)
-    with locked(tmp_path), pytest.raises(InputError, match="another process is writing to this run"):
-        run_table(tmp_path, PLAN, 1, RUN, lambda _: None)
-    assert len(cells(tmp_path, PLAN, RUN)) == 1

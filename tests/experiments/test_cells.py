@@ -114,19 +114,6 @@ def test_a_mistake_names_the_cell(tmp_path):
         run(tmp_path, [Cell("experiments.work:failing", {"problem": "broadcast", "seed": 3})])
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_the_first_cells_of_all_workers_do_not_count_for_the_estimate(workers):
-    """Each waits 56 s for the compiler; from then on they finish one cell a second together."""
-    cells = [doubled(seed, cost=2.0) for seed in range(54)]
-    pace = pool.Pace(cells, workers)
-    assert pace.left(50.0) is None
-    for number, cell in enumerate(cells, 1):
-        now = 56.0 + max(number - workers, 0)
-        pace.add(cell, now)
-        expected = None if number < workers + pool.FEW else pytest.approx(54 - number)
-        assert pace.left(now) == expected
-
-
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}  # where `experiments.work` is
 SCRIPT = """
 import sys

@@ -1,7 +1,7 @@
 """Verdicts follow from the rows, by the stated rules: made-up tables of every experiment."""
 
 from decpomdp.experiments import figure1, figure2, reproduction, table1, table2
-from decpomdp.experiments.judge import Claim, Evidence, Rows, Texts, judged, texts_of
+from decpomdp.experiments.judge import Claim, Evidence, ResultRows, Texts, judged, texts_of
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
 from experiments.made_rows import (
     BEGUN,
@@ -23,13 +23,13 @@ FEW = figure2.FEW
 
 def verdict(name, rows, words):
     """The verdict on the claim with these words."""
-    found = reproduction.experiment_named(name).verdicts(Rows(rows))
+    found = reproduction.experiment_named(name).verdicts(ResultRows(rows))
     (verdict,) = [each for each in found if words in each.says]
     return verdict
 
 
 def test_one_judge_decides_all_claims():
-    rows = Rows({"seed": seed} for seed in range(3))
+    rows = ResultRows({"seed": seed} for seed in range(3))
     weigh = {
         name: lambda _, *on, found=found: (
             None if found is None else Evidence("told", *found, facts={"most": "".join(on)})
@@ -40,7 +40,7 @@ def test_one_judge_decides_all_claims():
     texts = Texts("", "", limits={"limit": 5}, claims=claims)
     assert [each.seen for each in judged(texts, weigh, rows)] == ["yes", "yes", "partly", "no"]
     assert judged(texts, weigh, rows)[0].evidence == "told Rule: yes: 5 7"
-    few = judged(texts, weigh, Rows(rows[:2]))[0]
+    few = judged(texts, weigh, ResultRows(rows[:2]))[0]
     assert (few.seen, few.numbers) == ("not judged", "Not judged: that takes at least three seeds, here 2. told")
 
 
@@ -109,7 +109,7 @@ def test_a_made_up_table():
         assert found.seen == seen
         assert found.numbers
         assert found.rule
-        few = reproduction.experiment_named(name).verdicts(Rows(row for row in rows if row["seed"] < 2))
+        few = reproduction.experiment_named(name).verdicts(ResultRows(row for row in rows if row["seed"] < 2))
         assert {each.seen for each in few} == {"not judged"} or name == "complexity"
 
 
@@ -123,8 +123,10 @@ def test_quicker_is_only_what_converged():
 
 
 def test_claims_without_their_rows_are_left_out():
-    assert not [each for each in table2.EXPERIMENT.verdicts(Rows(table(mcem=(1.0, 1.0)))) if "FB-HSVI" in each.says]
-    rows = Rows(row for row in FITTED if row["preset"] != 12)
+    assert not [
+        each for each in table2.EXPERIMENT.verdicts(ResultRows(table(mcem=(1.0, 1.0)))) if "FB-HSVI" in each.says
+    ]
+    rows = ResultRows(row for row in FITTED if row["preset"] != 12)
     assert not [each for each in figure1.EXPERIMENT.verdicts(rows) if "under-fits" in each.says]
 
 
@@ -133,7 +135,7 @@ def test_the_lesser_verdict_counts_with_and_without_the_seed_of_the_settings():
     best = curve("sbpr-heuristic", {1: 30.0, FEW: 30.0}, seeds=4)
     for row in best:  # without seed 0 the others are level with the rest
         row["value"] += {1: -10.0, 2: 0.0, 3: 10.0}.get(row["seed"], 0.0)
-    order, *_ = figure2.EXPERIMENT.verdicts(Rows(levels(rows + best, learned=False)))
+    order, *_ = figure2.EXPERIMENT.verdicts(ResultRows(levels(rows + best, learned=False)))
     assert order.seen == "no"
     assert "with it partly, without it no; the lesser counts" in order.numbers
     assert "still rising at its last iteration (by 5.0 since iteration 1)" in order.numbers

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from decpomdp.experiments import figure1
-from decpomdp.experiments.offline import Fitted, papers_stop
+from decpomdp.experiments.offline import OfflineResult, papers_stop
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_em_is_fitted_once_and_stands_for_both_forms_it_does_not_differ_in():
     cells = figure1.cells(figure1.TEXTS.effort("quick") | {"seeds": 1, "episodes": [30]})
     em = [cell for cell in cells if cell.settings["method"] in ("em", "em-best")]
     assert {cell.settings["form"] for cell in em} == {"printed", "weighted"}
-    empty = Fitted(*[0] * len(Fitted.__struct_fields__))
+    empty = OfflineResult(*[0] * len(OfflineResult.__struct_fields__))
     rows = figure1.rows([(cell, structs.replace(empty, value=float(place))) for place, cell in enumerate(cells)])
     assert len({len(rows.where(form=form)) for form in figure1.WAYS}) == 1
     same = [rows.where(form=form, method="em").column("value") for form in ("printed", "counted")]

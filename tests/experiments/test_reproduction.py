@@ -2,11 +2,9 @@
 
 import json
 import re
-import runpy
 import shutil
 import sys
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,12 +13,9 @@ from decpomdp.cli.main import code_of
 from decpomdp.core import FormatError, InputError
 from decpomdp.experiments import figure1, reproduction, robustness, table1, table2
 from decpomdp.experiments.cells import code_digest, compute, load
-from decpomdp.experiments.judge import texts_of
 from decpomdp.experiments.published import PROBLEMS, TABLE2
 from decpomdp.report.reproduced import SEEN, write_reproduced
 from experiments.small_efforts import EFFORTS
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_every_experiment_is_shown(done):
@@ -154,24 +149,6 @@ def test_seeds_concern_what_is_named(done, tmp_path, small, capsys):
     assert "robustness is not on the page any more: cells of its quick run (1 seeds) are" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("mark", "words"),
-    [
-        ("half a ma", "not JSON"),
-        ('{"format": "decpomdp-reproduce/9"}', "format: expected"),
-        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "slow", "seeds": 5}}}', "kind: invalid enum"),
-        ('{"format": "decpomdp-reproduce/1", "shown": {"table2": {"kind": "full", "seeds": 2.5}}}', "seeds: expected"),
-    ],
-)
-def test_a_damaged_mark_is_one_line(tmp_path, capsys, mark, words):
-    (tmp_path / reproduction.MARK).write_text(mark)
-    assert code_of(["reproduce", "appendix", "--out", str(tmp_path)]) == 2
-    err = capsys.readouterr().err
-    assert words in err
-    assert reproduction.MARK in err
-    assert len(err.splitlines()) == 1
-
-
 def test_the_full_run_holds_what_the_paper_has():
     effort = reproduction.efforts_of("full")
     cells = reproduction.cells_of(["table2"], effort)
@@ -191,17 +168,6 @@ def test_the_full_run_holds_what_the_paper_has():
     }
     assert {("scale", 0.1, 1e-6), ("rate", 0.1, 1e-6)} < readings
     assert all(c.alone for c in table1.cells(effort["complexity"]))
-
-
-def test_columns_of_fixed_time_have_equal_times_and_rows_of_their_own():
-    methods = ("sbpr-time", "sbpr-iterations", "mcem-time", "mcem")
-    quick = texts_of("table2").effort("quick")
-    cells = table2.cells(quick | {"seeds": 1, "problems": ["broadcast"], "methods": methods})
-    result = table2.Evaluated(1.0, 1.0, 0.1, 2.0, None, "steps", 1.0)
-    assert [row["method"] for row in table2.rows([(cell, result) for cell in cells])] == list(methods)
-    limits = [cell.settings["limits"].get("processor_seconds") for cell in cells]
-    wanted = min(quick["longest"], TABLE2["broadcast", "mcem"].seconds * quick["time_share"])
-    assert limits == [wanted, None, wanted, None]
 
 
 def test_wrong_seeds_folders_and_a_missing_matplotlib(tmp_path, monkeypatch):
@@ -237,25 +203,3 @@ def test_the_page_and_its_markdown(done):
                 assert f"| {words} |" in text
     for block in re.findall(r"(?:^\|.*\n)+", text, re.M):  # every row has as many cells as its header
         assert len({re.sub(r"\\.", "", line).count("|") for line in block.splitlines()}) == 1, block
-
-
-def test_a_run_is_put_into_the_documents(done, tmp_path):
-    folder, shown = done
-    write_reproduced(shown, folder)
-    maker = runpy.run_path(str(DOCS / "make_reproduce.py"))
-    (tmp_path / "pictures").mkdir()
-    page = tmp_path / "reproduce.md"
-    page.write_text(f"# Title\n\n{maker['BEGIN']}\nold numbers\n{maker['END']}\n\n## By hand\n")
-    files = maker["put"](folder, tmp_path)
-    text = page.read_text()
-    assert text.startswith("# Title\n")
-    assert text.endswith("## By hand\n")
-    assert "old numbers" not in text
-    assert "**These numbers are of this run: quick run, " in text
-    assert "](pictures/reproduce_figure1.png)" in text
-    assert {path.name for path in files} >= {"reproduce.md", "reproduce_figure1.png", "reproduce_robustness.png"}
-    once = page.read_bytes()
-    maker["put"](folder, tmp_path)
-    assert page.read_bytes() == once
-    published = (DOCS / "reproduce.md").read_text()
-    assert published.count(maker["BEGIN"]) == published.count(maker["END"]) == 1

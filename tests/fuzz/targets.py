@@ -228,7 +228,7 @@ def run_team(data):
 
 def _shown(name, data):
     from decpomdp.report.page import page
-    from decpomdp.report.sources import on
+    from decpomdp.report.performance import on
 
     place = run_folder()
     good = (place / name).read_bytes()

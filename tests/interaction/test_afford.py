@@ -6,7 +6,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.api import learn
 from decpomdp.interaction.afford import ROUNDS, STARTING, TEAMS, LoopSizes, shrunk, starting_steps
-from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
+from decpomdp.interaction.sbpr.settings import SbprTuning
 
 TUNING = SbprTuning()
 FULL = LoopSizes(*(50, TUNING.race, TUNING.round, 1000, TUNING.elites, TUNING.pool, TUNING.replays, TUNING.generations))
@@ -42,10 +42,3 @@ def test_few_steps_are_enough_to_be_better_than_chance(method, steps):
     fits = [learn(model, method, steps=steps, seed=seed) for seed in range(3)]
     assert min(dp.exact_value(model, fit.team).value for fit in fits) > chance + 5
     assert all(fit.trace[-1]["steps"] <= steps for fit in fits)
-
-
-def test_a_model_without_a_limit_of_steps_is_played_as_the_settings_have_it():
-    model, few = dp.load("broadcast"), SbprLoop(tuning=SbprTuning(random_episodes=1000, lengths=(3,), elites=2))
-    assert learn(model, few, iterations=1).facts["tests"] == few.tests
-    assert learn(model, few, time_limit=0.5).facts["tests"] == few.tests
-    assert learn(model, few, steps=20_000).facts["tests"] < few.tests

@@ -7,8 +7,8 @@ from oracles import making
 import decpomdp as dp
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.search.ascent import AscentSize, ascend, slope_from, soften
-from decpomdp.interaction.search.machines import constant, sizes, team_of
-from decpomdp.interaction.search.players import DensePlayer, player_of
+from decpomdp.interaction.search.machines import sizes, team_of
+from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.starts import skeletons
 from decpomdp.rollouts import DenseSimulator
 
@@ -50,12 +50,3 @@ def test_the_start_has_the_confidence_that_was_asked_for():
         acted = played.actions[:, 0, n] == machine.action[1]
         assert first.mean() == pytest.approx(0.9, abs=4 * 0.3 / np.sqrt(5000))
         assert acted.mean() == pytest.approx(0.9, abs=4 * 0.3 / np.sqrt(5000))
-
-
-def test_one_action_and_one_node_are_no_trouble(corridor):
-    model = making.model(np.random.default_rng(0), 2, (1, 2), (1, 2))
-    player = DensePlayer(DenseSimulator(model))
-    assert sizes(ascend(player, constant(player), AscentSize(5, 20, 5, 0.1, 0.97), 1, free=True)) == (1, 1)
-    player = player_of(corridor())
-    plan = ascend(player, constant(player), AscentSize(40, 50, 20, 0.1, 0.0), 1, free=True)
-    assert [int(machine.action[1]) for machine in plan] == [1, 1]

@@ -16,18 +16,9 @@ def test_rates_follow_the_formula_and_fall():
     np.testing.assert_allclose(after.after([np.array([100.0, 0.0]), np.zeros(3)]).rates()[0], [1 / 3, 0.25])
 
 
-def test_a_round_can_begin_at_any_rate():
-    np.testing.assert_allclose(Exploration.begin(100.0, [4], 0.2).rates()[0], 0.2)
-
-
 def test_dropping_nodes_keeps_the_visits_of_the_others():
     state = Exploration(10.0, (np.array([0.0, 10.0, 30.0]),)).chosen([np.array([0, 2])])
     np.testing.assert_allclose(state.rates()[0], [1.0, 0.25])
-
-
-def test_mean_rate_is_weighted_by_visits():
-    state = Exploration(10.0, (np.array([0.0, 30.0]), np.array([10.0])))
-    assert state.mean_rate([np.array([1.0, 3.0]), np.array([5.0])]) == pytest.approx((0.4375 + 0.5) / 2)
 
 
 def test_the_recorded_probability_is_the_marginal_of_the_mixture():

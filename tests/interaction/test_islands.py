@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decpomdp.interaction.search.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen, real
+from decpomdp.interaction.search.islands import LAST, PATIENCE, STUCK, Island, Islands, chosen
 from decpomdp.interaction.search.machines import Machine
 from decpomdp.interaction.search.trial import ReturnSums, TrialResult
 
@@ -45,11 +45,6 @@ def test_later_the_challenger_gets_one_turn_in_four_or_two_when_the_best_is_stuc
     assert young(island(3.0, idle=STUCK), island(2.0)).turns(4, LAST + 0.01) == [0] * 4
 
 
-def test_a_single_worker_sees_the_same_order():
-    group = young(island(3.0), island(2.0))
-    assert [group.turns(1, 0.5)[0] for _ in range(8)] == [0, 0, 0, 1] * 2
-
-
 def met(accepted, gain):
     """A group of which the second seems better than the first, and what became of it when they had met."""
     group = young(island(1.0))
@@ -73,22 +68,3 @@ def test_a_rival_that_does_not_win_loses_its_luck(gain, score):
     group = met(False, gain)
     assert [each.score for each in group.all] == pytest.approx([1.0, score, 0.5])
     assert group.rival is None
-
-
-def test_who_is_behind_is_no_rival():
-    group = young(island(1.0))
-    assert group.rival is None
-    group.add(island(0.5))
-    assert group.rival is None
-
-
-def test_gains_are_real_when_they_are_more_than_a_hundredth_of_the_spread():
-    old = ReturnSums.of(np.array([0.0, 2.0]))
-    assert real(TrialResult(True, 0.011, 0.0, old, old))
-    assert not real(TrialResult(True, 0.009, 0.0, old, old))
-
-
-def test_a_hop_that_led_nowhere_tells_about_the_value():
-    old = ReturnSums.of(np.array([1.0, 3.0]))
-    tried = island(1.0).tried(TrialResult(False, -1.0, 0.1, old, old))
-    assert (tried.idle, tried.tally.mean) == (1, 2.0)

@@ -3,7 +3,7 @@
 import numpy as np
 from oracles import making
 
-from decpomdp.interaction.search.machines import Machine, constant, pack, sizes, team_of
+from decpomdp.interaction.search.machines import Machine, pack, sizes, team_of
 
 ONE = Machine(np.array([0, 1, 0]), np.array([[2, 1, 1, 2], [1, 2, 2, 1], [2, 2, 1, 1]]))
 OTHER = Machine(np.array([0, 2]), np.array([[1, 1, 1], [1, 1, 1]]))
@@ -35,9 +35,3 @@ def test_padding_keeps_the_last_column_for_nothing():
     assert packed.move[0].tolist() == ONE.move.tolist()
     assert packed.move[1, :2, [0, 1, -1]].T.tolist() == OTHER.move.tolist()
     assert packed.actions.tolist() == [2, 3]
-
-
-def test_constant_plans_and_equality():
-    plan = constant(problem(), [1, 2])
-    assert sizes(plan) == (1, 1)
-    assert [int(machine.action[1]) for machine in plan] == [1, 2]

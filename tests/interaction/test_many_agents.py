@@ -54,7 +54,7 @@ def test_gains_reach_back(played, reach):
         np.testing.assert_allclose(sizes, 30, rtol=1e-5)
 
 
-def test_on_policy_it_counts_what_the_sweep_counts(played):
+def test_on_policy_it_counts_what_the_sweep_counts(played, monkeypatch):
     from decpomdp.filtering.layout import lay_out
     from decpomdp.interaction.sbpr.starts import counts_of
     from decpomdp.learners import StickBreaking
@@ -62,6 +62,7 @@ def test_on_policy_it_counts_what_the_sweep_counts(played):
     from decpomdp.learners.sweep import Evaluated, Task, count
     from decpomdp.learners.weighing import Steps, Weighed
 
+    monkeypatch.setattr("decpomdp.learners.sweep.SMALL", 0)  # filters again where nothing was kept
     problem, team, data = played
     nu = np.random.default_rng(2).random(data.steps)
     tables = tuple(tables_of(team, n) for n in range(2))
@@ -161,12 +162,6 @@ def test_threads_and_limits():
 def test_the_number_of_agents_decides():
     assert isinstance(sbpr_method(Traffic(2), SbprLoop(), Inputs()), SbprMethod)
     assert isinstance(sbpr_method(Traffic(3), SbprLoop(), Inputs()), ManyAgentsMethod)
-
-
-def test_a_callback_ends_the_run_with_the_best_so_far():
-    fit = learn(Traffic(3), BRIEF, seed=0, watch=lambda row: row["iteration"] == PAUSE + 1)
-    assert (fit.stopped, len(fit.trace)) == ("callback", PAUSE + 1)
-    assert fit.team != Team.uniform(Traffic(3))
 
 
 def test_a_resumed_run_is_the_same_run(resumed):

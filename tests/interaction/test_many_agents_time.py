@@ -10,7 +10,6 @@ from decpomdp.api import learn
 from decpomdp.core import Team
 from decpomdp.core.run import INTERRUPTED, TIME_LIMIT, Cut, Inputs, unlimited
 from decpomdp.domains.traffic import Traffic
-from decpomdp.interaction.afford import LEAST, Duration, affordable, next_batch
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.mcem.method import McemMethod
 from decpomdp.interaction.mcem.settings import Mcem, McemTuning
@@ -58,12 +57,6 @@ def test_a_batch_is_cut_when_the_run_ends():
     whole = player_of(grid)
     grid.stop_after(50, whole.now)
     assert whole.play(Team.uniform(grid), 500, 10).count == 500  # just in time
-
-
-def test_a_comparison_is_the_same_test_for_all():
-    teams = list(Slow(3).policies().values())
-    for team, tested in zip(teams, player_of(Slow(3)).all_tested(teams, 35, 20, 7), strict=True):
-        assert tested == player_of(Slow(3)).tested(team, 35, 20, 7)
 
 
 @pytest.mark.parametrize("pieces", [1, 3])
@@ -119,13 +112,6 @@ def test_an_iteration_that_is_cut_by_time_leads_to_a_short_test(name):
         method.step(state, now)
 
 
-def test_nothing_is_learned_in_no_time():
-    for settings in (SbprLoop(), Mcem()):
-        fit = learn(Slow(3), settings, time_limit=0.0)
-        assert fit.stopped == "time limit"
-        assert fit.team == Team.uniform(Slow(3))
-
-
 def test_a_run_ends_in_time_with_a_tested_team():
     fit = learn(Slow(3), BRIEF, time_limit=2.0, seed=0)
     assert fit.stopped in ("time limit", "converged")
@@ -142,13 +128,3 @@ def test_batches_follow_the_time_of_iterations_if_time_is_the_only_limit():
     assert method.step(state, counted)[0].batch == BRIEF.batch
     alone = unlimited()._replace(seconds=1e6)
     assert method.step(state._replace(seconds=1e-9), alone)[0].batch < BRIEF.batch
-
-
-def test_the_next_batch():
-    assert next_batch(500, 5, Duration(500, 0.1, 0.1), 1000.0) == 500
-    assert next_batch(500, 5, Duration(500, 1000.0, 0.1), 1.0) == LEAST
-    assert next_batch(500, 5, Duration(20, 10.0, 10.0), 1.0) == 20  # as long as the rest
-
-
-def test_a_quick_simulator_is_measured_too():
-    assert 0 < affordable(player_of(Traffic(3), seconds=4.0), 50, 10) < 4.0 * 1e9

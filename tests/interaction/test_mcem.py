@@ -6,12 +6,12 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.api import learn
-from decpomdp.core import InputError
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.afford import FEWEST, MCEM_TESTED, mcem_sizes
 from decpomdp.interaction.episode_player import EpisodePlayer
-from decpomdp.interaction.mcem.counts import (
+from decpomdp.interaction.mcem.method import (
+    McemMethod,
     NodeTables,
     Recorded,
     mean_worths,
@@ -20,7 +20,6 @@ from decpomdp.interaction.mcem.counts import (
     reward_range,
     worth,
 )
-from decpomdp.interaction.mcem.method import McemMethod
 from decpomdp.interaction.mcem.settings import Mcem, McemTuning
 from decpomdp.rollouts import simulate
 
@@ -117,23 +116,11 @@ def test_the_last_update_of_a_start_is_tested_before_the_iterations_are_over(bro
     assert [row["value"] for row in more.trace[:20]] == [row["value"] for row in whole.trace]
 
 
-def test_no_time_returns_the_uniform_team(broadcast):
-    fit = learn(broadcast, BRIEF, time_limit=0)
-    assert (fit.stopped, fit.team) == ("time limit", dp.Team.uniform(broadcast))
-
-
 def test_a_short_time_leads_to_a_tested_team(broadcast):
     fit = learn(broadcast, BRIEF, time_limit=0.5)
     assert fit.stopped in ("time limit", "converged")
     assert exact_value(broadcast, fit.team).value > 8
     assert fit.facts["tests"] == BRIEF.tests
-
-
-def test_a_callback_ends_the_run_with_the_best_so_far(broadcast):
-    fit = learn(broadcast, BRIEF, watch=lambda row: True)
-    assert fit.stopped == "callback"
-    assert len(fit.trace) == 1
-    assert exact_value(broadcast, fit.team).value > 8
 
 
 def test_a_resumed_run_is_the_same_run(broadcast, resumed):
@@ -151,15 +138,6 @@ def test_a_first_observation_is_learned_from(echo):
     fit = learn(echo, BRIEF, iterations=200, seed=0)
     test = simulate(echo, fit.team, 2000, 15, seed=9)
     assert test.rewards[test.times() == 0].mean() > 0.3  # chance: 1/8
-
-
-def test_bad_settings_are_refused(broadcast):
-    with pytest.raises(InputError, match="nodes"):
-        Mcem(nodes=0)
-    with pytest.raises(InputError, match="exploration"):
-        Mcem(exploration=1.0)
-    with pytest.raises(InputError, match="iterations"):
-        learn(broadcast, Mcem(), iterations=0)
 
 
 def sizes(problem, settings=None, **left):

@@ -21,7 +21,7 @@ from decpomdp.interaction.search.machines import (
 )
 from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.starts import chain, skeletons
-from decpomdp.kernels.machines import Window
+from decpomdp.kernels.machines import RandomWindow
 from decpomdp.rollouts import DenseSimulator
 
 
@@ -61,20 +61,6 @@ def test_a_window_knows_the_last_symbols_and_nothing_else():
     assert all(meaning[pair] == node for pair, node in zip(pairs, path, strict=False))
 
 
-def test_a_clock_goes_round():
-    _, machine = unfold(BEGIN, clock(3, 0), 2, 45)
-    path = walk(machine, [0, 1, 0, 0, 1])
-    assert path[:3] == path[3:6]
-    assert len(set(path)) == 3
-
-
-def test_an_opening_ends_and_does_not_come_back():
-    _, machine = unfold(BEGIN, opening(2, 0), 2, 45)
-    path = walk(machine, [0, 1, 0, 0, 1])
-    assert len(set(path[:3])) == 3
-    assert len(set(path[2:])) == 1
-
-
 @pytest.mark.parametrize("memory", [tree(2), tree(3), window(1), clock(3, 1), opening(2, 1)])
 def test_a_first_observation_counts_like_any_other(memory):
     _, machine = unfold(BEGIN, memory, 3, 45)
@@ -96,22 +82,15 @@ def test_every_agent_gets_a_memory_that_fits(alphabets):
             assert machine.move.max() <= machine.nodes
 
 
-def test_clocks_alone_know_their_period():
-    found = {memory.name: memory for memory in skeletons([2, 3], 45, 15)}
-    assert [name for name, memory in found.items() if memory.period is not None] == [f"clock {p}" for p in range(2, 16)]
-    for memory in (found["clock 4"], found["clock 15"]):
-        assert all(machine.nodes == memory.period for machine in memory.plan)
-
-
 def test_a_chain_repeats_the_best_episode():
     player = DensePlayer(DenseSimulator(dp.load("boxpushing")))
     plan = chain(player, 3, 20_000, seed=1)
     for machine in plan:
         assert machine.nodes == 3
         assert machine.move[:, 0].tolist() == [1, 2, 3, 1]
-    best = player.elites(constant(player), Window(0, 3, np.ones(2)), 20_000, 3, 1, 1)
+    best = player.elites(constant(player), RandomWindow(0, 3, np.ones(2)), 20_000, 3, 1, 1)
     assert [machine.action[1:].tolist() for machine in plan] == best.actions[0].T.tolist()
-    everything = player.returns(constant(player), 20_000, 3, 1, window=Window(0, 3, np.ones(2)))
+    everything = player.returns(constant(player), 20_000, 3, 1, window=RandomWindow(0, 3, np.ones(2)))
     assert best.rewards[0] @ 0.9 ** np.arange(3) == pytest.approx(everything.max())
 
 
@@ -153,12 +132,6 @@ def test_a_split_acts_as_before_and_knows_where_it_came_from():
     incoming = np.bincount(larger.move.ravel(), minlength=larger.nodes + 1)
     assert larger.nodes > machine.nodes
     assert incoming[1:].min() >= 1
-
-
-def test_nothing_chosen_nothing_split():
-    rng = np.random.default_rng(2)
-    machine = random_machine(rng)
-    assert split(machine, set(), 200).nodes <= machine.nodes
 
 
 @pytest.mark.parametrize("period", [2, 5])

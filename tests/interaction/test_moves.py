@@ -21,7 +21,7 @@ from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.search.sizes import sizes_for
 from decpomdp.interaction.search.starts import skeletons
-from decpomdp.kernels.machines import PlayedBatch, Window
+from decpomdp.kernels.machines import PlayedBatch, RandomWindow
 from decpomdp.rollouts import DenseSimulator
 
 SMALL = sizes_for(Search(max_nodes=4), 0.9, 1e6)
@@ -45,17 +45,6 @@ def test_every_kind_gives_a_team(actions, kind):
         assert max(sizes(result)) <= 4
         assert team_of(result, model, False).nodes == sizes(result)
         assert pack(result, model).move.max() <= 4
-
-
-def test_kinds_are_a_distribution():
-    assert sum(kind.early for kind in moves.KINDS.values()) == pytest.approx(1.0)
-    assert sum(kind.late for kind in moves.KINDS.values()) == pytest.approx(1.0)
-
-
-def test_dropping_takes_one_node_away():
-    _, player, plan = setting((2, 3))
-    smaller = moves.drop(player, plan, SMALL, np.random.default_rng(0))
-    assert sum(sizes(smaller)) == sum(sizes(plan)) - 1
 
 
 def test_a_race_is_won_by_the_best():
@@ -107,7 +96,7 @@ MACHINE = Machine(np.array([0, 0, 1]), np.array([[1, 1, 1], [2, 1, 1], [1, 2, 1]
 def test_a_side_path_follows_the_episode_while_observations_agree():
     # the machine would do 0 1 0 0; the episode did 0 2 2 0
     played = one_episode([-1, 0, 0, 1], [0, 2, 2, 0], [1, 2, 1, 1])
-    (grown,) = with_side_paths((MACHINE,), played, 0, Window(1, 3, np.ones(1)))
+    (grown,) = with_side_paths((MACHINE,), played, 0, RandomWindow(1, 3, np.ones(1)))
     assert grown.action.tolist() == [0, 0, 1, 2, 2]
     assert grown.move[1].tolist()[:2] == [3, 1]  # entered where the episode left the machine's way
     assert grown.move[3].tolist()[:2] == [4, 2]  # on 0 along the episode, on 1 as node 2 would
@@ -117,29 +106,18 @@ def test_a_side_path_follows_the_episode_while_observations_agree():
 
 def test_a_side_path_may_begin_at_the_start():
     played = one_episode([-1, 0], [2, 1], [1, 2])
-    (grown,) = with_side_paths((MACHINE,), played, 0, Window(0, 2, np.ones(1)))
+    (grown,) = with_side_paths((MACHINE,), played, 0, RandomWindow(0, 2, np.ones(1)))
     assert grown.move[0].tolist() == [1, 1, 3]
     assert grown.action.tolist() == [0, 0, 1, 2]
 
 
 def test_a_side_path_for_once_begins_at_the_start_and_is_never_entered_again():
     played = one_episode([-1, 0, 0, 1], [0, 2, 1, 0], [1, 2, 1, 1])
-    (grown,) = with_side_paths((MACHINE,), played, 0, Window(1, 3, np.ones(1)), once=True)
+    (grown,) = with_side_paths((MACHINE,), played, 0, RandomWindow(1, 3, np.ones(1)), once=True)
     assert grown.action.tolist() == [0, 0, 1, 0, 2, 1]
     assert grown.move[0].tolist() == [1, 1, 3]
     assert grown.move[3:, 0].tolist() == [4, 5, 2]
     assert grown.move[:3].tolist() == [[1, 1, 3], *MACHINE.move[1:].tolist()]
-
-
-def test_a_first_observation_chooses_the_side_path():
-    played = one_episode([1, 0], [2, 1], [1, 2])
-    (grown,) = with_side_paths((MACHINE,), played, 0, Window(0, 2, np.ones(1)))
-    assert grown.move[0].tolist() == [1, 3, 1]
-
-
-def test_who_did_as_before_is_left_alone():
-    played = one_episode([-1, 0], [0, 1], [1, 2])
-    assert with_side_paths((MACHINE,), played, 0, Window(0, 2, np.ones(1)))[0] is MACHINE
 
 
 @pytest.mark.parametrize("agents", [1, 2, 4])
@@ -167,10 +145,6 @@ def value(plan):
     return dp.exact_value(model, team_of(plan, model, False)).value
 
 
-def test_the_example_is_what_it_says():
-    assert round(value((TIGER, TIGER)), 3) == 13.449
-
-
 def test_folding_takes_back_useless_memory():
     player = tiger_player()
     large = (product(TIGER, window(2), 100), product(TIGER, clock(2, 0), 100))
@@ -187,13 +161,6 @@ def test_what_is_never_entered_goes():
     folded = fold_machine(machine, visits)
     assert folded.action.tolist() == [0, 1]
     assert folded.move.tolist() == [[1, 1, 1], [1, 1, 1]]
-
-
-def test_edges_lead_to_the_replacement():
-    shorter = without(TIGER, 4, 6)
-    assert shorter.action.tolist() == [0, 0, 0, 0, 2, 1]
-    assert shorter.move[2].tolist() == [4, 5, 1]
-    assert shorter.move[3].tolist() == [5, 5, 1]
 
 
 def test_shrinking_stops_at_the_cap_and_loses_little():

@@ -17,7 +17,6 @@ from decpomdp.interaction.search.neighbours import (
     contest,
     move_changes,
     polish,
-    refine,
 )
 from decpomdp.interaction.search.players import DensePlayer
 from decpomdp.interaction.search.settings import Search
@@ -112,28 +111,8 @@ def test_a_gain_that_never_varies_is_certain(gains, certain):
     assert Runner((), sum(gains), sum(gain**2 for gain in gains)).certainty(2) == certain
 
 
-def test_a_gain_counts_in_standard_errors():
-    gains = np.array([1.0, 2.0, 6.0])
-    wanted = gains.mean() / (gains.std() / np.sqrt(3))
-    assert Runner((), gains.sum(), (gains**2).sum()).certainty(3) == pytest.approx(wanted)
-
-
-def test_nothing_is_proposed_that_cannot_be_afforded():
-    model, player, plan = setting()
-    assert contest(player, plan, around(plan, model), replace(SIZES, contest=0.0), np.random.default_rng(0)) is plan
-    assert player.steps == 0
-
-
 def test_pieces_of_a_round_share_the_neighbours_out():
     """Two pieces that could each take all find the same best change; with half each, one of them must do without it."""
     model, player, plan = setting()
     halves = [polish(player, plan, SIZES, np.random.default_rng(5), (k, 2)) for k in range(2)]
     assert team_of(halves[0], model, False) != team_of(halves[1], model, False)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_refining_gives_a_plan_within_the_cap(seed):
-    model, player, plan = setting(seed)
-    found = refine(player, plan, SIZES, np.random.default_rng(seed))
-    assert max(sizes(found)) <= 6
-    assert value(model, found) > value(model, plan) - 1e-2

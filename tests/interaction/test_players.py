@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from oracles import making
 
-from decpomdp.core import InputError, Step
+from decpomdp.core import InputError
 from decpomdp.core.run import Cut, unlimited
 from decpomdp.interaction.episode_player import OutOfSteps
 from decpomdp.interaction.search.ascent import slope_from, soften
 from decpomdp.interaction.search.machines import Machine, constant
 from decpomdp.interaction.search.players import BatchPlayer, DensePlayer, Pool, player_of
-from decpomdp.kernels.machines import Window
+from decpomdp.kernels.machines import RandomWindow
 from decpomdp.rollouts import DenseSimulator
 
 RIGHT = [1, 1]
@@ -67,7 +67,7 @@ def test_chance_comes_back_only_when_it_can(corridor, repeatable):
 
 def test_elites_are_the_best_of_all(corridor):
     player = player_of(corridor())
-    window = Window(0, 6, np.ones(2))
+    window = RandomWindow(0, 6, np.ones(2))
     played = player.elites(constant(player), window, 2500, 6, 3, 10)
     returns = player.returns(constant(player), 2500, 6, 3, window=window)
     assert player._discounted(played, 0) == pytest.approx(np.sort(returns)[::-1][:10])
@@ -86,23 +86,6 @@ def test_limits_are_kept(kind):
         kind(simulator, now).returns(constant(player), 1, 1, 1)
 
 
-def test_wrong_observations_and_rewards_are_named(corridor):
-    class Wrong(corridor):
-        def step(self, actions):
-            return Step(np.full((len(actions), 2), 4), np.zeros(len(actions)), np.zeros(len(actions), bool))
-
-    class Infinite(corridor):
-        def step(self, actions):
-            return super().step(actions)._replace(rewards=np.full(len(actions), np.inf))
-
-    with pytest.raises(
-        InputError, match="corridor: episode 0, agent agent0: expected an observation from 0 to 3, got 4"
-    ):
-        player_of(Wrong()).record(constant(Wrong()), 5, 5, 1)
-    with pytest.raises(InputError, match=r"simulator rewards\[k=0\] is inf"):
-        player_of(Infinite()).record(constant(Infinite()), 5, 5, 1)
-
-
 @pytest.mark.parametrize(
     ("part", "changed", "words"),
     [
@@ -119,26 +102,6 @@ def test_what_a_simulator_gives_is_looked_at(corridor, part, changed, words):
             return step._replace(**{part: changed(getattr(step, part))})
 
     with pytest.raises(InputError, match=words):
-        player_of(Odd()).record(constant(Odd()), 5, 5, 1)
-
-
-@pytest.mark.parametrize("given", [None, (1, 2, 3, 4)])
-def test_a_step_has_three_parts(corridor, given):
-    class Odd(corridor):
-        def step(self, actions):
-            return given
-
-    with pytest.raises(InputError, match=r"expected \(observations, rewards, ended\) from step, got"):
-        player_of(Odd()).record(constant(Odd()), 5, 5, 1)
-
-
-def test_a_first_look_is_one_row_per_episode(corridor):
-    class Odd(corridor):
-        def reset(self, episodes, seed):
-            super().reset(episodes, seed)
-            return [0, 0]
-
-    with pytest.raises(InputError, match="simulator observations"):
         player_of(Odd()).record(constant(Odd()), 5, 5, 1)
 
 

@@ -161,13 +161,6 @@ def test_the_result_does_not_depend_on_threads(broadcast):
     assert [row["bound"] for row in one.trace] != [row["bound"] for row in other.trace]
 
 
-def test_steps_are_never_exceeded(broadcast):
-    fit = learn(broadcast, BRIEF, steps=200_000, seed=0)
-    assert fit.stopped in ("steps", "converged")
-    assert fit.trace[-1]["steps"] <= 200_000
-    assert learn(broadcast, BRIEF, steps=1).stopped == "steps"
-
-
 def test_an_early_stop_leads_to_the_best_replay(broadcast):
     """Before the first round: better than the uniform team."""
     fit = learn(broadcast, BRIEF, steps=100_000, seed=0, watch=lambda row: True)
@@ -190,12 +183,6 @@ def test_a_short_time_leads_to_a_tested_team(broadcast):
     assert fit.stopped in ("time limit", "converged")
     assert exact_value(broadcast, fit.team).value > 8
     assert fit.facts["tests"] == BRIEF.tests
-
-
-def test_a_callback_ends_the_run_with_the_best_so_far(broadcast):
-    fit = learn(broadcast, BRIEF, watch=lambda row: row["iteration"] == 5)
-    assert (fit.stopped, fit.trace[-1]["iteration"]) == ("callback", 5)
-    assert exact_value(broadcast, fit.team).value > 8
 
 
 def test_the_last_iteration_of_a_round_is_tested_before_the_iterations_are_over(broadcast):

@@ -1,7 +1,5 @@
 """The whole search: good teams, repeatable, within its limits, on whatever can be played."""
 
-import time
-
 import msgspec
 import numpy as np
 import pytest
@@ -72,37 +70,6 @@ def test_a_first_observation_is_used(echo):
 def test_a_size_cap_is_kept():
     fit = learn(dp.load("gridsmall"), steps=3_000_000, seed=0, max_nodes=2)
     assert max(fit.team.nodes) <= 2
-
-
-def test_a_time_limit_is_kept():
-    learn("recycling", steps=10_000)  # compile first
-    begin = time.monotonic()
-    fit = learn("recycling", time_limit=2.5)
-    assert time.monotonic() - begin < 4
-    assert fit.stopped == "time limit"
-    assert exact_value(dp.load("recycling"), fit.team).value > 25
-    assert fit.facts["affordable_steps"] > 1e6
-    assert fit.facts["max_nodes"] == 12
-
-
-@pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-def test_no_time_at_all_still_gives_a_team():
-    fit = learn("dectiger", time_limit=0)
-    assert fit.team.nodes == (1, 1)
-    assert fit.stopped == "time limit"
-
-
-def test_a_callback_that_returns_true_gives_the_best_so_far():
-    rows = []
-
-    def impatient(row):
-        rows.append(row)
-        return len(rows) == 8
-
-    fit = learn("dectiger", steps=30_000_000, seed=1, threads=1, watch=impatient)
-    assert fit.stopped == "callback"
-    assert fit.team.nodes != (1, 1)
-    assert fit.trace[:8] == tuple(rows[:8])
 
 
 def driven(make, limit, resumed):
@@ -181,20 +148,6 @@ def test_a_toy_plays_hardly_anything():
     first, second = (simulator.step(np.ones((3, 2), np.int64)) for _ in range(2))
     assert isinstance(first, Step)
     assert second.rewards.tolist() == [2.0, 3.0, 4.0]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"max_nodes": 0}, "max_nodes: expected a whole number from 1 to 1000 or None, got 0"),
-        ({"horizon": 0}, r"horizon: expected a whole number from 1 to 1e\+12 or None, got 0"),
-        ({"nodes": 3}, "nodes: not a setting of search, which has max_nodes, horizon, tuning"),
-        ({"iterations": 3}, "iterations: not a limit of search, which has time_limit, steps"),
-    ],
-)
-def test_wrong_settings_and_limits_are_named(wrong, said):
-    with pytest.raises(InputError, match=said):
-        learn(dp.load("dectiger"), **wrong)
 
 
 def test_without_discount_a_horizon_is_needed():

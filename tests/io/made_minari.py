@@ -14,7 +14,7 @@ from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 
 from decpomdp.core import FormatError
-from decpomdp.io.minari.read import read_minari
+from decpomdp.io.minari import read_minari
 
 FLAT = ("rewards", "terminations", "truncations")
 COLUMNS = ("observations", "actions", *FLAT)

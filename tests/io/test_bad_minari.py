@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 
 from decpomdp.core import InputError
-from decpomdp.io.minari.read import read_minari
+from decpomdp.io.minari import read_minari
 
 from .made_minari import COLUMNS, WARNINGS, replaced
 

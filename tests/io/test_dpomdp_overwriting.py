@@ -100,7 +100,7 @@ def test_random_statements(agents):
 
 @pytest.mark.parametrize("cells", [1, 7, 40, 300])
 def test_random_statements_in_small_blocks(monkeypatch, cells):
-    monkeypatch.setattr("decpomdp.io.dpomdp.statements.CELLS", cells)
+    monkeypatch.setattr("decpomdp.io.dpomdp.read.CELLS", cells)
     for seed in range(8):
         compare(seed, 2, 3, 30)
 

@@ -9,14 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from decpomdp.core import InputError, concatenate
-from decpomdp.io.episodes import EpisodeWriter, read_episodes, write, write_episodes
+from decpomdp.io.episodes import EpisodeWriter, read_episodes, write_episodes
 
 from .made_episodes import AGENTS, episodes
 
 
 def test_the_file_does_not_depend_on_the_parts(path, monkeypatch):
-    monkeypatch.setattr(write, "GROUP", 64)
-    monkeypatch.setattr(write, "PARTS", 5)
+    monkeypatch.setattr("decpomdp.io.episodes.GROUP", 64)
+    monkeypatch.setattr("decpomdp.io.episodes.PARTS", 5)
     parts = [replace(episodes(count=count, seed=count), name="näme", facts={}) for count in (1, 1, 1, 1, 1, 70, 3, 30)]
     whole = concatenate(parts)
     write_episodes(whole, path)
@@ -51,7 +51,7 @@ def fail_halfway(path, error):
 
 @pytest.mark.parametrize("group", [16, 10**6])  # the disk fills up while rows are added, or at the end
 def test_a_full_disk_leaves_nothing(path, monkeypatch, group):
-    monkeypatch.setattr(write, "GROUP", group)
+    monkeypatch.setattr("decpomdp.io.episodes.GROUP", group)
     held = episodes(count=3000)
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with pytest.raises(InputError) as caught:

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 
 from decpomdp.io.logged import ReadOptions, read_logged
-from decpomdp.io.minari.read import read_minari
+from decpomdp.io.minari import read_minari
 
 from .made_minari import ABOUT, WARNINGS
 

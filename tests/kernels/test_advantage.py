@@ -86,18 +86,6 @@ def test_the_scale_of_rewards_does_not_matter(scale, shift):
     assert results[0] == pytest.approx(results[1], abs=1e-6)
 
 
-def test_without_differences_nothing_moves():
-    played = played_episodes(np.random.default_rng(3), [5] * 10)._replace(rewards=np.ones((10, 5)))
-    sums, weights, *_ = gathered(played, 0.9, False)
-    sums = np.where(np.abs(sums) < 1e-9, 0.0, sums)
-    assert (nudged(sums[0], weights[0], np.zeros((4, 2))) == 0).all()
-
-
-def test_logits_stay_within_reach():
-    logits = nudged(np.array([[50.0, -50.0]]), np.full((1, 2), 50.0), np.array([[9.0, 0.0]]), rate=5.0)
-    assert logits[0, 0] - logits[0, 1] == pytest.approx(advantage.DEPTH)
-
-
 def test_softened_tables_say_the_probabilities():
     rng = np.random.default_rng(4)
     logits, first, exploration = rng.normal(size=(6, 5)) * 2, 1, 0.1

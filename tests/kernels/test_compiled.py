@@ -84,8 +84,3 @@ def test_nothing_is_kept_where_nothing_can_be_written(package, tmp_path):
     (package / "__pycache__").touch()
     for _ in range(2):
         assert used(package, tmp_path / "cache") == ["14.0", "0", "None"]
-
-
-def test_without_a_given_folder_code_is_kept_beside_the_sources(package):
-    folder = used(package, None)[2]
-    assert Path(folder).is_relative_to(package / "__pycache__")

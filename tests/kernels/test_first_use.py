@@ -8,7 +8,7 @@ import pytest
 
 SUMS = """
 import numpy as np
-from decpomdp.kernels.weighing import running_sums
+from decpomdp.kernels.expectation import running_sums
 def work(number=0):
     values = np.random.default_rng(1).normal(size=(50, 3))
     out = np.empty(50)

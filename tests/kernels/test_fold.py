@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from decpomdp.kernels import fold as kernels
+from decpomdp.kernels import machines as kernels
 
 
 def folded(action, move, order=None):

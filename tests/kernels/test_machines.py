@@ -8,7 +8,7 @@ from decpomdp.core.sparse import alias_model
 from decpomdp.evaluation import exact_value
 from decpomdp.interaction.search.machines import Machine, pack, team_of
 from decpomdp.kernels import machines as kernels
-from decpomdp.kernels.machines import PlayedBatch, Window
+from decpomdp.kernels.machines import PlayedBatch, RandomWindow
 
 
 def random_plan(rng, model, nodes):
@@ -42,7 +42,7 @@ def test_mean_return_is_the_exact_value(actions):
     rng = np.random.default_rng(len(actions))
     model = making.model(rng, 3, actions, actions[::-1], sparse=True)
     plan = random_plan(rng, model, 3)
-    returns = values(model, plan, Window(0, 0, np.zeros(len(actions))), 0, 40_000, 12)
+    returns = values(model, plan, RandomWindow(0, 0, np.zeros(len(actions))), 0, 40_000, 12)
     wanted = exact_value(model, team_of(plan, model, False), 12).value
     assert abs(returns.mean() - wanted) < 4 * returns.std() / np.sqrt(len(returns))
 
@@ -50,7 +50,7 @@ def test_mean_return_is_the_exact_value(actions):
 def test_an_episode_depends_on_its_number_alone():
     rng = np.random.default_rng(0)
     model = making.model(rng, 3, (2, 3), (3, 2))
-    plan, window = random_plan(rng, model, 3), Window(2, 5, np.array([0.5, 1.0]))
+    plan, window = random_plan(rng, model, 3), RandomWindow(2, 5, np.array([0.5, 1.0]))
     whole = values(model, plan, window, 0, 50, 9)
     parts = [values(model, plan, window, first, count, 9) for first, count in ((0, 7), (7, 33), (40, 10))]
     assert np.array_equal(np.concatenate(parts), whole)
@@ -60,7 +60,7 @@ def test_an_episode_depends_on_its_number_alone():
 def test_a_record_is_the_episode_that_was_valued():
     rng = np.random.default_rng(1)
     model = making.model(rng, 3, (2, 3), (3, 2))
-    plan, window = random_plan(rng, model, 3), Window(2, 5, np.array([0.5, 1.0]))
+    plan, window = random_plan(rng, model, 3), RandomWindow(2, 5, np.array([0.5, 1.0]))
     played = recorded(model, plan, window, [4, 17, 30], 9)
     weights = np.where(np.arange(9) < window.begin, 0, model.discount ** np.arange(9))
     assert played.rewards @ weights == pytest.approx(values(model, plan, window, 0, 50, 9)[[4, 17, 30]])
@@ -77,7 +77,7 @@ def test_a_window_explores_at_its_rate():
     rng = np.random.default_rng(2)
     model = making.model(rng, 2, (4, 4), (2, 2))
     plan = random_plan(rng, model, 1)
-    played = recorded(model, plan, Window(1, 3, np.array([0.0, 0.8])), range(20_000), 4)
+    played = recorded(model, plan, RandomWindow(1, 3, np.array([0.0, 0.8])), range(20_000), 4)
     for n, machine in enumerate(plan):
         other = (played.actions[:, :, n] != machine.action[1]).mean(axis=0)
         wanted = [0, 0.6, 0.6, 0] if n == 1 else [0, 0, 0, 0]  # a random action is another one three times in four

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decpomdp.kernels.weighing import own_ratios
+from decpomdp.kernels.expectation import own_ratios
 
 
 def test_ratios_are_products_within_an_episode_up_to_a_cap():

@@ -25,33 +25,6 @@ def refused(act, *parts):
     return text
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("evidence", [0, -1.0, NAN, INF, 1e200, "5", True, [1.0], None.__class__]),
-        ("alpha", [-0.1, 1.1, NAN, "big"]),
-        ("starts", [0, 2.5, None]),
-        ("preset", ["paper", None]),
-        ("utility", ["value", 1]),
-        ("threshold", [-0.1, 1.0, NAN, None]),
-        ("tolerance", [-1e-9, NAN, INF, None]),
-        ("truncation", [0, -3, 2.5, 1001, 10**30, NAN, INF, "6", True]),
-        ("sweeps", [0, 1.5, -1, NAN, None, "many"]),
-        ("precision", ["half", None, 2, ["double"]]),
-        ("judge", ["no", 1, None]),
-        ("estimate_behaviour", ["yes", 0]),
-    ],
-)
-def test_settings_out_of_range(name, values):
-    for value in values:
-        refused(lambda value=value: Sbpr(**{name: value}), f"{name}: ", "got")
-
-
-def test_settings_are_kept_as_numbers():
-    kept = Sbpr(truncation=3, sweeps=np.int64(7), evidence=np.float32(2.0), alpha=1)
-    assert [type(x) for x in (kept.truncation, kept.sweeps, kept.evidence, kept.alpha)] == [int, int, float, float]
-
-
 @pytest.mark.parametrize("prior", ["em:3", Fixed(3, 0.5), StickBreaking(sigma=2.0), dirichlet_process()])
 def test_settings_are_the_same_after_json(prior):
     kept = Sbpr(prior=prior, sweeps=7, alpha=0.5)
@@ -103,11 +76,6 @@ def test_names_of_priors(text, part):
     assert len(refused(lambda: prior_named(text), "prior: expected", part)) < 120
 
 
-@pytest.mark.parametrize("prior", [None, 3, 2.5, ["em"], Fixed, object(), b"em", "sticks"])
-def test_something_else_as_prior(prior):
-    refused(lambda: Sbpr(prior=prior), "prior: expected", "got")
-
-
 def test_something_else_as_beginning():
     refused(lambda: Sbpr(start="x"), "start: expected best, random, got 'x'")
     for begin in (3, Team, Controller.uniform(2, 2)):
@@ -129,19 +97,9 @@ def _uniform(agent: Agent, nodes: int):
     return np.full((nodes, a), 1 / a), np.full((nodes, a, o, nodes), 1 / nodes)
 
 
-@pytest.mark.parametrize("episodes", [[1, 2], [EPISODES, "more.parquet"], []])
-def test_something_else_as_episodes(episodes):
-    refused(lambda: dp.learn(episodes), "episodes", "expected", "got")
-
-
 def test_batches_of_different_agents():
     other = data.episodes(np.random.default_rng(0), 3)
     refused(lambda: dp.learn([EPISODES, other]), "same agents and discount")
-
-
-@pytest.mark.parametrize("behaviours", [3, "team.json", OTHERS, [None], ["team.json"], [Team]])
-def test_something_else_as_behaviours(behaviours):
-    refused(lambda: dp.learn([EPISODES], behaviours=behaviours), "behaviours", "got")
 
 
 def test_behaviours_that_cannot_have_acted():

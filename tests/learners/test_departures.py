@@ -22,8 +22,3 @@ def marked():
 
 def test_every_departure_is_listed():
     assert marked() == listed((ROOT / "docs" / "formulas.md").read_text("utf-8"))
-
-
-def test_the_list_is_read():
-    table = "## 19. x\n| a | b | c | d | `learners/start.py`, `learners/none.py` |\n## 20. y"
-    assert listed(table) == {"learners/start.py", "learners/none.py"}

@@ -1,7 +1,5 @@
 """Hard data to learn from: equal rewards, costs until an end, cuts, episodes of one step, wrong actions."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from learners.logged import fitted, quiet
@@ -89,13 +87,6 @@ def test_cuts_at_different_lengths_are_told_at_discount_one():
             by_reward(episodes, np.zeros(episodes.steps))
 
 
-@quiet
-def test_episodes_of_length_one():
-    fit = fitted(flat([1.0, 0.0, 1.0, 0.0], (0, 1, 2, 3, 4)), settings={"truncation": 3})
-    assert fit.team.nodes == (1,)
-    assert fit.team.controllers[0].action[0, 0] == 1  # action a earned the rewards
-
-
 def test_an_early_end_is_not_a_loss():
     """Rewards of -1 a step until the end: shifted by -1, a short episode must still weigh more than a long one."""
     episodes = flat([-1.0, -1.0, -1.0], (0, 2, 3), terminated=[True, True])
@@ -103,8 +94,3 @@ def test_an_early_end_is_not_a_loss():
     totals = np.add.reduceat(steps.gain, [0, 2])
     assert totals[1] - totals[0] == pytest.approx(episodes.returns()[1] - episodes.returns()[0])
     assert totals[1] > totals[0]
-
-
-def test_actions_outside_the_alphabet_are_named():
-    with pytest.raises(InputError, match="episode 1, step 0, agent x: expected an action from 0 to 1, got 2"):
-        dataclasses.replace(flat([1.0, 2.0, 3.0]), actions=np.array([[0], [1], [2]]))

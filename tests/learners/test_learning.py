@@ -9,9 +9,7 @@ from learners.logged import alternating, fitted, logged, quiet
 import decpomdp as dp
 from decpomdp.core import Agent, Episodes, InputError, Team
 from decpomdp.learners import (
-    ExpectationMaximisation,
     Fixed,
-    StickBreaking,
     prior_named,
 )
 
@@ -127,39 +125,3 @@ def test_the_posterior_can_be_sampled_and_narrows_with_evidence():
         assert all(draw.agents == episodes.agents for draw in draws)
         spreads.append(np.mean([np.std([d.controllers[n].action for d in draws], axis=0).mean() for n in (0, 1)]))
     assert spreads[1] < 0.5 * spreads[0]
-
-
-@quiet
-def test_a_callback_ends_the_run_with_the_best_so_far():
-    _, episodes = logged(count=100)
-    fit = fitted(episodes, settings={"truncation": 4}, watch=lambda row: row["sweep"] == 1)
-    same = fitted(episodes, settings={"truncation": 4, "sweeps": 1, "judge": False})
-    assert fit.stopped == "callback"
-    assert len(fit.trace) == 2 == len(same.trace)
-    assert fit.team == same.team
-
-
-@quiet
-def test_no_time_at_all_leaves_the_first_team():
-    model, episodes = logged(count=100)
-    fit = fitted(episodes, settings={"truncation": 4}, time_limit=0.0)
-    assert (fit.stopped, fit.trace) == ("time limit", ())
-    assert np.isfinite(dp.evaluate(fit.team, model).value)
-
-
-@quiet
-def test_a_time_limit_is_kept():
-    _, episodes = logged(count=100)
-    fit = fitted(episodes, settings={"truncation": 4, "tolerance": 0.0, "sweeps": 10**6}, time_limit=0.5)
-    assert fit.stopped == "time limit"
-    assert fit.seconds < 3
-
-
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [("stick-breaking", StickBreaking), ("dp", StickBreaking), ("fixed:5", Fixed), ("em", ExpectationMaximisation)],
-)
-def test_priors_by_name(text, kind):
-    prior = prior_named(text)
-    assert isinstance(prior, kind)
-    assert prior.text in (text, "em:5")

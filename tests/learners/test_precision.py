@@ -5,9 +5,9 @@ import pytest
 from learners import data
 from learners.logged import fitted
 
-from decpomdp.core import Agent, Episodes, InputError
+from decpomdp.core import Agent, Episodes
 from decpomdp.core.errors import LearningWarning
-from decpomdp.learners import ExpectationMaximisation, Fixed, Sbpr, StickBreaking
+from decpomdp.learners import ExpectationMaximisation, Fixed, StickBreaking
 from decpomdp.learners.posterior import Counts, updated
 from decpomdp.learners.sweep import DOUBLE, SINGLE, Imprecise, count, evaluate
 
@@ -78,8 +78,3 @@ def test_a_whole_fit_in_single():
     )
     assert near.trace[-1]["bound"] == pytest.approx(exact.trace[-1]["bound"], rel=1e-3)
     assert near.settings.precision == "single"
-
-
-def test_other_precisions_are_refused():
-    with pytest.raises(InputError, match="precision: expected double, single, got 'half'"):
-        Sbpr(precision="half")

@@ -5,7 +5,7 @@ import pytest
 from learners import data
 from oracles import making
 
-from decpomdp.core import Agent, Controller, Episodes, Team
+from decpomdp.core import Agent, Episodes
 from decpomdp.learners import Fixed, StickBreaking
 from decpomdp.learners.posterior import TeamPosterior
 from decpomdp.learners.start import beginning
@@ -67,11 +67,3 @@ def test_random_beginnings_follow_the_seed():
     one, again, other = (mean_of(beginning(episodes, Fixed(3), "random", 3, seed)) for seed in (1, 1, 2))
     assert one == again
     assert one != other
-
-
-def test_every_beginning_can_take_every_action():
-    episodes = data.episodes(np.random.default_rng(0), 2, count=40)
-    sure = [Controller.deterministic([0], [[0] * len(a.observations)], len(a.actions)) for a in episodes.agents]
-    for begin in ("best", "random", Team.of(episodes, sure)):
-        for agent in beginning(episodes, StickBreaking(), begin, 3):
-            assert (agent.expected().act > 0).all()

@@ -11,8 +11,15 @@ from decpomdp.api import plan
 from decpomdp.core import Controller, Team
 from decpomdp.evaluation import exact_value
 from decpomdp.planners.em.chain import LayeredChain, LayeredController, ShiftedModel, flattened, one_layer
-from decpomdp.planners.em.climbs import Climb, Climber, expected_counts, first_iterate, next_iterate, updated
-from decpomdp.planners.em.method import random_team
+from decpomdp.planners.em.method import (
+    Climb,
+    Climber,
+    expected_counts,
+    first_iterate,
+    next_iterate,
+    random_team,
+    updated,
+)
 
 SHAPES = [
     ((2,), (3,), (2,)),

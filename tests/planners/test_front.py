@@ -4,7 +4,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.api import PLANNING, plan
-from decpomdp.planners.centralised import played_by
+from decpomdp.planners.common import played_by
 
 
 def test_a_problem_is_a_name_a_file_or_a_model(tmp_path):

@@ -15,7 +15,7 @@ from decpomdp.core.run import Cut, Inputs, unlimited
 from decpomdp.core.sparse import factored_model
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.kernels.beliefs import upper_bound
-from decpomdp.planners.centralised import centralised
+from decpomdp.planners.common import centralised
 from decpomdp.planners.pbvi.bounds import Bounds, first_bounds
 from decpomdp.planners.pbvi.method import PbviMethod, PbviState
 from decpomdp.planners.pbvi.settings import Pbvi

@@ -17,8 +17,8 @@ from decpomdp.kernels.beliefs import (
     successor,
     upper_bound,
 )
-from decpomdp.planners.centralised import centralised
-from decpomdp.planners.pbvi.beliefs import BeliefSet, key_of
+from decpomdp.planners.common import centralised
+from decpomdp.planners.pbvi.bounds import BeliefSet, key_of
 
 
 def dense(states, weights, size):

@@ -7,12 +7,15 @@ import pytest
 from oracles import deterministic_controllers, em_by_algebra, making
 
 import decpomdp as dp
+from decpomdp.api import PLANNING
 from decpomdp.core.checks import freeze
+from decpomdp.core.run import Inputs, unlimited
 from decpomdp.core.sparse import discounted_model
 from decpomdp.evaluation import exact_value
 from decpomdp.kernels.periodic import at_start, fill_joint, occupancies, reach, spread, values, worth
 from decpomdp.kernels.periodic_climb import sweeps
 from decpomdp.planners.em.chain import flattened
+from decpomdp.planners.periodic.method import PlanSearch, with_climb
 from decpomdp.planners.periodic.plans import (
     buffers_for,
     copied,
@@ -23,7 +26,6 @@ from decpomdp.planners.periodic.plans import (
     team_of,
     trimmed,
 )
-from decpomdp.planners.periodic.search import PlanSearch, with_climb
 from decpomdp.planners.periodic.settings import PeriEmTuning
 
 MARGIN = 1e-9
@@ -266,10 +268,9 @@ def test_fixed_sizes_are_kept_and_large_ones_left_out():
     assert all(layers * np.prod(widths) * 3 <= 3_000_000 for layers, widths in many.sizes)
 
 
-def test_a_time_limit_leaves_time_for_em():
-    fit = dp.plan("recycling", "periem", time_limit=2.0)
-    assert fit.stopped == "time limit"
-    assert fit.seconds < 6
-    assert fit.trace[-1]["value"] > 28
-    assert fit.facts["periem"] > 28
-    assert [row["phase"] for row in fit.trace].index("periem") > 0
+def test_the_last_part_of_the_time_is_for_em():
+    method = PLANNING["periem"].method(dp.load("recycling"), dp.PeriEm(tuning=QUICK), Inputs())
+    state, _ = method.step(method.init(unlimited()), unlimited())
+    assert state.em is None
+    state, _ = method.step(state, unlimited()._replace(progress=0.9, seconds=1.0))
+    assert state.em is not None

@@ -15,7 +15,7 @@ import decpomdp as dp
 from decpomdp.api import PLANNING, plan
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.io.checkpoints import decode, encode
-from decpomdp.planners.centralised import played_by
+from decpomdp.planners.common import played_by
 from decpomdp.planners.periodic.settings import PeriEmTuning
 
 METHODS = tuple(PLANNING)

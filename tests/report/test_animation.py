@@ -1,7 +1,6 @@
 """Animations: well-formed, harmless, in step with the episode, and small."""
 
 import io
-import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -101,10 +100,3 @@ def test_a_gif_has_a_frame_per_step():
                 x, y = replay.film.parts[12 + n].at
                 across = pixels.getpixel((round((x - left + 9) * scale), round((y - top) * scale)))
                 assert (across[1] > 120 > across[0]) == (action == 0)  # green along the row
-
-
-def test_a_gif_needs_pillow(monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(InputError, match=r"pip install decpomdp\[data\]"):
-        animated_gif(streets(), "traffic:3")

@@ -58,11 +58,6 @@ def test_it_is_repeatable_and_small_and_can_be_read_back(data):
     assert len(written) < 5000
 
 
-def test_em_knows_no_doubt(data):
-    fit = dp.learn(data[1], dp.Sbpr(prior="em:2", sweeps=15, starts=2, judge=False))
-    assert belief_summary(fit.posterior, fit.team, None, 0) is None
-
-
 def test_the_section_names_actions_and_escapes_them(data):
     fit = fitted(data[1])
     summary = belief_summary(fit.posterior, fit.team, None, 0)

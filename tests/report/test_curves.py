@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from decpomdp.report.curves import RunTrace, curves, step_for, thinned, tick_label, ticks
+from decpomdp.report.curves import RunTrace, curves, step_for, thinned, ticks
 
 
 def figures(*traces, names=("a", "b")):
@@ -27,13 +27,6 @@ def test_ticks_are_round_and_inside():
         assert min(abs(mantissa - m) for m in (1, 2, 5)) < 1e-6
 
 
-def test_numbers_on_an_axis():
-    assert tick_label(0.0, 1e6) == "0"
-    assert tick_label(-2.5e7, 5e6) == "-25M"
-    assert tick_label(15000.0, 5000.0) == "15k"
-    assert tick_label(-0.5, 0.5) == "-0.5"
-
-
 def test_thinning_keeps_ends_and_extremes():
     rng = np.random.default_rng(0)
     x, y = np.arange(20000.0), rng.normal(size=20000)
@@ -44,10 +37,6 @@ def test_thinning_keeps_ends_and_extremes():
     assert (max(thin_y), min(thin_y)) == (50.0, -60.0)
     assert all(y[int(a)] == b for a, b in zip(thin_x, thin_y, strict=True))
     assert thin_x == sorted(thin_x)
-
-
-def test_thinning_leaves_out_what_is_not_known():
-    assert thinned(np.array([0.0, 1, 2, 3]), np.array([np.nan, 1, np.inf, 3]), 10) == ([1.0, 3.0], [1.0, 3.0])
 
 
 def test_the_columns_of_a_search():
@@ -74,11 +63,6 @@ def test_the_columns_of_planners_and_of_others():
         "Points kept",
     ]
     assert [path.get("data-name") for path in found[0].iter("path")] == ["lower", "upper"]
-
-
-def test_a_lower_bound_alone_is_the_value():
-    trace = {"seconds": [1.0, 2.0], "value": [1.0, 2.0], "lower": [1.0, 2.0], "upper": [None, None]}
-    assert titles(figures(trace), "seconds") == ["Value"]
 
 
 def test_counts_have_whole_ticks_and_are_never_cut():
@@ -128,13 +112,6 @@ def test_long_traces_stay_small():
     assert not re.search("nan|inf", drawn)
 
 
-def test_a_planner_and_a_learner_share_the_value():
-    learner = {"seconds": [1.0, 2.0, 3.0], "value": [1.0, 2.0, 3.0]}
-    planner = {"seconds": [1.0, 2.0, 3.0], "lower": [2.0, 3.0, 3.5], "upper": [9.0, 8.0, 7.0]}
-    assert "Value" in titles(figures(learner, planner), "seconds")
-    assert "Value" not in titles(figures(planner), "seconds")
-
-
 def test_a_curve_that_never_changes_is_drawn():
     found = figures({"steps": [0, 10, 20], "value": [5.0, 5.0, 5.0], "accepted": [0, 0, 0]})
     assert titles(found, "steps") == ["Value", "Changes accepted"]
@@ -145,34 +122,12 @@ def test_a_curve_that_never_changes_is_drawn():
         assert len(figure.findall("svg/g[@class='grid']/text")) >= 2
 
 
-def test_what_is_not_known_is_tick_label():
-    found = figures({"steps": [0, 10, 20], "value": [None, float("inf"), 5.0]})
-    assert [span.text for span in found[0].findall("figcaption/span")] == ["2 of 3 points have no value"]
-    assert len(found[0].findall(".//circle")) == 1
-    drawn = curves([RunTrace("", {"steps": [0, 1], "value": [None, None], "accepted": [1, 2]}, ("x",))])
-    assert "No data for: value." in drawn
-
-
 def test_colours_belong_to_runs():
     one = {"steps": [0, 5, 9], "value": [None, None, None], "nodes": ["1", "2", "3"]}
     other = {"steps": [0, 8], "value": [5.0, 5.0], "nodes": ["1", "1"]}
     value, nodes = figures(one, other)
     assert [path.get("class") for path in value.iter("path")] == ["curve c1 dashed"]
     assert [path.get("class") for path in nodes.iter("path")] == ["curve c0", "curve c1 dashed"]
-
-
-def test_one_point_stands_beside_curves():
-    one = {"steps": [0, 5, 9], "value": [1.0, 2.0, 3.0]}
-    found = figures(one, {"steps": [4], "value": [2.5]})
-    assert len(found[0].findall(".//circle")) == 4
-    assert figures({"steps": [4], "value": [2.5]}, {"steps": [4], "value": [2.5]}) == []
-
-
-def test_axes_that_count_have_whole_ticks():
-    found = figures({"iteration": [1, 2], "seconds": [0.0, 0.5], "value": [1.0, 2.0]})
-    texts = [[text.text for text in figure.findall("svg/g[@class='grid']/text")] for figure in found]
-    assert "1" in texts[0]
-    assert "1.2" not in texts[0]
 
 
 def test_compared_times_begin_with_the_first_row():

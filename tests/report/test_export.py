@@ -12,10 +12,7 @@ from oracles import making
 
 import decpomdp as dp
 from decpomdp.core import InputError
-from decpomdp.report.export import FORMATS, exported
-from decpomdp.report.export.c import _kind, quoted
-from decpomdp.report.export.dot import dot_quoted
-from decpomdp.report.export.tables import chance_tables, identifier, sure_tables
+from decpomdp.report.export import FORMATS, _c_kind, chance_tables, dot_quoted, exported, identifier, sure_tables
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover")
 EPISODES, STEPS = 4, 25
@@ -130,16 +127,6 @@ def test_c_compiles_without_a_warning_and_takes_the_same_actions(first, sure, pl
     assert "malloc" not in text.replace("no malloc", "")
 
 
-def test_a_first_observation_may_be_left_out_or_ignored():
-    team = some_team(first=True)
-    text = exported(team, "agent1", "python")
-    observations, actions = histories(team, 0, first=False)  # the controller has a start for it, and none is given
-    assert run_python(text, observations) == actions
-    plain = some_team(first=False)
-    observations, actions = histories(plain, 0, first=True)  # one is given, and the controller does not mind
-    assert run_python(exported(plain, "agent1", "python"), observations) == actions
-
-
 def test_random_numbers_may_come_from_elsewhere():
     from decpomdp.rollouts.runner import random_bits, stream_key
 
@@ -168,13 +155,6 @@ def test_labels_cannot_break_out(sure, tmp_path):
         assert taken == actions
         wanted = [label.split("\0")[0].encode() for label in HOSTILE]  # a C string ends at the first null byte
         assert names == wanted * 2
-
-
-def test_strings_of_c_are_plain():
-    assert quoted('a"b\\c?') == '"a\\042b\\134c\\077"'
-    assert quoted("ü1") == '"\\303\\2741"'
-    for label in HOSTILE:
-        assert not set(quoted(label)[1:-1]) & set("\"'?*/\n\r%")
 
 
 def test_names_for_programs_differ():
@@ -242,14 +222,6 @@ def test_dot_is_quoted_throughout():
     assert dot_quoted('a"\\\n&') == '"a\\"\\\\ &amp;"'
 
 
-def test_svg_hides_moves_of_nodes_that_are_never_reached():
-    made = dp.Controller.deterministic([0, 1, 0], [[0, 1], [1, 0], [0, 2]], 2)  # node 2 leads to 0 and to itself
-    text = exported(dp.Team((dp.Agent("x", ("a", "b"), ("o", "p")),), (made,), 0.9), None, "svg")
-    moves = ElementTree.fromstring(text).findall(".//{*}g[@class='rare']/{*}path")
-    assert [move.get("class") for move in moves] == ["unused"] * 2
-    assert ".rare .unused { display: none; }" in text
-
-
 def test_svg_is_a_drawing_of_its_own():
     team = hostile_team()
     for text in (exported(team, team.agents[0].name, "svg"), exported(some_team(), "agent1", "svg")):
@@ -310,29 +282,5 @@ def test_exported_python_refuses_what_is_no_observation_in_one_line(explored):
     assert [asked.step(0) for _ in range(9)] == [plain.step(0) for _ in range(9)]
 
 
-def test_exported_python_refuses_seeds_and_random_numbers_that_are_none():
-    model = dp.load("dectiger")
-    module = {}
-    exec(exported(dp.Team.uniform(model), "agent1", "python"), module)
-    for wrong in (1.5, True, -1, 2**64, "x"):
-        with pytest.raises(ValueError, match=r"^seed: expected a whole number from 0 to 18446744073709551615, got"):
-            module["Controller"](seed=wrong)
-        with pytest.raises(ValueError, match=r"^episode: expected a whole number from 0"):
-            module["Controller"](episode=wrong)
-        with pytest.raises(ValueError, match=r"^random number: expected a whole number from 0"):
-            module["Controller"]().start_with(None, wrong, 0)
-    with pytest.raises(RuntimeError, match="start"):
-        module["Controller"]().step_with(0, 1, 2)
-
-
-def test_nothing_seen_yet_is_the_same_word_for_runner_and_export():
-    model = dp.load("dectiger")
-    team = dp.Team.uniform(model)
-    module = {}
-    exec(exported(team, "agent1", "python"), module)
-    for nothing in (-1, None, np.int64(-1)):
-        assert dp.TeamRunner(team, 5).act([nothing, nothing])[0] == module["Controller"](5).start(nothing)
-
-
 def test_numbers_fit_their_types_of_c():
-    assert [_kind(size) for size in (256, 257, 65536, 65537)] == ["uint8_t", "uint16_t", "uint16_t", "uint32_t"]
+    assert [_c_kind(size) for size in (256, 257, 65536, 65537)] == ["uint8_t", "uint16_t", "uint16_t", "uint32_t"]

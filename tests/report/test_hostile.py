@@ -9,7 +9,7 @@ import pytest
 from decpomdp.cli.main import code_of
 from decpomdp.io.runs import read_run
 from decpomdp.report.page import write_page
-from decpomdp.report.sources import shown
+from decpomdp.report.performance import shown
 
 RUN_FOLDER = Path(__file__).parents[1] / "fuzz" / "corpus" / "run_folder"
 HARM = (

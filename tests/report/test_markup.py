@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from decpomdp.report.markup import data, join, number, tag, text, trusted
+from decpomdp.report.markup import data, number, tag, text
 
 NASTY = "</script><img src=x onerror=alert(1)>\"'&\u2028"
 
@@ -20,10 +20,6 @@ def test_content_and_attributes_are_escaped():
 def test_attributes_that_say_nothing_are_left_out():
     made = tag("input", hidden=True, value=None, checked=False, data_node=0, class_="a", x=1.0)
     assert made == '<input hidden data-node="0" class="a" x="1">'
-
-
-def test_nothing_is_joined_for_none():
-    assert join(["a", None, trusted("<br>"), 3]) == "a<br>3"
 
 
 def test_control_characters_cannot_be_written():

@@ -8,14 +8,13 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from dectiger_horizon3 import controller
 
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page, write_page
-from decpomdp.report.sources import ShownRun, shown
-from report.making import NASTY, Countdown, kept, kept_on, nasty_model
+from decpomdp.report.performance import shown
+from report.making import Countdown, kept, kept_on
 
 VOID = {"br", "col", "input", "link", "meta"}
 
@@ -87,20 +86,6 @@ def test_making_it_again_gives_the_same_bytes(tiger, tiger_page):
     assert page([shown(tiger)]) == tiger_page
 
 
-def test_labels_can_do_no_harm(tmp_path):
-    model = nasty_model()
-    team = dp.Team.of(model, [controller()] * 2)
-    run = kept(tmp_path / "<img src=x onerror=alert(2)>", model, team, method=NASTY)
-    content = page([ShownRun(run, model)])
-    found = Elements(content)
-    assert found.tags("img") == []
-    assert len(found.tags("script")) == 2
-    assert not any(name.startswith("on") for _, attributes in found.found for name in attributes)
-    both = page([ShownRun(run, model), ShownRun(run, model)])
-    assert Elements(both).tags("img") == []
-    assert len(Elements(both).tags("script")) == 1
-
-
 def test_without_its_source_the_page_says_so(tiger):
     gone = replace(tiger, record=type(tiger.record)(**{**fields(tiger.record), "source": "gone.dpomdp"}))
     found = shown(gone)
@@ -154,22 +139,6 @@ def test_a_large_team_is_told_in_words(tmp_path):
     words = " ".join(found.words)
     assert "More than 50 nodes: described in words only." in words
     assert "node 69: " in words
-
-
-def test_a_run_without_a_trace(tmp_path):
-    model = dp.load("broadcast")
-    run = kept(tmp_path / "short", model, dp.Team.uniform(model), trace=())
-    assert "The trace is too short for curves, or has no numbers." in page([shown(run)])
-
-
-def test_three_agents_and_no_discount(tmp_path):
-    agent = dp.Agent("x", ("a", "b"), ("c",))
-    agents = tuple(replace(agent, name=name) for name in "xyz")
-    ones = np.ones((8, 1, 1))
-    model = dp.DecPOMDP(agents, ("only",), [1.0], ones, ones, np.arange(8.0)[:, None], 0.0, "three")
-    run = kept(tmp_path / "three", model, dp.Team.uniform(model))
-    found = Elements(page([ShownRun(run, model)]))
-    assert len([a for a in found.tags("article") if a["class"] == "card"]) == 3
 
 
 def test_a_simulator_is_played_anew(tmp_path):

@@ -14,7 +14,7 @@ from decpomdp.core import NO_OBSERVATION
 from decpomdp.domains.traffic import Traffic
 from decpomdp.report.page import page
 from decpomdp.report.performance import (
-    SHORTEST,
+    ShownRun,
     best_recorded,
     filtered,
     moves_of,
@@ -22,13 +22,11 @@ from decpomdp.report.performance import (
     play,
     played_steps,
     stored,
-    unknown_use,
     use_in,
     use_in_episodes,
     watch,
 )
 from decpomdp.report.replay import replay_from
-from decpomdp.report.sources import ShownRun
 from decpomdp.rollouts import DenseSimulator
 from report.making import Countdown, kept
 
@@ -76,17 +74,6 @@ def test_recorded_episodes_of_the_team_itself_say_the_same():
     for use, exact in zip(use_in_episodes(episodes, team), exact_shares(model, team), strict=True):
         assert use.nodes == pytest.approx(exact, abs=0.02)
         assert not np.any(use.moves[moves_of(controller()) == 0])
-
-
-def test_without_episodes_shares_are_not_known():
-    use = unknown_use(dp.Team.uniform(dp.load("dectiger")))[0]
-    assert use.nodes is None
-    assert use.moves.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("discount", "steps"), [(0.0, SHORTEST), (0.5, SHORTEST), (0.9, 66), (0.99, 200), (1.0, 200)])
-def test_horizons(discount, steps):
-    assert played_steps(discount) == steps
 
 
 def test_states_fit_the_rewards_and_the_episodes_are_those_of_play():
@@ -143,12 +130,6 @@ def test_filtering_by_enumeration():
                 weight *= made.action[path[s], done[0, s]]
             weights[path[-1]] += weight
         assert found[t] == pytest.approx(weights / weights.sum())
-
-
-def test_actions_that_cannot_be_keep_the_nodes_as_they_were():
-    made = dp.Controller.deterministic([0, 1], [[1, 1], [0, 0]], 2)
-    found = filtered(made, np.array([[NO_OBSERVATION, 0, 0]]), np.array([[1, 1, 1]]))
-    assert found[0].tolist() == [[1, 0], [0, 1], [1, 0]]
 
 
 def test_the_best_recorded_episodes_come_first():

@@ -8,9 +8,9 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, OnStreets, Street, StreetMap, StreetScene
-from decpomdp.domains import boxpushing, gridsmall, marsrovers
+from decpomdp.domains import boxpushing, marsrovers
 from decpomdp.domains.traffic import Traffic
-from decpomdp.report.scenes import CELL, GRIDS, LIGHT, grid_film, street_film
+from decpomdp.report.replay import CELL, GRIDS, LIGHT, grid_film, street_film
 
 
 def approaches():
@@ -115,10 +115,6 @@ def test_a_grid_is_recognised_by_its_numbers(name):
     assert grid_film(replace(model, reward=model.reward + 1), [[0]]) is None
 
 
-def test_other_problems_have_no_drawing():
-    assert grid_film(dp.load("dectiger"), [[0]]) is None
-
-
 def test_robots_stand_where_the_state_says():
     model = dp.load("gridsmall")
     film = grid_film(model, [range(16)])
@@ -160,12 +156,3 @@ def test_rovers_and_sites_agree_with_what_is_seen():
             assert symbol % 4 == 2 * place[0] + place[1]
             assert sites[place]["done"] == (symbol >= 4)
     assert [site["label"] for site in marsrovers.things(0)[:4]] == ["drill", "sample", "sample", "drill"]
-
-
-def test_robots_on_the_grid_are_in_the_column_they_see():
-    model = dp.load("gridsmall")
-    parts = model.observation_table()
-    for state in range(16):
-        seen = parts[model.observation[0, state].argmax()]
-        assert [robot["column"] for robot in agents(gridsmall.things(state))] == seen.tolist()
-    assert [(r["column"], r["row"]) for r in agents(gridsmall.things(6))] == [(1, 0), (0, 1)]

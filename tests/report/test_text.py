@@ -19,17 +19,6 @@ def test_a_sure_controller():
     assert len(lines) == 16
 
 
-def test_observations_that_lead_to_the_same_place_are_said_together():
-    words = controller_in_words(AGENT, dp.Controller.deterministic([0, 1], [[1, 0, 1], [0, 0, 0]], 2))
-    assert words[1] == "node 0: wait; on dark or fog go to 1, on light go to 0"
-
-
-def test_chances_are_said():
-    moves = [[[[1.0]] * 3] * 2]
-    moves = dp.Controller([1.0], [[0.25, 0.75]], [[[[1.0]] * 3] * 2])
-    assert controller_in_words(AGENT, moves) == ["start in 0", "node 0: go (0.75) or wait (0.25); then go to 0"]
-
-
 def test_moves_that_depend_on_the_action_and_first_observations():
     table = [[[[1.0, 0.0]] * 3, [[0.0, 1.0]] * 3]] * 2
     found = dp.Controller([1.0, 0.0], [[0.5, 0.5], [0.0, 1.0]], table, [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])

@@ -18,15 +18,6 @@ def test_nobody_in_particular_acts_at_random():
     assert dp.simulate("dectiger").count == 1000
 
 
-def test_a_team_by_file(tmp_path):
-    model = dp.load("dectiger")
-    listen = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
-    listen.save(tmp_path / "team.json")
-    played = dp.simulate("dectiger", tmp_path / "team.json", 5, 3)
-    assert set(played.rewards) == {-2.0}
-    assert played == dp.simulate(model, str(tmp_path / "team.json"), 5, 3)
-
-
 def test_policies_that_come_with_a_problem():
     rows = dp.simulate("traffic:3", "all-row", episodes=2, horizon=3)
     assert np.all(rows.actions == rows.actions[0, 0])
@@ -56,31 +47,11 @@ def test_pieces_of_a_slow_simulator_are_different_episodes():
     assert not np.array_equal(*np.split(played.actions, 2))
 
 
-def test_exploring():
-    model = dp.load("dectiger")
-    listen = dp.Team.of(model, [dp.Controller.deterministic([0], [[0, 0]], 3)] * 2)
-    mixed = dp.simulate(model, listen, 200, 5, explore=0.3)
-    assert mixed == dp.simulate(model, listen.exploring(0.3), 200, 5)
-    assert set(np.unique(mixed.behaviour).round(4)) == {np.float32(0.1), np.float32(0.8)}
-
-
 def test_another_discount():
     assert dp.simulate("dectiger", episodes=1, discount=0.5).discount == 0.5
     assert dp.simulate(dp.load("dectiger"), episodes=1, discount=0.5).discount == 0.5
     with pytest.raises(InputError, match="discount: expected none for a simulator"):
         dp.simulate(dp.DenseSimulator("dectiger"), episodes=1, discount=0.5)
-
-
-def test_the_same_as_the_command(tmp_path, monkeypatch, capsys):
-    from decpomdp.cli.main import code_of
-
-    monkeypatch.chdir(tmp_path)
-    said = ["--policy", "random", "--episodes", "30", "--horizon", "7", "--seed", "5", "--explore", "0.5"]
-    assert code_of(["simulate", "recycling", *said, "--out", "e.parquet"]) == 0
-    capsys.readouterr()
-    written, made = dp.Episodes.load("e.parquet"), dp.simulate("recycling", "random", 30, 7, 5, explore=0.5)
-    assert np.array_equal(written.actions, made.actions)
-    assert np.array_equal(written.rewards, made.rewards)
 
 
 def test_the_number_of_threads_changes_nothing_and_is_checked():

@@ -7,16 +7,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from decpomdp.environments.sumo.demand import (
+from decpomdp.environments.sumo.network import (
     BLOCK,
     FILE_RATE,
     FILE_SECONDS,
     FILE_SEED,
+    SIDES,
     Demand,
     demand_file,
+    network_file,
     write_demand,
 )
-from decpomdp.environments.sumo.network import SIDES, network_file
 
 PLAY = """
 import sys, libsumo

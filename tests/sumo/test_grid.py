@@ -78,24 +78,6 @@ def test_a_killed_worker_changes_nothing(grid):
     assert expected.measures == found.measures
 
 
-def test_a_killed_worker_changes_nothing_step_by_step(alone):
-    rng = np.random.default_rng(0)
-    actions = rng.integers(2, size=(6, 16))
-
-    def played(kill_at):
-        shown = [alone.reset(5)]
-        for t, row in enumerate(actions):
-            if t == kill_at:
-                os.kill(alone.pid, signal.SIGKILL)
-            shown.append(alone.step(row))
-        return [np.concatenate([part.ravel() for part in one]) for one in shown], alone.measures()
-
-    (first, measured), (second, again) = played(None), played(4)
-    assert np.array_equal(first, second)
-    assert measured == again
-    assert alone.starts == 2
-
-
 def test_a_worker_that_hangs_is_replaced(alone, monkeypatch):
     """Stopped in the middle of an episode; another one replays the episode and goes on."""
     expected = [alone.reset(5), alone.step(np.zeros(16, np.int16))]
@@ -133,20 +115,6 @@ def test_a_worker_ends_with_its_owner(alone):
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert alone.reset(1).views.shape == (16, 6)  # and another begins
-
-
-def test_an_interrupted_request_leaves_no_stale_answer(alone, monkeypatch):
-    expected = alone.reset(2)
-
-    def interrupted(pipe, seconds):
-        time.sleep(0.2)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("multiprocessing.connection.Connection.poll", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            alone.step(np.zeros(16, np.int16))
-    assert np.array_equal(alone.reset(2).views, expected.views)
 
 
 def test_a_script_without_a_main_guard(tmp_path):
@@ -257,19 +225,6 @@ def test_pettingzoo_finds_nothing_wrong(seed, capsys):
     parallel_seed_test(env, num_cycles=8)
     for one in made:
         one.close()
-
-
-def test_every_seed_fixes_an_episode_zero_too(grid):
-    def trace(seed):
-        env = dp.parallel_env(grid, horizon=4)
-        shown, _ = env.reset(seed=seed)
-        lines = [tuple(shown.values())]
-        for t in range(4):
-            seen, rewards, *_ = env.step(dict.fromkeys(env.agents, t % 2))
-            lines.append((*seen.values(), *rewards.values()))
-        return lines
-
-    assert trace(0) == trace(0) != trace(1)
 
 
 def test_a_batch_step_by_step_and_its_scene(grid):

@@ -10,10 +10,8 @@ import pytest
 from decpomdp.core import InputError
 from decpomdp.domains import simulator
 from decpomdp.environments.sumo import network
-from decpomdp.environments.sumo.demand import BLOCK, LEFT, RIGHT, STRAIGHT, Demand
-from decpomdp.environments.sumo.episodes import episode_seed
 from decpomdp.environments.sumo.grid import SumoGrid
-from decpomdp.environments.sumo.network import actuated
+from decpomdp.environments.sumo.network import BLOCK, LEFT, RIGHT, STRAIGHT, Demand, actuated
 from decpomdp.environments.sumo.process import ATTEMPTS, SimulationProcess
 from decpomdp.environments.sumo.reading import LONGER, QUEUES, READINGS, SIGNS, Reading, View
 from decpomdp.environments.sumo.simulation import KEEP, SWITCH, Simulation
@@ -194,13 +192,6 @@ def test_without_libsumo_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "libsumo", None)
     with pytest.raises(InputError, match=r"pip install decpomdp\[sumo\]"):
         Simulation(4, 100.0)
-
-
-def test_seeds_of_episodes_are_none_that_a_user_would_choose():
-    seeds = {episode_seed(seed, number) for seed in range(20) for number in range(20)}
-    assert len(seeds) == 400
-    assert min(seeds) >= 2**62
-    assert max(seeds) < 2**63
 
 
 def test_the_drawing_has_a_street_for_every_approach():

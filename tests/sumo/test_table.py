@@ -7,8 +7,7 @@ import pytest
 
 from decpomdp.core import Team
 from decpomdp.environments.sumo import network
-from decpomdp.environments.sumo.episodes import Played, episode_seed, nearby, pooled
-from decpomdp.environments.sumo.grid import SumoGrid
+from decpomdp.environments.sumo.grid import Played, SumoGrid, episode_seed, nearby, pooled
 from decpomdp.environments.sumo.simulation import Measures
 from decpomdp.kernels.rollout import Paths
 from decpomdp.rollouts.play import players_of

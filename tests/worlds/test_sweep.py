@@ -10,7 +10,7 @@ from worlds.logs import small_log
 
 from decpomdp.worlds.data import Form, alphabet_of, records_of
 from decpomdp.worlds.posterior import Tables, posterior_of, weak_prior
-from decpomdp.worlds.sweep import PHASE, Sweeps
+from decpomdp.worlds.sweep import PHASE, Sweeps, occupied
 
 KINDS = [
     pytest.param({}, id="plain"),
@@ -111,3 +111,13 @@ def test_continuous_rewards_are_put_into_bins_whose_mean_is_kept():
     data = records_of(noisy, alphabet, Form())
     assert len(alphabet.values) == 24
     assert alphabet.values[data.log.rewards].mean() == pytest.approx(noisy.rewards.mean())
+
+
+def test_states_that_are_hardly_visited_are_dropped():
+    tables = random_tables(records(FORMS[0]), 3)
+    visits = np.array([4.0, 0.4, 2.0]) / len(tables.pay)
+    counts = tables._replace(pay=tables.pay * visits[None, :, None])
+    found = occupied(counts)
+    assert np.array_equal(found.start, counts.start[[0, 2]])
+    assert np.array_equal(found.move, counts.move[:, [0, 2]][:, :, [0, 2]])
+    assert occupied(tables) is tables  # all are visited

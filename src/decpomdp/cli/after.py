@@ -32,7 +32,7 @@ def finish(work: "Work", folder: Path, fit: "Fit", record: "RunRecord", options:
 
     if fit.stopped == "interrupted":
         words.note(f"the team is saved in {folder}; computing its value and page (Ctrl-C again to skip)")
-    steps, command = Steps(work, options.quiet), shlex.join(["decpomdp", "report", str(folder)])
+    steps, command = AfterRun(work, options.quiet), shlex.join(["decpomdp", "report", str(folder)])
     try:
         if options.posterior:
             task = lambda: _with_posterior(work, fit, options.threads)  # noqa: E731
@@ -47,7 +47,7 @@ def finish(work: "Work", folder: Path, fit: "Fit", record: "RunRecord", options:
         raise
 
 
-class Steps:
+class AfterRun:
     """Runs the steps after a run within their time limits."""
 
     def __init__(self, work: "Work", quiet: bool) -> None:
@@ -87,7 +87,7 @@ def _with_posterior(work: "Work", fit: "Fit", threads: int | None) -> "Fit":
     return fit
 
 
-def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: Steps) -> None:
+def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: AfterRun) -> None:
     """The value of the team, computed independently of the method's own estimate."""
     from decpomdp.core import DecPOMDP, Episodes
     from decpomdp.io.runs import ValueRecord
@@ -114,7 +114,7 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: Steps) -> N
     if isinstance(source, DecPOMDP):
         horizon = getattr(work.settings, "horizon", None) if record.command == "plan" else None
         if record.command == "plan":
-            from decpomdp.planners.centralised import played_by
+            from decpomdp.planners.common import played_by
 
             source = played_by(source, team)
         record.problem, record.horizon = source.name, horizon
@@ -169,7 +169,7 @@ def test_episodes(simulator: "DecPOMDP | Simulator") -> int:
     return TEST_EPISODES[bool(getattr(simulator, "quick", False))]
 
 
-def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: Steps, command: str) -> None:
+def _add_page(folder: Path, fit: "Fit", record: "RunRecord", steps: AfterRun, command: str) -> None:
     """Write the page, without a replay if playing the team takes too long."""
     from decpomdp.report.page import report_of, save_report
 

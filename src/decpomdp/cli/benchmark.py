@@ -60,7 +60,7 @@ def benchmark(
     from decpomdp.api import BY_PROBLEM, PLANNING
     from decpomdp.core import InputError
     from decpomdp.domains.load import load, load_model
-    from decpomdp.experiments.benchmark import Plan, lines_of, new_references, run_table, suite_problems
+    from decpomdp.experiments.benchmark import BenchmarkPlan, lines_of, new_references, run_table, suite_problems
 
     if suite and (problems or block is None):
         raise InputError("--suite: expected --block and no --problems")
@@ -76,7 +76,7 @@ def benchmark(
     for problem in chosen:
         (load_model if any(method in PLANNING for method in names) else load)(problem)
     limit = SECONDS if time_limit is None and steps is None else time_limit
-    plan = Plan(chosen, names, seeds, limit, steps, threads)
+    plan = BenchmarkPlan(chosen, names, seeds, limit, steps, threads)
     with engine.opened(engine_name, scheduler, engine.jobs_here(jobs, scheduler)) as cluster:
         where = cluster or jobs or 1
         try:

@@ -55,7 +55,7 @@ def info(
     as_json: words.Json = False,
 ) -> None:
     """Summarise recorded episodes: agents, counts, returns, and over how many steps they support a team."""
-    from decpomdp.evaluation.logged import facts_of
+    from decpomdp.evaluation.offpolicy.support import facts_of
 
     episodes, assumed = _read(file, kind, discount, like, column)
     result: dict[str, Any] = {"file": str(file), "discount_assumed": assumed, **facts_of(episodes)}

@@ -58,7 +58,7 @@ def evaluate(
     from decpomdp.domains.load import load
     from decpomdp.evaluation import exact_value, sampled_value
     from decpomdp.io.team import read_team
-    from decpomdp.planners.centralised import PREFIX, played_by
+    from decpomdp.planners.common import PREFIX, played_by
 
     team = read_team(team_file)
     if logged is not None:

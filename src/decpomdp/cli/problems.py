@@ -98,7 +98,7 @@ def _simulator_info(simulator: "Simulator", note: str | None, as_json: bool) -> 
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    start = ", ".join(f"{state} {p:.4g}" for state, p in list(result["start"].items())[:4])
+    start = ", ".join(f"{state} ({p:.4g})" for state, p in list(result["start"].items())[:4])
     more = " ..." if len(result["start"]) > 4 else ""
     lines = [
         f"{result['name']}: {len(result['agents'])} agents, {len(result['states'])} states, "

@@ -10,7 +10,7 @@ import typer
 from decpomdp.cli import words
 
 if TYPE_CHECKING:
-    from decpomdp.report.sources import ShownRun
+    from decpomdp.report.performance import ShownRun
 
 
 def report(
@@ -37,7 +37,7 @@ def report(
     from decpomdp.io.run_folder import locked
     from decpomdp.io.runs import read_run
     from decpomdp.report.page import write_page
-    from decpomdp.report.sources import shown
+    from decpomdp.report.performance import shown
 
     if len(runs) > 1 and out is None:
         raise InputError("--out: expected a file for the page of several runs, got none")

@@ -11,7 +11,7 @@ from decpomdp.cli import engine, words
 
 if TYPE_CHECKING:
     from decpomdp.experiments.judge import Kind
-    from decpomdp.experiments.pool import Progress
+    from decpomdp.experiments.pool import CellProgress
 
 EVERY = 10.0  # seconds between lines if standard error is not a terminal
 
@@ -53,7 +53,7 @@ def reproduce(
     names, efforts = reproduction.names_of(name), reproduction.efforts_of(kind, seeds)
     try:
         here = engine.jobs_here(jobs, scheduler)
-        with closing(Display()) as display, engine.opened(engine_name, scheduler, here) as cluster:
+        with closing(CellDisplay()) as display, engine.opened(engine_name, scheduler, here) as cluster:
             reproduction.open_folder(out)
             with locked(out):
                 if (line := reproduction.reused(out, names, efforts)) is not None:
@@ -72,13 +72,13 @@ def reproduce(
     words.tell({"page": str(page), "claims": summary}, as_json, [*lines, f"written to {page}"])
 
 
-class Display:
+class CellDisplay:
     """Progress and the remaining time on standard error: one line in a terminal, otherwise a line every few seconds."""
 
     def __init__(self) -> None:
         self.live, self.width, self.shown = words.on_terminal(), 0, -EVERY
 
-    def __call__(self, progress: "Progress") -> None:
+    def __call__(self, progress: "CellProgress") -> None:
         """Called every second and after every cell."""
         now, line = time.monotonic(), line_of(progress)
         if self.live:
@@ -94,7 +94,7 @@ class Display:
             words.aside("\r" + " " * self.width + "\r")
 
 
-def line_of(progress: "Progress") -> str:
+def line_of(progress: "CellProgress") -> str:
     """12/80 cells (30 reused), 95 s, 430 s left: broadcast mcem seed 1"""
     line = f"{progress.done}/{progress.todo} cells ({progress.kept} reused)"
     if progress.done or progress.seconds >= 1:

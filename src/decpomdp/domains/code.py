@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType
 
 from decpomdp.core import DecPOMDP, InputError, Simulator
-from decpomdp.domains.load import load, opened
+from decpomdp.domains.load import is_code, load, opened
 
 NAMED = re.compile(r"(?P<path>.+\.py):(?P<function>[A-Za-z_]\w*)")
 
@@ -20,6 +20,10 @@ NAMED = re.compile(r"(?P<path>.+\.py):(?P<function>[A-Za-z_]\w*)")
 def load_named(problem: str, discount: float | None = None) -> DecPOMDP | Simulator:
     """Like `load`, for a name that was given on the command line: it may also be `file.py:function`."""
     found = NAMED.fullmatch(problem)
+    if found is None and is_code(problem):
+        raise InputError(
+            f"{problem}: expected the function that builds the problem, such as {problem.rpartition('.py')[0]}.py:build"
+        )
     return load(problem, discount) if found is None else opened(_built(found["path"], found["function"]), discount)
 
 

@@ -108,7 +108,7 @@ def meeting(draw: Draw, agents: int, size: int) -> Rules:
         if met(state, actions):
             return ({*range(size)},) * agents
         there = [(cell + steps[action]) % size for cell, action in zip(state, actions, strict=True)]
-        return tuple({b: 1 - slip, a: slip} if a != b else {a: 1.0} for a, b in zip(state, there, strict=True))
+        return tuple([(b, 1 - slip), (a, slip)] for a, b in zip(state, there, strict=True))
 
     return {
         "states": product(range(size), repeat=agents),
@@ -243,7 +243,7 @@ def positions(draw: Draw, agents: int, size: int) -> Rules:
             return ({*range(size)},) * agents
         moves = {"left": -1, "right": 1, "work": 0}
         there = [min(max(cell + moves[a], 0), size - 1) for cell, a in zip(state, actions, strict=True)]
-        return tuple({b: 1 - slip, a: slip} if a != b else {a: 1.0} for a, b in zip(state, there, strict=True))
+        return tuple([(b, 1 - slip), (a, slip)] for a, b in zip(state, there, strict=True))
 
     def observation(agent: int, next_state: tuple[int, ...]) -> dict[int, float]:
         here, seen = next_state[agent], {next_state[agent]: accuracy}

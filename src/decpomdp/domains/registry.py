@@ -70,7 +70,8 @@ _FAMILIES = {
     ),
     "broadcast": Family(
         SIX,
-        "two nodes share a channel that carries one message at a time (4 states, 2 actions, 2 observations)",
+        "two nodes share a channel that carries one message at a time; in broadcast:mabc messages survive a collision "
+        "(4 states, 2 actions, 2 observations)",
         "broadcast:build",
         (Parameter("variant", "file", words=("file", "mabc")),),
         published=(9.27, FB_HSVI),

@@ -66,8 +66,8 @@ def from_rules(
 
     Rules take what they depend on, by these names: `state`, `actions` (a tuple, one per agent), `next_state`, `agent`
     (a number from 0) and `action` (this agent's own). A rule with `agent` or `action` describes one agent and is asked
-    for each. Rules return a value, a dictionary of probabilities or a set of equally likely values; a tuple with such
-    dictionaries or sets stands for independent parts.
+    for each. Rules return a value, a dictionary of probabilities, a list of pairs (value, probability) or a set of
+    equally likely values; a tuple with such dictionaries, lists or sets stands for independent parts.
 
     Parameters
     ----------
@@ -273,6 +273,8 @@ def _outcomes(where: str, answer: Any) -> Outcomes:
         if not answer:
             raise InputError(f"{where}: expected at least one value, got an empty set")
         return dict.fromkeys(answer, 1 / len(answer))
+    if isinstance(answer, list):
+        return _added(where, answer)
     if isinstance(answer, tuple) and _is_spread(answer):
         whole: dict[Any, float] = {(): 1.0}
         for part in answer:
@@ -282,15 +284,27 @@ def _outcomes(where: str, answer: Any) -> Outcomes:
     try:
         return {answer: 1.0}
     except TypeError:  # not hashable
-        wanted = "a value, a dictionary of probabilities or a set"
+        wanted = "a value, a dictionary of probabilities, a list of pairs or a set"
         raise InputError(f"{where}: expected {wanted}, got {answer!r:.60}") from None
 
 
+def _added(where: str, pairs: list[Any]) -> Outcomes:
+    """The values of pairs (value, probability); probabilities of equal values are added."""
+    whole: dict[Any, float] = {}
+    for pair in pairs:
+        try:
+            value, chance = pair
+            whole[value] = whole.get(value, 0.0) + chance
+        except (TypeError, ValueError):
+            raise InputError(f"{where}: expected pairs (value, probability), got {pair!r:.60}") from None
+    return whole
+
+
 def _is_spread(answer: Any) -> bool:
-    """Whether several values are possible: a dictionary, a set, or a tuple with one inside."""
+    """Whether several values are possible: a dictionary, a set, a list of pairs, or a tuple with one inside."""
     if isinstance(answer, tuple):
         return any(map(_is_spread, answer))
-    return isinstance(answer, Mapping | set | frozenset)
+    return isinstance(answer, Mapping | set | frozenset | list)
 
 
 def _checked(where: str, outcomes: Outcomes, space: _Names | _Joint | None) -> Outcomes:

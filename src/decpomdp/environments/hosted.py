@@ -99,7 +99,7 @@ def as_parallel_env(env: Any) -> Any:
         import gymnasium
         from pettingzoo import AECEnv, ParallelEnv
 
-        from decpomdp.environments.gymnasium import OneAgentEnv
+        from decpomdp.environments.problem_env import OneAgentEnv
     except ImportError as error:
         raise not_installed(error) from None
     if isinstance(env, gymnasium.Env):

@@ -21,9 +21,9 @@ from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
-from decpomdp.experiments.judge import Effort, Evidence, Rows, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, ResultRows, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
-from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS, Entry
+from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS, PublishedEntry
 from decpomdp.interaction.afford import BATCH
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
@@ -110,7 +110,7 @@ def _best_replay(player: EpisodePlayer, tuning: SbprTuning) -> Team:
     return teams[0]
 
 
-def rows(results: Results) -> Rows:
+def rows(results: Results) -> ResultRows:
     """One row per iteration."""
     return flat(results, "problem", "seed")
 
@@ -119,14 +119,14 @@ class Ending(NamedTuple):
     """The last iteration of a problem beside its entry in the paper's table 2."""
 
     name: str
-    entry: Entry
+    entry: PublishedEntry
     values: dict[str, Mean]  # by form, with intervals for the published value
     beside: dict[str, str]  # whether it agrees with them, or ours are higher or lower
     size: Mean
     size_beside: str
 
 
-def endings(rows: Rows) -> list[Ending]:
+def endings(rows: ResultRows) -> list[Ending]:
     """One for every problem."""
     found = []
     for problem, some in rows.groups("problem").items():
@@ -138,7 +138,7 @@ def endings(rows: Rows) -> list[Ending]:
     return found
 
 
-def constant_sizes(rows: Rows) -> str:
+def constant_sizes(rows: ResultRows) -> str:
     """The problems on which every seed has, at every iteration, the size of its first, in words."""
     constant = []
     for problem, some in rows.groups("problem").items():
@@ -149,7 +149,7 @@ def constant_sizes(rows: Rows) -> str:
     return f"{words}: {', '.join(constant)}." if constant else ""
 
 
-def tables(rows: Rows) -> list[TextTable]:
+def tables(rows: ResultRows) -> list[TextTable]:
     """First and last iteration, and the last beside the published value and size."""
     first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
     values = (column for name in FORMS.values() for column in (name, f"{name}, beside the paper's"))
@@ -167,7 +167,7 @@ def tables(rows: Rows) -> list[TextTable]:
     ]
 
 
-def _course(some: Rows) -> tuple[str, ...]:
+def _course(some: ResultRows) -> tuple[str, ...]:
     means = (end.mean(key).words() for key in SHOWN for end in some.ends("iteration"))
     return PROBLEMS[some[0]["problem"]], f"{max(some.column('iteration')):.0f}", *means
 
@@ -178,7 +178,7 @@ def _last(end: Ending) -> tuple[str, ...]:
     return end.name, f"{end.entry.value:g}, {end.entry.nodes:g}", *values, sizes, end.size_beside
 
 
-def pictures(rows: Rows) -> list[Picture]:
+def pictures(rows: ResultRows) -> list[Picture]:
     """A row of three panels per problem."""
     sober = SbprTuning().sobering * max(rows.column("iteration"))  # where optimism ends
     panels = []
@@ -198,7 +198,7 @@ def pictures(rows: Rows) -> list[Picture]:
     return [Picture("appendix", TEXTS.words["caption"].format(sober=sober), tuple(panels))]
 
 
-def _rising(rows: Rows) -> Evidence:
+def _rising(rows: ResultRows) -> Evidence:
     """The posterior mean and the likeliest choices: the lesser verdict counts."""
     numbers, problems = [], rows.groups("problem")
     right, wrong = ({key: list[str]() for key in MOVING} for _ in range(2))
@@ -221,7 +221,7 @@ def _rising(rows: Rows) -> Evidence:
     return Evidence(words, min(counts) == len(problems), 0 not in counts and not any(wrong.values()))
 
 
-def _ending(rows: Rows) -> Evidence:
+def _ending(rows: ResultRows) -> Evidence:
     """The last iteration against table 2, whose numbers the paper associates with the curves."""
     found, numbers = endings(rows), []
     values, sizes = [end.beside["value"] for end in found], [end.size_beside for end in found]

@@ -41,7 +41,7 @@ LIMIT = 2**20  # bytes of a plan
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchmarkPlan:
     """Contents of the table."""
 
     problems: tuple[str, ...]
@@ -80,7 +80,7 @@ def suite_problems(block: int) -> tuple[str, ...]:
     return (*named["paper"], *named["families"], *generated)
 
 
-def new_references(folder: Path, plan: Plan, update: bool) -> Iterator[str]:
+def new_references(folder: Path, plan: BenchmarkPlan, update: bool) -> Iterator[str]:
     """Report the teams of a table that are better than the best known; with `update`, store them as references."""
     for problem in filter(is_model, plan.problems):
         model = load_model(problem)
@@ -113,7 +113,7 @@ def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
     return folder / f"{re.sub('[:,=]', '_', name)}-{method}-{seed}"
 
 
-def cells(folder: Path, plan: Plan, work: str) -> list[Cell]:
+def cells(folder: Path, plan: BenchmarkPlan, work: str) -> list[Cell]:
     """All cells; seed by seed, so that an unfinished table is about even."""
     limits = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
     problems = {problem: _problem(problem) for problem in plan.problems}
@@ -130,7 +130,7 @@ def _problem(name: str) -> dict[str, Any]:
     return {"problem": path, "digest": source_digest(model), "discount": model.discount}
 
 
-def open_table(folder: Path, plan: Plan) -> None:
+def open_table(folder: Path, plan: BenchmarkPlan) -> None:
     """Make the table's folder, or continue one with the same plan (more seeds may be asked for)."""
     owners: dict[Path, str] = {}
     for problem in plan.problems:
@@ -152,7 +152,7 @@ def open_table(folder: Path, plan: Plan) -> None:
         )
 
 
-def run_table(folder: Path, plan: Plan, jobs: pool.Jobs, work: str, tell: Callable[[str], None]) -> None:
+def run_table(folder: Path, plan: BenchmarkPlan, jobs: pool.Jobs, work: str, tell: Callable[[str], None]) -> None:
     """Run every cell that is not finished, here or on a cluster; `work` runs one cell in its folder."""
     open_table(folder, plan)
     with locked(folder):
@@ -213,7 +213,7 @@ def remote(settings: dict[str, Any]) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
 
-def _report(tell: Callable[[str], None], width: int, progress: pool.Progress) -> None:
+def _report(tell: Callable[[str], None], width: int, progress: pool.CellProgress) -> None:
     if progress.last is None:
         if progress.done == 0 and progress.seconds < pool.TICK:
             tell(f"{progress.kept + progress.todo} runs, {progress.todo} to do, {width} at a time")
@@ -240,13 +240,13 @@ def learned(folder: Path) -> RunRecord | None:
     return record
 
 
-def records_of(folder: Path, plan: Plan, problem: str, method: str) -> list[RunRecord]:
+def records_of(folder: Path, plan: BenchmarkPlan, problem: str, method: str) -> list[RunRecord]:
     """The finished runs of one line, by seed."""
     found = (learned(run_folder(folder, problem, method, seed)) for seed in range(plan.seeds))
     return [record for record in found if record is not None]
 
 
-def lines_of(folder: Path, plan: Plan) -> Iterator[Line]:
+def lines_of(folder: Path, plan: BenchmarkPlan) -> Iterator[Line]:
     """The table, one line per problem and method with at least one finished cell."""
     for problem, method in product(plan.problems, plan.methods):
         if records := records_of(folder, plan, problem, method):

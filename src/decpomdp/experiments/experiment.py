@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from decpomdp.experiments.cells import Cell
-from decpomdp.experiments.judge import ClaimVerdict, Effort, Judge, Rows, Weigh, judged, texts_of
+from decpomdp.experiments.judge import ClaimVerdict, Effort, Judge, ResultRows, Weigh, judged, texts_of
 
 Results = Sequence[tuple[Cell, Any]]
 
@@ -71,10 +71,10 @@ class Experiment:
 
     name: str
     cells: Callable[[Effort], list[Cell]]
-    rows: Callable[[Results], Rows]
-    tables: Callable[[Rows], list[TextTable]]
+    rows: Callable[[Results], ResultRows]
+    tables: Callable[[ResultRows], list[TextTable]]
     weigh: Mapping[str, Weigh]  # the evidence that claims name
-    pictures: Callable[[Rows], list[Picture]] = lambda rows: []
+    pictures: Callable[[ResultRows], list[Picture]] = lambda rows: []
     judge: Judge = judged
     facts: Mapping[str, Any] = field(default_factory=dict)  # named in braces by `about`
 
@@ -88,14 +88,14 @@ class Experiment:
         """How it is done here."""
         return texts_of(self.name).about.format(**self.facts)
 
-    def verdicts(self, rows: Rows) -> list[ClaimVerdict]:
+    def verdicts(self, rows: ResultRows) -> list[ClaimVerdict]:
         """The claims of the paper, and whether they are seen here."""
         return self.judge(texts_of(self.name), self.weigh, rows)
 
 
-def flat(results: Results, *keys: str, **renamed: str) -> Rows:
+def flat(results: Results, *keys: str, **renamed: str) -> ResultRows:
     """One row per result, or per element of a result that is a list, with these settings of its cell (or None)."""
-    return Rows(
+    return ResultRows(
         {key: cell.settings.get(key) for key in keys}
         | msgspec.structs.asdict(point)
         | {name: cell.settings.get(key) for name, key in renamed.items()}
@@ -104,9 +104,9 @@ def flat(results: Results, *keys: str, **renamed: str) -> Rows:
     )
 
 
-def curve(rows: Rows, x: str, y: str, name: str, style: str = "line", best: bool = False) -> Curve:
+def curve(rows: ResultRows, x: str, y: str, name: str, style: str = "line", best: bool = False) -> Curve:
     """The mean or the best `y` at every `x`, with the standard deviation over seeds; missing values are left out."""
-    known = Rows(row for row in rows if row[y] is not None)
+    known = ResultRows(row for row in rows if row[y] is not None)
     places, means = zip(*sorted(known.means(y, x).items()), strict=True)
     values = tuple(mean.most if best else mean.value for mean in means)
     errors = None if style == "dotted" else tuple(mean.spread for mean in means)

@@ -22,7 +22,17 @@ from typing import Any
 
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
-from decpomdp.experiments.judge import ClaimVerdict, Effort, Evidence, Rows, Texts, Weigh, judged, on_side, texts_of
+from decpomdp.experiments.judge import (
+    ClaimVerdict,
+    Effort,
+    Evidence,
+    ResultRows,
+    Texts,
+    Weigh,
+    judged,
+    on_side,
+    texts_of,
+)
 from decpomdp.experiments.means import compare, mean_of, steadier
 from decpomdp.experiments.offline import SIZED, WORK
 from decpomdp.experiments.published import INFERRED_ON_MARS, C, D
@@ -69,17 +79,17 @@ def _methods(effort: Effort, shared: dict[str, Any]) -> list[Cell]:
     return found + [Cell(WORK, {**shared, **prior, "method": method}, cost) for method in ("sbpr", "dp")]
 
 
-def rows(results: Results) -> Rows:
+def rows(results: Results) -> ResultRows:
     """One row per fit and form that it belongs to; a fit of EM is shared by the forms in which it is the same."""
     keys = ("problem", "episodes", "steps", "follow", "method", "seed", "form")
-    found = Rows()
+    found = ResultRows()
     for row in flat(results, *keys, preset="nodes", truncation="truncation", limit="sweeps"):
         same = SAME_EM if row["form"] == SAME_EM[0] and row["method"] in SIZED else (row["form"],)
         found += [{**row, "form": form} for form in same]
     return found
 
 
-def limit_words(rows: Rows) -> str:
+def limit_words(rows: ResultRows) -> str:
     """The methods that did not always converge, and the consequence for times and values."""
     ended = []
     for method, name in NAMES.items():
@@ -90,7 +100,7 @@ def limit_words(rows: Rows) -> str:
     return TEXTS.words["not_converged" if ended else "converged"].format(fits=", ".join(ended), limits=limits)
 
 
-def tables(rows: Rows) -> list[TextTable]:
+def tables(rows: ResultRows) -> list[TextTable]:
     """One table per form: a line per data, method and size."""
     header = ("K", "PBVI", "method", "|Z|", "value", "sd", "best", "likeliest choices", "sample size", "sweeps", "s")
     found = []
@@ -106,7 +116,7 @@ def tables(rows: Rows) -> list[TextTable]:
     return found
 
 
-def _line(some: Rows) -> tuple[str, ...]:
+def _line(some: ResultRows) -> tuple[str, ...]:
     value, first = some.mean("value"), some[0]
     size = f"{first['preset']}" if first["preset"] is not None else f"{some.mean('inferred').value:.1f} inferred"
     numbers = [f"{value.value:.2f}", f"{value.spread:.2f}", f"{value.most:.2f}"]
@@ -115,7 +125,7 @@ def _line(some: Rows) -> tuple[str, ...]:
     return str(first["episodes"]), str(first["follow"]), NAMES[first["method"]], size, *numbers
 
 
-def pictures(rows: Rows) -> list[Picture]:
+def pictures(rows: ResultRows) -> list[Picture]:
     """Values of every form, then times; one column per data."""
     lines = [
         tuple(_panel(some, key, f"{key}, {words}") for some in rows.where(form=form).groups(*DATA).values())
@@ -126,7 +136,7 @@ def pictures(rows: Rows) -> list[Picture]:
     return [Picture("figure1", " ".join((TEXTS.words["caption"], *ends)), tuple(lines))]
 
 
-def _panel(some: Rows, key: str, up: str) -> Panel:
+def _panel(some: ResultRows, key: str, up: str) -> Panel:
     em, begun = some.where(method="em"), some.where(method="em-best")
     curves = [curve(em, "preset", key, "EM, mean")]
     if key == "value":
@@ -140,15 +150,15 @@ def _panel(some: Rows, key: str, up: str) -> Panel:
     return Panel(title, "|Z| of EM", up, tuple(curves), logarithmic=key != "value", across_logarithmic=True)
 
 
-class Fits(Rows):
+class FormFits(ResultRows):
     """The fits of one form. Its claims are judged by those of the paper's behaviour with the most episodes."""
 
     @property
-    def paper(self) -> Rows:
+    def paper(self) -> ResultRows:
         """Those of the paper's behaviour."""
         return self.where(follow=self[0]["follow"])
 
-    def of(self, method: str) -> Rows:
+    def of(self, method: str) -> ResultRows:
         """Those by which claims about a method are judged."""
         paper = self.paper
         return paper.where(method=method, episodes=max(paper.distinct("episodes")))
@@ -159,18 +169,18 @@ class Fits(Rows):
         return bool(self[0]["form"] == "printed")
 
     @property
-    def sizes(self) -> dict[str, Rows] | None:
+    def sizes(self) -> dict[str, ResultRows] | None:
         """EM with too few, about the right number of and too many nodes; None where a group has no size."""
-        found = {name: Rows(row for row in self.of("em") if test(row["preset"])) for name, test in GROUPS.items()}
+        found = {name: ResultRows(row for row in self.of("em") if test(row["preset"])) for name, test in GROUPS.items()}
         return found if all(found.values()) else None
 
 
-def _nearest(some: Rows, size: float) -> int:
+def _nearest(some: ResultRows, size: float) -> int:
     """The given size that is nearest to a number of nodes."""
     return int(min(some.distinct("preset"), key=lambda preset: abs(preset - size)))
 
 
-def _near_best(fits: Fits, method: str) -> Evidence:
+def _near_best(fits: FormFits, method: str) -> Evidence:
     ours, em, name = fits.of(method), fits.of("em"), NAMES[method]
     every, own, same = (some.mean("value") for some in (em, ours, fits.of("em-best")))
     place = (own.value - every.value) / max(every.most - every.value, 1e-9)
@@ -187,19 +197,19 @@ def _near_best(fits: Fits, method: str) -> Evidence:
     return Evidence(numbers, far and close, far or close)
 
 
-def _quicker(fits: Fits) -> Evidence:
+def _quicker(fits: FormFits) -> Evidence:
     """Less time than EM to reach convergence: as printed by the paper's rule of stopping, otherwise by ours."""
     em, sb, dp = (fits.of(method) for method in ("em", "sbpr", "dp"))
     key = "paper_" if fits.printed else ""
     size = _nearest(em, INFERRED_ON_MARS)
 
-    def seconds(some: Rows) -> float:
+    def seconds(some: ResultRows) -> float:
         return some.mean(f"{key}seconds").value
 
-    def words(some: Rows) -> str:
+    def words(some: ResultRows) -> str:
         return f"{seconds(some):.2f} s and {some.mean(f'{key}sweeps').value:.0f} sweeps"
 
-    def unfinished(some: Rows) -> str:
+    def unfinished(some: ResultRows) -> str:
         return f"{len(some.where(stopped='iterations'))} of {len(some)}"
 
     same, slow = em.where(preset=size), max(em.groups("preset").values(), key=seconds)
@@ -215,11 +225,11 @@ def _quicker(fits: Fits) -> Evidence:
     return Evidence(numbers, converged and less[0], converged and less[1], {"size": size, "stops": stops})
 
 
-def _cheaper(fits: Fits) -> Evidence:
+def _cheaper(fits: FormFits) -> Evidence:
     """The caption's concession: an iteration of EM costs less."""
 
-    def with_pace(some: Rows) -> Rows:
-        return Rows({**row, "pace": row["seconds"] / max(row["sweeps"], 1.0)} for row in some)
+    def with_pace(some: ResultRows) -> ResultRows:
+        return ResultRows({**row, "pace": row["seconds"] / max(row["sweeps"], 1.0)} for row in some)
 
     em, sb = fits.of("em"), fits.of("sbpr")
     size = _nearest(em, INFERRED_ON_MARS)
@@ -233,14 +243,14 @@ def _cheaper(fits: Fits) -> Evidence:
     return Evidence(numbers, found.side == "below", facts={"size": size})
 
 
-def _group_words(groups: dict[str, Rows], key: str) -> str:
+def _group_words(groups: dict[str, ResultRows], key: str) -> str:
     return "; ".join(
         f"|Z| of {', '.join(map(str, some.distinct('preset')))}: {mean_of(list(some.by_seed(key).values())).words()}"
         for some in groups.values()
     )
 
 
-def _sweeps(fits: Fits, name: str, wanted: str) -> Evidence | None:
+def _sweeps(fits: FormFits, name: str, wanted: str) -> Evidence | None:
     """Sweeps until EM converges, with too few or too many nodes."""
     groups = fits.sizes
     if groups is None:
@@ -255,7 +265,7 @@ def _sweeps(fits: Fits, name: str, wanted: str) -> Evidence | None:
     return Evidence(numbers, side == wanted and not ended["right" if wanted == "above" else name])
 
 
-def _inferred(fits: Fits) -> Evidence:
+def _inferred(fits: FormFits) -> Evidence:
     sb = fits.of("sbpr")
     size = sb.mean("inferred")
     numbers = (
@@ -266,7 +276,7 @@ def _inferred(fits: Fits) -> Evidence:
     return Evidence(numbers, near, size.least <= INFERRED_ON_MARS <= size.most)
 
 
-def _steadier(fits: Fits) -> Evidence:
+def _steadier(fits: FormFits) -> Evidence:
     sb = fits.of("sbpr")
     ours = sb.mean("value")
     groups = [some.column("value") for some in fits.of("em").groups("preset").values()]
@@ -280,7 +290,7 @@ def _steadier(fits: Fits) -> Evidence:
     return Evidence(numbers, ratio >= needed, facts={"needed": f"{needed:.2f}"})
 
 
-def _unsteady(fits: Fits) -> Evidence:
+def _unsteady(fits: FormFits) -> Evidence:
     sb, em, begun = (fits.of(method) for method in ("sbpr", "em", "em-best"))
     inferred = sb.mean("inferred").value
     size = _nearest(em, inferred)
@@ -294,14 +304,14 @@ def _unsteady(fits: Fits) -> Evidence:
     return Evidence(numbers, ratio >= needed, facts={"needed": f"{needed:.2f}"})
 
 
-def _better_than_dp(fits: Fits) -> Evidence:
+def _better_than_dp(fits: FormFits) -> Evidence:
     sb, dp = fits.of("sbpr"), fits.of("dp")
     found = sb.against(dp)
     numbers = f"Dec-SBPR {sb.mean('value').words()}, DP {dp.mean('value').words()}; seed by seed: {found.words()}."
     return Evidence(numbers, found.side == "above")
 
 
-def _fitting(fits: Fits) -> Evidence | None:
+def _fitting(fits: FormFits) -> Evidence | None:
     """Values of EM with too few and too many nodes."""
     groups = fits.sizes
     if groups is None:
@@ -313,7 +323,7 @@ def _fitting(fits: Fits) -> Evidence | None:
     return Evidence(numbers, *on_side([few, many], "above"))
 
 
-def _fewer_episodes(fits: Fits) -> Evidence | None:
+def _fewer_episodes(fits: FormFits) -> Evidence | None:
     """At every smaller K: as good as at the largest, better than EM's average and than the behaviour."""
     counts = sorted(fits.paper.distinct("episodes"))
     if len(counts) < 2:
@@ -336,7 +346,7 @@ def _fewer_episodes(fits: Fits) -> Evidence | None:
     return Evidence(f"{'; '.join(numbers)}.", kept and ahead, once and (kept or ahead), {"most": most})
 
 
-def _guided(fits: Fits) -> Evidence | None:
+def _guided(fits: FormFits) -> Evidence | None:
     """The other reading of the behaviour follows PBVI more often."""
     first, *other = fits.distinct("follow")
     if not other:
@@ -357,18 +367,18 @@ def _guided(fits: Fits) -> Evidence | None:
     return Evidence(numbers, all(above), any(above))
 
 
-def _monotone(fits: Fits) -> Evidence:
+def _monotone(fits: FormFits) -> Evidence:
     falls = [fall for method in ("sbpr", "dp") for fall in fits.of(method).column("falls")]
     with_falls = sum(fall > 0 for fall in falls)
     numbers = f"It fell in {with_falls} of {len(falls)} fits of Dec-SBPR and DP, {sum(falls):.0f} times in all."
     return Evidence(numbers, with_falls == 0)
 
 
-def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[ClaimVerdict]:
+def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: ResultRows) -> list[ClaimVerdict]:
     """Every claim, in every form."""
     found = []
     for form, words in FORMS.items():
-        if fits := Fits(rows.where(form=form)):
+        if fits := FormFits(rows.where(form=form)):
             found += [replace(one, says=f"{one.says} ({words})") for one in judged(texts, weigh, fits)]
     return found
 

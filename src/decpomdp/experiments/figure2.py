@@ -33,7 +33,7 @@ from decpomdp.experiments.judge import (
     ClaimVerdict,
     Effort,
     Evidence,
-    Rows,
+    ResultRows,
     Texts,
     Weigh,
     judged,
@@ -64,7 +64,7 @@ TUNED = 0  # the seed with which settings were found, on 10 x 10 lights
 LESSER = ("no", "partly", "yes")
 
 
-class Point(msgspec.Struct, frozen=True):
+class CurvePoint(msgspec.Struct, frozen=True):
     """One test on one curve."""
 
     method: str
@@ -91,7 +91,7 @@ def cells(effort: Effort) -> list[Cell]:
     return [*learned, Cell(f"{__name__}:levels", fixed, 3.0)]
 
 
-def learning(settings: Settings) -> list[Point]:
+def learning(settings: Settings) -> list[CurvePoint]:
     """The points of one curve."""
     return list(points(settings, threads=1))
 
@@ -99,7 +99,7 @@ def learning(settings: Settings) -> list[Point]:
 Learned = tuple[Team, float, float | None]  # team, nodes, sample size
 
 
-def points(settings: Settings, threads: int | None = None) -> Iterator[Point]:
+def points(settings: Settings, threads: int | None = None) -> Iterator[CurvePoint]:
     """One learner's tests, as they happen."""
     method, seed = settings["method"], settings["seed"]
     grid, inputs = Traffic(settings["side"]), Inputs(seed, threads)
@@ -115,7 +115,7 @@ def points(settings: Settings, threads: int | None = None) -> Iterator[Point]:
             played = [player.tested(one, settings["tests"], horizon, seed) for one in (team, team.decided())]
             best = max(played, key=lambda one: one.value)
             acting = float(np.mean(simplified(best.team).nodes))
-            yield Point(method, seed, iteration, spent, best.value, best.error, nodes, acting, size)
+            yield CurvePoint(method, seed, iteration, spent, best.value, best.error, nodes, acting, size)
 
 
 def _sbpr(grid: Traffic, player: EpisodePlayer, settings: Settings) -> Iterator[Learned]:
@@ -153,23 +153,23 @@ def levels(settings: Settings) -> dict[str, tuple[float, float]]:
     return {name: (one.value, one.error) for name, one in played.items()}
 
 
-def rows(results: Results) -> Rows:
+def rows(results: Results) -> ResultRows:
     """One row per point; levels have iteration 0."""
     return flat([(cell, _points(result)) for cell, result in results], side="side")
 
 
-def _points(result: list[Point] | dict[str, tuple[float, float]]) -> list[Point]:
+def _points(result: list[CurvePoint] | dict[str, tuple[float, float]]) -> list[CurvePoint]:
     if isinstance(result, list):
         return result
-    return [Point(name, 0, 0, 0.0, value, error, 0.0, 0.0, None) for name, (value, error) in result.items()]
+    return [CurvePoint(name, 0, 0, 0.0, value, error, 0.0, 0.0, None) for name, (value, error) in result.items()]
 
 
-def learned_rows(rows: Rows) -> Rows:
+def learned_rows(rows: ResultRows) -> ResultRows:
     """Without the levels."""
-    return Rows(row for row in rows if row["method"] in NAMES)
+    return ResultRows(row for row in rows if row["method"] in NAMES)
 
 
-def tables(rows: Rows) -> list[TextTable]:
+def tables(rows: ResultRows) -> list[TextTable]:
     """Values along the curves, sizes at the end, and the levels."""
     methods = [method for method in NAMES if rows.where(method=method)]
     iterations = learned_rows(rows).distinct("iteration")
@@ -189,7 +189,7 @@ def tables(rows: Rows) -> list[TextTable]:
     ]
 
 
-def pictures(rows: Rows) -> list[Picture]:
+def pictures(rows: ResultRows) -> list[Picture]:
     """Test reward, controller size."""
     places = learned_rows(rows).column("iteration")
     levels = [level(name, places, row["value"]) for name in DRAWN for row in rows.where(method=name)]
@@ -204,11 +204,11 @@ def pictures(rows: Rows) -> list[Picture]:
     return [Picture("figure2", caption, (panels,))]
 
 
-def _at_end(rows: Rows, method: str) -> list[float]:
+def _at_end(rows: ResultRows, method: str) -> list[float]:
     return rows.where(method=method).ends("iteration")[1].column("value")
 
 
-def _handicap(rows: Rows) -> str:
+def _handicap(rows: ResultRows) -> str:
     """The handicaps of MCEM."""
     some = rows.where(method="mcem")
     before, last = some.distinct("iteration")[-2:]
@@ -219,7 +219,7 @@ def _handicap(rows: Rows) -> str:
     return f"MCEM was not given the heuristic, as the paper's is, and {rising if gain > ROUNDING else still}."
 
 
-def _order(rows: Rows) -> Evidence:
+def _order(rows: ResultRows) -> Evidence:
     ends = {method: _at_end(rows, method) for method in NAMES}
     found = {other: compare(ends["sbpr-heuristic"], ends[other]) for other in ("sbpr-exploration", "mcem")}
     numbers = "At the end: " + "; ".join(f"{NAMES[m]} {mean_of(ends[m]).words(1)}" for m in NAMES) + ". "
@@ -227,7 +227,7 @@ def _order(rows: Rows) -> Evidence:
     return Evidence(f"{numbers}. {_handicap(rows)}", *on_side([each.side for each in found.values()], "above"))
 
 
-def _above_level(rows: Rows, name: str) -> Evidence:
+def _above_level(rows: ResultRows, name: str) -> Evidence:
     """Against a policy that needs no learning; its value has an error of testing, too."""
     learned, policy, side = mean_of(_at_end(rows, "sbpr-heuristic")), rows.where(method=name), rows[0]["side"]
     value = policy.tested("value", "error")
@@ -235,7 +235,7 @@ def _above_level(rows: Rows, name: str) -> Evidence:
     return Evidence(numbers, above(learned, value) == "above")
 
 
-def _soon(rows: Rows) -> Evidence:
+def _soon(rows: ResultRows) -> Evidence:
     some, mcem = rows.where(method="sbpr-exploration"), _at_end(rows, "mcem")
     tested = {i: compare(points.column("value"), mcem) for i, points in some.groups("iteration").items()}
     behind = [i for i, found in tested.items() if found.side != "above"]
@@ -248,7 +248,7 @@ def _soon(rows: Rows) -> Evidence:
     return Evidence(numbers + _handicap(rows), bool(passed) and passed[0] <= FEW, bool(passed))
 
 
-def _sizes(rows: Rows) -> Evidence:
+def _sizes(rows: ResultRows) -> Evidence:
     some = rows.where(method="sbpr-exploration")
     sizes = [mean.value for mean in some.means("nodes", "iteration").values()]
     end = some.ends("iteration")[1].mean("nodes").value
@@ -263,9 +263,9 @@ def _sizes(rows: Rows) -> Evidence:
     return Evidence(numbers, smaller and end < sizes[0] - ROUNDING, smaller and moved)
 
 
-def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows) -> list[ClaimVerdict]:
+def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: ResultRows) -> list[ClaimVerdict]:
     """The lesser of the verdicts with and without the seed of the settings."""
-    others = Rows(row for row in rows if row["method"] in POLICIES or row["seed"] != TUNED)
+    others = ResultRows(row for row in rows if row["method"] in POLICIES or row["seed"] != TUNED)
     seeds, left = (len(learned_rows(some).distinct("seed")) for some in (rows, others))
     found = judged(texts, weigh, rows, least_seeds=0)
     again = judged(texts, weigh, others, least_seeds=0) if left >= LEAST_SEEDS else [None] * len(found)

@@ -74,12 +74,12 @@ def _joined(value: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-class Rows(list[Mapping[str, Any]]):
+class ResultRows(list[Mapping[str, Any]]):
     """One mapping per point, all with the same keys."""
 
-    def where(self, **wanted: Any) -> "Rows":
+    def where(self, **wanted: Any) -> "ResultRows":
         """The rows with these values."""
-        return Rows(row for row in self if all(row[key] == value for key, value in wanted.items()))
+        return ResultRows(row for row in self if all(row[key] == value for key, value in wanted.items()))
 
     def distinct(self, key: str) -> list[Any]:
         """The different values of a column, in the order in which they come."""
@@ -89,16 +89,16 @@ class Rows(list[Mapping[str, Any]]):
         """A column of numbers, without missing ones."""
         return [float(row[key]) for row in self if row[key] is not None]
 
-    def ends(self, key: str) -> tuple["Rows", "Rows"]:
+    def ends(self, key: str) -> tuple["ResultRows", "ResultRows"]:
         """The rows with the least and with the greatest value of a column."""
         values = self.distinct(key)
         return self.where(**{key: min(values)}), self.where(**{key: max(values)})
 
-    def groups(self, *keys: str) -> dict[Any, "Rows"]:
+    def groups(self, *keys: str) -> dict[Any, "ResultRows"]:
         """The rows of every value of a column, or of every tuple of values of several, as they come."""
-        found: dict[Any, Rows] = {}
+        found: dict[Any, ResultRows] = {}
         for row in self:
-            found.setdefault(itemgetter(*keys)(row), Rows()).append(row)
+            found.setdefault(itemgetter(*keys)(row), ResultRows()).append(row)
         return found
 
     def mean(self, key: str, test_error: float = 0.0) -> Mean:
@@ -117,7 +117,7 @@ class Rows(list[Mapping[str, Any]]):
         """The mean of a column for every seed."""
         return {seed: mean.value for seed, mean in self.means(key, "seed").items()}
 
-    def against(self, other: "Rows", key: str = "value") -> Comparison:
+    def against(self, other: "ResultRows", key: str = "value") -> Comparison:
         """This method against another that learned from the same episodes, seed by seed."""
         ours, theirs = self.by_seed(key), other.by_seed(key)
         both = [seed for seed in ours if seed in theirs]
@@ -149,10 +149,12 @@ class ClaimVerdict:
 
 
 Weigh = Callable[..., Evidence | None]  # of rows and a claim's `on`; None: rows are missing
-Judge = Callable[[Texts, Mapping[str, Weigh], Rows], list[ClaimVerdict]]
+Judge = Callable[[Texts, Mapping[str, Weigh], ResultRows], list[ClaimVerdict]]
 
 
-def judged(texts: Texts, weigh: Mapping[str, Weigh], rows: Rows, least_seeds: int = LEAST_SEEDS) -> list[ClaimVerdict]:
+def judged(
+    texts: Texts, weigh: Mapping[str, Weigh], rows: ResultRows, least_seeds: int = LEAST_SEEDS
+) -> list[ClaimVerdict]:
     """The verdict on every claim for which the rows hold evidence."""
     verdicts = []
     for claim in texts.claims:

@@ -32,7 +32,7 @@ BELIEFS = 500  # of PBVI: enough for its bounds to meet on the problems used her
 SIZED = ("em", "em-best")  # their sizes are given
 
 
-class Fitted(msgspec.Struct, frozen=True):
+class OfflineResult(msgspec.Struct, frozen=True):
     """The result of a cell."""
 
     value: float  # exact, of the posterior mean
@@ -51,7 +51,7 @@ class Fitted(msgspec.Struct, frozen=True):
     paper_seconds: float
 
 
-def work(settings: Settings) -> Fitted:
+def work(settings: Settings) -> OfflineResult:
     """One fit; the seed is that of the data and of the start."""
     model = _model(settings["problem"])
     counts = {key: settings[key] for key in ("episodes", "steps", "seed")}
@@ -71,7 +71,7 @@ def work(settings: Settings) -> Fitted:
         model, fit.mean or fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1
     )
     best: Mapping[str, Any] = max(fit.trace, key=lambda row: row["bound"])
-    return Fitted(
+    return OfflineResult(
         value=exact_value(model, fit.mean or fit.team).value,
         decided=exact_value(model, fit.team).value,
         sampled=sampled.value,

@@ -32,7 +32,7 @@ Jobs = int | Cluster  # processes on this machine, or a cluster
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CellProgress:
     """How far the table is."""
 
     done: int  # cells in this run
@@ -43,7 +43,7 @@ class Progress:
     last: Cell | None = None  # the cell that was finished just now
 
 
-Tell = Callable[[Progress], None]
+Tell = Callable[[CellProgress], None]
 
 
 def run(
@@ -60,7 +60,7 @@ def run(
 
     def report(last: Cell | None = None) -> None:
         seconds = monotonic() - began
-        tell(Progress(pace.ended, len(todo), len(wanted) - len(todo), seconds, pace.left(seconds), last))
+        tell(CellProgress(pace.ended, len(todo), len(wanted) - len(todo), seconds, pace.left(seconds), last))
 
     report()
     with closing(computed_cells(todo, jobs, report)) as results:

@@ -10,7 +10,7 @@ import numpy as np
 
 from decpomdp.experiments.cells import Cell
 from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat
-from decpomdp.experiments.judge import Effort, Evidence, Rows, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, ResultRows, texts_of
 from decpomdp.experiments.means import Mean
 from decpomdp.experiments.offline import WORK
 from decpomdp.experiments.published import FOLLOW, PROBLEMS, C, D
@@ -31,13 +31,13 @@ def cells(effort: Effort) -> list[Cell]:
     return [Cell(WORK, shared | each, 0.012 * effort["sweeps"]) for each in varied]
 
 
-def rows(results: Results) -> Rows:
+def rows(results: Results) -> ResultRows:
     """One row per fit."""
     keys = ("problem", "reading", "c", "d", "seed", "episodes", "steps", "follow", "truncation", "tolerance")
     return flat(results, *keys, limit="sweeps")
 
 
-def tables(rows: Rows) -> list[TextTable]:
+def tables(rows: ResultRows) -> list[TextTable]:
     """The fixed settings, then one table per problem and reading: value and size over the grid."""
     found = [_held(rows)]
     for (problem, reading), some in rows.groups("problem", "reading").items():
@@ -47,7 +47,7 @@ def tables(rows: Rows) -> list[TextTable]:
     return found
 
 
-def _held(rows: Rows) -> TextTable:
+def _held(rows: ResultRows) -> TextTable:
     """The settings that all fits share, and how they ended."""
     names = {
         "episodes": "episodes K",
@@ -63,13 +63,13 @@ def _held(rows: Rows) -> TextTable:
     return TextTable("Settings of all fits", ("setting", "value"), tuple(lines))
 
 
-def _entry(some: Rows) -> str:
+def _entry(some: ResultRows) -> str:
     value, size = some.mean("value"), some.mean("inferred")
     mark = " (paper's c, d)" if (some[0]["c"], some[0]["d"]) == (C, D) else ""
     return f"{value.value:.2f} (sd {value.spread:.2f}), {size.value:.1f}{mark}"
 
 
-def pictures(rows: Rows) -> list[Picture]:
+def pictures(rows: ResultRows) -> list[Picture]:
     """Values above, sizes below, both for each reading; a column per problem; a curve per c."""
     lines = [
         tuple(_panel(some, reading, key) for some in rows.groups("problem").values())
@@ -79,13 +79,13 @@ def pictures(rows: Rows) -> list[Picture]:
     return [Picture("robustness", TEXTS.words["caption"], tuple(lines))]
 
 
-def _panel(some: Rows, reading: str, key: str) -> Panel:
+def _panel(some: ResultRows, reading: str, key: str) -> Panel:
     curves = tuple(curve(some.where(reading=reading, c=c), "d", key, f"c = {c:g}") for c in some.distinct("c"))
     title = f"{PROBLEMS[some[0]['problem']]}, d is a {reading}"
     return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key), beside=True)
 
 
-def _span(some: Rows, key: str) -> tuple[float, float]:
+def _span(some: ResultRows, key: str) -> tuple[float, float]:
     """The y axis that holds a problem's points of both readings with their bars; sizes begin at 0."""
     means = some.means(key, "reading", "c", "d").values()
     low, high = min(m.value - m.spread for m in means), max(m.value + m.spread for m in means)
@@ -93,7 +93,7 @@ def _span(some: Rows, key: str) -> tuple[float, float]:
     return (low - room if key == "value" else 0.0), high + room
 
 
-def _robust(rows: Rows, reading: str) -> Evidence:
+def _robust(rows: ResultRows, reading: str) -> Evidence:
     """Over the grid, values move no more than over the seeds."""
     numbers, moved, without = [], [], []
     for problem, some in rows.where(reading=reading).groups("problem").items():
@@ -135,7 +135,7 @@ def _farthest(means: Points) -> tuple[float, float]:
     return min(means, key=left)
 
 
-def _words(name: str, some: Rows, means: Points, far: tuple[float, float], rest: Points) -> str:
+def _words(name: str, some: ResultRows, means: Points, far: tuple[float, float], rest: Points) -> str:
     (low, high), (less, more) = _range(means), _range(rest)
     sizes = [mean.value for mean in some.means("inferred", "c", "d").values()]
     return (

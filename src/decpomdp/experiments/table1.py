@@ -21,7 +21,7 @@ from decpomdp.core import Agent, DecPOMDP, Episodes, Team
 from decpomdp.core.agent import numbered
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Curve, Experiment, Panel, Picture, Results, TextTable, flat
-from decpomdp.experiments.judge import Effort, Evidence, Rows, judged, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, ResultRows, judged, texts_of
 from decpomdp.experiments.means import exponent
 from decpomdp.experiments.published import COMPLEXITY, ORDERS
 from decpomdp.filtering.filter import cumulated, filtered
@@ -145,23 +145,23 @@ def _posterior(agent: Agent, nodes: int, rng: np.random.Generator) -> AgentPoste
     return updated(agent, StickBreaking().priors(agent), counts)
 
 
-def rows(results: Results) -> Rows:
+def rows(results: Results) -> ResultRows:
     """One row per measurement."""
     return flat(results, "vary", "size", "K", "N", "T", "Z", "S", "seed")
 
 
-def times_of(rows: Rows, vary: str, part: str) -> tuple[list[int], list[float]]:
+def times_of(rows: ResultRows, vary: str, part: str) -> tuple[list[int], list[float]]:
     """The sizes and the times of a part, the least over seeds."""
     groups = rows.where(vary=vary).groups("size")
     return sorted(groups), [min(groups[size].column(f"{part}_seconds")) for size in sorted(groups)]
 
 
-def slope(rows: Rows, vary: str, part: str) -> float:
+def slope(rows: ResultRows, vary: str, part: str) -> float:
     """The exponent of a part's time over all sizes."""
     return exponent(*times_of(rows, vary, part))
 
 
-def local_slopes(rows: Rows, vary: str, part: str) -> list[float]:
+def local_slopes(rows: ResultRows, vary: str, part: str) -> list[float]:
     """The exponents between each size and the next."""
     sizes, times = times_of(rows, vary, part)
     return [exponent(sizes[i : i + 2], times[i : i + 2]) for i in range(len(sizes) - 1)]
@@ -181,7 +181,7 @@ def order_of(part: str, vary: str) -> float:
     return powers.get(vary.partition(" ")[0], 0.0)
 
 
-def tables(rows: Rows) -> list[TextTable]:
+def tables(rows: ResultRows) -> list[TextTable]:
     """The paper's table, and our exponents."""
     orders = tuple((f"{symbol} ({part})", best, worst) for part, (symbol, best, worst) in COMPLEXITY.items())
     lines = []
@@ -198,14 +198,14 @@ def tables(rows: Rows) -> list[TextTable]:
     ]
 
 
-def pictures(rows: Rows) -> list[Picture]:
+def pictures(rows: ResultRows) -> list[Picture]:
     """Time against each size, on logarithmic axes."""
     panels = [_panel(rows, vary) for vary in rows.distinct("vary")]
     lines = tuple(tuple(panels[i : i + 3]) for i in range(0, len(panels), 3))
     return [Picture("complexity", TEXTS.words["caption"], lines)]
 
 
-def _panel(rows: Rows, vary: str) -> Panel:
+def _panel(rows: ResultRows, vary: str) -> Panel:
     curves = []
     for part in ("whole", "filter", "count"):
         sizes, times = times_of(rows, vary, part)
@@ -214,7 +214,7 @@ def _panel(rows: Rows, vary: str) -> Panel:
     return Panel(NAMES[vary], vary.partition(" ")[0], "ms", tuple(curves), logarithmic=True)
 
 
-def _words(rows: Rows, wanted: list[str], part: str) -> str:
+def _words(rows: ResultRows, wanted: list[str], part: str) -> str:
     found = []
     for vary in wanted:
         local = ", ".join(f"{each:.2f}" for each in local_slopes(rows, vary, part))
@@ -222,7 +222,7 @@ def _words(rows: Rows, wanted: list[str], part: str) -> str:
     return "; ".join(found) + "."
 
 
-def _grows(rows: Rows, part: str, *varied: str) -> Evidence | None:
+def _grows(rows: ResultRows, part: str, *varied: str) -> Evidence | None:
     """Whether time grows with the paper's order."""
     wanted = [vary for vary in varied if rows.where(vary=vary)]
     if not wanted:
@@ -240,7 +240,7 @@ def _grows(rows: Rows, part: str, *varied: str) -> Evidence | None:
     return Evidence(numbers, near and late, near or late, {"orders": words})
 
 
-def _bounded(low: float, rows: Rows, *varied: str) -> Evidence | None:
+def _bounded(low: float, rows: ResultRows, *varied: str) -> Evidence | None:
     """Whether exponents stay between two bounds, at every size."""
     wanted = [vary for vary in varied if rows.where(vary=vary)]
     if not wanted:

@@ -24,9 +24,18 @@ from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Experiment, Results, TextTable, flat
-from decpomdp.experiments.judge import Effort, Evidence, Rows, Weigh, on_side, texts_of
+from decpomdp.experiments.judge import Effort, Evidence, ResultRows, Weigh, on_side, texts_of
 from decpomdp.experiments.means import ROUNDED, Comparison, Mean, above, compare, mean_of, size_verdict, verdict
-from decpomdp.experiments.published import DISCOUNT, LARGE, METHODS, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS, Entry
+from decpomdp.experiments.published import (
+    DISCOUNT,
+    LARGE,
+    METHODS,
+    PROBLEMS,
+    TABLE2,
+    TEST_EPISODES,
+    TEST_STEPS,
+    PublishedEntry,
+)
 from decpomdp.learners import BayesFit
 
 METHODS_OF_API = PLANNING | PLAYING
@@ -38,7 +47,7 @@ LIMITS = texts_of("table2").limits
 TESTING = 1_000_000  # added to the seed: test episodes have random numbers of their own
 
 
-class Evaluated(msgspec.Struct, frozen=True):
+class Table2Result(msgspec.Struct, frozen=True):
     """The result of a cell: value and cost of one team."""
 
     value: float  # exact
@@ -80,7 +89,7 @@ def _limits(effort: Effort, problem: str, method: str) -> tuple[dict[str, Any], 
     return kinds[method]
 
 
-def work(settings: Settings) -> Evaluated:
+def work(settings: Settings) -> Table2Result:
     """One team; settings are `problem`, `method`, `seed` and `limits`."""
     model = load_model(settings["problem"], DISCOUNT)
     _warm_up(settings["method"])
@@ -89,7 +98,7 @@ def work(settings: Settings) -> Evaluated:
     seconds = process_time() - began
     sampled = sampled_value(model, fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + TESTING, threads=1)
     posterior = fit.posterior if isinstance(fit, BayesFit) else None
-    return Evaluated(
+    return Table2Result(
         value=exact_value(model, fit.team).value,
         sampled=sampled.value,
         sampled_error=sampled.standard_error,
@@ -117,16 +126,16 @@ def _warm_up(method: str) -> None:
     warm_up(entry.method(load_model("broadcast", DISCOUNT), settings, Inputs(0, 1)).toy())
 
 
-def rows(results: Results) -> Rows:
+def rows(results: Results) -> ResultRows:
     """One row per run; a method with limits on its time has a row of its own in the table."""
     names = {("sbpr", False): "sbpr-iterations", ("sbpr", True): "sbpr-time", ("mcem", True): "mcem-time"}
     found = flat(results, "problem", "method", "seed")
     timed = ("processor_seconds" in cell.settings["limits"] for cell, _ in results)
     pairs = zip(found, timed, strict=True)
-    return Rows({**row, "method": names.get((row["method"], fixed), row["method"])} for row, fixed in pairs)
+    return ResultRows({**row, "method": names.get((row["method"], fixed), row["method"])} for row, fixed in pairs)
 
 
-def tables(rows: Rows) -> list[TextTable]:
+def tables(rows: ResultRows) -> list[TextTable]:
     """One table per problem: the paper's numbers beside ours."""
     ours = ("ours, exact", "worst .. best", "100 episodes", "|Z|", "s")
     header = ("method", "paper: value, |Z|, s", *ours, "value, beside the paper's", "|Z|, beside the paper's")
@@ -138,7 +147,7 @@ def tables(rows: Rows) -> list[TextTable]:
     return found
 
 
-def _line(some: Rows, entry: Entry | None) -> tuple[str, ...]:
+def _line(some: ResultRows, entry: PublishedEntry | None) -> tuple[str, ...]:
     method, value = some[0]["method"], some.mean("value")
     nodes, inferred = some.mean("nodes"), some.mean("inferred") if some.column("inferred") else None
     size = f"{nodes.value:.1f}" + (f" ({inferred.value:.1f})" if inferred else "")
@@ -153,7 +162,7 @@ def _line(some: Rows, entry: Entry | None) -> tuple[str, ...]:
     return METHODS[method], paper, value.words(), span, some.mean("sampled").words(), size, seconds, *beside
 
 
-def _tested(some: Rows) -> Mean:
+def _tested(some: ResultRows) -> Mean:
     return some.tested("value", "sampled_error")
 
 
@@ -161,7 +170,7 @@ class OnProblem(NamedTuple):
     """One problem of a claim: the methods that it names, in its order."""
 
     problem: str
-    methods: tuple[Rows, ...]
+    methods: tuple[ResultRows, ...]
     best: float  # value of FB-HSVI, here or in the paper
 
     @property
@@ -185,7 +194,7 @@ class OnProblem(NamedTuple):
         return max(self.best - self.values[0].low, 0.0) / abs(self.best)
 
 
-def _runs(rows: Rows, *methods: str) -> list[OnProblem] | None:
+def _runs(rows: ResultRows, *methods: str) -> list[OnProblem] | None:
     """One for every problem; None unless all these methods were run on all of them."""
     found = []
     for problem, some in rows.groups("problem").items():
@@ -198,7 +207,7 @@ def _runs(rows: Rows, *methods: str) -> list[OnProblem] | None:
 def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:
     """Evidence of a claim about some methods, where they were all run."""
 
-    def evidence(rows: Rows, *methods: str) -> Evidence | None:
+    def evidence(rows: ResultRows, *methods: str) -> Evidence | None:
         runs = _runs(rows, *methods)
         return None if runs is None else weigh(runs, *methods)
 

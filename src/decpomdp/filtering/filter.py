@@ -1,10 +1,12 @@
-"""Filter: the probability of every action given the agent's own history, with the hidden node summed out.
+"""Filter and count: episodes and controllers into likelihoods and expected counts (`kernels.expectation`).
 
-One forward pass per agent and chunk of episodes (`kernels.expectation`). Learners use the filtered node distributions;
-`log_likelihood` returns only the probabilities.
+Filter: the probability of every action given the agent's own history, with the hidden node summed out, by one forward
+pass per agent and chunk of episodes. `log_likelihood` returns only the probabilities. Count: one backward pass over the
+filtered node distributions, summed over the chunks in order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes, Team
 from decpomdp.engines import threads as engine
 from decpomdp.filtering.layout import Buffers, Layout, group_size, lay_out
-from decpomdp.kernels.expectation import Slots, Tables, filter_chunk, log_chunk
-from decpomdp.kernels.weighing import running_sums
+from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk, filter_chunk, log_chunk, running_sums
 
 Floats = NDArray[np.float64]
 
@@ -85,3 +86,49 @@ def filter_slots(slots: Slots, tables: Tables, buffers: Buffers) -> Filtered:
     alpha, inverse = buffers.take(len(slots.rows), z, precision), np.empty(len(slots.rows), precision)
     filter_chunk(slots, tables, alpha, inverse, np.empty((group_size(slots), z), precision))
     return alpha, inverse
+
+
+def counted(
+    layout: Layout,
+    tables: Sequence[Tables],
+    nu: NDArray[np.float64],
+    chunks: FilteredChunks,
+    threads: int | None = None,
+) -> list[Tally]:
+    """The tally of every agent, computed by threads or on a cluster. Frees the filtered chunks."""
+    if layout.shards is not None:
+        return layout.shards.counted(tables, nu, chunks)
+
+    pieces = layout.pieces
+
+    def piece(number: int) -> Tally:
+        n, c = pieces[number]
+        chunk, chunks[number] = chunks[number], None
+        tally = count_slots(layout.chunks[n][c], tables[n], nu, chunk, layout.buffers)
+        if chunk is not None:
+            layout.buffers.give(chunk[0])
+        return tally
+
+    tallies = engine.run(piece, len(pieces), threads)
+    owners = [n for n, _ in pieces]
+    return [added(tally for m, tally in zip(owners, tallies, strict=True) if m == n) for n in range(len(layout.chunks))]
+
+
+def count_slots(
+    slots: Slots, tables: Tables, nu: NDArray[np.float64], filtered: Filtered | None, buffers: Buffers
+) -> Tally:
+    """Count one chunk of one agent; filter it first if `filtered` is None."""
+    alpha, inverse = filtered or filter_slots(slots, tables, buffers)
+    tally = Tally(np.zeros(tables.initial.shape), np.zeros(tables.act.shape), np.zeros(tables.move.shape))
+    carried = buffers.take(len(alpha), alpha.shape[1], alpha.dtype)
+    scratch = np.empty((group_size(slots), alpha.shape[1]), alpha.dtype)
+    count_chunk(slots, tables, alpha, inverse, nu, tally, carried, scratch)
+    buffers.give(carried)
+    if filtered is None:
+        buffers.give(alpha)
+    return tally
+
+
+def added(tallies: Iterable[Tally]) -> Tally:
+    """The sum in order: rounding depends on the order."""
+    return reduce(lambda total, tally: Tally(*(a + b for a, b in zip(total, tally, strict=True))), tallies)

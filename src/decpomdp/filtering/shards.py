@@ -22,11 +22,9 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes
 from decpomdp.engines.cluster import AHEAD, CACHE_BYTES, Cluster, EngineError, Lost, same
 from decpomdp.engines.threads import serial_products
-from decpomdp.filtering.count import added, count_slots
-from decpomdp.filtering.filter import Filtered, FilteredChunks, Floats, filter_slots
+from decpomdp.filtering.filter import Filtered, FilteredChunks, Floats, added, count_slots, filter_slots
 from decpomdp.filtering.layout import Buffers, ordered
-from decpomdp.kernels.expectation import Slots, Tables, Tally, log_chunk
-from decpomdp.kernels.weighing import running_sums
+from decpomdp.kernels.expectation import Slots, Tables, Tally, log_chunk, running_sums
 
 ATTEMPTS = 20  # of one step if workers die
 STEP_BYTES = 24  # of one agent-step, as it is sent and laid out

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError
-from decpomdp.io.episodes.read import episodes_in
+from decpomdp.io.episodes import episodes_in
 from decpomdp.io.files import FilePath, path_of
 from decpomdp.io.kinds import KINDS, kind_of
-from decpomdp.io.minari.read import read_minari
+from decpomdp.io.minari import read_minari
 from decpomdp.io.tables.read import table_in
 from decpomdp.io.validation import Checks
 

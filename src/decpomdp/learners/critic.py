@@ -29,7 +29,7 @@ KEY = np.uint64(20)  # of the random sums: the same ones in every batch
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CriticGains:
     """The critic's gains."""
 
     gains: list[Floats]  # [batch][r]
@@ -50,7 +50,7 @@ def features(episodes: Episodes) -> Floats:
     return table
 
 
-def judge(batches: list[Episodes], known: list[Floats]) -> Judged:
+def judge(batches: list[Episodes], known: list[Floats]) -> CriticGains:
     """Gains of every step of every batch; known[batch] as `features` has it."""
     # DEPARTS: the paper weighs a decision by the rewards themselves, without a baseline
     discount = batches[0].discount
@@ -70,7 +70,7 @@ def judge(batches: list[Episodes], known: list[Floats]) -> Judged:
     explained = 1 - float(weight @ left**2) / max(float(weight @ target**2), 1e-300)
     ends = np.cumsum([batch.steps for batch in batches])[:-1]
     gains = [_gains(batch, part) for batch, part in zip(batches, np.split(predicted, ends), strict=True)]
-    return Judged(gains, float(np.sqrt(np.mean(left[times == 0] ** 2))), explained)
+    return CriticGains(gains, float(np.sqrt(np.mean(left[times == 0] ** 2))), explained)
 
 
 def _gains(episodes: Episodes, predicted: Floats) -> Floats:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 LARGE = 1e3  # from where on Stirling's series is exact with two terms
 
 
-class Rows(Protocol):
+class RowBelief(Protocol):
     """A belief about distributions w[r, :]."""
 
     def expected_log(self) -> Floats:
@@ -79,7 +79,7 @@ class DirichletPrior(Struct, frozen=True, tag=True):
     weight: float
     sized: bool = False  # whether the number of outcomes is to be inferred
 
-    def updated(self, counts: Floats, before: Rows | None = None) -> Dirichlet:
+    def updated(self, counts: Floats, before: RowBelief | None = None) -> Dirichlet:
         """The belief after soft counts[r, j]; `before` is the last belief about the same rows."""
         return Dirichlet(self.weight + counts, self.weight)
 
@@ -108,7 +108,7 @@ class PointPrior(Struct, frozen=True, tag=True):
 
     sized: bool = False
 
-    def updated(self, counts: Floats, before: Rows | None = None) -> Point:
+    def updated(self, counts: Floats, before: RowBelief | None = None) -> Point:
         totals = counts.sum(axis=1, keepdims=True)
         kept = np.full(counts.shape, 1 / counts.shape[1]) if before is None else before.mean()
         with np.errstate(invalid="ignore", divide="ignore"):

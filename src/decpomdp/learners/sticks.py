@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import betaln, digamma, gammaincc, gammainccinv, gammaincinv
 
-from decpomdp.learners.rows import Floats, Rows
+from decpomdp.learners.rows import Floats, RowBelief
 
 GRID = 16  # values of eta
 TAIL = 1e-7  # probability of the Gamma beyond the largest and, unless that is below LEAST of it, the smallest of them
@@ -63,7 +63,7 @@ class SticksPrior(Struct, frozen=True, tag=True):
     shared: bool = False
     sized: bool = True
 
-    def updated(self, counts: Floats, before: Rows | None = None) -> Sticks:
+    def updated(self, counts: Floats, before: RowBelief | None = None) -> Sticks:
         return self.of_sticks(counts[:, :-1], np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, 1:])
 
     def of_sticks(self, here: Floats, beyond: Floats) -> Sticks:

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import InputError
-from decpomdp.filtering.count import counted
-from decpomdp.filtering.filter import FilteredChunks, filtered, likelihoods
+from decpomdp.filtering.filter import FilteredChunks, counted, filtered, likelihoods
 from decpomdp.filtering.layout import Layout, Precision
-from decpomdp.kernels.expectation import Tables, Tally, count_chunk, filter_chunk, log_chunk
-from decpomdp.kernels.weighing import running_sums
+from decpomdp.kernels.expectation import Tables, Tally, count_chunk, filter_chunk, log_chunk, running_sums
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.rows import Floats
 from decpomdp.learners.weighing import Steps, Weighed, weigh

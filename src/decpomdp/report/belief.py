@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Agent, Episodes, Team
 from decpomdp.io.runs import AgentBelief, Belief, NodeBelief
 from decpomdp.report.markup import Markup, percent, table, tag
-from decpomdp.report.performance import Floats, is_quick, play, played_steps, use_in, use_in_episodes
-from decpomdp.report.sources import Source
+from decpomdp.report.performance import Floats, Source, is_quick, play, played_steps, use_in, use_in_episodes
 from decpomdp.report.text import RARE
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""How a team uses its controllers, and episodes to step through.
+"""The source of a run (model, simulator or recorded episodes), how a team uses its controllers there, and a replay.
 
 The team is played with `rollouts`, on the model or the simulator of its run. Where there is neither, recorded episodes
 are read, in which each agent's node is filtered: p(node | what the agent saw and did so far).
@@ -9,19 +9,26 @@ without playing and without loading compiled code.
 """
 
 import hashlib
+import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, Simulator, Team
+from decpomdp import domains
+from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, InputError, Simulator, Team
 from decpomdp.core.model import horizon_of
+from decpomdp.domains.code import load_named
+from decpomdp.domains.load import is_code, load
 from decpomdp.io.checkpoints import decode, encode
+from decpomdp.io.episodes import read_episodes
 from decpomdp.io.files import read_bytes
-from decpomdp.io.runs import source_digest
-from decpomdp.report.sources import ShownRun
+from decpomdp.io.runs import Run, source_digest
 
+Source = DecPOMDP | Simulator | Episodes
+
+RECORDED = ".parquet"
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 Moments = tuple[tuple[Any, ...], ...]  # [k][t]: states (numbers) or street scenes
@@ -38,6 +45,49 @@ RECORDED_NOTE = (
     "Recorded episodes, those with the highest returns: there is no model or simulator to play the learned team on, so "
     "actions are those of the recorded behaviour. States are unknown; nodes are the likeliest for each agent's history."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRun:
+    """A run to show, and its source."""
+
+    run: Run
+    source: Source | None = None
+    missing: str = ""  # why there is no source
+
+    @property
+    def seed(self) -> int:
+        """Seed of all random choices made for the page."""
+        return self.run.record.seed or 0
+
+
+def shown(run: Run, problem: str | None = None) -> ShownRun:
+    """The run with the named problem or, by default, with its own source, if that still exists."""
+    record = run.record
+    if problem is not None:
+        return on(run, load_named(problem, record.discount))
+    name = record.source or record.problem
+    if is_code(name):
+        return ShownRun(run, missing=f"{name} is code, which is run only when it is named: --problem {name}")
+    try:
+        source: Source = read_episodes(name) if name.endswith(RECORDED) else load(name, record.discount)
+        if record.digest and source_digest(source) != record.digest:
+            kind = "data" if isinstance(source, Episodes) else "problem"
+            return ShownRun(run, missing=f"{record.source} has changed: it is not the same {kind}")
+        return on(run, source)
+    except InputError as error:
+        gone = record.source and not os.path.exists(record.source) and not domains.is_simulator(record.source)
+        return ShownRun(run, missing=f"{record.source} does not exist any more" if gone else str(error))
+
+
+def on(run: Run, source: Source) -> ShownRun:
+    """The run with a source; a team of one agent that acts for all plays the centralised model."""
+    if isinstance(source, DecPOMDP) and len(run.team.agents) < len(source.agents):
+        from decpomdp.planners.common import played_by
+
+        source = played_by(source, run.team)
+    run.team.check_fits(source)
+    return ShownRun(run, source)
 
 
 @dataclass(frozen=True, slots=True)

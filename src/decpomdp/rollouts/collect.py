@@ -17,7 +17,7 @@ from decpomdp.engines.cluster import Cluster
 from decpomdp.io.team import read_team
 from decpomdp.kernels.rollout import Players
 from decpomdp.rollouts.dense import DenseSimulator, as_simulator
-from decpomdp.rollouts.play import Batch, Look, TeamPlayer, play, players_of
+from decpomdp.rollouts.play import EpisodeBatch, Look, TeamPlayer, play, players_of
 
 CHUNK = 1_000_000  # agent-steps held at a time by `stream`
 LONGEST = 10_000_000  # steps of an episode; all of them are in memory
@@ -179,14 +179,14 @@ def play_piece(
     seed: int,
     threads: int | None = None,
     look: Look | None = None,
-) -> Batch:
+) -> EpisodeBatch:
     """Episodes first, first + 1, ... of a stream."""
     if not isinstance(simulator, TeamPlayer):
         seed = int(np.random.SeedSequence([seed, first]).generate_state(1, np.uint64)[0] >> np.uint64(1))
     return play(simulator, players, count, horizon, seed, first, threads=threads, look=look)
 
 
-def episodes_of(simulator: Simulator, batch: Batch) -> Episodes:
+def episodes_of(simulator: Simulator, batch: EpisodeBatch) -> Episodes:
     """The record of a batch."""
     paths = batch.paths
     return Episodes(

@@ -37,7 +37,7 @@ class TeamPlayer(Simulator, Protocol):
         ...
 
 
-class Batch(NamedTuple):
+class EpisodeBatch(NamedTuple):
     """Played episodes of different lengths."""
 
     paths: Paths  # rows of all episodes, one after the other
@@ -63,14 +63,14 @@ def play(
     behaviour: bool = True,
     threads: int | None = None,
     look: Look | None = None,
-) -> Batch:
+) -> EpisodeBatch:
     """Episodes first, first + 1, ... of the sequence of a TeamPlayer, or one batch of any other simulator.
 
     `look`: see `play_batch`; it is not called by a TeamPlayer.
     """
     if isinstance(simulator, TeamPlayer):
         paths = simulator.play(players, episodes, horizon, seed, first, behaviour=behaviour, threads=threads)
-        return Batch(paths, np.full(episodes, horizon), np.zeros(episodes, bool))
+        return EpisodeBatch(paths, np.full(episodes, horizon), np.zeros(episodes, bool))
     return play_batch(simulator, players, episodes, horizon, seed, look)
 
 
@@ -81,7 +81,7 @@ def play_batch(
     horizon: int,
     seed: int,
     look: Look | None = None,
-) -> Batch:
+) -> EpisodeBatch:
     """`episodes` episodes of at most `horizon` steps; for a DenseSimulator the same as its own `play`.
 
     `look` is called after the reset and after every step, for example to record the simulator's hidden states.
@@ -105,7 +105,7 @@ def play_batch(
         running &= ~ended
         if not running.any():
             break
-    return Batch(_by_episode(table, lengths), lengths, ~running)
+    return EpisodeBatch(_by_episode(table, lengths), lengths, ~running)
 
 
 def _by_episode(table: Paths, lengths: NDArray[np.int64]) -> Paths:

@@ -16,7 +16,7 @@ import numpy as np
 
 from decpomdp.worlds.data import Form, Records
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, BY_STATE, copies, merge_pairs, merged, one_state, other_form
-from decpomdp.worlds.posterior import Fixed, Posterior, Tables, posterior_of, strong_prior, weak_prior
+from decpomdp.worlds.posterior import FixedPriors, Posterior, Tables, posterior_of, strong_prior, weak_prior
 from decpomdp.worlds.sweep import FEW, Sweeps
 
 QUARTER, ON_QUARTER, QUARTER_STEPS = 0.25, 40, 15_000  # of the data; sweeps on it; steps below which it is left out
@@ -29,7 +29,7 @@ PATIENCE = 2  # rounds without a sufficient gain
 COPIES, NOISE, STAY = 32, 0.5, 20.0  # of the first round with memory; `stay` of splits with memory
 
 
-class Start(NamedTuple):
+class FitStart(NamedTuple):
     """How a fit begins."""
 
     states: int
@@ -39,12 +39,16 @@ class Start(NamedTuple):
     strong: bool  # priors of EM with few states
 
 
-def start_of(number: int, memory: bool) -> Start:
+def start_of(number: int, memory: bool) -> FitStart:
     """The start of fit `number` of a form."""
     if memory:
-        return Start(COPIES, NOISE, BY_PART, STAY, False)
+        return FitStart(COPIES, NOISE, BY_PART, STAY, False)
     states = (4, 2, 3)[number % 3]
-    return Start(states, 1.0, BY_STATE, 2.0 / states, True) if number % 2 else Start(states, 1.4, BY_INPUT, 0.0, False)
+    return (
+        FitStart(states, 1.0, BY_STATE, 2.0 / states, True)
+        if number % 2
+        else FitStart(states, 1.4, BY_INPUT, 0.0, False)
+    )
 
 
 class Growth(NamedTuple):
@@ -140,6 +144,6 @@ class Grower:
         over = fails >= PATIENCE or best.states >= self.most
         return Growth(best.form, fit.number, best, round=fit.round + 1, fails=fails, gain=gain, over=over)
 
-    def _prior(self, fit: Growth, states: int) -> Fixed:
+    def _prior(self, fit: Growth, states: int) -> FixedPriors:
         strong = start_of(fit.number, fit.form.memory).strong and states <= FEW
         return strong_prior(self.sweeps[fit.form].records, states) if strong else weak_prior(fit.form)

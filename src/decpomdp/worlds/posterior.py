@@ -115,7 +115,7 @@ def _expected(counts: Floats, prior: Floats) -> Floats:
     return out.reshape(counts.shape)
 
 
-class Fixed(NamedTuple):
+class FixedPriors(NamedTuple):
     """A base and a strength for all rows of each table: weak priors of the search for a start."""
 
     move: tuple[int, float]
@@ -123,20 +123,22 @@ class Fixed(NamedTuple):
     pay: tuple[int, float]
 
 
-def weak_prior(form: Form) -> Fixed:
+def weak_prior(form: Form) -> FixedPriors:
     """Weak enough for states to move apart; with memory there are many inputs, which must share."""
     if form.memory:
-        return Fixed((PRODUCT, 3.0), (PARTS if form.joint else OWN, 100.0), (INPUT, 0.3))
-    return Fixed((OVERALL, 1.0), (STATE, 1.0), (SEEN, 0.3))
+        return FixedPriors((PRODUCT, 3.0), (PARTS if form.joint else OWN, 100.0), (INPUT, 0.3))
+    return FixedPriors((OVERALL, 1.0), (STATE, 1.0), (SEEN, 0.3))
 
 
-def strong_prior(records: Records, states: int) -> Fixed:
+def strong_prior(records: Records, states: int) -> FixedPriors:
     """Inputs share until the data tell them apart: for few states and many joint actions."""
     k = max(1.0, 0.1 * records.steps / (records.inputs * states))
-    return Fixed((OVERALL, k), (OVERALL, k), (SEEN, 0.3))
+    return FixedPriors((OVERALL, k), (OVERALL, k), (SEEN, 0.3))
 
 
-def posterior_of(records: Records, counts: Tables, fixed: Fixed | None = None, threads: int | None = None) -> Posterior:
+def posterior_of(
+    records: Records, counts: Tables, fixed: FixedPriors | None = None, threads: int | None = None
+) -> Posterior:
     """The posterior of these counts; priors are chosen by evidence unless they are `fixed`."""
     states = counts.states
     everyone = len(records.parts[0])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.world_filter import Rows, filter_chunk
 from decpomdp.worlds.data import Records
-from decpomdp.worlds.posterior import Fixed, Floats, Posterior, Tables, posterior_of
+from decpomdp.worlds.posterior import FixedPriors, Floats, Posterior, Tables, posterior_of
 
 BEAM, FINE_BEAM = 1e-5, 1e-8  # of the filter: in sweeps, and for held-out likelihoods
 CHUNK, CHUNKS = 8000, 4  # rows of a chunk, at least; chunks, at most
@@ -77,7 +77,7 @@ class Sweeps:
 
     # ---- runs of sweeps ----
 
-    def em(self, tables: Tables, prior: Fixed, sweeps: int, tolerance: float, prune: bool = True) -> Tables:
+    def em(self, tables: Tables, prior: FixedPriors, sweeps: int, tolerance: float, prune: bool = True) -> Tables:
         """Expected counts after at most `sweeps` sweeps of EM with fixed priors (bases follow the counts)."""
         before = -np.inf
         counts = tables

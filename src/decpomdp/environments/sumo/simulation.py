@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core.errors import InputError
 from decpomdp.environments.sumo import network
-from decpomdp.environments.sumo.demand import BLOCK, Demand, Trip
-from decpomdp.environments.sumo.network import LATE, YELLOW_SECONDS, actuated_file
+from decpomdp.environments.sumo.network import BLOCK, LATE, YELLOW_SECONDS, Demand, Trip, actuated_file
 
 DECISION = BLOCK  # seconds
 WARM_UP = 300

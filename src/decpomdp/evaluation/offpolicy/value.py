@@ -21,8 +21,7 @@ from decpomdp.core.checks import threads as checked_threads
 from decpomdp.core.controller import READ
 from decpomdp.core.model import checked_discount
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.offpolicy.estimates import log_chances, log_ratios, weighted
-from decpomdp.evaluation.offpolicy.intervals import bootstrap, guaranteed
+from decpomdp.evaluation.offpolicy.estimates import bootstrap, guaranteed, log_chances, log_ratios, weighted
 from decpomdp.evaluation.offpolicy.support import joined, missing_share, never_taken, unsupported, warnings_of
 from decpomdp.io.episodes import read_episodes
 

@@ -29,9 +29,8 @@ from decpomdp.engines import threads as engine
 from decpomdp.filtering.filter import tables_of
 from decpomdp.filtering.layout import group_size, slots_of
 from decpomdp.interaction.episode_player import EpisodePlayer
-from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk, filter_chunk, log_chunk
+from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk, filter_chunk, log_chunk, own_ratios
 from decpomdp.kernels.rollout import Players
-from decpomdp.kernels.weighing import own_ratios
 from decpomdp.learners.credit import visit_weights
 from decpomdp.learners.critic import features, judge
 from decpomdp.learners.posterior import Counts

@@ -30,8 +30,8 @@ from decpomdp.interaction.search.ascent import ascend
 from decpomdp.interaction.search.machines import Machine, Plan, clock, hours, opening, product, split, tree, window
 from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
-from decpomdp.kernels import fold as kernels
-from decpomdp.kernels.machines import ROOT, PlayedBatch, Window
+from decpomdp.kernels import machines as kernels
+from decpomdp.kernels.machines import ROOT, PlayedBatch, RandomWindow
 
 Hop = Callable[[Player, Plan, Sizes, np.random.Generator], Plan]
 
@@ -206,7 +206,9 @@ def mutate_entry(machine: Machine, actions: int, rng: np.random.Generator) -> Ma
 # ---- grafts
 
 
-def exploration_window(rng: np.random.Generator, agents: int, longest: int, discount: float, horizon: int) -> Window:
+def exploration_window(
+    rng: np.random.Generator, agents: int, longest: int, discount: float, horizon: int
+) -> RandomWindow:
     """A random window: early steps are likelier (by the discount); mostly for all agents, sometimes for some."""
     latest = max(1, horizon // 2)
     begin = min(int(rng.geometric(max(1 - discount, 1 / latest))) - 1, latest - 1)
@@ -214,10 +216,10 @@ def exploration_window(rng: np.random.Generator, agents: int, longest: int, disc
     rates = np.full(agents, rng.uniform(0.3, 1.0))
     if agents > 1 and rng.random() < 0.3:
         rates *= rng.permutation(agents) < rng.integers(1, agents)
-    return Window(begin, min(begin + length, horizon), rates)
+    return RandomWindow(begin, min(begin + length, horizon), rates)
 
 
-def with_side_paths(plan: Plan, played: PlayedBatch, number: int, window: Window, once: bool = False) -> Plan:
+def with_side_paths(plan: Plan, played: PlayedBatch, number: int, window: RandomWindow, once: bool = False) -> Plan:
     """The plan with every agent's side path along episode `number`.
 
     A side path begins where the episode left the machine's way, and is taken whenever the machine comes by there. If it

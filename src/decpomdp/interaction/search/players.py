@@ -21,7 +21,7 @@ from decpomdp.engines import threads as engine
 from decpomdp.interaction.episode_player import OutOfSteps, check_rewards
 from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines
-from decpomdp.kernels.machines import PlayedBatch, Soft, Window
+from decpomdp.kernels.machines import PlayedBatch, RandomWindow, Soft
 from decpomdp.kernels.sampling import key_of
 from decpomdp.rollouts import DenseSimulator
 from decpomdp.rollouts.play import begin_batch, step_batch
@@ -34,9 +34,9 @@ Actions = NDArray[np.int16]  # [k, n]; observations and nodes likewise
 Choose = Callable[[int, int, Actions, Actions, Actions], None]  # (first episode, t, observations, nodes, actions)
 
 
-def no_exploration(agents: int) -> Window:
+def no_exploration(agents: int) -> RandomWindow:
     """An empty window."""
-    return Window(0, 0, np.zeros(agents))
+    return RandomWindow(0, 0, np.zeros(agents))
 
 
 class Player(ABC):
@@ -64,7 +64,7 @@ class Player(ABC):
         self.steps += steps
 
     def returns(
-        self, plan: Plan, episodes: int, horizon: int, seed: int, first: int = 0, window: Window | None = None
+        self, plan: Plan, episodes: int, horizon: int, seed: int, first: int = 0, window: RandomWindow | None = None
     ) -> NDArray[np.float64]:
         """[k]: discounted returns of episodes first, first + 1, ... from the window's begin on."""
         exploration = no_exploration(len(plan)) if window is None else window
@@ -75,7 +75,7 @@ class Player(ABC):
 
     @abstractmethod
     def _returns(
-        self, plan: Plan, window: Window, horizon: int, seed: int, first: int, out: NDArray[np.float64]
+        self, plan: Plan, window: RandomWindow, horizon: int, seed: int, first: int, out: NDArray[np.float64]
     ) -> None: ...
 
     @abstractmethod
@@ -83,7 +83,9 @@ class Player(ABC):
         """Episodes of a softened team."""
 
     @abstractmethod
-    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> PlayedBatch:
+    def elites(
+        self, plan: Plan, window: RandomWindow, episodes: int, horizon: int, seed: int, count: int
+    ) -> PlayedBatch:
         """The `count` episodes of highest return (from the window's begin on) of `episodes` that explore there."""
 
     @abstractmethod
@@ -110,7 +112,7 @@ class DensePlayer(Player):
     simulator: DenseSimulator
 
     def _returns(
-        self, plan: Plan, window: Window, horizon: int, seed: int, first: int, out: NDArray[np.float64]
+        self, plan: Plan, window: RandomWindow, horizon: int, seed: int, first: int, out: NDArray[np.float64]
     ) -> None:
         self.spend(len(out) * horizon)
         world = self.simulator.world
@@ -122,14 +124,18 @@ class DensePlayer(Player):
         machines.sample(self.simulator.world, soft, key_of(seed), played)
         return played
 
-    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> PlayedBatch:
+    def elites(
+        self, plan: Plan, window: RandomWindow, episodes: int, horizon: int, seed: int, count: int
+    ) -> PlayedBatch:
         returns = self.returns(plan, episodes, horizon, seed, window=window)
         return self._record(plan, window, horizon, seed, highest(returns, count))
 
     def record(self, plan: Plan, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         return self._record(plan, no_exploration(len(plan)), horizon, seed, np.arange(episodes))
 
-    def _record(self, plan: Plan, window: Window, horizon: int, seed: int, numbers: NDArray[np.int64]) -> PlayedBatch:
+    def _record(
+        self, plan: Plan, window: RandomWindow, horizon: int, seed: int, numbers: NDArray[np.int64]
+    ) -> PlayedBatch:
         """Play the episodes with these numbers (again)."""
         self.spend(len(numbers) * horizon)
         played = empty_batch(len(numbers), horizon, len(self.agents))
@@ -150,7 +156,7 @@ class BatchPlayer(Player):
         self.batch = min(BATCH, int(getattr(simulator, "side_by_side", BATCH)))
 
     def _returns(
-        self, plan: Plan, window: Window, horizon: int, seed: int, first: int, out: NDArray[np.float64]
+        self, plan: Plan, window: RandomWindow, horizon: int, seed: int, first: int, out: NDArray[np.float64]
     ) -> None:
         for begin, count in self._batches(len(out)):
             played = self._follow(plan, window, count, horizon, seed, first + begin)
@@ -162,7 +168,9 @@ class BatchPlayer(Player):
 
         return joined([self._play(choose, count, horizon, seed, first) for first, count in self._batches(episodes)])
 
-    def elites(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, count: int) -> PlayedBatch:
+    def elites(
+        self, plan: Plan, window: RandomWindow, episodes: int, horizon: int, seed: int, count: int
+    ) -> PlayedBatch:
         elite = empty_batch(0, horizon, len(plan))
         for first, size in self._batches(episodes):
             both = joined([elite, self._follow(plan, window, size, horizon, seed, first)])
@@ -185,7 +193,9 @@ class BatchPlayer(Player):
         weights[:begin] = 0.0
         return played.rewards @ weights
 
-    def _follow(self, plan: Plan, window: Window, episodes: int, horizon: int, seed: int, first: int) -> PlayedBatch:
+    def _follow(
+        self, plan: Plan, window: RandomWindow, episodes: int, horizon: int, seed: int, first: int
+    ) -> PlayedBatch:
         packed = pack(plan, self)
 
         def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:

@@ -34,7 +34,7 @@ from decpomdp.interaction.search.machines import (
 from decpomdp.interaction.search.moves import rescheduled, settle
 from decpomdp.interaction.search.players import Player
 from decpomdp.interaction.search.sizes import Sizes
-from decpomdp.kernels.machines import ROOT, Window
+from decpomdp.kernels.machines import ROOT, RandomWindow
 
 Start = Callable[[Player, np.random.Generator], Plan]
 
@@ -82,7 +82,7 @@ def _chain(length: int, sizes: Sizes) -> Start:
 
 def chain(player: Player, length: int, episodes: int, seed: int) -> Plan:
     """The best of many random episodes of `length` steps, as a cycle."""
-    everything = Window(0, length, np.ones(len(player.agents)))
+    everything = RandomWindow(0, length, np.ones(len(player.agents)))
     played = player.elites(constant(player), everything, episodes, length, seed, 1)
     steps = int(played.lengths[0])
     return tuple(

@@ -13,7 +13,7 @@ import numpy as np
 
 from decpomdp.core.agent import Agent
 from decpomdp.core.checks import ACCEPTED, Floats
-from decpomdp.io.dpomdp.text import Alphabet, Lines, number, probabilities, read_labels, shown, whole
+from decpomdp.io.dpomdp.text import LabelIndex, Lines, number, probabilities, read_labels, shown, whole
 
 ORDER = ("agents", "discount", "values", "states", "start", "actions", "observations")
 TABLE_BYTES = 2 << 30  # of all dense tables of the model together
@@ -118,7 +118,7 @@ def _start(lines: Lines, states: tuple[str, ...]) -> Floats:
     form, words = head.split(), text.split()
     if form[:1] != ["start"] or form[1:] not in ([], ["include"], ["exclude"]) or not colon:
         raise _out_of_order(lines, "start", line)
-    find = Alphabet(lines, "a state", states).find
+    find = LabelIndex(lines, "a state", states).find
     if form[1:]:
         if not words:
             raise lines.error(f"expected the states to {form[1]}, got nothing")

@@ -4,17 +4,311 @@ It reads the complete format: start in every form, joint actions and observation
 numbers, rows, matrices, uniform and identity, later statements overwriting earlier ones, rewards that depend on the
 next state and observation (the model keeps their expectation), costs, comments, quoted words, gzip. Errors are
 `file:line: expected ..., got ...`. The sizes announced by the header are bounded before memory is allocated.
+
+Statements are T, O and R lines, and the rows, matrices and keywords that may follow them.
+
+    T: joint action : state : next state : probability     a number
+    T: joint action : state :                              a row on the next line, or uniform
+    T: joint action :                                      a matrix on the next lines, uniform or identity
+
+O is the same with next state and joint observation in place of state and next state. R has one more field: a number
+for joint action, state, next state and joint observation, a row over joint observations, or a matrix of next states
+by joint observations. The colon at the end of a line may be omitted, and a keyword may follow it. Later statements
+overwrite earlier ones.
+
+Every field becomes a numpy index: an integer, ALL for `*`, or an array of joint indices if only some agents have a
+`*` (such as `listen *`). The arrays of joint actions have the shape [m, 1], so that they broadcast against those of
+joint observations, [k], and against rows and matrices.
 """
 
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import prod
+from operator import getitem
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from decpomdp.core import checks
+from decpomdp.core.agent import joint_parts
+from decpomdp.core.checks import ACCEPTED, Floats, freeze
+from decpomdp.core.checks import probabilities as checked_probabilities
 from decpomdp.core.errors import FormatError, InputError
 from decpomdp.core.model import DecPOMDP, checked_discount
-from decpomdp.io.dpomdp.header import read_header
-from decpomdp.io.dpomdp.statements import read_tables
-from decpomdp.io.dpomdp.text import Lines, read_data
+from decpomdp.io.dpomdp.header import Header, read_header
+from decpomdp.io.dpomdp.text import LabelIndex, Lines, Memo, Numbers, probabilities, read_data, rewards, shown, whole
 from decpomdp.io.files import FilePath, path_of
+
+ALL = slice(None)
+CELLS = 1 << 22  # entries of R that are expanded at a time
+
+Indices = NDArray[np.intp]
+Place = int | slice | Indices
+
+
+def read_tables(lines: Lines, header: Header) -> tuple[Floats, Floats, Floats]:
+    """Transition [u, s, s1], observation [u, s1, y] and reward [u, s]: the statements up to the end of the file."""
+    names = [agent.name for agent in header.agents]
+    actions = Joint(lines, "action", names, [agent.actions for agent in header.agents])
+    observations = Joint(lines, "observation", names, [agent.observations for agent in header.agents])
+    states = LabelIndex(lines, "a state", header.states)
+    action: Memo[Place] = Memo(lambda text: _column(actions.find(text)))
+    state: Memo[Place] = Memo(lambda text: ALL if text.strip() == "*" else states.find(text.strip()))
+    observation: Memo[Place] = Memo(observations.find)
+    u, s, y = actions.size, len(header.states), observations.size
+    moves = Table("T: joint action : state : next state", (action, state, state), lines, (u, s, s))
+    sights = Table("O: joint action : next state : joint observation", (action, state, observation), lines, (u, s, y))
+    pays = Rewards("R: joint action : state : next state : joint observation",
+                   (action, state, state, observation), lines, (u, s, y))  # fmt: skip
+    _read(lines, {"T": moves, "O": sights, "R": pays})
+    transition = moves.finish(lines.source, actions, header.states)
+    observed = sights.finish(lines.source, actions, header.states)
+    reward = pays.expected(transition, observed)
+    return transition, observed, 0.0 - reward if header.cost else reward  # not -reward, which would give -0.0
+
+
+def _read(lines: Lines, letters: Mapping[str, "Statements"]) -> None:
+    for line in lines:
+        fields = line.split(":", 6)  # no statement has more than five colons
+        statements = letters.get(fields[0]) or letters.get(fields[0].strip())
+        if statements is None:
+            expected = ", ".join(f"{letter}:" for letter in letters)
+            raise lines.error(f"expected a statement {expected}, got {shown(line)}")
+        statements.read(lines, fields)
+
+
+def _column(place: Place) -> Place:
+    return place[:, None] if isinstance(place, np.ndarray) else place
+
+
+class Joint:
+    """Joint actions or observations: `*`, a joint index, or one word per agent (name, index or `*`)."""
+
+    def __init__(self, lines: Lines, what: str, names: Sequence[str], labels: Sequence[Sequence[str]]) -> None:
+        self._lines, self._what = lines, what
+        self._parts = [LabelIndex(lines, f"an {what} of {name}", own) for name, own in zip(names, labels, strict=True)]
+        self._sizes = tuple(map(len, labels))
+        self.size = prod(self._sizes)
+
+    def find(self, text: str) -> Place:
+        """The joint index or indices that `text` names."""
+        words = text.split()
+        if words and set(words) == {"*"} and len(words) in (1, len(self._parts)):
+            return ALL
+        if len(words) == len(self._parts):
+            indices = np.zeros(1, np.intp)
+            for word, part, size in zip(words, self._parts, self._sizes, strict=True):
+                own = np.arange(size) if word == "*" else np.array([part.find(word)])
+                indices = (indices[:, None] * size + own).reshape(-1)
+            return indices if "*" in words else int(indices[0])
+        index = whole(words[0]) if len(words) == 1 else None
+        if index is None or index >= self.size:
+            forms = f"*, an index from 0 to {self.size - 1} or {len(self._parts)} words"
+            raise self._lines.error(f"expected a joint {self._what}: {forms}, got {shown(text)}")
+        return index
+
+    def label(self, index: int) -> str:
+        """The labels of a joint index, such as (listen, open-left)."""
+        parts = joint_parts(index, self._sizes)
+        return f"({', '.join(part.labels[int(i)] for part, i in zip(self._parts, parts, strict=True))})"
+
+
+class Statements(ABC):
+    """The statements of one letter."""
+
+    keywords: tuple[str, ...] = ()
+
+    def __init__(self, form: str, axes: Sequence[Memo[Place]], numbers: Numbers, shape: tuple[int, int]) -> None:
+        self.form, self.axes = form, axes
+        self.numbers, self.number = numbers, Memo(numbers.read)
+        self.shape = shape  # of a matrix
+
+    @abstractmethod
+    def set(self, line: int, places: tuple[Place, ...], value: float | Floats) -> None:
+        """Set the entries at `places` to a number, or to a row or matrix along the axes that `places` omits."""
+
+    def read(self, lines: Lines, fields: list[str]) -> None:
+        """Read one statement: its fields, the letter first, and the following lines that belong to it."""
+        if len(fields) == len(self.axes) + 2:
+            places = tuple(map(getitem, self.axes, fields[1:-1]))
+            self.set(lines.number, places, self.number[fields[-1]])
+        else:
+            self._read_block(lines, fields)
+
+    def _read_block(self, lines: Lines, fields: list[str]) -> None:
+        last = fields[-1].strip()
+        given = fields[1:-1] if last in ("", *self.keywords) else fields[1:]
+        missing = len(self.axes) - len(given)
+        if missing not in (1, 2):
+            forms = f"'{self.form} : number', or its beginning and then a row or a matrix"
+            raise lines.error(f"expected {forms}, got {shown(':'.join(fields))}")
+        places = tuple(map(getitem, self.axes, given))
+        line = lines.number
+        content = last if last in self.keywords else lines.next(self._expected(missing))
+        rows, columns = self.shape
+        if content in self.keywords:
+            if content == "identity" and (missing == 1 or rows != columns):
+                raise lines.error(f"expected {self._expected(1)}, got 'identity' where there is no square matrix")
+            value = np.eye(rows) if content == "identity" else np.full(columns, 1.0 / columns)
+        else:
+            value = self.numbers.row(content, columns)
+            if missing == 2:
+                more = (lines.next(f"row {i} of {rows} of a matrix") for i in range(2, rows + 1))
+                value = np.stack([value, *(self.numbers.row(row, columns) for row in more)])
+        self.set(line, places, value)
+
+    def _expected(self, missing: int) -> str:
+        words = self.keywords if missing == 2 else self.keywords[:1]
+        return " or ".join((*words, f"a row of {self.shape[1]} numbers"))
+
+
+class Table(Statements):
+    """T or O statements: probabilities [u, s, n].
+
+    The rows are checked at the end of the file, because later statements overwrite earlier ones. The error gives the
+    line of the last statement about the row.
+    """
+
+    keywords = ("uniform", "identity")
+
+    def __init__(self, form: str, axes: Sequence[Memo[Place]], lines: Lines, shape: tuple[int, int, int]) -> None:
+        super().__init__(form, axes, probabilities(lines), shape[1:])
+        self._table = np.zeros(shape)
+        self._touched = np.zeros(shape[:2], np.int32)  # [u, s] line of the last statement about a row, 0: none
+
+    def set(self, line: int, places: tuple[Place, ...], value: float | Floats) -> None:
+        self._table[places] = value
+        self._touched[places[:2]] = line
+
+    def finish(self, source: str, actions: Joint, states: Sequence[str]) -> Floats:
+        """The table, normalised and read-only; FormatError if a row is not a distribution."""
+        sums = self._table.sum(axis=-1)
+        wrong = np.argwhere(np.abs(sums - 1.0) > ACCEPTED)
+        if len(wrong):
+            u, s = wrong[0].tolist()
+            where = f"{self.form[0]} for joint action {actions.label(u)}, state {states[s]}"
+            where = where if len(where) <= 300 else f"{where[:297]}..."
+            line = int(self._touched[u, s])
+            never = "" if line else " (no statement about it)"
+            raise FormatError(source, line or None, f"{where} sums to {sums[u, s]:.9g}, expected 1{never}")
+        return checked_probabilities(self.form[0], freeze(self._table), "u, s, n", self._table.shape)
+
+
+class Rewards(Statements):
+    """R statements, of which a model keeps the expectation
+
+        reward[u, s] = sum_{s1, y} transition[u, s, s1] observation[u, s1, y] R[u, s, s1, y].
+
+    R is never allocated as a whole. Statements for all s1 and y set reward[u, s] directly. R is expanded only for the
+    joint actions and states with other statements, block by block, and without the axis y if nothing depends on it.
+    Large files have millions of R statements, so they are collected in flat arrays: a place is stored as its index, or
+    as the code -1 - i for the i-th of `_places`, of which the first is ALL.
+    """
+
+    def __init__(self, form: str, axes: Sequence[Memo[Place]], lines: Lines, shape: tuple[int, int, int]) -> None:
+        self._places: list[Any] = [ALL]
+        super().__init__(form, [Memo(partial(self._code, axis)) for axis in axes], rewards(lines), shape[1:])
+        self._size = shape[:2]
+        self._codes = array("i")  # four per statement
+        self._values = array("d")
+        self._blocks: dict[int, Floats] = {}  # rows [y] and matrices [s1, y], by the number of the statement
+
+    def _code(self, axis: Memo[Place], text: str) -> int:
+        place = axis[text]
+        if isinstance(place, int):
+            return place
+        if place is ALL:
+            return -1
+        self._places.append(place)
+        return -len(self._places)
+
+    def set(self, line: int, places: tuple[Any, ...], value: float | Floats) -> None:
+        if isinstance(value, float):
+            self._codes.extend(places)
+            self._values.append(value)
+        else:
+            self._blocks[len(self._values)] = value
+            self._codes.extend((*places, -1, -1)[: len(self.axes)])
+            self._values.append(0.0)
+
+    def expected(self, transition: Floats, observation: Floats) -> Floats:
+        """[u, s]: the expectation of R after all statements."""
+        codes = np.array(self._codes, np.intp).reshape(-1, len(self.axes))  # [r, axis]
+        numbers = np.arange(len(codes))
+        plain = np.all(codes[:, 2:] == -1, axis=1) & ~np.isin(numbers, list(self._blocks))
+        reward, expand = np.zeros(self._size), np.zeros(self._size, bool)  # [u, s], the latter: depends on s1 or y
+        self._assign(reward, codes[plain, :2], numbers[plain], {})
+        for u, s in np.unique(codes[~plain, :2], axis=0).tolist():
+            expand[self._place(u), self._place(s)] = True
+        s, y = observation.shape[1:]
+        for actions in _cut(np.flatnonzero(expand.any(axis=1)), CELLS // (s * s * y)):
+            special = {
+                code: np.flatnonzero(np.isin(actions, self._places[-1 - code]))[:, None]
+                for code in np.unique(codes[:, 0]).tolist()
+                if code < -1
+            }
+            about, first = _within(codes[:, 0], actions, [-1, *(code for code, own in special.items() if len(own))])
+            for states in _cut(np.flatnonzero(expand[actions].any(axis=0)), CELLS // (s * y * len(actions))):
+                own, second = _within(codes[about, 1], states, [-1])
+                here = np.ix_(actions, states)
+                local = np.column_stack([first[own], second, codes[about[own], 2:]])
+                expected = self._expectation(local, about[own], special, transition[here], observation[actions])
+                reward[here] = np.where(expand[here], expected, reward[here])
+        return reward
+
+    def _expectation(
+        self,
+        codes: Indices,  # [r, axis]
+        numbers: Indices,  # [r]
+        special: dict[int, Indices],
+        transition: Floats,  # [u, s, s1]
+        observation: Floats,  # [u, s1, y]
+    ) -> Floats:
+        """[u, s]: the sum over s1 and y for some joint actions and states, with the statements about these."""
+        seen = np.any(codes[:, 3] != -1) or not self._blocks.keys().isdisjoint(numbers.tolist())
+        if not seen:
+            codes[:, 3] = 0
+        expanded = np.zeros((*transition.shape, observation.shape[2] if seen else 1))  # [u, s, s1, y]
+        self._assign(expanded, codes, numbers, special)
+        with np.errstate(over="ignore", invalid="ignore"):  # the model rejects rewards that are not finite
+            after = np.einsum("uty,usty->ust", observation, expanded) if seen else expanded[..., 0]
+            return np.einsum("ust,ust->us", transition, after)
+
+    def _assign(self, table: Floats, codes: Indices, numbers: Indices, special: dict[int, Indices]) -> None:
+        """Set the values of the statements `numbers` at `codes`, in order; statements about single entries at once."""
+        values = np.array(self._values)[numbers]
+        single = np.all(codes >= 0, axis=1) & ~np.isin(numbers, list(self._blocks))
+        done = 0
+        for at in [*np.flatnonzero(~single).tolist(), len(numbers)]:
+            if done < at:
+                table[tuple(codes[done:at].T)] = values[done:at]
+            if at < len(numbers):
+                action, *others = codes[at].tolist()
+                place = (special.get(action, self._place(action)), *map(self._place, others))
+                table[place] = self._blocks.get(int(numbers[at]), values[at])
+            done = at + 1
+
+    def _place(self, code: int) -> Place:
+        return code if code >= 0 else self._places[-1 - code]
+
+
+def _cut(indices: Indices, size: int) -> list[Indices]:
+    size = max(1, size)
+    return [indices[first : first + size] for first in range(0, len(indices), size)]
+
+
+def _within(codes: Indices, indices: Indices, others: list[int]) -> tuple[Indices, Indices]:
+    """The statements with a code in `indices` or `others`, and their codes, with positions in `indices` for indices."""
+    position = np.full(max(codes.max(), indices.max()) + 1, -1)
+    position[indices] = np.arange(len(indices))
+    single = codes >= 0
+    local = np.where(single, position[np.maximum(codes, 0)], codes)
+    own = np.flatnonzero(np.where(single, local >= 0, np.isin(codes, others)))
+    return own, local[own]
 
 
 def read_dpomdp(path: FilePath, discount: float | None = None) -> DecPOMDP:

@@ -154,7 +154,7 @@ class Memo(dict[str, Value]):
         return value
 
 
-class Alphabet:
+class LabelIndex:
     """Labels that are found by name or by index."""
 
     def __init__(self, lines: Lines, what: str, labels: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputError, checks
 from decpomdp.core.agent import numbered, team_of_agents
-from decpomdp.io.episodes.read import MOST_LABELS
+from decpomdp.io.episodes import MOST_LABELS
 from decpomdp.io.files import FilePath, path_of
 from decpomdp.io.tables.columns import Cells, Columns, Numbers, whole_text
 from decpomdp.io.tables.files import load_table

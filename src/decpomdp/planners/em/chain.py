@@ -21,8 +21,7 @@ from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.sparse import factored_model
 from decpomdp.evaluation.exact import joint_moves, joint_rows
 from decpomdp.evaluation.fixed_point import Scheme, fixed_point
-from decpomdp.kernels.backup import backup
-from decpomdp.kernels.em_flow import forward
+from decpomdp.kernels.backup import backup, forward
 from decpomdp.kernels.model import FactoredModel
 
 Floats = NDArray[np.float64]

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
-from decpomdp.kernels import fold as fold_kernels
 from decpomdp.kernels import layers as kernels
+from decpomdp.kernels import machines as fold_kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.occupancy import successors
 from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, chosen, gathered

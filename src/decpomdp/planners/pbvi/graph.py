@@ -22,8 +22,7 @@ from decpomdp.core import checks
 from decpomdp.evaluation.fixed_point import Scheme, fixed_point
 from decpomdp.kernels.beliefs import best_vector, foresee, scratch_for, successor
 from decpomdp.kernels.point_backup import Backups, back_up, lower_value, value_step, visit_step
-from decpomdp.planners.pbvi.beliefs import Floats, Ints, key_of
-from decpomdp.planners.pbvi.bounds import Bounds, empty_backups
+from decpomdp.planners.pbvi.bounds import Bounds, Floats, Ints, empty_backups, key_of
 
 Belief = tuple[Ints, Floats]
 

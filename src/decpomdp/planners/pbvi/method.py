@@ -28,10 +28,8 @@ from decpomdp.core.sparse import factored_model
 from decpomdp.engines import threads as engine
 from decpomdp.kernels import beliefs as kernels
 from decpomdp.kernels.model import FactoredModel
-from decpomdp.planners.centralised import centralised
-from decpomdp.planners.common import check_model, first_team, trivial_upper_bound, valued
-from decpomdp.planners.pbvi.beliefs import Floats, Ints
-from decpomdp.planners.pbvi.bounds import Bounds, BoundsState, first_bounds, informed_iteration
+from decpomdp.planners.common import centralised, check_model, first_team, trivial_upper_bound, valued
+from decpomdp.planners.pbvi.bounds import Bounds, BoundsState, Floats, Ints, first_bounds, informed_iteration
 from decpomdp.planners.pbvi.graph import PolicyGraph, graph_of, one_action
 from decpomdp.planners.pbvi.settings import Pbvi
 
@@ -172,7 +170,7 @@ class PbviMethod:
         known, gap = bounds.set.count, state.gap
         with engine.serial_products():
             if state.iterations > 0:
-                growth = Growth(bounds, self.settings.epsilon, self.settings.beliefs, state.rng)
+                growth = BeliefGrowth(bounds, self.settings.epsilon, self.settings.beliefs, state.rng)
                 growth.explore()
                 growth.expand()
                 growth.sweep()
@@ -208,7 +206,7 @@ class PbviMethod:
         return state._replace(upper=upper, bounds=self._last_state)
 
 
-class Growth:
+class BeliefGrowth:
     """Growth of the belief set to `most` beliefs, and backups, until the gap at the start is `epsilon`."""
 
     def __init__(self, bounds: Bounds, epsilon: float, most: int, rng: np.random.Generator) -> None:
@@ -294,7 +292,7 @@ class _ToyPbvi(PbviMethod):
             state, _ = super().step(state, now)
         if state.bounds is not None and state.iterations == 0:
             bounds = self._opened(state.bounds, now)
-            Growth(bounds, self.settings.epsilon, self.settings.beliefs, state.rng).expand()
+            BeliefGrowth(bounds, self.settings.epsilon, self.settings.beliefs, state.rng).expand()
             state = self._closed(state, bounds)
         while state.iterations < 2:
             state, _ = super().step(state, now)

@@ -18,9 +18,9 @@ from decpomdp.core import DecPOMDP, Episodes, InputError, concatenate
 from decpomdp.core.checks import freeze, whole
 from decpomdp.core.sparse import alias_model, factored_model
 from decpomdp.engines import threads as engine
+from decpomdp.kernels.point_backup import Leader, wander
 from decpomdp.kernels.rollout import Paths, empty_paths
 from decpomdp.kernels.sampling import key_of
-from decpomdp.kernels.semi_random import Leader, wander
 from decpomdp.planners.pbvi.method import AlphaPolicy
 from decpomdp.rollouts.collect import LONGEST
 

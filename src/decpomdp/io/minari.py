@@ -9,8 +9,8 @@ record the probabilities of actions, so they are unknown here.
 The episodes are read by Minari's own storage classes. Before that, the folder is checked: no link may lead out of it,
 also not inside HDF5, and the sizes in metadata.json are limited.
 
-Nothing in a dataset is executed: `minari.load_dataset` creates
-the environment named in metadata.json if a space is missing, so the spaces are decoded here and given to the storage.
+Nothing in a dataset is executed: `minari.load_dataset` creates the environment named in metadata.json if a space is
+missing, so the spaces are decoded here and given to the storage.
 """
 
 import itertools
