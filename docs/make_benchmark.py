@@ -11,10 +11,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from decpomdp.domains.load import load
+from decpomdp.domains.references import best_value
 from decpomdp.experiments.benchmark import BLOCK, PLAN, Line, Plan, lines_of, records_of, suite_problems, value_of
 
 DOCS = Path(__file__).parent
 BEGIN, END = "<!-- made by docs/make_benchmark.py: begin -->", "<!-- made by docs/make_benchmark.py: end -->"
+COMPACT = 10  # problems; larger tables have one row per problem
 HEADER = (
     "problem", "method", "median", "worst", "best", "best known", "nodes", "largest", "seconds", "million steps",
     "every seed",
@@ -51,17 +54,36 @@ def table_of(folder: Path) -> dict[str, Any]:
 
 def _whole(folder: Path, plan: Plan, line: Line) -> dict[str, Any]:
     records = records_of(folder, plan, line.problem, line.method)
-    return {**asdict(line), "values": [value_of(record) for record in records]}
+    known = None if line.method == "pbvi" else best_value(load(line.problem))  # now, not when the run started
+    return {**asdict(line), "known": known, "values": [value_of(record) for record in records]}
 
 
 def text_of(table: dict[str, Any]) -> str:
     """The table as Markdown."""
     rows = [HEADER, ("---",) * len(HEADER), *map(_row, table["lines"])]
+    if len({line["problem"] for line in table["lines"]}) > COMPACT:
+        rows = _compact(table["lines"])
     return "\n".join([f"`{table['command']}`", "", *(f"| {' | '.join(row)} |" for row in rows)])
 
 
+def _compact(lines: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """One row per problem with the medians of all methods."""
+    methods = list(dict.fromkeys(line["method"] for line in lines))
+    rows: dict[str, dict[str, str]] = {}
+    for line in lines:
+        row = rows.setdefault(line["problem"], {"known": _number(line["known"])})
+        row[line["method"]] = _number(line["median"])
+    names = ("known", *methods)
+    body = [(problem, *(row.get(name, "") for name in names)) for problem, row in rows.items()]
+    return [("problem", "best known", *methods), ("---",) * (len(methods) + 2), *body]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
 def _row(line: dict[str, Any]) -> tuple[str, ...]:
-    values = ["" if line[name] is None else f"{line[name]:.4f}" for name in ("median", "worst", "best", "known")]
+    values = [_number(line[name]) for name in ("median", "worst", "best", "known")]
     steps = "" if line["steps"] is None else f"{line['steps'] / 1e6:.3g}"
     cost = (line["nodes"], str(line["largest"]), f"{line['seconds']:.0f}", steps)
     return (line["problem"], line["method"], *values, *cost, ", ".join(f"{value:.4f}" for value in line["values"]))

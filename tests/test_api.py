@@ -45,7 +45,7 @@ def test_a_mistake_is_one_line():
         (lambda: dp.learn(MODEL, "magic"), "method: expected one of search, sbpr, mcem, got 'magic'"),
         (lambda: dp.learn(MODEL, dp.Search(), max_nodes=3), r"max_nodes: set it in Search\(...\)"),
         (lambda: dp.learn(MODEL, iterations=3), "iterations: not a limit of search, which has time_limit, steps"),
-        (lambda: dp.learn(EPISODES, steps=3), "steps: not a limit of sbpr, which has time_limit"),
+        (lambda: dp.learn(EPISODES, steps=3), "steps: not a limit of logs, which has time_limit, iterations"),
         (lambda: dp.learn(MODEL, begin=dp.Team.uniform(MODEL)), "begin: not an input of search"),
         (lambda: dp.plan(MODEL, "em", iterations=3), "iterations: not a limit of em, which has time_limit"),
         (lambda: dp.plan(load("traffic:2")), "expected one with a model"),

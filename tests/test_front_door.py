@@ -145,14 +145,6 @@ def test_wrong_objects_are_refused_in_one_line(name, argument, folder):
     assert not wrong, "\n".join(wrong)
 
 
-def test_several_arguments_may_be_wrong_at_once():
-    """A model where a team is wanted and a team where a model is: the first is named."""
-    with pytest.raises(dp.InputError, match="team: expected a Team, got DecPOMDP"):
-        dp.evaluate(MODEL, TEAM)
-    with pytest.raises(dp.InputError, match=r"problem: expected a name, .* got Team"):
-        dp.exact_value(TEAM, MODEL)
-
-
 def test_names_and_files_serve_wherever_a_problem_does(folder):
     value = dp.evaluate(TEAM, MODEL).value
     for problem in ("dectiger", folder / "m.dpomdp", str(folder / "m.dpomdp")):
@@ -184,15 +176,6 @@ def test_everything_is_found_by_looking():
 def test_importing_is_quick_and_brings_nothing_heavy():
     code = "import sys, decpomdp; print(*sorted({'numba', 'scipy', 'pyarrow', 'rich', 'IPython'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
-
-
-def test_functions_take_their_arguments_by_name():
-    for name, (function, given) in good_calls(Path("x")).items():
-        if name not in ("learn", "learn from episodes", "plan", "Episodes.load"):  # all or some arguments are optional
-            assert set(given) == set(inspect.signature(function).parameters) - LEFT.get(name, set()), name
-
-
-LEFT = {"simulate": {"engine"}}
 
 
 FUNCTIONS = [name for name in dp.__all__ if inspect.isfunction(getattr(dp, name))]

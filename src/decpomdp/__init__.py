@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         offpolicy_value,
         sampled_value,
     )
+    from decpomdp.interaction.logs.settings import Logs
     from decpomdp.interaction.mcem.settings import Mcem
     from decpomdp.interaction.sbpr.settings import SbprLoop
     from decpomdp.interaction.search.settings import Search
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from decpomdp.interaction.world.settings import World
     from decpomdp.io.episodes import EpisodeWriter
     from decpomdp.io.runs import Run
-    from decpomdp.learners import BayesFit, ExpectationMaximisation, Fixed, Sbpr, StickBreaking
+    from decpomdp.learners import BayesFit, Fixed, Sbpr, StickBreaking
     from decpomdp.planners.em.settings import Em
     from decpomdp.planners.fb_hsvi.settings import FbHsvi
     from decpomdp.planners.pbvi.settings import Pbvi
@@ -86,6 +87,7 @@ _NAMES = {
         "offpolicy_value",
         "sampled_value",
     ),
+    "decpomdp.interaction.logs.settings": ("Logs",),
     "decpomdp.interaction.mcem.settings": ("Mcem",),
     "decpomdp.interaction.sbpr.settings": ("SbprLoop",),
     "decpomdp.interaction.search.settings": ("Search",),
@@ -93,7 +95,7 @@ _NAMES = {
     "decpomdp.interaction.world.settings": ("World",),
     "decpomdp.io.episodes": ("EpisodeWriter",),
     "decpomdp.io.runs": ("Run",),
-    "decpomdp.learners": ("BayesFit", "ExpectationMaximisation", "Fixed", "Sbpr", "StickBreaking"),
+    "decpomdp.learners": ("BayesFit", "Fixed", "Sbpr", "StickBreaking"),
     "decpomdp.planners.em.settings": ("Em",),
     "decpomdp.planners.fb_hsvi.settings": ("FbHsvi",),
     "decpomdp.planners.pbvi.settings": ("Pbvi",),
@@ -115,13 +117,13 @@ __all__ = [
     "EpisodeWriter",
     "Episodes",
     "ExactValue",
-    "ExpectationMaximisation",
     "FbHsvi",
     "Fit",
     "Fixed",
     "FormatError",
     "InputError",
     "LearningWarning",
+    "Logs",
     "Mcem",
     "OffPolicyValue",
     "Pbvi",

@@ -26,6 +26,7 @@ from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Budget, Checkpoint, Display, Inputs, Method, run
 from decpomdp.core.settings import Settings, settings_of
 from decpomdp.domains.load import opened, opened_model
+from decpomdp.interaction.logs.settings import Logs
 from decpomdp.interaction.mcem.settings import Mcem
 from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.search.settings import Search
@@ -63,6 +64,7 @@ PLAYING: dict[str, Entry] = {  # learn by playing a problem
     "mcem": Entry(Mcem, "decpomdp.interaction.mcem.method:McemMethod"),
 }
 LOGGED: dict[str, Entry] = {  # learn from recorded episodes
+    "logs": Entry(Logs, "decpomdp.interaction.logs.method:LogsMethod"),
     "sbpr": Entry(Sbpr, "decpomdp.learners.method:SbprMethod"),
     "world": Entry(World, "decpomdp.interaction.world.method:WorldMethod"),
 }
@@ -142,8 +144,9 @@ def learn(
         or as a path: an episodes file, a long table (CSV or Parquet) or a Minari dataset.
     method
         Settings such as `Search(max_nodes=4)`, or the name of a method: "search", "sbpr" (Dec-SBPR; on a simulator the
-        paper's loop), "mcem", "world" (from episodes: a fitted model of the world, and a plan in it). None: "search"
-        for a problem, "sbpr" for episodes and for more than 8 agents.
+        paper's loop), "mcem", "world" (from episodes: a fitted model of the world, and a plan in it), "logs" (from
+        episodes: both and the cloned behaviour, and a choice by the evidence). None: "search" for a problem, "sbpr"
+        for one with more than 8 agents, "logs" for episodes.
     discount
         Use this discount instead of the problem's own (not for simulators that are given as objects); tables and
         Minari datasets need one.
@@ -159,7 +162,7 @@ def learn(
     begin
         A team to start from (`sbpr`).
     behaviours
-        The teams that collected each batch of episodes (`sbpr` from episodes).
+        The teams that collected each batch of episodes (`logs`, and `sbpr` from episodes).
     progress
         Show the progress in a terminal or a notebook.
     watch
@@ -172,7 +175,8 @@ def learn(
     Returns
     -------
     Fit
-        The team, the trace and why it stopped; a `BayesFit` with the posterior from sbpr.
+        The team, the trace and why it stopped; a `BayesFit` with the posterior from sbpr, a `WorldFit` from world.
+        From logs it is one of these; its facts `why` and `trust` say why this team, and how far to trust it.
 
     Raises
     ------
@@ -342,7 +346,16 @@ def chosen(
             raise InputError(f"{next(iter(fields))}: set it in {type(method).__name__}(...)")
         return entry, method
     name = checks.one_of("method", default if method is None else method, tuple(known))
+    for field in fields:
+        other = owner_of(known, field)
+        if field not in known[name].settings.__struct_fields__ and other:
+            raise InputError(f"{field}: not a setting of {name}; it is one of {other}, which must be named")
     return known[name], settings_of(known[name].settings, fields)
+
+
+def owner_of(known: dict[str, Entry], field: str) -> str:
+    """The first method that has a setting; empty if there is none."""
+    return next((name for name, entry in known.items() if field in entry.settings.__struct_fields__), "")
 
 
 def source_of(
@@ -379,13 +392,13 @@ def default_method(source: Source) -> str:
     if isinstance(source, DecPOMDP):
         return "search"
     if isinstance(source, Episodes | Sequence):
-        return "sbpr"
+        return "logs"
     return "sbpr" if len(source.agents) > MANY_AGENTS else "search"
 
 
 def taught(fit: Fit) -> bool:
     """Whether anything was learned within the limits: whether the trace has a value or a bound."""
-    values = (row.get("value", row.get("bound")) for row in fit.trace)
+    values = (row.get(name) for row in fit.trace for name in ("value", "bound"))
     return any(isinstance(value, float | int) and math.isfinite(value) for value in values)
 
 

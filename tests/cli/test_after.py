@@ -7,8 +7,7 @@ import pytest
 
 import decpomdp as dp
 from decpomdp.cli import after
-from decpomdp.evaluation import sampled
-from decpomdp.learners.judging import BETTER, UNPROVEN
+from decpomdp.learners.judging import UNPROVEN
 from decpomdp.report import page
 
 LEARN = ["learn", "broadcast", "--steps", "20000", "--out", "run", "--quiet"]
@@ -108,12 +107,6 @@ def test_the_sampled_value_takes_as_many_episodes_as_the_time_allows(monkeypatch
     assert played == 20 if seconds == 60 else 1 <= played < 20
 
 
-def test_sampling_ends_when_the_callback_says_so():
-    team = dp.Team.uniform(dp.load("dectiger"))
-    value = sampled.sampled_value(Slow(), team, 20, horizon=3, watch=lambda row: row["episodes"] == 4)
-    assert value.episodes == 4
-
-
 FACTS = {
     "episodes": 500, "behaviour_known": True, "estimate": 5.0, "estimate_low": 4.0, "estimate_high": 6.0,
     "behaviour": 5.5, "verdict": UNPROVEN,
@@ -124,18 +117,20 @@ RESULT = {
 }  # fmt: skip
 
 
-def test_an_unproven_team_from_episodes_points_to_the_other_method():
+def test_an_unproven_team_from_episodes():
     lines = after.lines_of(RESULT)
     assert lines == [
         "no value, nodes 1+2, 1.0 s, stopped: sweeps",
         "the result rests on about 196 of 500 episodes (effective sample size)",
         "95 % interval of that estimate 4 to 6, shrunk towards the behaviour, which earned 5.5 there: not proven "
         "better than the behaviour",
-        "try --method world, which fits a model to the log",
         "written to run",
     ]
-    assert lines[3] not in after.lines_of({**RESULT, "facts": {**FACTS, "verdict": BETTER}})
-    assert lines[3] not in after.lines_of({**RESULT, "nodes": [1] * 6})
+
+
+def test_the_two_sentences_of_a_choice_are_printed():
+    chosen = {"why": "Chosen: a plan.", "trust": "Better than the behaviour."}
+    assert after.lines_of({**RESULT, "facts": {**FACTS, **chosen}})[1:3] == list(chosen.values())
 
 
 @pytest.mark.parametrize(

@@ -166,8 +166,3 @@ def test_python_refuses_names_of_code(folder):
 def test_mistakes_are_one_line(folder, capsys, name, message):
     assert code_of(["info", name]) == 2
     assert capsys.readouterr().err.strip() == message
-
-
-def test_another_discount_may_be_asked_for(folder, capsys):
-    assert code_of(["info", "mine.py:build", "--discount", "0.5", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["discount"] == 0.5

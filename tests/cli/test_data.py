@@ -145,14 +145,6 @@ def test_convert_replaces_nothing_unasked(run, tiger, tmp_path):
     assert (tmp_path / "mine.csv").read_bytes() == (tmp_path / "long.csv").read_bytes()
 
 
-def test_convert_with_other_names_of_columns(run, tiger, tmp_path):
-    text = (tmp_path / "long.csv").read_text().replace("observation", "obs", 1).replace('"t"', '"step"', 1)
-    (tmp_path / "other.csv").write_text(text)
-    options = ("--column", "observation=obs", "--column", "t=step", "--like", "dectiger")
-    assert run("convert", "other.csv", "o.parquet", *options)[0] == 0
-    assert replace(dp.Episodes.load("o.parquet"), facts={}) == replace(tiger, facts={})
-
-
 def test_tables_are_read_wherever_episodes_are_if_the_discount_is_given(run, tiger):
     command = run.func  # without `data`
     dp.Team.uniform(dp.load("dectiger")).save("team.json")

@@ -64,13 +64,3 @@ def test_no_support_at_all_is_said_first_and_prints_no_number(run, tmp_path):
     assert out.count(" -   bootstrap 95 %: -") == 3
     assert "0.0000 " not in out
     assert err.startswith("warning: no episode of the data is possible under the team")
-
-
-def test_warnings_go_beside_the_result(run, files, tmp_path):
-    model = dp.load("recycling")
-    sure = dp.Controller.deterministic([2], [[0, 0]], 3)
-    dp.Team.of(model, [sure, sure]).save(tmp_path / "far.json")
-    code, out, err = run("evaluate", "far.json", "--episodes", "e.parquet", "--json")
-    assert code == 0
-    assert json.loads(out)["warnings"]
-    assert err.startswith("warning: ")

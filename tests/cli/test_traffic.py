@@ -1,9 +1,7 @@
 """A problem that can only be played, from the command line."""
 
 import decpomdp as dp
-from decpomdp.cli import after
 from decpomdp.domains.traffic import Traffic
-from decpomdp.environments.sumo.grid import SumoGrid
 
 
 def test_it_is_listed_and_described(run, as_json):
@@ -14,16 +12,6 @@ def test_it_is_listed_and_described(run, as_json):
     assert "100 agents, 1e+20 states" in words
     assert "a reconstruction" in words
     assert len(words.splitlines()) < 10
-
-
-def test_policies_have_names(run, as_json):
-    values = {
-        name: as_json("simulate", "traffic:3", "--policy", name, "--episodes", 50)["mean_return"]
-        for name in ("random", "all-row", "heuristic")
-    }
-    assert values["heuristic"] > values["random"] > values["all-row"]
-    code, _, said = run("simulate", "traffic:3", "--policy", "pbvi")
-    assert (code, "model" in said, len(said.splitlines())) == (2, True, 1)
 
 
 def test_a_team_is_evaluated_by_fresh_episodes(run, as_json, tmp_path):
@@ -65,7 +53,3 @@ def test_a_behaviour_to_begin_with(run, as_json):
     code, _, said = run("learn", "traffic:2", "--begin", "heuristic", "--out", "other")  # few agents: search
     assert (code, "begin: not an input of" in said) == (2, True)
     assert run("learn", "traffic:3", "--method", "sbpr", "--begin", "nobody", "--out", "other")[0] == 2
-
-
-def test_slow_simulators_are_tested_with_fewer_episodes():
-    assert (after.test_episodes(dp.load("traffic:2")), after.test_episodes(SumoGrid(4))) == (1000, 20)

@@ -38,14 +38,6 @@ def test_copies_are_merged_and_the_value_stays():
             assert dp.evaluate(found, model).value == pytest.approx(dp.evaluate(small, model).value, abs=1e-8)
 
 
-def test_nothing_to_merge_leaves_the_behaviour():
-    rng = np.random.default_rng(2)
-    model = dp.load("dectiger")
-    team = making.team(rng, model, 4)
-    assert minimised(team).nodes == (4, 4)
-    assert dp.evaluate(minimised(team), model).value == pytest.approx(dp.evaluate(team, model).value, rel=1e-9)
-
-
 def test_different_nodes_are_not_merged():
     clock = Controller.deterministic([0, 0, 1], [[1], [2], [0]], 2)  # twice a, then b: all three differ
     assert minimal_controller(clock).nodes == 3

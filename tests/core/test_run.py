@@ -162,6 +162,23 @@ def test_resuming_gives_the_same_result(tmp_path, moment):
     assert (cut.stopped, len(cut.trace)) == (whole.stopped, len(whole.trace))
 
 
+def test_rows_written_after_the_last_checkpoint_are_dropped(tmp_path):
+    """As a kill between the two files leaves them."""
+    whole = run(Climb(TARGET), Budget(iterations=20)).fit
+    folder = CheckpointFolder(tmp_path, "x", every=0)
+    with pytest.raises(Killed):
+        run(Climb(TARGET), Budget(iterations=20), checkpoint=folder, watch=_kill_at_seven)
+    with (tmp_path / TRACE).open("a") as file:
+        file.write((tmp_path / TRACE).read_text().splitlines()[-1] + "\n")
+    cut = run(Climb(TARGET), Budget(iterations=20), checkpoint=CheckpointFolder(tmp_path, "x", every=0)).fit
+    assert [row["iteration"] for row in cut.trace] == [row["iteration"] for row in whole.trace]
+
+
+def _kill_at_seven(row):
+    if row["iteration"] >= 7:
+        raise Killed
+
+
 def test_a_resumed_run_counts_what_was_spent_before(tmp_path):
     folder = CheckpointFolder(tmp_path, "x")
     state = Climb(TARGET).init(None)

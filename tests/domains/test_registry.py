@@ -2,14 +2,13 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from decpomdp import domains
-from decpomdp.core import DecPOMDP, InputError
+from decpomdp.core import InputError
 
 # A digest that changes means that every value ever reported for that problem is void.
 DIGESTS = {
@@ -57,17 +56,6 @@ def test_every_problem_is_pinned():
     assert set(domains.problems()) - {"generated"} <= set(DIGESTS)  # generated: its own tests
 
 
-def test_digest_notices_the_last_bit_of_one_number():
-    for name in domains.PAPER:
-        for table in ["start", "transition", "observation", "reward"]:
-            problem = domains.build(name)
-            changed = getattr(problem, table).copy()
-            place = np.argmax(np.abs(changed))
-            changed.flat[place] = np.nextafter(changed.flat[place], 0.0)
-            assert replace(problem, **{table: changed}).digest() != DIGESTS[name]
-            assert replace(problem, **{table: getattr(problem, table).copy()}).digest() == DIGESTS[name]
-
-
 def test_summary_tells_the_true_sizes():
     for name in set(domains.problems()) - {"generated"}:
         problem = domains.build(name)
@@ -105,13 +93,6 @@ def test_unknown_name_lists_the_known_and_the_closest():
             assert ", ".join(domains.problems()) in message
             assert f"got {wrong!r} (did you mean {meant}?)" in message
             assert "\n" not in message
-
-
-@pytest.mark.parametrize("wrong", ["", "zzzz", "independent", "../core/model", None])
-def test_hopeless_name_is_refused_without_a_guess(wrong):
-    with pytest.raises(InputError) as caught:
-        domains.build(wrong)
-    assert f"got {wrong!r}" in str(caught.value)
 
 
 def test_listing_builds_nothing():
@@ -165,7 +146,3 @@ def test_rules_are_told_in_a_few_sentences(name):
     told = domains.rules_of(name)
     assert 60 < len(told) < 700
     assert ("reconstruction" in told) == (domains.note(name) is not None and "reconstruction" in domains.note(name))
-
-
-def test_build_gives_a_model():
-    assert isinstance(domains.build("dectiger"), DecPOMDP)

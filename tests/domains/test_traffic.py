@@ -156,15 +156,3 @@ def test_names_and_sizes():
         dp.plan("traffic:2")
     with pytest.raises(InputError, match="discount"):
         named("traffic", 1.5)
-
-
-def test_bad_actions_are_refused():
-    grid = Traffic(2)
-    grid.reset(1, 0)
-    for wrong in ([[0, 0, 0]], [[0, 0, 0, 2]], [[0, 0, 0, -1]], [[0, 0, 0, 0.5]]):
-        with pytest.raises(InputError, match="actions"):
-            grid.step(np.array(wrong))
-
-
-def test_agents_are_named_by_their_place():
-    assert [agent.name for agent in Traffic(2).agents] == ["r1c1", "r1c2", "r2c1", "r2c2"]

@@ -213,20 +213,6 @@ def test_an_environment_that_does_wrong_is_named():
             dp.play(team, Faulty(fault))
 
 
-def test_a_function_that_makes_nothing():
-    def broken():
-        raise OSError("no licence")
-
-    with pytest.raises(InputError, match="make_env failed: OSError: no licence"):
-        dp.from_pettingzoo(broken)
-    unnamed = Relay()
-    del unnamed.possible_agents
-    with pytest.raises(
-        InputError, match="environment relay: expected possible_agents to name all its agents, got none"
-    ):
-        dp.from_pettingzoo(lambda: unnamed)
-
-
 def test_our_own_problem_comes_back_as_it_was():
     """Through PettingZoo and back: the same agents, no first observation, the same chance."""
     model = dp.load("dectiger")

@@ -88,37 +88,6 @@ def test_missing_support_after_some_sights_only_is_noticed():
     assert [said.endswith("may have earned anything; intervals allow for it") for said in given.warnings] == [True] * 2
 
 
-def one_step(actions, behaviour):
-    """Episodes of one step of one agent with two actions and one sight."""
-    agents, count = (Agent("a", ["l", "r"], ["x"]),), len(actions)
-    zeros, rewards = np.zeros((count, 1), int), np.linspace(0, 1, count)
-    return Episodes(
-        agents, np.arange(count + 1), zeros, np.array(actions)[:, None], np.array(behaviour)[:, None], rewards, 0.9
-    )
-
-
-@pytest.mark.parametrize(
-    ("recorded", "chance", "words"),
-    [
-        (1.0, 1.0, "always does what the data never show in the same situation, where the behaviour never does it"),
-        (0.9999, 1.0, "always does what the data never show in the same situation, where the behaviour does it with"),
-        (1.0, 0.999, "does, perhaps always, what the data never show"),
-        (1.0, 0.5, "does with probability 0.5 or less what the data never show"),
-    ],
-)
-def test_how_often_is_said_as_it_is(recorded, chance, words):
-    logged = one_step([0] * 100, [recorded] * 100)
-    team = Team(logged.agents, (Controller(np.ones(1), np.array([[1 - chance, chance]]), np.ones((1, 2, 1, 1))),), 0.9)
-    told = offpolicy_value(logged, team)
-    assert any(words in said for said in told.warnings), told.warnings
-    possible = chance < 1
-    assert told.warnings[0].startswith("a may take r" if possible else "no episode of the data is possible")
-    assert told.warnings[0 if possible else 1].endswith(
-        "which the data never show: the estimates leave it out; intervals allow for it only within 0 to 1, "
-        "the rewards of the file; give --reward-range (reward_range=)"
-    )
-
-
 def test_impossible_episodes_leave_the_trivial_interval():
     model = dp.load("dectiger")
     listen, left = (Controller.deterministic([a], [[0, 0]], 3) for a in (0, 1))

@@ -219,17 +219,6 @@ def test_a_first_observation_is_learned_from(echo):
     assert test.rewards[test.times() == 0].mean() > 0.5  # chance: 1/8
 
 
-def test_bad_settings_are_refused(broadcast):
-    with pytest.raises(InputError, match="batch"):
-        SbprLoop(batch=0)
-    with pytest.raises(InputError, match="quantile"):
-        SbprTuning(quantile=1.0)
-    with pytest.raises(InputError, match="prior"):
-        learn(broadcast, SbprLoop(prior="flat"))
-    with pytest.raises(InputError, match="horizon"):
-        learn(broadcast.with_discount(1.0), "sbpr")
-
-
 @pytest.mark.parametrize("size", [1.7e308, 1e300, 1e160])
 @pytest.mark.parametrize("method", ["sbpr", "mcem"])
 def test_rewards_whose_squares_are_no_numbers_are_refused(broadcast, method, size):

@@ -79,17 +79,22 @@ def test_names_of_priors(text, part):
 def test_something_else_as_beginning():
     refused(lambda: Sbpr(start="x"), "start: expected best, random, got 'x'")
     for begin in (3, Team, Controller.uniform(2, 2)):
-        refused(lambda begin=begin: dp.learn(EPISODES, begin=begin), "begin: expected a Team, got")
+        refused(lambda begin=begin: dp.learn(EPISODES, "sbpr", begin=begin), "begin: expected a Team, got")
     refused(
-        lambda: dp.learn(EPISODES, begin=Team.uniform(EPISODES), start="random"), "start: expected none with a team"
+        lambda: dp.learn(EPISODES, "sbpr", begin=Team.uniform(EPISODES), start="random"),
+        "start: expected none with a team",
     )
 
 
 def test_teams_of_others():
-    refused(lambda: dp.learn(EPISODES, begin=OTHERS), "team does not fit problem")
+    refused(lambda: dp.learn(EPISODES, "sbpr", begin=OTHERS), "team does not fit problem")
     refused(lambda: dp.learn([EPISODES], behaviours=[OTHERS]), "team does not fit problem")
     large = Team.of(EPISODES, [Controller(np.ones(3) / 3, *_uniform(a, 3)) for a in EPISODES.agents])
-    refused(lambda: dp.learn(EPISODES, prior="fixed:2", begin=large), "begin: expected a team of at most 2 nodes", "3")
+    refused(
+        lambda: dp.learn(EPISODES, "sbpr", prior="fixed:2", begin=large),
+        "begin: expected a team of at most 2 nodes",
+        "3",
+    )
 
 
 def _uniform(agent: Agent, nodes: int):

@@ -44,6 +44,14 @@ def test_the_behaviour_itself_has_its_own_value():
     assert not found.sure
 
 
+def test_after_its_end_an_episode_earns_nothing():
+    """Of 2 and of 5 steps: the last reward is not repeated."""
+    model = dp.load("recycling")
+    parts = [dp.simulate(model, "random", 50, length, seed=length) for length in (2, 5)]
+    found = judged(dp.Episodes.concatenate(parts), Team.uniform(model))
+    assert found.behaviour == pytest.approx(np.mean([part.returns().mean() for part in parts]))
+
+
 def test_without_shrinkage_it_is_the_self_normalised_estimate(monkeypatch):
     monkeypatch.setattr(judging, "SHRINK", 0.0)
     model = dp.load("recycling")

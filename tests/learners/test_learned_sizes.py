@@ -84,7 +84,7 @@ def tiger():
 def test_the_six_nodes_of_the_tiger_team_from_noisy_episodes(seed):
     """The optimal team of Dec-Tiger, with 10 % noise worth -67: recovered from 300 episodes."""
     episodes = dp.simulate("dectiger", tiger().exploring(0.1), 300, 20, seed=seed)
-    fit = dp.learn(episodes, seed=seed)
+    fit = dp.learn(episodes, "sbpr", seed=seed)
     assert fit.team.nodes == (6, 6)
     assert dp.evaluate(fit.team, "dectiger").value == pytest.approx(13.4486, abs=1e-3)
     assert fit.facts["verdict"] == "better than the behaviour"

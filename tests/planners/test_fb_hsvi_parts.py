@@ -150,17 +150,6 @@ def test_decision_rules_come_best_first(counts, sizes):
     assert len(set(seen)) == len(seen)
 
 
-def test_a_ranking_ends():
-    rng = np.random.default_rng(0)
-    tables, labels = random_game(rng, (1, 2), (2, 2), 2)
-    game = game_of(tables, labels, (1, 2), [2, 2])
-    ranking = Ranking.of(game)
-    for _ in range(8):
-        assert ranking.bound(game) > -np.inf
-        ranking.take(game)
-    assert ranking.bound(game) == -np.inf
-
-
 def test_sharing_out_changes_no_total():
     rng = np.random.default_rng(7)
     tables, labels = random_game(rng, (3, 3), (2, 3), 7)

@@ -174,17 +174,6 @@ def test_values_are_below_the_solution_and_close_to_it(agents, discount):
     np.testing.assert_allclose(found, true, atol=1e-8)
 
 
-def test_values_of_few_backups_are_still_below(monkeypatch):
-    model = problem(2, 5, discount=0.9)
-    dynamics, team = outcome_model(model), team_for(model, (3, 3), 4)
-    true = hyperplane(dynamics, team, 0.9).values
-    for backups in (1, 2, 5):
-        monkeypatch.setattr(module, "BACKUPS", backups)
-        rough = hyperplane(dynamics, team, 0.9).values
-        assert np.all(rough <= true + 1e-9)
-        assert np.abs(rough - true).max() > 1e-6  # it was cut short
-
-
 @pytest.mark.parametrize(("agents", "seed"), [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1)])
 def test_the_mapping_found_is_no_better_than_the_best_and_no_agent_alone_can_better_it(agents, seed):
     model = problem(agents, seed)

@@ -241,23 +241,6 @@ def test_a_plan_that_earns_nothing_ends_its_sweeps():
     assert sweeps(silent, plan, buffers, True, 3, 1, -np.inf, MARGIN, np.uint64(0), NEVER) == pytest.approx(0, abs=1e-7)
 
 
-def test_a_discount_near_one_ends():
-    model, game, plan, buffers = made((2, 2), (2, 2), (2, 2), 2, discount=0.9999)
-    margin = 1e-9 * np.abs(model.reward).max() / 1e-4
-    told = sweeps(game, plan, buffers, True, 2, 1, -np.inf, margin, np.uint64(0), NEVER)
-    assert told == pytest.approx(exact_value(model, team_of(model, plan)).value, rel=1e-6)
-
-
-def test_plans_do_not_grow_for_ever():
-    game, guide = discounted_model(dp.load("broadcast")), guide_of(dp.load("broadcast"))
-    search, rng = PlanSearch(game, guide, None, None, 0, QUICK), np.random.default_rng(0)
-    plan = random_plan(game, 1, (2, 2), rng)
-    for _ in range(200):
-        plan = search._continued(plan, rng)
-    assert 4 < plan.act.shape[1] <= 16
-    assert 8 < max(plan.widths) <= 12
-
-
 def test_fixed_sizes_are_kept_and_large_ones_left_out():
     game, guide = discounted_model(dp.load("dectiger")), guide_of(dp.load("dectiger"))
     fixed = PlanSearch(game, guide, 4, (2, 3), 0, QUICK)

@@ -65,13 +65,6 @@ def test_recorded_probabilities_are_how_often_it_was_done():
     assert compared > 50
 
 
-@pytest.mark.parametrize(("probability", "expected"), [(0.0, [1 / 2, 1 / 3]), (1.0, [1.0, 1.0])])
-def test_extremes(probability, expected):
-    model, policy = made()
-    episodes = semi_random(model, policy, probability, episodes=50, steps=6)
-    assert episodes.behaviour == pytest.approx(np.tile(expected, (300, 1)))
-
-
 def test_followed_to_the_letter_it_is_worth_what_the_plan_says():
     model = dp.load("broadcast")
     fit = plan(model, "pbvi")

@@ -1,10 +1,8 @@
 """How sure the learner is, in a few numbers."""
 
-import msgspec
 import pytest
 
 import decpomdp as dp
-from decpomdp.io.runs import Belief
 from decpomdp.report.belief import belief, belief_summary
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -47,15 +45,6 @@ def test_shares_of_time_from_a_model_and_from_episodes(data):
             assert sum(node.time[1] for node in agent.nodes) == pytest.approx(1, abs=0.1)
             assert all(0 <= node.time[0] <= node.time[1] <= node.time[2] <= 1 for node in agent.nodes)
             assert sum(node.visits for node in agent.nodes) <= 1.001
-
-
-def test_it_is_repeatable_and_small_and_can_be_read_back(data):
-    fit = fitted(data[1])
-    one, other = (belief_summary(fit.posterior, fit.team, data[0], 3) for _ in range(2))
-    assert one == other
-    written = msgspec.json.encode(one)
-    assert msgspec.json.decode(written, type=Belief) == one
-    assert len(written) < 5000
 
 
 def test_the_section_names_actions_and_escapes_them(data):

@@ -65,14 +65,6 @@ def test_the_columns_of_planners_and_of_others():
     assert [path.get("data-name") for path in found[0].iter("path")] == ["lower", "upper"]
 
 
-def test_counts_have_whole_ticks_and_are_never_cut():
-    figure = figures({"sweep": list(range(50)), "nodes": ["50+50", *["3+4"] * 48, "3+3"]})[0]
-    _, _, low, high = map(float, figure.find("svg").get("data-range").split())
-    assert low < 3 < 50 < high
-    flat = figures({"sweep": [0, 1, 2], "nodes": ["3+3", "3+2", "3+3"]})[0]
-    assert [text.text for text in flat.findall("svg/g[@class='grid']/text")][:2] == ["2", "3"]
-
-
 def test_a_far_beginning_is_cut_off_and_told():
     bound = [-1e6, *np.linspace(90, 100, 60)]
     figure = figures({"sweep": list(range(61)), "bound": bound})[0]
@@ -120,14 +112,6 @@ def test_a_curve_that_never_changes_is_drawn():
         assert low < float(5.0 if figure is found[0] else 0.0) < high
         assert len(figure.findall(".//circle")) == 3  # few points: each is marked
         assert len(figure.findall("svg/g[@class='grid']/text")) >= 2
-
-
-def test_colours_belong_to_runs():
-    one = {"steps": [0, 5, 9], "value": [None, None, None], "nodes": ["1", "2", "3"]}
-    other = {"steps": [0, 8], "value": [5.0, 5.0], "nodes": ["1", "1"]}
-    value, nodes = figures(one, other)
-    assert [path.get("class") for path in value.iter("path")] == ["curve c1 dashed"]
-    assert [path.get("class") for path in nodes.iter("path")] == ["curve c0", "curve c1 dashed"]
 
 
 def test_compared_times_begin_with_the_first_row():

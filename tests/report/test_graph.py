@@ -9,7 +9,7 @@ from dectiger_horizon3 import controller
 
 import decpomdp as dp
 from decpomdp.report.graph import MOST_NODES, GraphDrawing, boxes_of, graph_of, links_of
-from decpomdp.report.layout import APART, WIDEST_ROW, Wire, crossings, depths, laid_out
+from decpomdp.report.layout import APART, Wire, crossings, laid_out
 from decpomdp.report.performance import Use, play, unknown_use, use_in
 from decpomdp.rollouts import DenseSimulator
 
@@ -67,18 +67,6 @@ def test_observations_that_never_come_are_left_out_of_the_words():
     assert found[0, 1].words == ("emptyField",)
     assert found[0, 1].share == 1
     assert found[0, 0].rare  # on wall, otherAgent ...: none of them is ever seen
-
-
-def test_many_words_are_counted_and_long_ones_cut():
-    agent = dp.Agent("x", ("a" * 50,), tuple(f"observation-number-{o}" for o in range(9)))
-    made = dp.Controller.deterministic([0, 0], [[1] * 8 + [0], [0] * 9], 1)
-    found = links(made, agent)
-    assert found[0, 1].words[2] == "+6 more"
-    assert "observation-number-7" in found[0, 1].tooltip
-    assert max(len(line) for line in found[0, 1].words) <= 24
-    box = boxes_of(agent, made, unknown(agent, made))[0]
-    assert box.words == ("a" * 15 + "\u2026" + "a" * 8,)
-    assert "a" * 50 in box.tooltip
 
 
 def test_starts():
@@ -152,12 +140,6 @@ def test_unused_nodes_are_set_aside():
     assert [g.get("data-node") for g in tree.iter("g") if g.get("class") == "node"] == ["0", "1"]
     reachable = dp.Controller.deterministic([0, 1, 0], [[1, 1, 1], [0, 0, 0], [0, 0, 0]], 2)
     assert 'class="node idle" data-node="2"' in graph(AGENT, reachable).drawn
-
-
-def test_depths_are_distances_and_rows_are_not_too_long():
-    assert depths(5, [1], [(1, 0), (0, 2), (2, 1), (3, 4)]) == [1, 0, 2, 0, 1]
-    wide = depths(20, [0], [(0, i) for i in range(1, 20)])
-    assert max(wide.count(row) for row in wide) == WIDEST_ROW
 
 
 def test_the_graph_of_a_known_team():

@@ -28,7 +28,7 @@ from decpomdp.report.performance import (
 )
 from decpomdp.report.replay import replay_from
 from decpomdp.rollouts import DenseSimulator
-from report.making import Countdown, kept
+from report.making import kept
 
 
 def tigers():
@@ -98,20 +98,6 @@ def test_streets_are_watched_as_they_were_played():
         compared = np.sign(loads[:3, None] - loads[None, 3:]).ravel() + 1  # shorter, equal, longer
         assert seen[k, t].tolist() == compared.tolist()
     assert watch(grid, team, 1, 12, seed=5).moments == watched.moments[:1]
-
-
-def test_episodes_may_end_and_nothing_need_be_drawn():
-    simulator, team = Countdown(), dp.Team.uniform(Countdown())
-    watched = watch(simulator, team, 8, 4, seed=1)
-    assert watched.moments == ()
-    assert watched.lengths.max() <= 4
-    assert watched.rewards.sum() == watched.lengths.sum()
-    replay = replay_from(watched, team, simulator)
-    assert replay.film is None
-    assert [len(one["rewards"]) for one in replay.content["episodes"]] == watched.lengths.tolist()
-    assert all(seen >= 0 for one in replay.content["episodes"] for row in one["seen"] for seen in row)
-    short = watch(simulator, team, 2, 1, seed=0)
-    assert all(use.nodes is None for use in use_in(short, team, 0.5))  # one step holds no move
 
 
 def test_filtering_by_enumeration():

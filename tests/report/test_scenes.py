@@ -84,16 +84,6 @@ def test_the_drawing_says_what_waits_and_what_is_green():
     assert [part.agent for part in film.parts if part.agent is not None] == [0, 1, 2, 3]
 
 
-def test_two_directions_lie_beside_each_other_each_on_its_right():
-    film = street_film(approaches(), [[StreetScene((2, 2), (ROW, ROW))]])
-    east, west = (mark for mark in film.still if mark.look == "road")
-    assert east.at["y1"] > 0 > west.at["y1"]  # downwards is to the right of who drives east
-    values = taken(film, 0, 0)
-    assert values[0]["x2"] < CELL - LIGHT  # east waits before the second light
-    assert values[2]["x2"] > LIGHT
-    assert 0 < film.parts[0].shapes[0].dashes[0] < 4  # twenty cars fit into a block
-
-
 def test_everything_lies_on_the_paper():
     streets = Traffic(4).street_map()
     film = street_film(streets, [[StreetScene((9,) * 8, (ROW,) * 16)]])

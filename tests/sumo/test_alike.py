@@ -143,14 +143,3 @@ def test_a_simulator_may_say_how_slow_it_is():
     grid.reset = lambda episodes, seed: np.zeros((episodes, 16), np.int16)  # nothing is to be played here
     assert affordable(player_of(grid), 500, 59) == 600 * PACE
     assert affordable(player_of(grid, seconds=60.0, iterations=5), 500, 59) == 600 * PACE
-
-
-def test_a_probe_measures_the_speed():
-    pause = 0.002
-    player = player_of(Echo(pause), seconds=4.0)
-    steps = affordable(player, 500, 10)
-    assert 0.02 * 4 / pause < steps < 1.01 * 4 / pause  # at most as fast as it can be, however busy the machine is
-    assert player.steps > 0
-    fit = learn(AlikeEcho(pause), FULL, time_limit=4.0, seed=0)
-    assert LEAST <= fit.facts["batch"] < MANY_BATCH
-    assert LEAST <= fit.facts["tests"] < FULL.tests

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from decpomdp.core import DecPOMDP, Fit, Row, Simulator, Team
     from decpomdp.io.runs import RunRecord, ValueRecord
 
-WORLD_AGENTS = range(2, 6)  # numbers of agents for which `--method world` is suggested
 MANY = 8  # agents up to which nodes are listed one by one
 TEST_EPISODES = {True: 1000, False: 20}  # on a fast and on a slow simulator
 VALUE_SECONDS, POSTERIOR_SECONDS, PAGE_SECONDS = 60.0, 20.0, 30.0  # time limits
@@ -95,7 +94,7 @@ def _add_value(work: "Work", fit: "Fit", record: "RunRecord", steps: AfterRun) -
     if isinstance(work.source, Episodes):
         if not fit.trace:
             return
-        if record.method == "world":
+        if record.method == "world" or fit.facts.get("planned_by"):
             record.value = _value_in_world(fit)
             return
         record.bound, record.sample_size = last_number(fit, "bound"), last_number(fit, "sample_size")
@@ -204,15 +203,15 @@ def lines_of(result: dict[str, Any]) -> list[str]:
         lines.append(f"Peri {facts['peri']:.6g}, PeriEM {refined}")
     if "posterior_nodes" in result:
         lines.append(f"nodes supported by fresh episodes (posterior): {sizes(result['posterior_nodes'])}")
-    if "sample_size" in result:
+    if "why" in facts:
+        lines += [str(facts["why"]), str(facts["trust"])]
+    elif "sample_size" in result:
         lines += _held_out(result)
     return [*lines, f"written to {result['out']}"]
 
 
 def _held_out(result: dict[str, Any]) -> list[str]:
     """Sample size and estimate of a team from recorded episodes."""
-    from decpomdp.learners.judging import BETTER
-
     facts = result["facts"]
     size = f"the result rests on about {result['sample_size']:.0f} of {facts['episodes']} episodes"
     lines = [f"{size} (effective sample size)"]
@@ -221,10 +220,7 @@ def _held_out(result: dict[str, Any]) -> list[str]:
     verdict = VERDICTS.get(facts["verdict"], facts["verdict"])
     interval = f"95 % interval of that estimate {facts['estimate_low']:.6g} to {facts['estimate_high']:.6g}"
     there = f"shrunk towards the behaviour, which earned {facts['behaviour']:.6g} there"
-    lines.append(f"{interval}, {there}: {verdict}")
-    if facts["verdict"] != BETTER and len(result["nodes"]) in WORLD_AGENTS:
-        lines.append("try --method world, which fits a model to the log")
-    return lines
+    return [*lines, f"{interval}, {there}: {verdict}"]
 
 
 def _no_estimate(result: dict[str, Any]) -> str:

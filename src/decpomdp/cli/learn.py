@@ -86,9 +86,9 @@ def learn(
         str | None,
         typer.Option(
             "--method",
-            help="search, sbpr (Dec-SBPR; on a simulator the paper's loop) or mcem; for episodes sbpr or world (fits a "
-            "model of the world and plans in it). Default: search for a problem, sbpr for episodes and for more than 8 "
-            "agents.",
+            help="search, sbpr (Dec-SBPR; on a simulator the paper's loop) or mcem; for episodes logs (chooses by the "
+            "evidence), sbpr or world (fits a model of the world and plans in it). Default: search for a problem, sbpr "
+            "for one with more than 8 agents, logs for episodes.",
         ),
     ] = None,
     seed: words.OptionalSeed = None,
@@ -211,7 +211,7 @@ def _chosen(
     known: "dict[str, Entry]", method: str | None, default: str, fields: dict[str, Any]
 ) -> "tuple[Entry, Settings]":
     """The method with its settings; an option of another method is rejected."""
-    from decpomdp.api import chosen
+    from decpomdp.api import chosen, owner_of
     from decpomdp.core import InputError, checks
 
     name = checks.one_of("--method", default if method is None else method, tuple(known))
@@ -219,7 +219,9 @@ def _chosen(
     found = given(fields, kind)
     for field in found:
         if field not in kind.__struct_fields__:
-            raise InputError(f"--{field.replace('_', '-')}: not a setting of {name}")
+            other = owner_of(known, field)
+            hint = f"; it is one of --method {other}" if other else ""
+            raise InputError(f"--{field.replace('_', '-')}: not a setting of {name}{hint}")
     try:
         return chosen(known, name, name, found)
     except InputError as error:

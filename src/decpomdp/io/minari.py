@@ -91,7 +91,7 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
     try:
         about = msgspec.convert(json.loads(read_bytes(folder / "metadata.json", METADATA_BYTES)), _Metadata)
         players = _players(decode_space(about.observation_space), decode_space(about.action_space))
-    except (ValueError, RecursionError, InputError) as error:
+    except (ValueError, msgspec.ValidationError, RecursionError, InputError) as error:
         message = error.message if isinstance(error, FormatError) else message_of(error)
         raise FormatError(source, None, f"metadata.json: {message}") from None
     needed = about.total_steps * (8 * len(players) + 8)
@@ -281,7 +281,7 @@ def decode_space(text: str) -> Space:
     """The space in a JSON text; InputError unless it is a discrete space."""
     try:
         return _space(msgspec.convert(json.loads(text), _Json), NESTING)
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, msgspec.ValidationError, TypeError, RecursionError) as error:
         raise InputError(f"expected a discrete space: {message_of(error)}") from None
 
 

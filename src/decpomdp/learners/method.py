@@ -158,7 +158,7 @@ class SbprMethod:
         if cloned:
             posterior = self._posterior(state.now)
         # DEPARTS: the paper's result is the mean
-        team = posterior.mean() if cloned else posterior.mean().decided()
+        team = posterior.mean() if cloned or self.settings.utility == "equal" else posterior.mean().decided()
         trace.warn_of_falls(state.falls)
         if state.carrying is not None:
             trace.warn_of_collapse(state.carrying, self.data.count)
@@ -322,7 +322,7 @@ class SbprMethod:
         return replace(self._tasks[key], precision=DOUBLE if state.double else SINGLE)
 
     def _steps(self, data: Episodes, log_behaviour: Any, part: int) -> Steps:
-        if part == CLONED:
+        if part == CLONED or self.settings.utility == "equal":
             return by_utility(data, None, np.ones(data.count))
         if self.settings.utility == "reward":
             return by_reward(data, np.zeros(data.steps) if log_behaviour is None else log_behaviour)

@@ -46,8 +46,11 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
         Meta(ge=0.0, le=1.0, description="Power of the importance ratios; 0 needs no behaviour probabilities."),
     ] = 0.0
     utility: Annotated[
-        Literal["return", "reward"],
-        Meta(description="What counts: whole episodes by their return, or every step by its reward (the paper)."),
+        Literal["return", "reward", "equal"],
+        Meta(
+            description="What counts: whole episodes by their return, every step by its reward (the paper), or all "
+            "episodes equally, which clones the behaviour."
+        ),
     ] = "return"
     starts: Annotated[
         int, Meta(ge=1, le=1000, description="Number of initial controllers to try; each agent keeps its best.")

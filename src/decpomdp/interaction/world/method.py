@@ -4,8 +4,9 @@
     plan      FB-HSVI in the posterior means of the admitted worlds, also with rounded numbers; PeriEM and the search in
               the best one. Steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`),
               unless held-out episodes show that they are predicted well (`worlds/calibration.py`)
-    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds; `choose` has the
-              rule: the team whose largest loss over the worlds is smallest, with FB-HSVI preferred in near-ties
+    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds. A team's score in a
+              world is the mean minus the standard deviation over draws; the team is chosen whose largest loss over the
+              worlds, against the best team of each, is smallest. FB-HSVI is preferred in near-ties (`contenders`)
     interval  value over the draws, and in worlds refitted to bootstrap samples of the episodes
 
 One step is a stage of a fit, a plan, a drawn world, or a bootstrap sample. Plans are runs of the common driver within a
@@ -14,11 +15,10 @@ step. Without a time limit all of this has a fixed size, and the result depends 
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
 from decpomdp.core.errors import LearningWarning
@@ -43,7 +43,8 @@ BOOTSTRAPS = 5
 WIDTH = 2.0  # standard deviations of the interval
 DISAGREE = 0.1  # share of the range of values by which admitted worlds may differ without a warning
 OUTSIDE = 0.05  # share of a team's discounted steps in situations that the logs hardly have, without a warning
-FB_HSVI, LONGER = "fb-hsvi", 2.0  # the planner that is preferred in near-ties; its time, relative to other planners
+FB_HSVI, OTHER_PLANNERS = "fb-hsvi", ("periem", "search")  # the first is preferred in near-ties
+LONGER = 2.0  # time of FB-HSVI, relative to other planners
 FIT, PLAN, JUDGE, INTERVAL = "fit", "plan", "judge", "interval"  # phases
 
 
@@ -89,6 +90,8 @@ class WorldMethod:
             raise InputError(f"world: expected episodes with a discount below 1, got {self.episodes.discount}")
         self.settings, self.inputs = settings, inputs
         self.worlds = Worlds(self.episodes, inputs.seed, settings.max_states, inputs.threads)
+        self.others: Callable[[], Sequence[tuple[str, Team]]] = tuple  # origins and teams that are judged too
+        self.prefer: Callable[[Floats, list[str]], int] = lambda scores, _: choose(scores)  # by scores and origins
         self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
 
     def toy(self) -> "WorldMethod":
@@ -135,6 +138,7 @@ class WorldMethod:
     def _plan(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         posteriors, plans = state.fits.refitted, self._plans(len(state.fits.refitted))
         if state.plans >= len(plans) or (now.progress > PLANNING and state.candidates):
+            state = self.with_others(state)
             return state._replace(phase=JUDGE if state.candidates else INTERVAL), None
         plan, world = plans[state.plans], self._world(posteriors[plans[state.plans].world])
         left = (PLANNING - now.progress) / (1 - now.progress) * now.seconds if math.isfinite(now.seconds) else math.inf
@@ -191,7 +195,15 @@ class WorldMethod:
         return SearchMethod(world, Search(), inputs), Budget(seconds=seconds) if timed else Budget(steps=STEPS)
 
     def _candidate(self, posteriors: Sequence[Posterior], team: Team, origin: str) -> Candidate:
-        team = after_first_step(team) if self.worlds.alphabet.first else team
+        return self._valued(posteriors, after_first_step(team) if self.worlds.alphabet.first else team, origin)
+
+    def with_others(self, state: WorldState) -> WorldState:
+        """With `others` as candidates."""
+        worlds = state.fits.refitted
+        others = (self._valued(worlds, team, origin) for origin, team in self.others())
+        return state._replace(candidates=(*state.candidates, *others))
+
+    def _valued(self, posteriors: Sequence[Posterior], team: Team, origin: str) -> Candidate:
         return Candidate(team, origin, tuple(self._value(self._world(each), team) for each in posteriors))
 
     def _value(self, world: DecPOMDP, team: Team) -> float:
@@ -200,12 +212,16 @@ class WorldMethod:
     def _chosen(self, state: WorldState) -> Candidate:
         """By the draws; before them, by the posterior means."""
         worlds = max(1, len(state.fits.refitted))
-        draws, first = len(state.drawn) // worlds, [each.origin.startswith(FB_HSVI) for each in state.candidates]
+        draws = len(state.drawn) // worlds
         if state.phase in (FIT, PLAN, JUDGE) or draws < FEWEST:
-            values = np.array([[candidate.values for candidate in state.candidates]]).transpose(0, 2, 1)
+            values = np.array([[candidate.values for candidate in state.candidates]]).transpose(0, 2, 1)  # [1, w, c]
+            scores = values[0]
         else:
             values = np.array(state.drawn[: draws * worlds]).reshape(draws, worlds, len(state.candidates))
-        return state.candidates[choose(values, np.array(first))]
+            scores = cautious(values)
+        origins = [candidate.origin for candidate in state.candidates]
+        kept = contenders(values, scores, origins)
+        return state.candidates[kept[self.prefer(scores[:, kept], [origins[c] for c in kept])]]
 
     def _world(self, posterior: Posterior) -> DecPOMDP:
         """The posterior mean."""
@@ -264,23 +280,28 @@ class WorldMethod:
         }
 
 
-def choose(values: Floats, first: NDArray[np.bool_]) -> int:
-    """The chosen candidate c by its values[k, w, c] in draws k of worlds w.
+def choose(values: Floats) -> int:
+    """The candidate whose largest loss over the worlds w, against the best of each, is smallest; values[w, c]."""
+    return int(np.argmin((values.max(1, keepdims=True) - values).max(0)))
 
-    Of the candidates with `first` (of all, if there is none), the one whose largest loss over the worlds, against the
-    best mean over draws in each, is smallest. The best of the other candidates replaces it only if it is better in
-    every world, by more than one standard deviation of the difference over draws.
+
+def cautious(drawn: Floats) -> Floats:
+    """[w, c]: mean minus standard deviation over the draws k; drawn[k, w, c]."""
+    return drawn.mean(0) - drawn.std(0, ddof=1)
+
+
+def contenders(drawn: Floats, scores: Floats, origins: list[str]) -> list[int]:
+    """Candidates c without the teams of PeriEM and the search that are not clearly better than FB-HSVI's best one.
+
+    Clearly: in every world w, by more than one standard deviation of the difference over the draws k; drawn[k, w, c].
     """
-
-    def least_loss(group: NDArray[np.intp]) -> int:
-        means = values.mean(0)[:, group]  # [w, c]
-        return int(group[np.argmin((means.max(1, keepdims=True) - means).max(0))])
-
-    if first.all() or not first.any():
-        return least_loss(np.arange(len(first)))
-    held, other = least_loss(np.nonzero(first)[0]), least_loss(np.nonzero(~first)[0])
-    gain = values[:, :, other] - values[:, :, held]  # [k, w]
-    return other if np.all(gain.mean(0) > gain.std(0)) else held
+    first = [c for c, origin in enumerate(origins) if origin.startswith(FB_HSVI)]
+    if not first:
+        return list(range(len(origins)))
+    best = first[choose(scores[:, first])]
+    gains = drawn - drawn[:, :, best : best + 1]
+    clear = np.all(gains.mean(0) > gains.std(0), axis=0)  # [c]
+    return [c for c, origin in enumerate(origins) if clear[c] or not origin.startswith(OTHER_PLANNERS)]
 
 
 def toy_episodes(count: int = 2) -> Episodes:

@@ -1,0 +1,1 @@
+"""Learning from logged episodes without a choice of method: all that apply, compared by what the episodes say."""

@@ -1,0 +1,269 @@
+"""`logs`: all methods that apply to recorded episodes, and a choice by the evidence.
+
+    sbpr      Dec-SBPR; with behaviour probabilities it is judged on held-out episodes (`learners/judging.py`)
+    clone     the behaviour itself as a team: the floor
+    world     worlds are fitted and planned in (`interaction/world/`); draws from their posteriors judge the plans and
+              the teams of the other parts
+
+The choice is that of the worlds, from all teams: the smallest loss in the worst world, cautiously. A team that held-out
+episodes put below the behaviour is not among them. Worlds are biased in favour of their own plans: if held-out episodes
+prove Dec-SBPR's team better than the behaviour, and support it, a plan replaces it only if it gains MARGIN more. Where
+no world can be fitted, Dec-SBPR's team is the result, or the cloned behaviour.
+
+The state holds the states of the parts, and one step is a step of a part. Dec-SBPR and the clone get a share of the
+time; without a limit all parts have a fixed size.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decpomdp.core import Episodes, Fit, Row, Team
+from decpomdp.core.errors import LearningWarning
+from decpomdp.core.run import Inputs, Method, Now, warm_up
+from decpomdp.interaction.logs.settings import Logs
+from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose
+from decpomdp.interaction.world.settings import World
+from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
+from decpomdp.learners.method import FitState, SbprMethod
+from decpomdp.learners.settings import Sbpr
+
+SHARES = {"sbpr": 0.15, "clone": 0.25}  # of the time, at which these parts end
+FEWEST = 20  # episodes for a world
+LARGEST = 2e6  # joint actions times joint observations of a world
+SURE = 0.95  # share of the drawn worlds in which a team that is proven better earns more than the behaviour
+MARGIN = 0.1  # share of the gain of Dec-SBPR's proven team over the behaviour that a plan must add to replace it
+SUPPORT = 1 / 3  # share of the proven team's steps that held-out episodes support; random logs: below 0.2
+SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # phases; the first two are also origins of candidates
+NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
+NO_PROBABILITIES = "the episodes have no behaviour probabilities"
+STOPPED = "the run was stopped before a world was planned in"
+
+
+class LogsState(NamedTuple):
+    """The states of the parts."""
+
+    sbpr: FitState
+    clone: FitState | None = None  # None: not begun, or Dec-SBPR's own clone is used
+    world: WorldState | None = None
+    phase: str = SBPR
+    began: float = 0.0  # progress when the worlds began
+    iterations: int = 0  # of the worlds
+    stopped: str = ""
+
+    steps: int = 0  # nothing is played
+
+
+class LogsMethod:
+    """Runs `logs` on episodes."""
+
+    state: type = LogsState
+
+    def __init__(self, episodes: Episodes | Sequence[Episodes], settings: Logs, inputs: Inputs) -> None:
+        self.settings, self.inputs = settings, inputs
+        self.sbpr = SbprMethod(episodes, Sbpr(estimate_behaviour=settings.estimate_behaviour), inputs)
+        self.episodes = self.sbpr.data
+        own = Inputs(inputs.seed, inputs.threads)
+        self.clone = SbprMethod(self.episodes, Sbpr(utility="equal", judge=False), own)
+        self.obstacle = obstacle(self.episodes)
+        if not self.obstacle:
+            self.world = WorldMethod(self.episodes, World(max_states=settings.max_states), own)
+
+    def toy(self) -> "_Toy":
+        """The toys of the parts."""
+        return _Toy(self)
+
+    def init(self, now: Now) -> LogsState:
+        return LogsState(self.sbpr.init(now))
+
+    def step(self, state: LogsState, now: Now) -> tuple[LogsState, Row | None]:
+        """A step of the current part."""
+        return {SBPR: self._sbpr, CLONE: self._clone, WORLD: self._world}[state.phase](state, now)
+
+    def result(self, state: LogsState) -> tuple[Fit, Row]:
+        """The chosen team, with two sentences: `why` it was chosen, and how far to `trust` it."""
+        own = state.world
+        fit = self._alone(state) if own is None or not own.candidates else self._by_worlds(state, own)
+        if fit.facts["verdict"] != BETTER:
+            warnings.warn(str(fit.facts["trust"]), LearningWarning, stacklevel=2)
+        return fit, _row(state, "chosen", {"value": fit.facts["value"]})
+
+    # ---- phases ----
+
+    def _sbpr(self, state: LogsState, now: Now) -> tuple[LogsState, Row | None]:
+        part, row = self.sbpr.step(state.sbpr, now)
+        state = state._replace(sbpr=part)
+        if self.obstacle:
+            return state._replace(stopped=part.stopped), None if row is None else _row(state, "sweep", row)
+        if not part.stopped and now.progress < SHARES[SBPR]:
+            return state, None
+        after = state._replace(phase=CLONE, clone=self.clone.init(now))
+        return self._fitting(state, now) if self._below(state) else after, _row(state, "learned")
+
+    def _clone(self, state: LogsState, now: Now) -> tuple[LogsState, None]:
+        part, _ = self.clone.step(state.clone, now)  # type: ignore[arg-type]
+        state = state._replace(clone=part)
+        return self._fitting(state, now) if part.stopped or now.progress >= SHARES[CLONE] else state, None
+
+    def _fitting(self, state: LogsState, now: Now) -> LogsState:
+        return state._replace(phase=WORLD, world=self.world.init(now), began=min(now.progress, 0.99))
+
+    def _world(self, state: LogsState, now: Now) -> tuple[LogsState, Row | None]:
+        self._connect(state)
+        used = (now.progress - state.began) / (1 - state.began)
+        part, row = self.world.step(state.world, now._replace(progress=used))  # type: ignore[arg-type]
+        state = state._replace(world=part, iterations=part.iterations, stopped=part.stopped)
+        return state, None if row is None else _row(state, str(row["event"]), row)
+
+    # ---- the choice ----
+
+    def _below(self, state: LogsState) -> bool:
+        """Whether held-out episodes put Dec-SBPR's team below the behaviour; its result is then the clone."""
+        return state.sbpr.judged is not None and state.sbpr.judged.verdict == WORSE
+
+    def _connect(self, state: LogsState) -> None:
+        """Let the worlds judge the teams of the other parts too."""
+        judged = state.sbpr.judged
+        proven = judged is not None and judged.verdict == BETTER and judged.support >= SUPPORT
+        self.world.others = lambda: self._others(state)
+        self.world.prefer = lambda scores, origins: preferred(scores, origins, proven)
+
+    def _others(self, state: LogsState) -> list[tuple[str, Team]]:
+        """Teams that the worlds judge together with their own."""
+        teams = [(CLONE if self._below(state) else SBPR, _result(self.sbpr, state.sbpr).team)]
+        return teams if state.clone is None else [*teams, (CLONE, _result(self.clone, state.clone).team)]
+
+    def _by_worlds(self, state: LogsState, own: WorldState) -> Fit:
+        """The choice of the worlds."""
+        self._connect(state)
+        if all(candidate.origin not in NAMES for candidate in own.candidates):  # stopped while planning
+            own = self.world.with_others(own)
+        fit: Fit = _result(self.world, own)
+        facts = dict(fit.facts)
+        origin = str(facts["planned_by"])
+        if origin in NAMES:
+            method = self.clone if origin == CLONE and state.clone is not None else self.sbpr
+            fit = _result(method, state.clone if method is self.clone else state.sbpr)
+        return replace(fit, facts={**fit.facts, **facts, **self._sentences(state, own, facts)})
+
+    def _sentences(self, state: LogsState, own: WorldState, facts: dict[str, Any]) -> dict[str, Any]:
+        origin = str(facts["planned_by"])
+        place = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == origin)
+        judged = len(own.drawn) >= self.world.settings.draws * len(own.fits.refitted)
+        values = np.array(own.drawn if judged else [each.values for each in own.candidates])
+        values = values if judged else values.T  # [k, c]
+        means = values.mean(0)
+        best = {WORLD: -np.inf} | {
+            candidate.origin: -np.inf for candidate in own.candidates if candidate.origin in NAMES
+        }
+        for candidate, mean in zip(own.candidates, means, strict=True):
+            kind = candidate.origin if candidate.origin in NAMES else WORLD
+            best[kind] = max(best[kind], float(mean))
+        named = {WORLD: "the best plan", **NAMES}
+        chosen = origin if origin in NAMES else WORLD
+        rest = " and ".join(f"{named[kind]} {value:.4g}" for kind, value in best.items() if kind != chosen)
+        who = f"a plan ({origin})" if chosen == WORLD else NAMES[origin]
+        drawn = f"{len(values)} worlds drawn from the posterior" if judged else "the worlds fitted to the episodes"
+        why = f"Chosen: {who}, because in {drawn} it earns {means[place]:.4g}, {rest}."
+        if self._below(state):
+            why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
+        floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
+        more = int((values[:, place] > values[:, floor]).sum())
+        sure = judged and more >= SURE * len(values) and facts["outside"] <= OUTSIDE
+        proven = chosen == SBPR and state.sbpr.judged is not None and state.sbpr.judged.sure
+        verdict = WORSE if chosen == CLONE else BETTER if sure or proven else UNPROVEN
+        parts = [f"{verdict[0].upper()}{verdict[1:]}: it earns more in {more} of {len(values)} worlds"]
+        if chosen == CLONE:
+            parts = ["No team is better than the behaviour, as far as the episodes tell"]
+        if facts["low"] is not None:
+            parts.append(f"expect {facts['low']:.4g} to {facts['high']:.4g}")
+        parts += filter(None, str(facts["warnings"]).split("; "))
+        if not _result(self.sbpr, state.sbpr).facts["behaviour_known"]:
+            parts.append(f"{NO_PROBABILITIES}, which worlds do not need")
+        return {
+            "chosen": chosen,
+            "verdict": verdict,
+            "why": why,
+            "trust": f"{'; '.join(parts)}.",
+            **{f"value_{kind}": value for kind, value in best.items()},
+        }
+
+    def _alone(self, state: LogsState) -> Fit:
+        """Without worlds: Dec-SBPR's team, or the cloned behaviour if held-out episodes are for that."""
+        fit, judged = _result(self.sbpr, state.sbpr), state.sbpr.judged
+        chosen = CLONE if self._below(state) else SBPR
+        facts: dict[str, Any] = {"chosen": chosen, "value": None, "verdict": UNPROVEN}
+        facts["why"] = f"Chosen: {NAMES[chosen]}, because {self.obstacle or STOPPED}."
+        if judged is not None:
+            facts |= {"value": judged.value, "verdict": judged.verdict}
+            span = f"{judged.value:.4g} ({judged.low:.4g} to {judged.high:.4g})"
+            earned = f"{judged.behaviour:.4g} for the behaviour"
+            evidence = f"held-out episodes estimate {span} for a team learned in the same way, {earned}"
+        else:
+            evidence = "it was not judged" if fit.facts["behaviour_known"] else f"{NO_PROBABILITIES} to judge it by"
+        verdict = "Dec-SBPR's team is not better than the behaviour" if chosen == CLONE else facts["verdict"]
+        facts["trust"] = f"{verdict[0].upper()}{verdict[1:]}: {evidence}."
+        return replace(fit, facts={**fit.facts, **facts})
+
+
+def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool) -> int:
+    """The chosen candidate c, from scores[w, c]; a `proven` team of Dec-SBPR is replaced for a clear gain only."""
+    best = choose(scores)
+    if not proven or origins[best] in NAMES or not {SBPR, CLONE} <= set(origins):
+        return best
+    own, clone = origins.index(SBPR), origins.index(CLONE)
+    least = MARGIN * np.maximum(scores[:, own] - scores[:, clone], 0.0)
+    return best if np.all(scores[:, best] - scores[:, own] > least) else own
+
+
+def obstacle(episodes: Episodes) -> str:
+    """Why no world can be fitted to the episodes; empty if one can."""
+    sizes = [len(agent.actions) * len(agent.observations) for agent in episodes.agents]
+    if episodes.discount >= 1:
+        return "worlds need a discount below 1"
+    if sum(map(np.log, sizes)) > np.log(LARGEST):
+        return f"worlds are for fewer joint actions and observations than those of {len(sizes)} such agents"
+    return f"worlds need at least {FEWEST} episodes" if episodes.count < FEWEST else ""
+
+
+def _result(method: Any, state: Any) -> Any:
+    """The result of a part; its warnings are in the sentences of the whole."""
+    with warnings.catch_warnings(action="ignore", category=LearningWarning):
+        return method.result(state)[0]
+
+
+def _row(state: LogsState, event: str, part: Row | None = None) -> Row:
+    """A row of the trace."""
+    columns = ("sweep", "nodes", "states", "bound", "heldout", "value")
+    known = part or {}
+    phase = state.phase if state.world is None else state.world.phase
+    return {"phase": phase, "event": event, **{name: known.get(name) for name in columns}}
+
+
+class _Toy:
+    """Compiles the kernels of all parts."""
+
+    state: type = LogsState
+
+    def __init__(self, method: LogsMethod) -> None:
+        self.parts: list[Method] = [method.sbpr.toy()]
+        if not method.obstacle:
+            self.parts.append(method.world.toy())
+
+    def toy(self) -> "_Toy":
+        return self
+
+    def init(self, now: Now) -> LogsState:
+        return LogsState(self.parts[0].init(now))
+
+    def step(self, state: LogsState, now: Now) -> tuple[LogsState, None]:
+        for part in self.parts:
+            warm_up(part)
+        return state._replace(stopped="converged"), None
+
+    def result(self, state: LogsState) -> tuple[Fit, None]:
+        return self.parts[0].result(state.sbpr)[0], None

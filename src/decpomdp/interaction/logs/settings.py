@@ -1,0 +1,27 @@
+"""The settings of `logs`."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from decpomdp.core.settings import Settings
+from decpomdp.interaction.world.settings import World
+
+
+class Logs(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="logs"):
+    """Recorded episodes: world models, Dec-SBPR and the cloned behaviour, and a choice by the evidence.
+
+    Examples
+    --------
+    >>> import decpomdp as dp
+    >>> dp.Logs().max_states
+    400
+    """
+
+    limits: ClassVar[tuple[str, ...]] = World.limits
+    inputs: ClassVar[tuple[str, ...]] = ("behaviours",)
+
+    max_states: Annotated[int, Meta(ge=1, le=2000, description="Most hidden states of a world.")] = 400
+    estimate_behaviour: Annotated[
+        bool, Meta(description="Estimate behaviour probabilities that were not recorded.")
+    ] = False

@@ -1,0 +1,146 @@
+"""`logs`: the choice between the methods that learn from episodes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from worlds.logs import small_log
+
+import decpomdp as dp
+from decpomdp.core.run import Inputs, unlimited
+from decpomdp.interaction.logs.method import LogsMethod, LogsState, obstacle, preferred
+from decpomdp.io.checkpoints import decode, encode
+from decpomdp.learners.judging import Judged
+from interaction.test_world import one_plan, paid_for_the_last_symbol
+
+pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
+
+
+def ran(episodes, resumed=False):
+    """The last state of a run without limits; `resumed` before every twentieth step."""
+    made = lambda: LogsMethod(episodes, dp.Logs(max_states=4), Inputs(seed=1))  # noqa: E731
+    method, now, number = made(), unlimited(), 0
+    state = method.init(now)
+    while not state.stopped:
+        number += 1
+        if resumed and number % 20 == 0:
+            method, state = made(), decode(encode(state), LogsState)
+        state, _ = method.step(state, now)
+    return method, state
+
+
+@pytest.fixture(scope="module")
+def finished():
+    with pytest.MonkeyPatch.context() as patch:
+        one_plan.__wrapped__(patch)
+        yield ran(small_log(episodes=40))
+
+
+def drawn(state, best):
+    """The state with drawn worlds in which the candidates of origin `best` earn most."""
+    world = state.world
+    values = tuple(float(candidate.origin == best) for candidate in world.candidates)
+    return state._replace(world=world._replace(drawn=(values,) * len(world.drawn)))
+
+
+def test_a_plan_is_chosen_where_the_behaviour_is_random():
+    fit = dp.learn(paid_for_the_last_symbol(), seed=1)
+    facts = fit.facts
+    assert facts["chosen"] == "world"
+    assert isinstance(fit, dp.WorldFit)
+    assert fit.trace[-1]["value"] == facts["value"] == pytest.approx(9.5, abs=0.3)
+    assert facts["why"].startswith("Chosen: a plan (periem in world 0), because in ")
+    assert "Dec-SBPR's team" in facts["why"]
+    assert facts["value_world"] > facts["value_clone"]
+    assert facts["trust"].startswith("Better than the behaviour: it earns more in ")
+    assert facts["trust"].endswith("no behaviour probabilities, which worlds do not need.")
+
+
+def test_a_resumed_run_gives_the_same_bytes(finished):
+    _, state = ran(small_log(episodes=40), resumed=True)
+    assert encode(state) == encode(finished[1])
+
+
+def test_dec_sbpr_is_chosen_where_the_worlds_prefer_its_team(finished):
+    method, state = finished
+    fit, row = method.result(drawn(state, "sbpr"))
+    assert isinstance(fit, dp.BayesFit)
+    assert fit.team == method.sbpr.result(state.sbpr)[0].team
+    assert fit.facts["chosen"] == "sbpr"
+    assert fit.facts["why"].startswith("Chosen: Dec-SBPR's team, because in 30 worlds drawn")
+    assert row["event"] == "chosen"
+
+
+def test_the_cloned_behaviour_is_returned_where_nothing_is_better(finished):
+    method, state = finished
+    with pytest.warns(dp.LearningWarning, match="No team is better than the behaviour"):
+        fit, _ = method.result(drawn(state, "clone"))
+    assert fit.facts["chosen"] == "clone"
+    assert fit.team == method.clone.result(state.clone)[0].team
+    assert max(fit.team.controllers[0].action[0]) < 1  # the mean: it explores like the behaviour
+
+
+def test_a_team_that_held_out_episodes_put_below_the_behaviour_is_no_candidate(finished):
+    method, state = finished
+    worse = Judged(1.0, 0.5, 1.5, 2.0, sure=False, support=1.0)
+    below = state._replace(sbpr=state.sbpr._replace(judged=worse), clone=None)
+    assert [origin for origin, _ in method._others(below)] == ["clone"]
+    assert [origin for origin, _ in method._others(state)] == ["sbpr", "clone"]
+
+
+def test_a_team_is_not_proven_better_before_all_worlds_are_drawn(finished):
+    method, state = finished
+    plan = drawn(state, state.world.candidates[0].origin)
+    assert method.result(plan)[0].facts["verdict"] == "better than the behaviour"
+    few = plan.world._replace(drawn=plan.world.drawn[:3])  # stopped before all worlds were drawn
+    fit, _ = method.result(plan._replace(world=few))
+    assert fit.facts["verdict"] == "not proven better than the behaviour"
+    assert fit.facts["trust"].startswith("Not proven better than the behaviour: ")
+
+
+def test_a_proven_team_is_replaced_for_a_clear_gain_only():
+    origins = ["periem in world 0", "sbpr", "clone"]
+    little, much = np.array([[10.9, 10.0, 0.0]]), np.array([[11.1, 10.0, 0.0]])
+    assert preferred(little, origins, proven=False) == 0
+    assert preferred(little, origins, proven=True) == 1
+    assert preferred(much, origins, proven=True) == 0
+    assert preferred(np.concatenate([much, little]), origins, proven=True) == 1  # not in all worlds
+    assert preferred(np.array([[1.0, 2.0, 3.0]]), origins, proven=True) == 2
+
+
+def test_there_is_a_team_after_every_step():
+    method, now = LogsMethod(small_log(episodes=40), dp.Logs(max_states=2), Inputs(seed=1)), unlimited()
+    state, seen = method.init(now), set()
+    while not state.stopped:
+        if (state.phase, state.world and state.world.phase) not in seen:
+            fit, _ = method.result(state)
+            assert len(fit.team.controllers) == 2
+            assert fit.facts["why"].endswith(".")
+            assert fit.facts["trust"].endswith(".")
+            seen.add((state.phase, state.world and state.world.phase))
+        state, _ = method.step(state, now)
+    assert {phase for phase, _ in seen} == {"sbpr", "clone", "world"}
+
+
+@pytest.mark.parametrize(
+    ("episodes", "why"),
+    [
+        (dataclasses.replace(small_log(episodes=40), discount=1.0), "worlds need a discount below 1"),
+        (small_log(episodes=19), "worlds need at least 20 episodes"),
+        (small_log(episodes=40, agents=((12, 12),) * 3), "worlds are for fewer joint actions"),
+    ],
+)
+def test_without_a_world_the_team_is_that_of_dec_sbpr(episodes, why):
+    assert why in obstacle(episodes)
+    fit = dp.learn(episodes, seed=1)
+    assert fit.facts["why"].startswith(f"Chosen: Dec-SBPR's team, because {why}")
+    assert fit.facts["trust"].startswith("Not proven better than the behaviour: the episodes have no behaviour prob")
+    assert fit.team == dp.learn(episodes, "sbpr", seed=1).team
+    assert np.isfinite(fit.trace[0]["bound"])
+
+
+def test_settings_of_other_methods_are_refused():
+    with pytest.raises(dp.InputError, match="alpha: not a setting of logs; it is one of sbpr, which must be named"):
+        dp.learn(small_log(), alpha=0.5)
+    with pytest.raises(dp.InputError, match="begin: not an input of logs"):
+        dp.learn(small_log(), begin=dp.Team.uniform(small_log()))
