@@ -15,10 +15,10 @@ help:
 	@echo "make test-slow  the longer checks"
 	@echo "make test-sumo  the checks that need SUMO (installs libsumo, 370 MB)"
 	@echo "make test-oldest  the quick tests with the oldest versions that pyproject.toml allows"
-	@echo "make lock       write the locked versions and their digests anew, and the list of licences"
+	@echo "make lock       write the locked versions and their digests again, and the list of licences"
 	@echo "make audit      the locks, and known vulnerabilities of what they name"
 	@echo "make faults     inject faults, report which ones the tests miss (an hour)"
-	@echo "make bench      speed, beside other libraries (installs them)"
+	@echo "make bench      speed, compared with other libraries (installs them)"
 	@echo "make reliability  the figures of docs/reliability.md (an hour or two; installs atheris)"
 	@echo "make docs       the documentation site, in site/"
 	@echo "make clean      remove everything that these made"
@@ -26,7 +26,7 @@ help:
 setup: $(READY)
 
 $(READY): pyproject.toml requirements/dev.lock
-	@echo "== setting up .venv (once; needs the network and some minutes)"
+	@echo "== installing the development environment into .venv: 1.6 GB, once, some minutes"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: expected Python 3.11 or newer, got $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.12"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -34,7 +34,11 @@ $(READY): pyproject.toml requirements/dev.lock
 	@cat pyproject.toml requirements/dev.lock > .venv/installed
 	@touch $(READY)
 
-demo: $(READY)
+# the demo needs a third of the development environment
+demo:
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -c 'import decpomdp' 2>/dev/null || \
+	  { echo "== installing decpomdp and its 8 dependencies into .venv: 600 MB, once"; $(BIN)/python requirements/install.py --demo; }
 	@$(BIN)/python examples/demo.py
 
 # lint and ratchet run beside the tests and are shown after them; a failure of either fails the whole

@@ -9,6 +9,7 @@ import re
 import runpy
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ def test_every_line_of_a_lock_is_a_version_with_digests(name):
     left = PIN.sub("", text)
     assert [line for line in left.splitlines() if line and not line.startswith("#")] == []
     assert not re.search(r"://|--(?:extra-)?index-url|--find-links|/", left)
+
+
+def test_the_demo_installs_what_the_package_needs():
+    demo, wanted = runpy.run_path(str(ROOT / "requirements/install.py"))["DEMO"], {"hatchling", "editables"}
+    for line in PROJECT["dependencies"]:
+        wanted.add(canonicalize_name(Requirement(line).name))
+    for name in list(wanted):
+        needed = (Requirement(line) for line in metadata.requires(name) or [])
+        wanted |= {
+            canonicalize_name(one.name) for one in needed if not one.marker or one.marker.evaluate({"extra": ""})
+        }
+    assert wanted <= set(demo) <= set(pins("dev"))
 
 
 @pytest.mark.parametrize("wanted", DIRECT, ids=str)

@@ -26,7 +26,7 @@ def test_sbpr_is_the_loop_on_a_problem_and_the_batch_learner_on_episodes():
     assert PLAYING["sbpr"].settings is dp.SbprLoop
     fit = dp.learn(EPISODES, "sbpr", sweeps=2, truncation=2)
     assert fit.settings == dp.Sbpr(sweeps=2, truncation=2)
-    with pytest.raises(dp.InputError, match="method: expected settings among Sbpr, World, got SbprLoop"):
+    with pytest.raises(dp.InputError, match="method: expected settings among Logs, Sbpr, World, got SbprLoop"):
         dp.learn(EPISODES, dp.SbprLoop())
     with pytest.raises(dp.InputError, match="method: expected settings among Search, SbprLoop, Mcem, got Sbpr"):
         dp.learn(MODEL, dp.Sbpr())
@@ -36,7 +36,7 @@ def test_the_default_method():
     assert default_method(MODEL) == "search"
     assert default_method(load("traffic:2")) == "search"
     assert default_method(load("traffic:3")) == "sbpr"
-    assert default_method(EPISODES) == "sbpr"
+    assert default_method(EPISODES) == "logs"
 
 
 def test_a_mistake_is_one_line():

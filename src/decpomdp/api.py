@@ -359,11 +359,15 @@ def owner_of(known: dict[str, Entry], field: str) -> str:
 
 
 def source_of(
-    source: str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Episodes], discount: float | None
+    source: str | os.PathLike[str] | DecPOMDP | Simulator | Episodes | Sequence[Episodes],
+    discount: float | None,
+    bins: int | None = None,
 ) -> Source:
     """The source to learn from: a problem or episodes, loaded if given by name or path."""
     if isinstance(source, str | os.PathLike) and _holds_episodes(source):
-        return episodes_at(source, discount)
+        return episodes_at(source, discount, bins)
+    if bins is not None:
+        raise InputError(f"bins: expected a long table, got {source!r}"[:300])
     if isinstance(source, Episodes):
         return source if discount is None else replace(source, discount=discount)
     if isinstance(source, list | tuple):
@@ -380,11 +384,11 @@ def _holds_episodes(path: str | os.PathLike[str]) -> bool:
     return is_logged(path) or os.path.isdir(path)
 
 
-def episodes_at(path: str | os.PathLike[str], discount: float | None = None) -> Episodes:
+def episodes_at(path: str | os.PathLike[str], discount: float | None = None, bins: int | None = None) -> Episodes:
     """Recorded episodes of any kind."""
     if not os.path.exists(path):
         raise InputError(f"{os.fspath(path)}: no such file")
-    return Episodes.load(path, discount)
+    return Episodes.load(path, discount, bins=bins)
 
 
 def default_method(source: Source) -> str:

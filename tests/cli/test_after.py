@@ -112,7 +112,7 @@ FACTS = {
     "behaviour": 5.5, "verdict": UNPROVEN,
 }  # fmt: skip
 RESULT = {
-    "nodes": [1, 2], "seconds": 1.0, "stopped": "iterations", "sample_size": 196.2, "out": "run",
+    "nodes": [1, 2], "seconds": 1.0, "stopped": "sweeps", "sample_size": 196.2, "out": "run",
     "settings": {"judge": True}, "facts": FACTS,
 }  # fmt: skip
 

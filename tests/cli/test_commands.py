@@ -81,7 +81,7 @@ def test_learn_from_episodes(run, as_json, tmp_path):
     assert told["value"]["value"] == told["facts"]["estimate"]
     record = json.loads((tmp_path / "r/run.json").read_text())
     assert record["settings"]["prior"] == "fixed:3"
-    assert record["stopped"] == told["stopped"] == "iterations"
+    assert record["stopped"] == told["stopped"] == "sweeps"
     code, _, err = run("learn", "e.parquet", "--out", "r")
     assert code == 2
     assert "expected a new or empty folder" in err

@@ -263,7 +263,7 @@ def test_speaker_and_listener_agree_on_words():
     simulator = example.make_simulator()
 
     def returns(team):
-        return dp.play(team, example.make_env(), seed=10_000, episodes=200, discretise=example.READING).returns()
+        return dp.play(team, example.make_env(), seed=10_000, episodes=200, discretise=example.DISCRETISERS).returns()
 
     random = returns(dp.Team.uniform(simulator))
     learned = np.mean([returns(example.learned(simulator, seed)) for seed in (0, 1, 2)], axis=0)

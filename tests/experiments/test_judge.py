@@ -114,9 +114,9 @@ def test_a_made_up_table():
 
 
 def test_quicker_is_only_what_converged():
-    for seconds, stopped, seen in ((0.5, "converged", "yes"), (0.5, "iterations", "no")):
+    for seconds, stopped, seen in ((0.5, "converged", "yes"), (0.5, "sweeps", "no")):
         sb = fits("sbpr", [9.0, 9.1, 9.2], seconds=seconds, stopped=stopped, inferred=5.0)
-        dp = fits("dp", [8.0, 8.1, 8.3], seconds=9.0, stopped="iterations", inferred=5.0)
+        dp = fits("dp", [8.0, 8.1, 8.3], seconds=9.0, stopped="sweeps", inferred=5.0)
         found = verdict("figure1", [*em(1, 2, 3), *sb, *dp, *BEGUN], LESS)
         assert found.seen == seen
         assert "3 of 3 of DP" in found.numbers

@@ -32,6 +32,7 @@ def test_a_good_team_is_better_and_a_bad_one_is_not():
     most = sum(0.9**t for t in range(4))
     assert right.behaviour < right.value < most  # shrunk to the behaviour
     assert Judged(1.0, 0.5, 1.5, 0.9, False).verdict == UNPROVEN
+    assert Judged(1.0, 0.95, 1.5, 0.9, True, 0.4).verdict == UNPROVEN  # too little of it is the team's own
     assert Judged(0.8, 0.5, 0.85, 0.9, False, 0.4).verdict == UNPROVEN  # too little of it is the team's own
     assert min(right.support, wrong.support) > 0.8
 
@@ -70,3 +71,11 @@ def test_a_team_that_no_episode_agrees_with_counts_as_the_behaviour():
     found = judged(never, turning(1, episodes))
     assert found.value == pytest.approx(found.behaviour)
     assert not found.sure
+
+
+def test_the_interval_covers_what_no_episode_tells():
+    """The team earns 1 a step, but only the first step is seen often: the estimate falls back to the behaviour."""
+    episodes = alternating(count=40)
+    found = judged(episodes, turning(0, episodes))
+    assert found.low < found.behaviour < found.value
+    assert found.high > sum(0.9**t for t in range(4)) > found.value

@@ -193,9 +193,7 @@ def lines_of(result: dict[str, Any]) -> list[str]:
     if value is not None:
         error = f" ± {value['standard_error']:.2g}" if value.get("standard_error") is not None else ""
         text = f"value {value['value']:.6g}{error} ({value['method']})"
-    swept = "sample_size" in result and result["stopped"] == "iterations"  # an iteration is a sweep over the episodes
-    stopped = "sweeps" if swept else result["stopped"]
-    lines = [f"{text}, nodes {sizes(result['nodes'])}, {result['seconds']:.1f} s, stopped: {stopped}"]
+    lines = [f"{text}, nodes {sizes(result['nodes'])}, {result['seconds']:.1f} s, stopped: {result['stopped']}"]
     if "upper_bound" in result and result["upper_bound"] is not None:
         lines.append(f"upper bound {result['upper_bound']:.6g}, gap {result['gap']:.3g}")
     if facts.get("peri") is not None:

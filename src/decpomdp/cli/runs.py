@@ -58,6 +58,7 @@ def started(
     begin: str | None,
     choose: "Callable[[Source], tuple[Entry, Settings]]",
     inputs: "Inputs",
+    bins: int | None = None,
 ) -> Work:
     """A new run from the options of a command."""
     import msgspec
@@ -65,7 +66,9 @@ def started(
     from decpomdp.domains.references import best_value
     from decpomdp.io.runs import RunRecord, versions
 
-    opened = _opened(command, source, discount, named=True)
+    opened = _opened(command, source, discount, named=True, bins=bins)
+    if bins is not None:
+        words.note(f"numbers in bins, symbols per agent: {opened.facts['binned']}")
     entry, settings = choose(opened)
     team = None if begin is None else _team(begin, opened)
     record = RunRecord(
@@ -75,6 +78,7 @@ def started(
         problem=opened.name,
         digest=_digest(opened),
         discount=opened.discount,
+        bins=bins,
         best_known=best_value(opened) if settings.method != "pbvi" else None,  # pbvi: one agent
         method=settings.method,
         seed=seed,
@@ -105,7 +109,7 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
     if code is None:
         reject_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
     source = _path(record, record.source) if code is None else code
-    opened = _opened(command, source, record.discount, named=code is not None)
+    opened = _opened(command, source, record.discount, named=code is not None, bins=record.bins)
     check_same(record, _digest(opened))
     team = _team(_path(record, record.begin), opened) if record.begin else None
     if team is not None and _team_digest(team) != record.begin_digest:
@@ -200,7 +204,7 @@ def reject_code(path: Path, hint: str) -> None:
         raise InputError(f"{path}: learned from {source}; code is run only when it is named: {command}")
 
 
-def _opened(command: str, source: str, discount: float | None, named: bool) -> Any:
+def _opened(command: str, source: str, discount: float | None, named: bool, bins: int | None = None) -> Any:
     """The source of a run; it may be code only if the user has `named` it in this command."""
     from decpomdp.api import source_of
     from decpomdp.domains.code import load_named
@@ -209,7 +213,7 @@ def _opened(command: str, source: str, discount: float | None, named: bool) -> A
     if named and is_code(source):
         built = load_named(source, discount)
         return opened_model(built) if command == "plan" else built  # type: ignore[arg-type]
-    return opened_model(source, discount) if command == "plan" else source_of(source, discount)
+    return opened_model(source, discount) if command == "plan" else source_of(source, discount, bins)
 
 
 def _team(name: str, source: Any) -> "Team":

@@ -7,6 +7,7 @@ changes fastest. Not numpy's `ravel_multi_index` and `unravel_index`, which allo
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,6 +91,17 @@ def check_symbols(where: str, what: str, symbols: NDArray[np.integer], agents: S
 def numbered(count: int) -> tuple[str, ...]:
     """The labels "0", "1", ..."""
     return tuple(str(i) for i in range(count))
+
+
+def ranges(place: int, edges: ArrayLike) -> list[str]:
+    """Labels of the bins of number `place` of an observation; none without edges.
+
+    >>> ranges(0, [0.5, 2])
+    ['[0] < 0.5', '0.5 <= [0] < 2', '[0] >= 2']
+    """
+    ends = [f"{edge:.6g}" for edge in np.asarray(edges)]
+    middle = [f"{low} <= [{place}] < {high}" for low, high in pairwise(ends)]
+    return [f"[{place}] < {ends[0]}", *middle, f"[{place}] >= {ends[-1]}"] if ends else []
 
 
 def joint_table(sizes: Iterable[int]) -> NDArray[np.int64]:

@@ -156,6 +156,7 @@ class Episodes:
         name: str | None = None,
         columns: Mapping[str, str] | None = None,
         kind: str | None = None,
+        bins: int | None = None,
     ) -> "Episodes":
         """Recorded episodes of any kind: an episodes file, a long table (CSV or Parquet) or a Minari dataset.
 
@@ -173,6 +174,9 @@ class Episodes:
             Names of columns in a table that differ from the standard names: `{"observation": "obs"}`.
         kind
             Kind of file: "episodes", "long" or "minari"; None: detected.
+        bins
+            The observations of a table are numbers, and every agent's are put into at most so many bins of about equal
+            size. Their labels hold the edges: `Discretiser.of(agent)` feeds a learned team with numbers.
 
         Returns
         -------
@@ -202,8 +206,8 @@ class Episodes:
         if name is not None:
             checks.of_kind("name", name, str)
         if (kind or kind_of(path)) != "episodes" or discount is None:
-            return read_logged(path, ReadOptions(kind, discount, agents, name, columns))
-        return replace(read_logged(path, ReadOptions(kind, None, agents, name, columns)), discount=discount)
+            return read_logged(path, ReadOptions(kind, discount, agents, name, columns, bins))
+        return replace(read_logged(path, ReadOptions(kind, None, agents, name, columns, bins)), discount=discount)
 
     def save(self, path: str | os.PathLike[str], long: bool | None = None) -> None:
         """Write the episodes: to an episodes file (Parquet), or to a long table (CSV, or Parquet with `long=True`)."""

@@ -28,7 +28,7 @@ class Fit:
     trace
         One row per iteration, all with the same keys, which depend on the method.
     stopped
-        Why the run ended: "converged", "iterations", "steps", "time limit", "callback" or "interrupted".
+        Why the run ended: "converged", "iterations", "sweeps", "steps", "time limit", "callback" or "interrupted".
     seconds
         Duration of the run, without compiling.
     settings

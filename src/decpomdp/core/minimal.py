@@ -73,13 +73,21 @@ def minimal_controller(controller: Controller, rounded: Callable[[Floats], Float
     nodes = _reachable(controller)
     classes = _classes(controller, nodes, rounded)
     _, firsts = np.unique(classes, return_index=True)
-    members = np.zeros((len(nodes), len(firsts)))  # [node, class]
-    members[np.arange(len(nodes)), classes] = 1.0
+    members = np.eye(len(firsts))[classes]  # [node, class]
     chosen = nodes[firsts]
     transition = controller.transition[chosen][..., nodes] @ members
     transition[controller.action[chosen] == 0] = np.eye(len(firsts))[0]  # never taken: any row is correct
     first = None if controller.initial_given is None else controller.initial_given[:, nodes] @ members
     return Controller(controller.initial[nodes] @ members, controller.action[chosen], transition, first)
+
+
+def members_of(controller: Controller) -> Floats:
+    """[node, class]: 1 where a node is merged into a node of the simplified controller; unreachable nodes have none."""
+    nodes = _reachable(controller)
+    classes = _classes(controller, nodes, _to_decimals)
+    members = np.zeros((controller.nodes, classes.max() + 1))
+    members[nodes, classes] = 1.0
+    return members
 
 
 def _reachable(controller: Controller) -> NDArray[np.int64]:

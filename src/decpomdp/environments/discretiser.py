@@ -4,17 +4,19 @@ A discretiser is a number of symbols (or their labels) and a function from a raw
 function sees the observation of one agent only.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from decpomdp.core import NO_OBSERVATION, InputError
-from decpomdp.core.agent import labels, numbered
+from decpomdp.core import NO_OBSERVATION, Agent, InputError
+from decpomdp.core.agent import labels, numbered, ranges
 from decpomdp.core.checks import array, kind_of, whole
 
+RANGE = re.compile(r"(?:(\S+) <= )?\[(\d+)\](?: >= (\S+))?(?: < (\S+))?")  # of one number of an observation
 MOST = 2**15 - 1  # symbols that episodes can record
 
 
@@ -78,6 +80,26 @@ class Discretiser:
 
         return cls(tuple(_named(places, cuts)), read)
 
+    @classmethod
+    def of(cls, agent: Agent) -> "Discretiser":
+        """The discretiser whose labels are the observations of an agent that learned from numbers in bins.
+
+        >>> robot = Agent("robot", ("go",), ("[0] < 0.5", "0.5 <= [0] < 2", "[0] >= 2"))
+        >>> Discretiser.of(robot).symbol("robot", 1.7)
+        1
+        """
+        edges: dict[int, set[float]] = {}
+        for part in (part for label in agent.observations for part in label.split(", ")):
+            found = RANGE.fullmatch(part)
+            if found is None and part != "anything":
+                raise InputError(
+                    f"agent {agent.name}: expected ranges such as '[0] < 0.5' as observations, got {part!r}"
+                )
+            if found is not None:
+                low, place, above, high = found.groups()
+                edges.setdefault(int(place), set()).update(float(edge) for edge in (low, above, high) if edge)
+        return cls.binned([sorted(edges.get(place, ())) for place in range(max(edges, default=0) + 1)])
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the symbols; numbers if no labels were given."""
@@ -128,9 +150,7 @@ def discretiser_for(agent: str, discretise: Discretise) -> Discretiser | None:
 
 def _named(places: list[int], cuts: list[Any]) -> list[str]:
     """Labels such as "[2] < -0.1, [3] >= 0"."""
-    ranges = []
-    for i, cut in zip(places, cuts, strict=True):
-        ends = [f"{edge:.6g}" for edge in cut]
-        middle = [f"{low} <= [{i}] < {high}" for low, high in pairwise(ends)]
-        ranges.append([f"[{i}] < {ends[0]}", *middle, f"[{i}] >= {ends[-1]}"])
-    return [", ".join(parts) or "anything" for parts in product(*ranges)]
+    return [
+        ", ".join(parts) or "anything"
+        for parts in product(*(ranges(i, cut) for i, cut in zip(places, cuts, strict=True)))
+    ]

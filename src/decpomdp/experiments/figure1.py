@@ -2,7 +2,7 @@
 
 K episodes of the semi-random behaviour (PBVI followed with probability 0.3). EM with |Z| nodes from random starts,
 Dec-SBPR and its special case with one concentration (DP) from the best episodes with truncation 50. Value of the
-posterior mean, exact; time to convergence. K = 300 is the paper's figure, K = 30 and 100 its appendix. Beside them EM
+posterior mean, exact; time to convergence. K = 300 is the paper's figure, K = 30 and 100 its appendix. Also EM
 that begins with the best episodes as well, which separates the effect of the start from that of the prior.
 
 Everything in three forms: as printed, stopped by the paper's rule; with K episodes counting as K observations instead
@@ -94,7 +94,7 @@ def limit_words(rows: ResultRows) -> str:
     ended = []
     for method, name in NAMES.items():
         some = rows.where(method=method)
-        count = len(some.where(stopped="iterations"))
+        count = len(some.where(stopped="sweeps"))
         ended += [f"{count} of {len(some)} fits of {name}"] if count else []
     limits = ", ".join(str(limit) for limit in rows.distinct("limit"))
     return TEXTS.words["not_converged" if ended else "converged"].format(fits=", ".join(ended), limits=limits)
@@ -210,11 +210,11 @@ def _quicker(fits: FormFits) -> Evidence:
         return f"{seconds(some):.2f} s and {some.mean(f'{key}sweeps').value:.0f} sweeps"
 
     def unfinished(some: ResultRows) -> str:
-        return f"{len(some.where(stopped='iterations'))} of {len(some)}"
+        return f"{len(some.where(stopped='sweeps'))} of {len(some)}"
 
     same, slow = em.where(preset=size), max(em.groups("preset").values(), key=seconds)
     less = [sb.against(other, f"{key}seconds").side == "below" for other in (same, slow)]
-    converged = not sb.where(stopped="iterations")
+    converged = not sb.where(stopped="sweeps")
     numbers = (
         f"Dec-SBPR takes {words(sb)} from a truncation of {sb[0]['truncation']}; EM with {size} nodes {words(same)}, "
         f"over all sizes {seconds(em):.2f} s, {seconds(slow):.2f} s at the slowest; DP {seconds(dp):.2f} s. Not "
@@ -255,7 +255,7 @@ def _sweeps(fits: FormFits, name: str, wanted: str) -> Evidence | None:
     groups = fits.sizes
     if groups is None:
         return None
-    ended = {group: len(some.where(stopped="iterations")) for group, some in groups.items()}
+    ended = {group: len(some.where(stopped="sweeps")) for group, some in groups.items()}
     side = groups[name].against(groups["right"], "sweeps").side
     numbers = (
         f"EM's sweeps: {_group_words(groups, 'sweeps')}. Ended at the limit of {fits[0]['limit']} instead of "

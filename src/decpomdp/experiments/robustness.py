@@ -58,7 +58,7 @@ def _held(rows: ResultRows) -> TextTable:
         "tolerance": "tolerance of the bound",
     }
     lines = [(words, ", ".join(f"{value:g}" for value in rows.distinct(key))) for key, words in names.items()]
-    ended = len(rows.where(stopped="iterations"))
+    ended = len(rows.where(stopped="sweeps"))
     lines.append(("fits that ended at the limit of sweeps", f"{ended} of {len(rows)}"))
     return TextTable("Settings of all fits", ("setting", "value"), tuple(lines))
 
@@ -82,7 +82,7 @@ def pictures(rows: ResultRows) -> list[Picture]:
 def _panel(some: ResultRows, reading: str, key: str) -> Panel:
     curves = tuple(curve(some.where(reading=reading, c=c), "d", key, f"c = {c:g}") for c in some.distinct("c"))
     title = f"{PROBLEMS[some[0]['problem']]}, d is a {reading}"
-    return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key), beside=True)
+    return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key), side_by_side=True)
 
 
 def _span(some: ResultRows, key: str) -> tuple[float, float]:

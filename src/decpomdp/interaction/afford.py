@@ -31,6 +31,7 @@ MCEM_TESTED = 10  # teams that MCEM tests by the end of its first start: random,
 BATCH, WINDOW, PATIENCE = 50, 10, 20  # of `SbprLoop` if not set
 STARTING = 1 / 3  # of the steps, for finding starts
 ROUNDS = 4  # at least, with the other steps
+LARGE = 1e9  # steps for which joint moves have their full sizes
 SMALLER = 0.8  # factor of the sizes from one attempt to the next
 SMALLEST = 1e-4  # share of the settings, the last attempt
 
@@ -179,9 +180,19 @@ def _times(full: LoopSizes, share: float) -> LoopSizes:
 
 
 def _fits(sizes: LoopSizes, lengths: tuple[int, ...], steps: float, learning: int, testing: int) -> bool:
-    iterations = max(sizes.race, sizes.round) * sizes.batch * learning
-    a_round = iterations + TEAMS * sizes.tests * testing
+    a_round = _round_steps(sizes, learning, testing)
     return starting_steps(sizes, lengths, testing) <= STARTING * steps and ROUNDS * a_round <= (1 - STARTING) * steps
+
+
+def _round_steps(sizes: LoopSizes, learning: int, testing: int) -> int:
+    return max(sizes.race, sizes.round) * sizes.batch * learning + TEAMS * sizes.tests * testing
+
+
+def proposal_steps(sizes: LoopSizes, settings: SbprLoop, learning: int, testing: int) -> float:
+    """Joint steps by which joint moves are sized: as many as the loop's sizes were shrunk for."""
+    if sizes.tests == settings.tests:
+        return LARGE
+    return ROUNDS * _round_steps(sizes, learning, testing) / (1 - STARTING)
 
 
 def starting_steps(sizes: LoopSizes, lengths: tuple[int, ...], testing: int) -> int:

@@ -22,6 +22,7 @@ class ReadOptions:
     agents: Sequence[Agent] | None = None
     name: str | None = None  # of the problem
     columns: Mapping[str, str] | None = None  # standard name of a column -> name in the file
+    bins: int | None = None  # observations are numbers, put into so many bins
 
 
 NO_OPTIONS = ReadOptions()
@@ -44,6 +45,8 @@ def _read(path: FilePath, options: ReadOptions, check: Checks) -> Any:
     kind, source = options.kind or kind_of(path), path_of(path)
     if kind not in KINDS:
         raise InputError(f"kind of data: expected one of {', '.join(KINDS)}, got {kind!r}")
+    if options.bins is not None and kind != "long":
+        raise InputError(f"bins: expected none, because {source} is not a long table, got {options.bins}")
     if kind == "episodes":
         if options.discount is not None or options.agents is not None or options.columns:
             raise InputError(
@@ -53,7 +56,9 @@ def _read(path: FilePath, options: ReadOptions, check: Checks) -> Any:
     if options.discount is None:
         raise InputError(f"{source}: contains no discount; pass --discount or discount=")
     if kind == "long":
-        return table_in(path, options.discount, options.agents, options.name or "", options.columns, check)
+        return table_in(
+            path, options.discount, options.agents, options.name or "", options.columns, options.bins, check
+        )
     if options.agents is not None or options.columns:
         raise InputError(f"{source}: a Minari dataset has its own agents; expected no such options")
     return read_minari(path, options.discount, options.name)

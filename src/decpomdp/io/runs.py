@@ -81,6 +81,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     seed: int | None = None
     settings: dict[str, Any] = {}  # of the method, with its name
     budget: dict[str, Any] = {}
+    bins: int | None = None  # of the numbers in a table
     begin: str = ""  # the path of a team to begin with
     begin_digest: str = ""
     versions: dict[str, str] = {}

@@ -1,10 +1,12 @@
-"""The value of a learned team from held-out episodes, beside that of the behaviour that left them.
+"""The value of a learned team from held-out episodes, compared with that of the behaviour that produced them.
 
 At every step the importance-weighted mean reward (self-normalised) of the team is shrunk to the behaviour's mean reward
 by ESS / (ESS + 10): a step on which no episode agrees with the team says nothing, and counts as the behaviour's.
-Intervals are bootstrapped over episodes. The team is proven better only if at least ten episodes agree with its first
-actions, and counts as worse only if the estimate is mostly the team's own: from random logs it is mostly that of the
-behaviour, and teams that invest at first would be rejected.
+
+The interval is wide on purpose. It spans the bootstrapped intervals of this estimate and of the one without shrinking,
+and on either side what no episode tells: the shrunk share of every step times the standard deviation of its reward.
+The team counts as better or worse only if the estimate is mostly its own (`support`): from random logs it is mostly
+that of the behaviour, and teams that invest at first would be rejected.
 """
 
 from typing import NamedTuple
@@ -19,7 +21,7 @@ SHRINK = 10.0  # episodes that the behaviour's mean reward counts as
 RESAMPLES = 500
 PIECE = 25  # resamples at a time
 CONFIDENCE = 0.95
-MOSTLY = 0.5  # share of the discounted steps that must be the team's own before it counts as worse
+MOSTLY = 0.5  # share of the discounted steps that must be the team's own before it counts as better or worse
 BETTER, UNPROVEN, WORSE = "better than the behaviour", "not proven better than the behaviour", "cloned behaviour"
 
 
@@ -38,7 +40,7 @@ class Judged(NamedTuple):
         """What the evidence says."""
         if self.value < self.behaviour and self.support >= MOSTLY:
             return WORSE
-        return BETTER if self.sure else UNPROVEN
+        return BETTER if self.sure and self.support >= MOSTLY else UNPROVEN
 
     def facts(self) -> Row:
         """As facts of a fit."""
@@ -63,27 +65,34 @@ def judge(episodes: Episodes, log_behaviour: Floats, team: Team, seed: int, thre
     rewards = episodes.rewards[rows] * episodes.discount ** np.arange(longest)
     rewards[np.arange(longest) >= episodes.lengths[:, None]] = 0.0
     tables = np.concatenate([ratios, ratios**2, ratios * rewards, rewards], axis=1)  # [k, 4 t]
-    value, behaviour = _estimates(np.ones((1, episodes.count)) @ tables, episodes.count)
+    value, _, behaviour = _estimates(np.ones((1, episodes.count)) @ tables, episodes.count)
     rng, count = np.random.default_rng(seed), episodes.count
     draws = [
         _estimates(rng.multinomial(count, np.full(count, 1 / count), PIECE) @ tables, count)
         for _ in range(RESAMPLES // PIECE)
     ]
-    values, bases = (np.concatenate(part) for part in zip(*draws, strict=True))
+    values, plain, bases = (np.concatenate(part) for part in zip(*draws, strict=True))
     ends = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-    low, high = np.quantile(values, ends)
-    sure = bool(np.quantile(values - bases, ends[0]) > 0)
     sizes = ratios.sum(axis=0) ** 2 / np.maximum((ratios**2).sum(axis=0), 1e-300)  # [t]
-    support = np.average(sizes / (sizes + SHRINK), weights=episodes.discount ** np.arange(longest))
+    own = sizes / (sizes + SHRINK)
+    untold = float((1 - own) @ rewards.std(axis=0))
+    lows, highs = np.quantile([values, plain], ends, axis=1)
+    sure = bool(np.quantile(values - bases, ends[0]) > 0)
     return Judged(
-        float(value[0]), float(low), float(high), float(behaviour[0]), bool(sure and sizes[0] >= SHRINK), float(support)
+        value=float(value[0]),
+        low=float(lows.min()) - untold,
+        high=float(highs.max()) + untold,
+        behaviour=float(behaviour[0]),
+        sure=bool(sure and sizes[0] >= SHRINK),
+        support=float(np.average(own, weights=episodes.discount ** np.arange(longest))),
     )
 
 
-def _estimates(sums: Floats, count: int) -> tuple[Floats, Floats]:
-    """Estimates of the team and the behaviour from sums over episodes, one row per resample."""
+def _estimates(sums: Floats, count: int) -> tuple[Floats, Floats, Floats]:
+    """Estimates of the team, shrunk and not, and of the behaviour from sums over episodes, one row per resample."""
     ratios, squares, weighted, rewards = np.split(sums, 4, axis=1)
     size = np.where(squares > 0, ratios**2 / np.maximum(squares, 1e-300), 0.0)
-    mean = np.where(ratios > 0, weighted / np.maximum(ratios, 1e-300), 0.0)
     usual = rewards / count
-    return ((size * mean + SHRINK * usual) / (size + SHRINK)).sum(axis=1), usual.sum(axis=1)
+    mean = np.where(ratios > 0, weighted / np.maximum(ratios, 1e-300), usual)
+    shrunk = (size * mean + SHRINK * usual) / (size + SHRINK)
+    return shrunk.sum(axis=1), mean.sum(axis=1), usual.sum(axis=1)

@@ -107,11 +107,12 @@ class SbprMethod:
     def __init__(self, episodes: Episodes | Sequence[Episodes], settings: Sbpr, inputs: Inputs) -> None:
         if inputs.begin is not None and settings.start != "best":
             raise InputError(f"start: expected none with a team to begin with, got {settings.start!r}")
-        self.settings, self.inputs, self.prior = settings, inputs, settings.chosen_prior
+        self.settings, self.inputs = settings, inputs
         needed = settings.alpha > 0
         self.data, self._log_behaviour = with_denominators(
             episodes, inputs.behaviours, settings.estimate_behaviour, needed
         )
+        self.prior = settings.prior_for(self.data.count)
         self.starts = 0 if inputs.begin is not None or settings.starts == 1 else settings.starts
         self._tasks: dict[tuple[int, bool], Task] = {}
         self._cache: tuple[tuple[AgentPosterior, ...], Evaluated] | None = None
@@ -192,7 +193,7 @@ class SbprMethod:
             return after
         if starting:
             return self._next(self._compared(after))
-        return self._finished(after, "converged" if settled else "iterations")
+        return self._finished(after, "converged" if settled else "sweeps")
 
     def _compared(self, state: FitState) -> FitState:
         """Each agent keeps the start or merge of its highest bound, the first of equals."""

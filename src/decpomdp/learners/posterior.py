@@ -38,6 +38,11 @@ class Counts:
         """The counts of the given nodes, in the given order."""
         return Counts(self.firsts[:, nodes], self.visits[nodes], self.moves[nodes][..., nodes])
 
+    def grouped(self, members: Floats) -> "Counts":
+        """The counts of groups of nodes; members[node, group] is 1 or 0."""
+        moves = np.einsum("ig,iaoj,jh->gaoh", members, self.moves, members)
+        return Counts(self.firsts @ members, members.T @ self.visits, moves)
+
     def merged(self, gone: int, into: int) -> "Counts":
         """One node less: `gone`, not the first, becomes part of `into`."""
         firsts, visits, moves = self.firsts.copy(), self.visits.copy(), self.moves.copy()

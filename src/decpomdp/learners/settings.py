@@ -9,6 +9,8 @@ from decpomdp.core import InputError
 from decpomdp.core.settings import Settings
 from decpomdp.learners.priors import ExpectationMaximisation, Fixed, Nodes, Prior, StickBreaking, prior_named
 
+FEW = 300  # episodes; with fewer the default prior is looser
+LOOSE = StickBreaking(c=1.0, d=10.0)
 TRUNCATION = 12  # nodes to begin with where the size is to be inferred
 AS_PRINTED: dict[str, Any] = {"alpha": 1.0, "utility": "reward", "starts": 1, "judge": False}
 
@@ -70,7 +72,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     threshold: Annotated[
         float, Meta(ge=0.0, le=0.99, description="Share of visits above which a node counts as occupied.")
     ] = 0.01
-    sweeps: Annotated[int, Meta(ge=1, le=2**31, description="Most sweeps over all data.")] = 500
+    sweeps: Annotated[int, Meta(ge=1, le=2**31, description="Maximum number of sweeps over all data.")] = 500
     # DEPARTS: the paper stops at 1e-3, where sizes still change
     tolerance: Annotated[
         float,
@@ -110,6 +112,11 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     def chosen_prior(self) -> Prior:
         """The prior as an object."""
         return prior_named(self.prior) if isinstance(self.prior, str) else self.prior
+
+    def prior_for(self, episodes: int) -> Prior:
+        """The chosen prior; the default one depends on the number of episodes."""
+        default = self.prior == "stick-breaking" and self.preset == "default"
+        return LOOSE if default and episodes < FEW else self.chosen_prior
 
     @property
     def nodes(self) -> int:

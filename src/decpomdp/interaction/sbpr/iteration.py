@@ -1,6 +1,7 @@
 """One iteration of the paper's loop: posterior, behaviour, batch, counts, next counts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ class Start(NamedTuple):
     softness: float  # share of uniform choices mixed into it
     rate: float  # of exploration at first
     optimistic: bool
+    held: bool = False  # whether its moves stay as they are: a memory, of which only the actions are learned
 
 
 class Round(NamedTuple):
@@ -38,6 +40,7 @@ class Round(NamedTuple):
     counts: list[Counts]
     exploration: Exploration
     window: Window
+    held: bool = False  # see `Start`
 
 
 class Learner:
@@ -54,7 +57,7 @@ class Learner:
         """The counts of a start, with initial exploration and an empty window."""
         counts = self.counts_of(start.team, start.softness)
         exploration = Exploration.begin(self.settings.exploration_visits, [c.nodes for c in counts], start.rate)
-        return Round(counts, exploration, Window())
+        return Round(counts, exploration, Window(), start.held)
 
     def counts_of(self, team: Team, softness: float = 0.0) -> list[Counts]:
         """Soft counts of a team alone."""
@@ -81,13 +84,15 @@ class Learner:
         step = StepSize(self.tuning.step, self.tuning.shrink, self.tuning.floor, self.tuning.carry)
         pairs = zip(state.counts, visits, gains, strict=True)
         counts = [improved(old, visited, gained, credit.spread, step) for old, visited, gained in pairs]
+        if state.held:
+            counts = [replace(new, moves=old.moves) for new, old in zip(counts, state.counts, strict=True)]
         share = episodes.count / seen.episodes.count
         new_visits = [visited.visits.sum(axis=1) * share for visited in visits]
         facts = self._facts(posterior, seen, state.exploration.mean_rate(new_visits))
         exploration = state.exploration.after(new_visits)
         if drop:
             counts, exploration = self.dropped(counts, exploration)
-        return Round(counts, exploration, state.window), facts
+        return Round(counts, exploration, state.window, state.held), facts
 
     def full_mean(self, posterior: TeamPosterior) -> Team:
         """Posterior means on all nodes of the truncation."""

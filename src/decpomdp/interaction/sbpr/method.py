@@ -14,6 +14,7 @@ With many agents, `many_method` takes over.
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,17 +22,33 @@ from msgspec.structs import replace
 
 from decpomdp.core import DecPOMDP, Episodes, Simulator, Team, concatenate
 from decpomdp.core.fit import Row
-from decpomdp.core.minimal import simplified
+from decpomdp.core.minimal import members_of, simplified
 from decpomdp.core.run import Cut, Inputs, Method, Now
 from decpomdp.engines.threads import serial_products
-from decpomdp.interaction.afford import PATIENCE, TEAMS, LoopSizes, loop_sizes
-from decpomdp.interaction.episode_player import OUT_OF_TIME, EpisodeMethod, Tested, warm_up_problem
+from decpomdp.interaction.afford import PATIENCE, TEAMS, LoopSizes, loop_sizes, proposal_steps
+from decpomdp.interaction.episode_player import (
+    OUT_OF_TIME,
+    EpisodeMethod,
+    OutOfSteps,
+    Tested,
+    draw_seed,
+    own_horizon,
+    warm_up_problem,
+)
 from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
+from decpomdp.interaction.sbpr.proposals import compared, proposed
 from decpomdp.interaction.sbpr.settings import SbprLoop
-from decpomdp.interaction.sbpr.starts import memories, replays
+from decpomdp.interaction.sbpr.starts import HELD, SURE, memories, replays
+from decpomdp.interaction.search.machines import plan_of, team_of
+from decpomdp.interaction.search.players import Player, player_of
+from decpomdp.interaction.search.settings import Search
+from decpomdp.interaction.search.sizes import Sizes as MoveSizes
+from decpomdp.interaction.search.sizes import sizes_for, tiny
 from decpomdp.learners import BayesFit, StickBreaking, prior_named
 from decpomdp.learners.posterior import Counts, size_facts
 
+MORE = 4  # times the batch and
+LONGER = 2  # times the iterations of a round that holds its moves: actions of many nodes are learned from nothing
 SPARSE = 1e-6  # d of the stick-breaking prior
 
 
@@ -50,6 +67,7 @@ class RoundState(NamedTuple):
     length: int  # iterations
     optimistic: bool
     round: Round
+    batch: int  # episodes
     number: int = 0  # of the next iteration
 
 
@@ -68,7 +86,8 @@ class SbprState(NamedTuple):
     turn: int = 0  # later rounds
     failures: int = 0  # of them in a row without a better team
     wins: int = 0  # how often a team was better than the best so far
-    before: int = 0  # wins when the round began
+    before: int = 0  # wins when the last round ended
+    proposals: int = 0  # joint moves tried since the last round
     round: RoundState | None = None
     steps: int = 0
     iterations: int = 0
@@ -83,7 +102,7 @@ class LoopMethod(EpisodeMethod):
     def __init__(self, problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> None:
         super().__init__(problem, inputs)
         self.settings = settings
-        prior = prior_named(settings.prior)
+        prior = self.prior = prior_named(settings.prior)
         if isinstance(prior, StickBreaking):  # the paper's; counts are plentiful here (Recycling: 31.50 with d = 1)
             prior = replace(prior, d=SPARSE)
         self.learner = self.learner_type(self.player, prior, settings)
@@ -101,9 +120,15 @@ class LoopMethod(EpisodeMethod):
     def result(self, state: Any) -> tuple[BayesFit, None]:
         """The best team so far, with its posterior; without counts, the posterior of the team alone."""
         facts: Row = {} if state.sizes is None else state.sizes._asdict()
-        posterior = self.learner.posterior(state.belief or self.learner.counts_of(state.best.team))
-        small = simplified(state.best.team)
-        return BayesFit(small, facts=facts, posterior=posterior), None
+        team = simplified(state.best.team)
+        counts = self._needed(state.belief, state.best.team) if state.belief else self.learner.counts_of(team)
+        return BayesFit(team, facts=facts, posterior=self.learner.posterior(counts)), None
+
+    def _needed(self, belief: list[Counts], team: Team) -> list[Counts]:
+        """The counts of the occupied nodes, which `team` has, on the nodes that the minimal team needs."""
+        kept = self.learner.posterior(belief).occupied()
+        parts = zip(belief, kept, team.controllers, strict=True)
+        return [counts.chosen(nodes).grouped(members_of(own)) for counts, nodes, own in parts]
 
     def row(self, state: Any, iteration: int, facts: Row) -> Row:
         """A row of the trace."""
@@ -117,13 +142,24 @@ class SbprMethod(LoopMethod):
     state: type = SbprState
     learner_type = Learner
 
+    @cached_property
+    def moving(self) -> Player:
+        """Plays the joint moves."""
+        return player_of(self.player.simulator)
+
+    @property
+    def horizon(self) -> int | None:
+        """Steps of every episode; None: by the discount."""
+        undiscounted = self.settings.horizon is None and self.player.discount >= 1
+        return own_horizon(self.player.simulator) if undiscounted else self.settings.horizon
+
     def toy(self) -> "SbprMethod":
         """The same with the smallest sizes, to compile everything."""
         few = {"random_episodes": 2, "lengths": (2,), "elites": 1, "generations": 0, "replays": 1, "race": 2}
         tuning = replace(self.settings.tuning, **few, settling=0)
         tiny = SbprLoop(horizon=2, prior=self.settings.prior, batch=2, tests=4, tuning=tuning)
-        toy = SbprMethod(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
-        toy.at_once = 4
+        toy = _ToyLoop(warm_up_problem(self.player.simulator), tiny, Inputs(threads=self.inputs.threads))
+        toy.at_once = 5
         return toy
 
     def advance(self, state: SbprState, now: Now) -> tuple[SbprState, Row | None]:
@@ -133,10 +169,11 @@ class SbprMethod(LoopMethod):
             state = state._replace(sizes=sizes, seconds=now.seconds)
         if state.generation <= sizes.generations + 1:
             return self._find_starts(state, sizes, now)
+        if state.round is None and state.proposals < self._joint_moves(state, sizes):
+            return self._propose(state, sizes), None
         going = state.round or self._next_round(state, sizes)
-        if state.round is None:
-            state = state._replace(round=going, before=state.wins)
-        more = sizes.batch * self.learner.horizon + TEAMS * sizes.tests * self.testing  # an iteration and its test
+        state = state._replace(round=going)
+        more = going.batch * self.learner.horizon + TEAMS * sizes.tests * self.testing  # an iteration and its test
         if going.number == going.length or (going.number > 0 and not self.player.affords(more)):
             return self._end_round(state, sizes, going), None
         try:
@@ -195,11 +232,11 @@ class SbprMethod(LoopMethod):
     def _starts(self, state: SbprState, sizes: LoopSizes) -> tuple[list[Start], list[Start]]:
         """The starts that get a round each, and the replays beyond them."""
         tuning, pool = self.settings.tuning, state.pool or []
-        remembering = list(memories(self.player.simulator, tuning.largest))
+        held, remembering = (list(memories(self.player.simulator, tuning.largest, sure)) for sure in (HELD, SURE))
         chains = [Start(team, tuning.openness, tuning.replaying, True) for team in pool]
         tried = chains[: sizes.replays]
         # the more promising half first
-        starts = tried + [Start(team, 0.0, 1.0, False) for team in remembering[::-1]]
+        starts = tried + [Start(team, 0.0, 1.0, False, held=True) for team in held[::-1]]
         starts += [Start(team, 0.0, 1.0, True) for team in remembering]
         starts += [start._replace(optimistic=False) for start in tried]
         return starts, chains[sizes.replays :]
@@ -217,14 +254,47 @@ class SbprMethod(LoopMethod):
         else:
             start = Start(state.best.team, tuning.softness, tuning.reopened, optimistic=state.turn % 4 == 0)
             length = sizes.round
-        return RoundState(length, start.optimistic, self.learner.begin(start))
+        if start.held and sizes.tests == self.settings.tests:
+            return RoundState(LONGER * length, start.optimistic, self.learner.begin(start), batch=MORE * sizes.batch)
+        return RoundState(length, start.optimistic, self.learner.begin(start), batch=sizes.batch)
+
+    def _joint_moves(self, state: SbprState, sizes: LoopSizes) -> int:
+        """Joint moves to be tried before the next round: none until every start had its own."""
+        return self.settings.joint_moves if len(state.values or []) == len(self._starts(state, sizes)[0]) else 0
+
+    def _move_sizes(self, sizes: LoopSizes) -> MoveSizes:
+        steps = proposal_steps(sizes, self.settings, self.learner.horizon, self.testing)
+        return sizes_for(Search(horizon=self.horizon), self.player.discount, steps)
+
+    def _propose(self, state: SbprState, sizes: LoopSizes) -> SbprState:
+        """A joint move from the best team, and its comparison."""
+        # DEPARTS: the paper has no moves of several agents
+        rng, best = np.random.default_rng(self.player.seed()), plan_of(simplified(state.best.team.decided()))
+        player = self.moving.fork(self.player.now, self.player.limit - self.player.steps)
+        search = self._move_sizes(sizes)
+        evidence = self.player.steps / self.testing  # episodes so far
+        try:
+            other = proposed(player, best, search, rng)
+            found = compared(player, best, other, self.prior, search, evidence, draw_seed(rng))
+        except OutOfSteps:  # a round may need fewer
+            return state._replace(proposals=self.settings.joint_moves)
+        finally:
+            self.player.steps += player.steps
+        state = state._replace(proposals=state.proposals + 1)
+        if not found.accepted:
+            return state
+        team = simplified(team_of(found.plan, self.player.simulator, self.player.shown))
+        if state.best.team != state.best.team.decided():  # the comparison was with its likeliest choices
+            return self._compared(state, sizes, [team], self.learner.counts_of(team))[0]
+        tested = Tested(team, found.returns.mean, found.returns.error)
+        return state._replace(best=tested, belief=self.learner.counts_of(team), wins=state.wins + 1)
 
     def _iterate(self, state: SbprState, sizes: LoopSizes, going: RoundState) -> tuple[SbprState, Row]:
         """One iteration; optimism falls to nothing in a round. Its last iteration counts when it has been tested."""
         tuning = self.settings.tuning
         left = max(0.0, 1 - going.number / (tuning.sobering * going.length))
         optimism = tuning.quantile * left if going.optimistic else 0.0
-        after, facts = self.learner.iterate(going.round, sizes.batch, optimism, going.number >= tuning.settling)
+        after, facts = self.learner.iterate(going.round, going.batch, optimism, going.number >= tuning.settling)
         going = going._replace(round=after, number=going.number + 1)
         row = self.row(state, state.iterations + 1, facts)
         return state._replace(round=going, iterations=state.iterations + (going.number < going.length)), row
@@ -241,7 +311,8 @@ class SbprMethod(LoopMethod):
             return state._replace(values=[*values, value])
         failures = 0 if state.wins > state.before else state.failures + 1
         stopped = "converged" if failures >= (self.settings.patience or PATIENCE) else ""
-        return state._replace(turn=state.turn + 1, failures=failures, stopped=stopped)
+        state = state._replace(turn=state.turn + 1, before=state.wins, proposals=0)
+        return state._replace(failures=failures, stopped=stopped)
 
     def _compared(
         self, state: SbprState, sizes: LoopSizes, teams: Sequence[Team], belief: list[Counts], other: Team | None = None
@@ -250,8 +321,18 @@ class SbprMethod(LoopMethod):
         best, winner = self.player.compared(other or state.best.team, teams, sizes.tests, self.testing)
         if winner.value > best.value:
             return state._replace(best=winner, belief=belief, wins=state.wins + 1), winner.value
-        belief = state.belief if other is None else self.learner.counts_of(other)
+        belief = state.belief if other is None else []
         return state._replace(best=best, belief=belief), winner.value
+
+
+class _ToyLoop(SbprMethod):
+    """A loop that makes a joint move of the smallest size before its first round."""
+
+    def _joint_moves(self, state: SbprState, sizes: LoopSizes) -> int:
+        return 1
+
+    def _move_sizes(self, sizes: LoopSizes) -> MoveSizes:
+        return tiny(super()._move_sizes(sizes))
 
 
 def _in_turn(one: list[Start], other: list[Start]) -> list[Start]:

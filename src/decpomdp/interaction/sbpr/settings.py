@@ -89,6 +89,9 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
     exploration_visits: Annotated[
         float, Meta(ge=1e-12, le=1e12, description="Visits after which a node explores half as often as at first.")
     ] = 100.0
+    joint_moves: Annotated[
+        Whole, Meta(description="Joint moves of several agents that are tried between two rounds, up to 8 agents.")
+    ] = 10
     tests: Annotated[Count, Meta(description="Episodes played to compare two teams.")] = 1000
     patience: Annotated[
         Count | None,

@@ -23,6 +23,7 @@ from decpomdp.learners.posterior import Counts
 from decpomdp.learners.start import soft_counts
 
 SURE = 0.95  # probability of a memory's moves at first: the rest lets them change
+HELD = 0.999  # the same of moves that are not learned
 
 
 def counts_of(team: Team, softness: float, strength: float, shown: bool) -> list[Counts]:
@@ -31,14 +32,14 @@ def counts_of(team: Team, softness: float, strength: float, shown: bool) -> list
     return counts if shown else [replace(each, firsts=0.0 * each.firsts) for each in counts]
 
 
-def memories(simulator: Simulator, largest: int) -> Iterator[Team]:
+def memories(simulator: Simulator, largest: int, sure: float = SURE) -> Iterator[Team]:
     """Last observation, then trees of two and three steps, if no agent needs more than `largest` nodes."""
     shapes: list[Callable[[int], NDArray[np.int64]]] = [last_observation, lambda o: tree(2, o), lambda o: tree(3, o)]
     for shape in shapes:
         tables = [shape(len(agent.observations)) for agent in simulator.agents]
         if max(len(table) for table in tables) <= largest:
             pairs = zip(simulator.agents, tables, strict=True)
-            yield Team.of(simulator, [_undecided(agent, table) for agent, table in pairs])
+            yield Team.of(simulator, [_undecided(agent, table, sure) for agent, table in pairs])
 
 
 def by_action(simulator: Simulator, sure: float) -> Team:
@@ -67,12 +68,12 @@ def tree(depth: int, observations: int) -> NDArray[np.int64]:
     return np.where(children < nodes, children, 0)
 
 
-def _undecided(agent: Agent, moves: NDArray[np.int64]) -> Controller:
+def _undecided(agent: Agent, moves: NDArray[np.int64], sure: float) -> Controller:
     """A controller with these moves and uniform actions; a first observation moves as from node 0."""
     nodes, actions = len(moves), len(agent.actions)
-    sure = SURE * np.eye(nodes)[moves] + (1 - SURE) / nodes
-    transition = np.repeat(sure[:, None], actions, axis=1)
-    return Controller(np.eye(nodes)[0], np.full((nodes, actions), 1 / actions), transition, sure[0])
+    table = sure * np.eye(nodes)[moves] + (1 - sure) / nodes
+    transition = np.repeat(table[:, None], actions, axis=1)
+    return Controller(np.eye(nodes)[0], np.full((nodes, actions), 1 / actions), transition, table[0])
 
 
 def replays(episodes: Episodes, length: int, elites: int) -> Iterator[Team]:

@@ -79,6 +79,22 @@ def team_of(plan: Plan, problem: HasAgents, shown: bool) -> Team:
     return Team.of(problem, controllers)
 
 
+def plan_of(team: Team) -> Plan:
+    """The likeliest choices of a team as a plan."""
+    return tuple(_machine(controller) for controller in team.controllers)
+
+
+def _machine(controller: Controller) -> Machine:
+    nodes, action = np.arange(controller.nodes), controller.action.argmax(axis=1)
+    start = 1 + int(controller.initial.argmax())
+    firsts = np.full(controller.observations, start)
+    if controller.initial_given is not None:
+        firsts = 1 + controller.initial_given.argmax(axis=1)
+    moves = 1 + controller.transition[nodes, action].argmax(axis=-1)
+    unseen = np.append(start, moves[:, 0])  # nodes do not use it
+    return Machine(np.append(0, action), np.column_stack([np.vstack([firsts, moves]), unseen]))
+
+
 def _controller(machine: Machine, actions: int, shown: bool) -> Controller:
     start, moves = machine.move[ROOT] - 1, machine.move[1:, :-1] - 1
     first = int(np.bincount(start[:-1]).argmax()) if shown else int(start[-1])  # an unused default when shown

@@ -65,26 +65,36 @@ def settle(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -
 
 def graft(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """Explore together in a short stretch; continue learning from some of the best episodes."""
+    novel = side_paths(player, plan, sizes, rng)
+    learnt = [ascend(player, start, sizes.short, draw_seed(rng), free=True) for start in novel[:GRAFTS]]
+    return race(player, learnt or [plan], sizes, draw_seed(rng))
+
+
+def side_paths(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> list[Plan]:
+    """The plan with side paths along each of the best episodes of a joint exploration, in random order."""
     tuning = sizes.tuning
     stretch = exploration_window(rng, len(plan), tuning.window, player.discount, sizes.learning)
     horizon = min(stretch.end + int(rng.choice(tuning.tails)), sizes.learning)
     played = player.elites(plan, stretch, sizes.window_episodes, horizon, draw_seed(rng), tuning.elites)
     order = rng.permutation(len(played.lengths))
     grown = [with_side_paths(plan, played, int(number), stretch, once=rng.random() < ONCE) for number in order]
-    novel = [start for start in grown if any(new is not old for new, old in zip(start, plan, strict=True))]
-    learnt = [ascend(player, start, sizes.short, draw_seed(rng), free=True) for start in novel[:GRAFTS]]
-    return race(player, learnt or [plan], sizes, draw_seed(rng))
+    return [start for start in grown if any(new is not old for new, old in zip(start, plan, strict=True))]
 
 
 def expand(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """More memory for some agents at no loss, then learn what to do in it."""
+    larger = with_memory(plan, sizes, rng)
+    careful = sizes.bold._replace(exploration=sizes.short.exploration, confidence=sizes.short.confidence)
+    return ascend(player, larger, careful if rng.random() < 0.5 else sizes.bold, draw_seed(rng), free=False)
+
+
+def with_memory(plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
+    """More memory for some agents; all act as before."""
     chosen = rng.random(len(plan)) < 0.5
     chosen[rng.integers(len(plan))] = True
     limit = sizes.tuning.skeleton_nodes
     pairs = zip(plan, chosen, strict=True)
-    larger = tuple(expanded(machine, limit, rng) if more else machine for machine, more in pairs)
-    careful = sizes.bold._replace(exploration=sizes.short.exploration, confidence=sizes.short.confidence)
-    return ascend(player, larger, careful if rng.random() < 0.5 else sizes.bold, draw_seed(rng), free=False)
+    return tuple(expanded(machine, limit, rng) if more else machine for machine, more in pairs)
 
 
 def expanded(machine: Machine, limit: int, rng: np.random.Generator) -> Machine:
@@ -100,7 +110,7 @@ def expanded(machine: Machine, limit: int, rng: np.random.Generator) -> Machine:
 
 def mutate(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
     """A few entries at random, then learning."""
-    return ascend(player, _mutant(player, plan, rng), sizes.short, draw_seed(rng), free=True)
+    return ascend(player, mutant(player, plan, rng), sizes.short, draw_seed(rng), free=True)
 
 
 def scatter(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -109,7 +119,7 @@ def scatter(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) 
     larger = [product(machine, memory, sizes.tuning.skeleton_nodes) for machine in plan]
     shared = tuple(machine for machine in larger if machine is not None)
     source = shared if len(shared) == len(plan) and rng.random() < 0.5 else plan
-    return race(player, [_mutant(player, source, rng) for _ in range(sizes.mutants)], sizes, draw_seed(rng))
+    return race(player, [mutant(player, source, rng) for _ in range(sizes.mutants)], sizes, draw_seed(rng))
 
 
 def moment(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> Plan:
@@ -148,12 +158,13 @@ def drop(player: Player, plan: Plan, sizes: Sizes, rng: np.random.Generator) -> 
     return without_least(player, plan, n, rank, ALIKE, 4 * sizes.race_episodes, sizes.learning, draw_seed(rng))
 
 
-def _mutant(player: Player, plan: Plan, rng: np.random.Generator) -> Plan:
-    mutant = list(plan)
+def mutant(player: Player, plan: Plan, rng: np.random.Generator) -> Plan:
+    """One to three random entries changed."""
+    changed = list(plan)
     for _ in range(int(rng.integers(1, 4))):
         n = int(rng.integers(len(plan)))
-        mutant[n] = mutate_entry(mutant[n], len(player.agents[n].actions), rng)
-    return tuple(mutant)
+        changed[n] = mutate_entry(changed[n], len(player.agents[n].actions), rng)
+    return tuple(changed)
 
 
 class Kind(NamedTuple):

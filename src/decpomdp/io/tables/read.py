@@ -13,6 +13,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputErr
 from decpomdp.core.agent import numbered, team_of_agents
 from decpomdp.io.episodes import MOST_LABELS
 from decpomdp.io.files import FilePath, path_of
+from decpomdp.io.tables.bins import MOST, binned
 from decpomdp.io.tables.columns import Cells, Columns, Numbers, whole_text
 from decpomdp.io.tables.files import load_table
 from decpomdp.io.validation import Checks
@@ -46,13 +47,14 @@ def read_table(
     agents: Sequence[Agent] | None = None,
     name: str = "",
     columns: Mapping[str, str] | None = None,
+    bins: int | None = None,
 ) -> Episodes:
     """The episodes in a long table: one row per agent and step, in any order.
 
     `agents` are names and alphabets in order (None: those that occur); `columns` maps standard column
-    names to different names in the file.
+    names to different names in the file. `bins`: observations are numbers, put into at most so many bins.
     """
-    episodes: Episodes = table_in(path, discount, agents, name, columns, Checks())
+    episodes: Episodes = table_in(path, discount, agents, name, columns, bins, Checks())
     return episodes
 
 
@@ -62,17 +64,20 @@ def table_in(
     agents: Sequence[Agent] | None,
     name: str,
     renamed: Mapping[str, str] | None,
+    bins: int | None,
     check: Checks,
 ) -> Any:
     """`read_table`; None if a check failed and its error was collected."""
     source, known = path_of(path), None if agents is None else team_of_agents(agents)
+    if bins is not None and known is not None:
+        raise InputError(f"bins: expected none with known agents, got {bins}")
     columns = check.run(load_table, source, _renamed(renamed))
     episode = check.run(Columns.labels, columns, "episode")
     times = check.run(Columns.times, columns, "t")
     members = check.run(partial(members_of, known), columns, check.run(Columns.labels, columns, "agent"))
     rows = check.run(_sort, columns, members, episode, times)
     cells = check.run(Columns.labels, columns, "observation", True)
-    observed = check.run(partial(_observed, known), columns, rows, members, cells)
+    observed = check.run(partial(_observed, known, bins), columns, rows, members, cells)
     cells = check.run(Columns.labels, columns, "action")
     actions = check.run(partial(_acted, known), columns, rows, members, cells)
     rewards = check.run(_rewards, columns, rows, check.run(Columns.numbers, columns, "reward"))
@@ -91,7 +96,10 @@ def table_in(
             discount=discount,
             terminated=terminated,
             name=name,
-            facts={"imported from": Path(source).name.encode(errors="replace").decode()},
+            facts={
+                "imported from": Path(source).name.encode(errors="replace").decode(),
+                **({} if bins is None else {"binned": _counted(members.names, observed.alphabets)}),
+            },
         )
     except InputError as error:
         raise FormatError(source, None, str(error)) from None
@@ -137,14 +145,24 @@ def _sort(columns: Columns, members: Members, episode: Cells, times: NDArray[np.
     return _Rows(order.reshape(-1, size), np.append(starts, len(k)) // size)
 
 
-def _observed(known: Sequence[Agent] | None, columns: Columns, rows: _Rows, members: Members, cells: Cells) -> Symbols:
+def _observed(
+    known: Sequence[Agent] | None, bins: int | None, columns: Columns, rows: _Rows, members: Members, cells: Cells
+) -> Symbols:
     """Observations; only the first of an episode may be empty."""
-    observed = symbols_of("observation", known, columns, rows.order, members.names, cells)
+    if bins is None:
+        observed = symbols_of("observation", known, columns, rows.order, members.names, cells)
+    else:
+        observed = Symbols(*binned(columns, rows.order, cells, checks.whole("bins", bins, 2, MOST)))
     empty = observed.symbols == NO_OBSERVATION
     empty[rows.offsets[:-1]] = False
     if empty.any():
         raise columns.error(rows.first(empty), "observation", "an observation (empty only at t = 0)")
     return observed
+
+
+def _counted(names: Sequence[str], alphabets: Sequence[Sequence[str]]) -> str:
+    """How many symbols the numbers of every agent became."""
+    return ", ".join(f"{name} {len(own)}" for name, own in zip(names, alphabets, strict=True))
 
 
 def _acted(known: Sequence[Agent] | None, columns: Columns, rows: _Rows, members: Members, cells: Cells) -> Symbols:
@@ -247,7 +265,8 @@ def _find(cells: Sequence[str], labels: Sequence[str]) -> list[int]:
 
 def _occurring(what: str, name: str, labels: list[str], columns: Columns) -> tuple[tuple[str, ...], list[int], str]:
     """The alphabet of an agent, the symbol of each label (-1: ambiguous), and the expected form for error messages."""
-    hint = f"(or list all {what}s with --like or agents=)"
+    numbers = ", or put numbers into bins with --bins or bins=" if what == "observation" else ""
+    hint = f"(or list all {what}s with --like or agents={numbers})"
     numeric = [LOOKS_NUMERIC.fullmatch(label) is not None for label in labels]
     if any(numeric) and not all(numeric):
         return (), [-1 if each else 0 for each in numeric], f"labels or whole numbers, not both {hint}"

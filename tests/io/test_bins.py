@@ -1,0 +1,71 @@
+"""Tables whose observations are numbers."""
+
+import numpy as np
+import pytest
+
+import decpomdp as dp
+
+HEADER = "episode,t,agent,observation,action,reward"
+
+
+def table(tmp_path, numbers):
+    """A file of one episode per row of numbers[k][t], of one agent."""
+    rows = [f"{k},{t},robot,{x},go,0" for k, row in enumerate(numbers) for t, x in enumerate(row)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join([HEADER, *rows]) + "\n")
+    return path
+
+
+def test_numbers_become_bins_of_about_equal_size(tmp_path):
+    numbers = np.random.default_rng(0).normal(size=(50, 4))
+    episodes = dp.Episodes.load(table(tmp_path, numbers), 0.9, bins=4)
+    assert episodes.facts["binned"] == "robot 4"
+    assert np.abs(np.bincount(episodes.observations[:, 0]) - 50).max() <= 1  # edges are rounded
+    agent = episodes.agents[0]
+    assert agent.observations[0].startswith("[0] < -0.")
+    read = dp.Discretiser.of(agent)
+    assert [read.symbol("robot", x) for x in numbers.ravel()] == episodes.observations[:, 0].tolist()
+
+
+def test_few_different_numbers_have_fewer_bins(tmp_path):
+    episodes = dp.Episodes.load(table(tmp_path, [[-1, 0.5, 0.5], [-1, 0.5, 3e-7]]), 0.9, bins=100)
+    assert episodes.agents[0].observations == ("[0] < 3e-07", "3e-07 <= [0] < 0.5", "[0] >= 0.5")
+    assert episodes.observations[:, 0].tolist() == [0, 2, 2, 0, 2, 1]
+    one = dp.Episodes.load(table(tmp_path, [[2, 2, 2]]), 0.9, bins=8)
+    assert one.agents[0].observations == ("anything",)
+    assert dp.Discretiser.of(one.agents[0]).symbol("robot", 2.0) == 0
+
+
+def test_the_first_observation_may_be_missing_and_others_not(tmp_path):
+    episodes = dp.Episodes.load(table(tmp_path, [["", 1.5, 2.5], ["nan", 1.5, 2.5]]), 0.9, bins=2)
+    assert episodes.observations[:, 0].tolist() == [-1, 0, 1, -1, 0, 1]
+    with pytest.raises(dp.FormatError, match=r"an observation .empty only at t = 0."):
+        dp.Episodes.load(table(tmp_path, [[1.0, "", 2.0]]), 0.9, bins=2)
+
+
+@pytest.mark.parametrize("cell", ["left", "inf"])
+def test_a_cell_that_is_no_number_is_named(tmp_path, cell):
+    with pytest.raises(dp.FormatError, match=f"a finite number to put into bins, got '{cell}'"):
+        dp.Episodes.load(table(tmp_path, [[1.0, 2.0, cell]]), 0.9, bins=2)
+
+
+def test_bins_are_for_tables_and_numbers(tmp_path):
+    path = table(tmp_path, [[0.25, 1.5]])
+    with pytest.raises(dp.FormatError, match="put numbers into bins with --bins or bins="):
+        dp.Episodes.load(path, 0.9)
+    with pytest.raises(dp.InputError, match="bins: expected a whole number from 2"):
+        dp.Episodes.load(path, 0.9, bins=1)
+    with pytest.raises(dp.InputError, match="bins: expected none with known agents"):
+        dp.Episodes.load(path, 0.9, agents=[dp.Agent("robot", ("go",), ("x",))], bins=2)
+    dp.simulate("dectiger", episodes=2, horizon=2).save(tmp_path / "e.parquet")
+    with pytest.raises(dp.InputError, match="is not a long table"):
+        dp.Episodes.load(tmp_path / "e.parquet", bins=2)
+
+
+def test_labels_that_are_no_ranges_have_no_discretiser():
+    with pytest.raises(dp.InputError, match=r"agent robot: expected ranges such as .* got 'left'"):
+        dp.Discretiser.of(dp.Agent("robot", ("go",), ("left", "right")))
+    several = dp.Discretiser.binned([[], [0.5], [1, 2]])
+    again = dp.Discretiser.of(dp.Agent("robot", ("go",), several.labels))
+    assert again.labels == several.labels
+    assert again.symbol("robot", [9, 0.7, 1.5]) == several.symbol("robot", [9, 0.7, 1.5])
