@@ -13,7 +13,16 @@ from typing import Any
 
 from decpomdp.domains.load import load
 from decpomdp.domains.references import best_value
-from decpomdp.experiments.benchmark import BLOCK, PLAN, Line, Plan, lines_of, records_of, suite_problems, value_of
+from decpomdp.experiments.benchmark import (
+    BLOCK,
+    PLAN,
+    BenchmarkPlan,
+    Line,
+    lines_of,
+    records_of,
+    suite_problems,
+    value_of,
+)
 
 DOCS = Path(__file__).parent
 BEGIN, END = "<!-- made by docs/make_benchmark.py: begin -->", "<!-- made by docs/make_benchmark.py: end -->"
@@ -24,22 +33,22 @@ HEADER = (
 )  # fmt: skip
 
 
-def plan_of(folder: Path) -> Plan:
+def plan_of(folder: Path) -> BenchmarkPlan:
     """The plan of the folder, with as many seeds as it has."""
     plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
     plan.update(problems=tuple(plan["problems"]), methods=tuple(plan["methods"]))
     seeds = {int(found.parent.name.rpartition("-")[2]) for found in folder.glob("*/run.json")}
-    return Plan(**plan, seeds=max(seeds, default=0) + 1)
+    return BenchmarkPlan(**plan, seeds=max(seeds, default=0) + 1)
 
 
-def command_of(plan: Plan) -> str:
+def command_of(plan: BenchmarkPlan) -> str:
     """The command."""
     words = [_problems_of(plan), f"--methods {','.join(plan.methods)}", f"--seeds {plan.seeds}"]
     limits = {"time-limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
     return " ".join(["decpomdp benchmark", *words, *(f"--{k} {v:.15g}" for k, v in limits.items() if v is not None)])
 
 
-def _problems_of(plan: Plan) -> str:
+def _problems_of(plan: BenchmarkPlan) -> str:
     seed = plan.problems[-1].rpartition("seed=")[2]
     block = int(seed) // BLOCK if seed.isdigit() else 0
     suite = block > 0 and plan.problems == suite_problems(block)
@@ -52,7 +61,7 @@ def table_of(folder: Path) -> dict[str, Any]:
     return {"command": command_of(plan), "lines": [_whole(folder, plan, line) for line in lines_of(folder, plan)]}
 
 
-def _whole(folder: Path, plan: Plan, line: Line) -> dict[str, Any]:
+def _whole(folder: Path, plan: BenchmarkPlan, line: Line) -> dict[str, Any]:
     records = records_of(folder, plan, line.problem, line.method)
     known = None if line.method == "pbvi" else best_value(load(line.problem))  # now, not when the run started
     return {**asdict(line), "known": known, "values": [value_of(record) for record in records]}

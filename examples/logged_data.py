@@ -20,11 +20,11 @@ def make_log(path: Path) -> None:
 
 
 def learned(log: Path) -> tuple[dp.Team, dp.OffPolicyValue, float]:
-    """The likeliest-choice team, its value estimated from unseen episodes, and the mean return of the behaviour."""
+    """The chosen team, its value estimated from unseen episodes, and the mean return of the behaviour."""
     episodes = dp.Episodes.load(log, agents=dp.load("boxpushing").agents, discount=0.9)
     everything = np.random.default_rng(0).permutation(episodes.count)
     train, test = (episodes.chosen(half) for half in np.split(everything, 2))
-    fit = dp.learn(train, seed=1)
+    fit = dp.learn(train, seed=1, time_limit=30)
     return fit.team, dp.offpolicy_value(test, fit.team), float(test.returns().mean())
 
 

@@ -136,9 +136,8 @@ _FAMILIES = {
     ),
     "wireless": Family(
         FAMILIES,
-        "two senders with bursty traffic and delay, a reconstruction (64 states, 2 actions, 6 observations)",
+        "two senders with bursty traffic and delay (64 states, 2 actions, 6 observations)",
         "wireless:build",
-        note=MADE,
     ),
     "gridcorners": Family(
         FAMILIES,

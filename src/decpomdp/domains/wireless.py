@@ -1,15 +1,15 @@
-"""Wireless network with delay: two senders with bursty traffic share a channel. A reconstruction; the numbers are ours.
+"""Wireless network with delay: two senders with bursty traffic share a channel.
 
-States, per sender: 0 to 3 packets in its buffer, and whether its source is on or off; empty and off at the start (64
-states). Actions: listen, transmit. Observations (6): whether the own buffer is empty, and what the channel carried:
-nothing, one packet or a collision, right with probability 0.9.
+States, per sender: 0 to 3 packets in its buffer, and whether its source is on or off (64 states). Buffers are empty at
+the start, sources on or off with equal probability. Actions: transmit, listen. Observations (6): whether the own buffer
+is empty, and how many have transmitted: none, one or both, right with probability 0.9.
 
-Dynamics: a packet is delivered if its sender transmits and the other listens; colliding packets stay in their buffers.
-A source that is on adds a packet, which is lost if the buffer is full, and turns off with probability 0.3; one that is
-off turns on with 0.2. Rewards: minus the packets that wait in both buffers, so that delay is what costs.
+Dynamics: a packet is delivered if its sender transmits and the other listens; when both transmit, nothing is, even if
+one has no packet. Then a source that is on adds a packet, which is lost if the buffer is full. Sources turn on with
+probability 0.01 and off with 0.02. Rewards: minus the packets that wait in both buffers, so that delay is what costs.
 
-After: J. Pajarinen, J. Peltonen. Efficient planning for factored infinite-horizon DEC-POMDPs. IJCAI 2011, which gives
-the sizes and the story; its file was not at hand.
+Source: J. Pajarinen, J. Peltonen. Efficient planning for factored infinite-horizon DEC-POMDPs. IJCAI 2011. Numbers and
+order of states, actions and observations are those of the public file wirelessDelay.dpomdp.
 """
 
 from itertools import product
@@ -18,7 +18,7 @@ from decpomdp.core import DecPOMDP
 from decpomdp.domains.rules import from_rules
 
 BUFFER = 3  # packets
-TURNS_ON, TURNS_OFF = 0.2, 0.3
+TURNS_ON, TURNS_OFF = 0.01, 0.02
 ACCURACY = 0.9
 CHANNEL = ("silence", "packet", "collision")
 Sender = tuple[int, str]  # packets, source
@@ -27,8 +27,8 @@ Sender = tuple[int, str]  # packets, source
 def build(discount: float = 0.9) -> DecPOMDP:
     """Two senders with bursty traffic share a channel; a packet gets through if only one transmits.
 
-    Each sees whether its own buffer is empty and hears, with noise, what the channel carried. The team loses the number
-    of waiting packets in every step. A reconstruction: the numbers are ours.
+    Each sees whether its own buffer is empty and hears, with noise, how many transmitted. The team loses the number of
+    waiting packets in every step.
     """
 
     def transition(agent: int, state: tuple[Sender, Sender], actions: tuple[str, str]) -> dict[Sender, float]:
@@ -44,12 +44,12 @@ def build(discount: float = 0.9) -> DecPOMDP:
         heard = {sound: ACCURACY if sound == true else (1 - ACCURACY) / 2 for sound in CHANNEL}
         return "waiting" if next_state[agent][0] else "empty", heard
 
-    senders = tuple(product(range(BUFFER + 1), ("off", "on")))
+    sources, buffers = ("off", "on"), range(BUFFER + 1)
     return from_rules(
-        states=product(senders, senders),
-        actions=("listen", "transmit"),
+        states=[((a, x), (b, y)) for y, x, b, a in product(sources, sources, buffers, buffers)],
+        actions=("transmit", "listen"),
         observations=product(("empty", "waiting"), CHANNEL),
-        start=((0, "off"), (0, "off")),
+        start=({(0, source) for source in sources},) * 2,
         transition=transition,
         observation=observation,
         reward=lambda state: -sum(packets for packets, _ in state),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from decpomdp import domains
-from decpomdp.core import Episodes, Fit
+from decpomdp.core import DecPOMDP, Episodes, Fit
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import LOG, REPORT, Belief, Run, RunRecord, as_written, columns_of, write_record
 from decpomdp.report.controllers import controllers, reading
@@ -191,13 +191,18 @@ def _subtitle(runs: Sequence[ShownRun]) -> str:
 
 def _one(shown: ShownRun) -> list[Markup]:
     run, record = shown.run, shown.run.record
-    performance = performance_of(shown)
+    performance, world = performance_of(shown), None
+    if isinstance(shown.source, Episodes):
+        from decpomdp.report.learned_world import world_of
+
+        world = world_of(run)
     drawn = controllers(run.team, performance.uses, "run")
     charts = curves([_run_trace("", shown)]) or _note("The trace is too short for curves, or has no numbers.")
     parts = [
         tiles(record),
+        *(_note(str(record.facts[name])) for name in ("why", "trust") if name in record.facts),
         section("controllers", "Controllers", reading(performance.source), drawn),
-        _replay(shown, performance),
+        _replay(shown, performance) if world is None else _imagined(shown, world),
         section("curves", "Learning curves", charts),
     ]
     if record.posterior is not None:
@@ -245,6 +250,26 @@ def _names(runs: Sequence[ShownRun]) -> list[str]:
     """The folders' names; whole paths where two are the same."""
     short = [shown.run.name for shown in runs]
     return [name if short.count(name) == 1 else str(shown.run.folder) for name, shown in zip(short, runs, strict=True)]
+
+
+def _imagined(shown: ShownRun, world: DecPOMDP) -> Markup:
+    """The learned world, and a replay inside it."""
+    from decpomdp.report.learned_world import IMAGINED, fit_table, states_table
+
+    team, facts = shown.run.team, shown.run.record.facts
+    inside = on(shown.run, world)
+    replay = performance_of(inside).replay
+    assert replay is not None  # noqa: S101 - a model is played on
+    low, high = facts.get("low"), facts.get("high")
+    value = f"{facts['value']:.4g}" + ("" if low is None else f", 95 % interval {low:.4g} to {high:.4g}")
+    others = facts["worlds"] - 1
+    sure = f"Value of the team in it: {value}. Other worlds that predict held-out episodes about as well: {others}. "
+    rare = f"The team spends {facts['outside']:.0%} of its steps where the logs hardly went."
+    tables = [states_table(world, team, shown.seed)]
+    if isinstance(shown.source, Episodes):
+        tables.append(fit_table(world, shown.source))
+    played = panel(team, "run", replay_from(replay, team, world))
+    return section("world", "Learned world", _note(sure + rare), *tables, tag("h3", "Replay"), _note(IMAGINED), played)
 
 
 def _replay(shown: ShownRun, performance: Performance) -> Markup:

@@ -176,7 +176,10 @@ class LogsMethod:
         sure = judged and more >= SURE * len(values) and facts["outside"] <= OUTSIDE
         proven = chosen == SBPR and state.sbpr.judged is not None and state.sbpr.judged.sure
         verdict = WORSE if chosen == CLONE else BETTER if sure or proven else UNPROVEN
-        parts = [f"{verdict[0].upper()}{verdict[1:]}: it earns more in {more} of {len(values)} worlds"]
+        evidence = (
+            f"it earns more in {more} of {len(values)} worlds" if judged else "no worlds were drawn before the end"
+        )
+        parts = [f"{verdict[0].upper()}{verdict[1:]}: {evidence}"]
         if chosen == CLONE:
             parts = ["No team is better than the behaviour, as far as the episodes tell"]
         if facts["low"] is not None:
