@@ -1,4 +1,4 @@
-"""What the site needs beside Markdown: formulas as MathML, and lists as GitHub reads them.
+"""Extensions of Markdown for the site: formulas as MathML, and lists as GitHub reads them.
 
 Formulas become MathML when the site is built. Browsers draw it themselves: no script, nothing fetched from elsewhere.
 Python-Markdown wants an empty line before a list where GitHub does not; here it is put in, so one text serves both.

@@ -3,7 +3,7 @@
     python docs/reference/make_licences.py
 
 What is needed is read from pyproject.toml and, from there on, from the metadata of the installed packages: at run time,
-for each extra, and for development (what is not needed otherwise). Then comes what the locks hold beside these.
+for each extra, and for development (what is not needed otherwise). Then comes the other packages of the locks.
 Licences are those that the packages state, in their metadata or else by the text of the licence. A package that is not
 installed (it is for another system) is fetched to look at its metadata.
 """
@@ -47,12 +47,12 @@ def page() -> str:
     parts = [HEAD, section("At run time", listed)]
     for extra in sorted(set(extras) - {"dev", "bench"}):
         more = needed("decpomdp", extra) - listed
-        parts.append(section(f"With `decpomdp[{extra}]`, beside these", more))
+        parts.append(section(f"With `decpomdp[{extra}]`, additional", more))
     users = set().union(listed, *(needed("decpomdp", extra) for extra in extras if extra not in ("dev", "bench")))
     for extra, title in (("dev", "For development"), ("bench", "To compare speeds with")):
         parts.append(section(title, needed("decpomdp", extra) - users))
         users |= needed("decpomdp", extra)
-    parts.append(section("In the locks beside these: to build, to lock, on other systems", set(locked()) - users))
+    parts.append(section("Also in the locks: to build, to lock, on other systems", set(locked()) - users))
     return "\n".join(parts)
 
 

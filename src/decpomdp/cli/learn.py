@@ -71,6 +71,7 @@ Posterior = Annotated[
 Report = Annotated[
     bool, typer.Option("--report/--no-report", help="Write the page report.html.", rich_help_panel=AFTER)
 ]
+Method = Annotated[str | None, typer.Option("--method", help="The method.")]
 Iterations = Annotated[
     int | None, typer.Option("--iterations", min=1, help="Maximum number of iterations.", rich_help_panel=LIMITS)
 ]
@@ -82,15 +83,7 @@ def learn(
         typer.Argument(metavar="PROBLEM|EPISODES", help=words.PROBLEM + " Or a file of recorded episodes."),
     ] = None,
     out: Out = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            help="search, sbpr (Dec-SBPR; on a simulator the paper's loop) or mcem; for episodes logs (chooses by the "
-            "evidence), sbpr or world (fits a model of the world and plans in it). Default: search for a problem, sbpr "
-            "for one with more than 8 agents, logs for episodes.",
-        ),
-    ] = None,
+    method: Method = None,
     seed: words.OptionalSeed = None,
     discount: words.Discount = None,
     bins: Annotated[
@@ -161,12 +154,7 @@ def learn(
 def plan(
     problem: Annotated[str | None, typer.Argument(help=words.PROBLEM)] = None,
     out: Out = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method", help="fb-hsvi (default), periem, em, or pbvi (one agent that sees and does everything)."
-        ),
-    ] = None,
+    method: Method = None,
     seed: words.OptionalSeed = None,
     discount: words.Discount = None,
     begin: Annotated[str | None, typer.Option("--begin", metavar="TEAM", help="em: start from this team.json.")] = None,
@@ -270,8 +258,11 @@ def _unfinished(command: str, folder: Path, inputs: "Inputs", code: str | None) 
     return work
 
 
-def with_fields(command: Command, methods: "dict[str, type[Settings]]") -> Callable[..., Any]:
-    """The command with every field of every method as an option, in place of its `**fields`."""
+def with_fields(command: Command, methods: "dict[str, type[Settings]]", names: str) -> Callable[..., Any]:
+    """The command with every field of every method as an option, in place of its `**fields`.
+
+    `names` is the help of --method.
+    """
     import msgspec
 
     owners: dict[str, list[tuple[str, msgspec.structs.FieldInfo]]] = {}
@@ -279,7 +270,11 @@ def with_fields(command: Command, methods: "dict[str, type[Settings]]") -> Calla
         for field in msgspec.structs.fields(kind):
             if not isinstance(field.default, msgspec.Struct):  # nested tuning settings are not options
                 owners.setdefault(field.name, []).append((name, field))
-    return _with_parameters(command, [_parameter(uses) for uses in owners.values()])
+    named = _with_parameters(command, [_parameter(uses) for uses in owners.values()])
+    own = inspect.signature(named).parameters
+    option = own["method"].replace(annotation=Annotated[str | None, typer.Option("--method", help=names)])
+    named.__signature__ = inspect.Signature(list({**own, "method": option}.values()))  # type: ignore[attr-defined]
+    return named
 
 
 def without_fields(command: Command) -> Callable[..., Any]:

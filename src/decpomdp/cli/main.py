@@ -68,12 +68,23 @@ def app_with(detailed: Collection[str]) -> typer.Typer:
 def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., None]:
     if name not in ("learn", "plan"):
         return command
-    from decpomdp.api import LOGGED, PLANNING, PLAYING
+    from decpomdp.api import LOGGED, MANY_AGENTS, PLANNING, PLAYING
     from decpomdp.cli.learn import with_fields
 
-    entries = [*PLAYING.values(), *LOGGED.values()] if name == "learn" else PLANNING.values()
+    entries, names = list(PLANNING.values()), _names(PLANNING)
+    if name == "learn":
+        entries = [*PLAYING.values(), *LOGGED.values()]
+        names = (
+            f"Problem: {_names(PLAYING)} Episodes: {_names(LOGGED)} Default with more than {MANY_AGENTS} agents: sbpr."
+        )
     tags = {str(entry.settings.__struct_config__.tag): entry.settings for entry in entries}
-    return with_fields(command, {TITLES.get(tag, tag): settings for tag, settings in tags.items()})
+    return with_fields(command, {TITLES.get(tag, tag): settings for tag, settings in tags.items()}, names)
+
+
+def _names(methods: Collection[str]) -> str:
+    """The names of methods; the first one is the default."""
+    first, *others = methods
+    return f"{', '.join([f'{first} (default)', *others])}."
 
 
 def _without_settings(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,7 +2,7 @@
 
 A field has a type with its range, a default and a description:
 
-    max_nodes: Annotated[Count | None, Meta(description="Most nodes per agent.")] = None
+    max_nodes: Annotated[Count | None, Meta(description="Maximum number of nodes per agent.")] = None
 
 Values are checked when they are set. The class name is the method's name in Python and its tag the name in JSON and on
 the command line. Nested `Tuning` structs are for developers and are not options of the command.

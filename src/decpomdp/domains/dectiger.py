@@ -15,7 +15,7 @@ then lost:
     one treasure, one listens         9          both the tiger's door           -50
     one tiger, one listens         -101          different doors                -100
 
-For n agents, a generalisation of ours: nothing moves while all listen; the tiger costs 50 only if all open its door.
+For n agents, our own generalisation: nothing moves while all listen; the tiger costs 50 only if all open its door.
 The skewed version starts with the tiger on the left with probability 0.8.
 
 Source: R. Nair, M. Tambe, M. Yokoo, D. Pynadath, S. Marsella. Taming decentralized POMDPs: towards efficient policy

@@ -116,12 +116,12 @@ def rows(results: Results) -> ResultRows:
 
 
 class Ending(NamedTuple):
-    """The last iteration of a problem beside its entry in the paper's table 2."""
+    """The last iteration of a problem compared with its entry in the paper's table 2."""
 
     name: str
     entry: PublishedEntry
     values: dict[str, Mean]  # by form, with intervals for the published value
-    beside: dict[str, str]  # whether it agrees with them, or ours are higher or lower
+    compared: dict[str, str]  # whether it agrees with them, or ours are higher or lower
     size: Mean
     size_beside: str
 
@@ -132,9 +132,9 @@ def endings(rows: ResultRows) -> list[Ending]:
     for problem, some in rows.groups("problem").items():
         entry, last = TABLE2[problem, "sbpr-iterations"], some.ends("iteration")[1]
         values = {form: last.tested(form, f"{form}_error") for form in FORMS}
-        beside = {form: verdict(entry.value, mean) for form, mean in values.items()}
+        compared = {form: verdict(entry.value, mean) for form, mean in values.items()}
         size = last.mean("mean_nodes")
-        found.append(Ending(PROBLEMS[problem], entry, values, beside, size, size_verdict(entry.nodes, size)))
+        found.append(Ending(PROBLEMS[problem], entry, values, compared, size, size_verdict(entry.nodes, size)))
     return found
 
 
@@ -150,10 +150,10 @@ def constant_sizes(rows: ResultRows) -> str:
 
 
 def tables(rows: ResultRows) -> list[TextTable]:
-    """First and last iteration, and the last beside the published value and size."""
+    """First and last iteration, and the last compared with the published value and size."""
     first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
-    values = (column for name in FORMS.values() for column in (name, f"{name}, beside the paper's"))
-    beside = ("problem", "paper: value, |Z|", *values, "|Z|: least .. most", "|Z|, beside the paper's")
+    values = (column for name in FORMS.values() for column in (name, f"{name}, compared with the paper's"))
+    compared = ("problem", "paper: value, |Z|", *values, "|Z|: least .. most", "|Z|, compared with the paper's")
     last = rows.ends("iteration")[1]
     missing = len(last) - len(last.column("value_error"))
     note = "Intervals are widened by the error of a mean of 100 test episodes"
@@ -163,7 +163,7 @@ def tables(rows: ResultRows) -> list[TextTable]:
     lasts = tuple(_last(end) for end in endings(rows))
     return [
         TextTable("First and last iteration", first, courses, constant_sizes(rows)),
-        TextTable("The last iteration beside table 2 of the paper", beside, lasts, note),
+        TextTable("The last iteration compared table 2 of the paper", compared, lasts, note),
     ]
 
 
@@ -173,7 +173,7 @@ def _course(some: ResultRows) -> tuple[str, ...]:
 
 
 def _last(end: Ending) -> tuple[str, ...]:
-    values = (words for form in FORMS for words in (end.values[form].words(), end.beside[form]))
+    values = (words for form in FORMS for words in (end.values[form].words(), end.compared[form]))
     sizes = f"{end.size.value:.2f}: {end.size.least:g} .. {end.size.most:g}"
     return end.name, f"{end.entry.value:g}, {end.entry.nodes:g}", *values, sizes, end.size_beside
 
@@ -224,10 +224,10 @@ def _rising(rows: ResultRows) -> Evidence:
 def _ending(rows: ResultRows) -> Evidence:
     """The last iteration against table 2, whose numbers the paper associates with the curves."""
     found, numbers = endings(rows), []
-    values, sizes = [end.beside["value"] for end in found], [end.size_beside for end in found]
+    values, sizes = [end.compared["value"] for end in found], [end.size_beside for end in found]
     for end in found:
         entry, size = end.entry, end.size
-        words = "; ".join(f"{name} {end.values[form].words()}: {end.beside[form]}" for form, name in FORMS.items())
+        words = "; ".join(f"{name} {end.values[form].words()}: {end.compared[form]}" for form, name in FORMS.items())
         numbers.append(
             f"{end.name} (paper {entry.value:g}, {entry.nodes:g} nodes) {words}; {size.value:.2f} nodes, "
             f"{size.least:g} to {size.most:g} over seeds: {end.size_beside}"

@@ -91,7 +91,7 @@ def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None
     if panel is None:
         axes.set_axis_off()
         return
-    for curve in _aside(panel.curves) if panel.beside else panel.curves:
+    for curve in _side_by_side(panel.curves) if panel.side_by_side else panel.curves:
         _draw_curve(axes, curve, colours[curve.name.partition(":")[0]])
     axes.set_title(panel.title, fontsize=9)
     axes.set_xlabel(panel.across)
@@ -108,7 +108,7 @@ def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None
         _logarithmic(axes, panel)
 
 
-def _aside(curves: tuple[Curve, ...]) -> list[Curve]:
+def _side_by_side(curves: tuple[Curve, ...]) -> list[Curve]:
     """Each curve a little to the right of the one before, so that bars do not hide each other."""
     places = sorted({x for curve in curves for x in curve.x})
     step = min(high / low for low, high in pairwise(places)) ** (ASIDE / len(curves)) if len(places) > 1 else 1.0

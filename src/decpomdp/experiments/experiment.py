@@ -52,7 +52,7 @@ class Panel:
     across_logarithmic: bool = False  # the x axis alone
     from_zero: bool = False  # the y axis
     span: tuple[float, float] | None = None  # of the y axis, for panels that are compared
-    beside: bool = False  # points with the same x are drawn side by side; needs a logarithmic x axis
+    side_by_side: bool = False  # points with the same x are drawn side by side; needs a logarithmic x axis
     event: float | None = None  # a thin vertical line, explained in the caption
 
 

@@ -2,7 +2,7 @@
 
 K episodes of the semi-random behaviour (PBVI followed with probability 0.3). EM with |Z| nodes from random starts,
 Dec-SBPR and its special case with one concentration (DP) from the best episodes with truncation 50. Value of the
-posterior mean, exact; time to convergence. K = 300 is the paper's figure, K = 30 and 100 its appendix. Beside them EM
+posterior mean, exact; time to convergence. K = 300 is the paper's figure, K = 30 and 100 its appendix. Also EM
 that begins with the best episodes as well, which separates the effect of the start from that of the prior.
 
 Everything in three forms: as printed, stopped by the paper's rule; with K episodes counting as K observations instead

@@ -9,7 +9,7 @@ too, the standard error of such a mean:
 A published value agrees when it lies within ours +- half. Otherwise ours is higher or lower. With one seed there is no
 spread to speak of: only the error of the test counts.
 
-Two methods of ours are compared by the interval of the difference of their means; where both learned from the same
+Two of our methods are compared by the interval of the difference of their means; where both learned from the same
 episodes, that of the mean of their differences, seed by seed. Otherwise it is Welch's, with v = s^2 / n of either:
 
     half = t(0.975, f) sqrt(v + w)  (+)  1.96 e,    f = (v + w)^2 / (v^2 / (n - 1) + w^2 / (m - 1))
@@ -89,7 +89,7 @@ def size_verdict(published: float, ours: Mean) -> str:
 
 
 def above(one: Mean, other: Mean) -> str:
-    """How two means of ours compare: "above", "below", or "level" when the interval of the difference holds 0."""
+    """How two of our means compare: "above", "below", or "level" when the interval of the difference holds 0."""
     gap = one.value - other.value
     if abs(gap) <= max(half_of_difference(one, other), ROUNDING):
         return "level"
@@ -116,7 +116,7 @@ def half_of_difference(one: Mean, other: Mean) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How one method of ours compares with another over seeds."""
+    """How one of our methods compares with another over seeds."""
 
     side: str  # "above", "below" or "level"
     higher: int  # on so many seeds
@@ -129,7 +129,7 @@ class Comparison:
 
 
 def compare(one: Sequence[float], other: Sequence[float], same_data: bool = False) -> Comparison:
-    """Two methods of ours, one number per seed in the same order; the other may have a single one, for all seeds.
+    """Two of our methods, one number per seed in the same order; the other may have a single one, for all seeds.
 
     >>> compare([1.0, 2.0, 3.0, 4.0, -90.0], [5.0, 5.1, 5.2, 5.3, 5.4]).words()
     'below, higher on 0 and lower on 5 of 5 seeds'

@@ -17,9 +17,9 @@ from decpomdp.api import learn, plan
 from decpomdp.core import DecPOMDP, Team
 from decpomdp.core.fit import Row, Watch
 from decpomdp.domains.load import load_model
-from decpomdp.evaluation import exact_value, sampled_value
+from decpomdp.evaluation import exact_value
 from decpomdp.experiments.cells import Settings
-from decpomdp.experiments.published import DISCOUNT, TEST_EPISODES, TEST_STEPS
+from decpomdp.experiments.published import DISCOUNT
 from decpomdp.learners import BayesFit, ExpectationMaximisation, Prior, Sbpr, StickBreaking
 from decpomdp.planners.pbvi.method import AlphaPolicy, PbviFit
 from decpomdp.planners.pbvi.semi_random import semi_random
@@ -37,8 +37,6 @@ class OfflineResult(msgspec.Struct, frozen=True):
 
     value: float  # exact, of the posterior mean
     decided: float  # of its likeliest choices
-    sampled: float  # as the paper measured
-    sampled_error: float
     inferred: float | None  # nodes occupied in the posterior
     nodes: float
     sample_size: float | None  # effective number of episodes at the weakest step
@@ -67,15 +65,10 @@ def work(settings: Settings) -> OfflineResult:
     watch = _stop_like_paper() if early else None
     fit = cast(BayesFit, learn(data, method, seed=settings["seed"], threads=1, watch=watch))
     seconds = process_time() - began
-    sampled = sampled_value(
-        model, fit.mean or fit.team, TEST_EPISODES, TEST_STEPS, settings["seed"] + 1_000_000, threads=1
-    )
     best: Mapping[str, Any] = max(fit.trace, key=lambda row: row["bound"])
     return OfflineResult(
         value=exact_value(model, fit.mean or fit.team).value,
         decided=exact_value(model, fit.team).value,
-        sampled=sampled.value,
-        sampled_error=sampled.standard_error,
         inferred=float(np.mean(fit.posterior.sizes)) if fit.posterior is not None else None,
         nodes=float(np.mean(fit.team.nodes)),
         sample_size=best["sample_size"],

@@ -94,7 +94,7 @@ def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
 
 
 def open_folder(folder: Path) -> None:
-    """Make the folder, or continue in one of ours."""
+    """Make the folder, or continue in a folder of an earlier run."""
     if not (folder / MARK).exists():
         mark(folder, MARK, _mark({}), "a new, empty or unfinished folder of `decpomdp reproduce`")
     read_mark(folder)

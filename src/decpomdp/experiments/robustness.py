@@ -82,7 +82,7 @@ def pictures(rows: ResultRows) -> list[Picture]:
 def _panel(some: ResultRows, reading: str, key: str) -> Panel:
     curves = tuple(curve(some.where(reading=reading, c=c), "d", key, f"c = {c:g}") for c in some.distinct("c"))
     title = f"{PROBLEMS[some[0]['problem']]}, d is a {reading}"
-    return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key), beside=True)
+    return Panel(title, "d", UP[key], curves, across_logarithmic=True, span=_span(some, key), side_by_side=True)
 
 
 def _span(some: ResultRows, key: str) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Table 1: how the time of one iteration grows with K, N, T, |Z| and |S|, beside the paper's orders.
+"""Table 1: how the time of one iteration grows with K, N, T, |Z| and |S|, compared with the paper's orders.
 
 A cell measures one iteration of the learner and its parts on random data of the wanted size; only for |S| are episodes
 played on a (random) model with so many states. Times are processor seconds on one thread, the least of several repeats.

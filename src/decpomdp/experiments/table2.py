@@ -136,9 +136,15 @@ def rows(results: Results) -> ResultRows:
 
 
 def tables(rows: ResultRows) -> list[TextTable]:
-    """One table per problem: the paper's numbers beside ours."""
+    """One table per problem: the paper's numbers next to ours."""
     ours = ("ours, exact", "worst .. best", "100 episodes", "|Z|", "s")
-    header = ("method", "paper: value, |Z|, s", *ours, "value, beside the paper's", "|Z|, beside the paper's")
+    header = (
+        "method",
+        "paper: value, |Z|, s",
+        *ours,
+        "value, compared with the paper's",
+        "|Z|, compared with the paper's",
+    )
     found = []
     for problem, some in rows.groups("problem").items():
         methods = [method for method in METHODS if some.where(method=method)]
@@ -151,15 +157,15 @@ def _line(some: ResultRows, entry: PublishedEntry | None) -> tuple[str, ...]:
     method, value = some[0]["method"], some.mean("value")
     nodes, inferred = some.mean("nodes"), some.mean("inferred") if some.column("inferred") else None
     size = f"{nodes.value:.1f}" + (f" ({inferred.value:.1f})" if inferred else "")
-    paper, beside = "-", ("-", "-")
+    paper, compared = "-", ("-", "-")
     if entry:
         paper = f"{entry.value:g}, {entry.size or f'{entry.nodes:g}'}, {entry.seconds:g}"
         # a planner's published value is no mean of test episodes: only its digits leave room
         mean = replace(value, half=max(value.half, ROUNDED)) if method in PLANNERS else _tested(some)
         kind = "not inferred" if method in PLANNERS else "preset"  # such sizes say nothing of the method
-        beside = verdict(entry.value, mean), size_verdict(entry.nodes, inferred) if inferred else kind
+        compared = verdict(entry.value, mean), size_verdict(entry.nodes, inferred) if inferred else kind
     span, seconds = f"{value.least:.2f} .. {value.most:.2f}", f"{some.mean('seconds').value:.1f}"
-    return METHODS[method], paper, value.words(), span, some.mean("sampled").words(), size, seconds, *beside
+    return METHODS[method], paper, value.words(), span, some.mean("sampled").words(), size, seconds, *compared
 
 
 def _tested(some: ResultRows) -> Mean:

@@ -22,7 +22,7 @@ CONFIG: Any = numba.config
 
 
 def cache_folder() -> str | None:
-    """The cache folder: below NUMBA_CACHE_DIR, else beside the sources, else in the user's cache folder.
+    """The cache folder: below NUMBA_CACHE_DIR, else next to the sources, else in the user's cache folder.
 
     None if none of them can be written: code is then compiled in every process.
     """

@@ -1,4 +1,4 @@
-"""The value of a learned team from held-out episodes, beside that of the behaviour that left them.
+"""The value of a learned team from held-out episodes, compared with that of the behaviour that produced them.
 
 At every step the importance-weighted mean reward (self-normalised) of the team is shrunk to the behaviour's mean reward
 by ESS / (ESS + 10): a step on which no episode agrees with the team says nothing, and counts as the behaviour's.

@@ -72,7 +72,7 @@ class Sbpr(Settings, frozen=True, tag="sbpr"):
     threshold: Annotated[
         float, Meta(ge=0.0, le=0.99, description="Share of visits above which a node counts as occupied.")
     ] = 0.01
-    sweeps: Annotated[int, Meta(ge=1, le=2**31, description="Most sweeps over all data.")] = 500
+    sweeps: Annotated[int, Meta(ge=1, le=2**31, description="Maximum number of sweeps over all data.")] = 500
     # DEPARTS: the paper stops at 1e-3, where sizes still change
     tolerance: Annotated[
         float,

@@ -1,4 +1,4 @@
-"""The page of `decpomdp reproduce`: the paper's numbers beside ours, as one HTML file, and the same as Markdown.
+"""The page of `decpomdp reproduce`: the paper's numbers next to ours, as one HTML file, and the same as Markdown.
 
 The Markdown names figures by their place below the folder: figures/NAME.png.
 """

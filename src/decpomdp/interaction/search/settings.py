@@ -60,7 +60,7 @@ class Search(Settings, frozen=True, kw_only=True, tag="search"):
 
     max_nodes: Annotated[
         Annotated[int, Meta(ge=1, le=1000)] | None,
-        Meta(description="Most nodes per agent; default: 12, or 24 in a long search."),
+        Meta(description="Maximum number of nodes per agent; default: 12, or 24 in a long search."),
     ] = None
     horizon: Annotated[Count | None, Meta(description="Steps per episode; default: from the discount.")] = None
     tuning: SearchTuning = SearchTuning()

@@ -22,7 +22,7 @@ class Em(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="e
     inputs: ClassVar[tuple[str, ...]] = ("begin",)
 
     nodes: Annotated[Nodes | tuple[Nodes, ...], Meta(description="Nodes of every controller.")] = 3
-    iterations_per_start: Annotated[Whole, Meta(description="Most iterations from one start.")] = 1000
+    iterations_per_start: Annotated[Whole, Meta(description="Maximum number of iterations per start.")] = 1000
     restarts: Annotated[
         Count | None, Meta(description="Random starts; default: 10, or as many as the time limit allows.")
     ] = None

@@ -20,8 +20,10 @@ class Pbvi(Settings, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
     limits: ClassVar[tuple[str, ...]] = ("seconds", "iterations")
 
     epsilon: Annotated[Positive, Meta(description="Stop when the gap between the bounds is at most this.")] = 0.01
-    beliefs: Annotated[Annotated[int, Meta(ge=1, le=10_000_000)], Meta(description="Most beliefs in the set.")] = 5000
+    beliefs: Annotated[Annotated[int, Meta(ge=1, le=10_000_000)], Meta(description="Maximum number of beliefs.")] = 5000
     nodes: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)] | None,
-        Meta(description="Most nodes of the policy graph; default: as many as a dense table of 8 million numbers has."),
+        Meta(
+            description="Maximum number of nodes of the policy graph; default: what a table of 8 million numbers holds."
+        ),
     ] = None
