@@ -72,7 +72,21 @@ def test_evaluate(run, as_json, team_file):
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_learn_from_episodes(run, as_json, tmp_path):
     run("simulate", "broadcast", "--episodes", 100, "--horizon", 6, "--out", "e.parquet")
-    told = as_json("learn", "e.parquet", "--prior", "fixed:3", "--sweeps", 5, "--seed", 2, "--out", "r", "--quiet")
+    told = as_json(
+        "learn",
+        "e.parquet",
+        "--method",
+        "sbpr",
+        "--prior",
+        "fixed:3",
+        "--sweeps",
+        5,
+        "--seed",
+        2,
+        "--out",
+        "r",
+        "--quiet",
+    )
     assert dp.Team.load(tmp_path / "r/team.json").problem == "broadcast"
     assert dp.Team.load(tmp_path / "r/team-mean.json").nodes <= (3, 3)
     trace = pq.read_table(tmp_path / "r/trace.parquet").to_pydict()
@@ -85,7 +99,21 @@ def test_learn_from_episodes(run, as_json, tmp_path):
     code, _, err = run("learn", "e.parquet", "--out", "r")
     assert code == 2
     assert "expected a new or empty folder" in err
-    again = as_json("learn", "e.parquet", "--prior", "fixed:3", "--sweeps", 5, "--seed", 2, "--out", "s", "--quiet")
+    again = as_json(
+        "learn",
+        "e.parquet",
+        "--method",
+        "sbpr",
+        "--prior",
+        "fixed:3",
+        "--sweeps",
+        5,
+        "--seed",
+        2,
+        "--out",
+        "s",
+        "--quiet",
+    )
     assert again["bound"] == told["bound"]
     assert (tmp_path / "r/team.json").read_bytes() == (tmp_path / "s/team.json").read_bytes()
 
@@ -96,7 +124,7 @@ def test_learn_from_a_table(run, as_json):
     run("data", "convert", "e.parquet", "e.csv")
     code, _, err = run("learn", "e.csv", "--out", "r")
     assert (code, err) == (2, "error: e.csv: contains no discount; pass --discount or discount=\n")
-    settings = ["--prior", "fixed:2", "--sweeps", 2, "--quiet"]
+    settings = ["--method", "sbpr", "--prior", "fixed:2", "--sweeps", 2, "--quiet"]
     table = as_json("learn", "e.csv", "--discount", 0.9, *settings, "--out", "r")
     assert table["bound"] == as_json("learn", "e.parquet", *settings, "--out", "s")["bound"]
 
@@ -113,7 +141,7 @@ def test_an_interrupt_keeps_the_best_so_far(run, tmp_path):
     """From episodes; on a problem: test_resume.py."""
     run("simulate", "dectiger", "--episodes", 200, "--horizon", 10, "--out", "e.parquet")
     command = [sys.executable, "-m", "decpomdp.cli.main", "learn", "e.parquet", "--out", "r", "--json"]
-    command += ["--tolerance", "0", "--sweeps", "100000"]
+    command += ["--method", "sbpr", "--tolerance", "0", "--sweeps", "100000"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
     process.stderr.readline()  # the first line of progress: learning has begun
     time.sleep(0.3)
