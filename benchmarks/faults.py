@@ -145,7 +145,7 @@ FAULTS = [
         "dropped case",
         "domains/test_from_rules.py",
     ),
-    Fault("learners/utility.py", "SHARE = 0.2", "SHARE = 0.0", "dropped guard", "learners/test_off_policy_data.py"),
+    Fault("learners/weighing.py", "SHARE = 0.2", "SHARE = 0.0", "dropped guard", "learners/test_off_policy_data.py"),
     Fault(
         "learners/weighing.py",
         "gain[last] += -base",
@@ -198,7 +198,7 @@ FAULTS = [
         "interaction/test_sbpr.py interaction/test_mcem.py",
     ),
     Fault(
-        "interaction/sbpr/window.py",
+        "interaction/sbpr/iteration.py",
         "del batch.relative[0]",
         "del batch.relative[-1]",
         "wrong index",

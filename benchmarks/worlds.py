@@ -1,7 +1,12 @@
-"""World models from random logs: python benchmarks/worlds.py boxpushing 3000 --seeds 1 2 --time-limit 120.
+"""World models from random logs.
 
-Prints one line per seed: exact value of the learned team in the true model, value and interval as the logs support
-it, states, seconds. `--cpu-clock` counts CPU seconds instead of seconds: for comparisons on a busy machine.
+    python benchmarks/worlds.py boxpushing 3000 --seeds 1 2 --time-limit 120
+    python benchmarks/worlds.py coverage --seeds 1 2 3
+
+The first prints one line per seed: exact value of the learned team in the true model, value and interval as the logs
+support it, states, seconds. `--cpu-clock` counts CPU seconds instead of seconds: for comparisons on a busy machine.
+`coverage` learns from logs of small problems and counts the intervals that hold the true value; without a time limit,
+so that the result depends on the seeds alone.
 """
 
 import argparse
@@ -12,11 +17,40 @@ from types import SimpleNamespace
 import decpomdp as dp
 from decpomdp.core import run
 
+SMALL = (  # problems that are fitted in a few seconds, and numbers of episodes
+    ("dectiger", (300, 1000)),
+    ("recycling", (100, 1000)),
+    ("generated:sensing,agents=2,seed=17", (1000,)),
+    ("generated:relay,agents=2,seed=17", (1000,)),
+    ("generated:random,agents=2,seed=17", (1000,)),
+)
+
+
+def coverage(seeds: list[int]) -> None:
+    """Print one line per log, then the shares of covered intervals and of warnings."""
+    rows = []
+    for seed in seeds:
+        for name, sizes in SMALL:
+            true = dp.load(name, discount=0.9)
+            for count in sizes:
+                logs = dp.simulate(true, "random", episodes=count, horizon=20, seed=seed)
+                fit = dp.learn(logs, "world", iterations=10_000, seed=seed)
+                facts, value = fit.facts, dp.evaluate(fit.team, true).value
+                low, high = facts["low"], facts["high"]
+                given, warned = low is not None, bool(facts["warnings"])
+                rows.append((count, given, warned, given and low <= value <= high, high - low if given else 0.0))
+                span = f"[{low:.4g}, {high:.4g}]" if given else "no interval"
+                print(f"{name} {count} seed {seed}: true {value:.4f}, {span}; {facts['warnings']}", flush=True)
+    covered = [row[3] for row in rows if row[1] and not row[2]]
+    large = [row[2] for row in rows if row[0] >= 1000]
+    print(f"{sum(covered)} of {len(covered)} intervals without a warning hold the true value")
+    print(f"warnings on {sum(large)} of {len(large)} logs of 1000 episodes or more")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("problem")
-    parser.add_argument("episodes", type=int)
+    parser.add_argument("problem", help="a problem, or `coverage`")
+    parser.add_argument("episodes", type=int, nargs="?", default=3000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--time-limit", type=float, default=120.0)
     parser.add_argument("--threads", type=int)
@@ -26,6 +60,9 @@ def main() -> None:
     if options.cpu_clock:
         run.time = SimpleNamespace(monotonic=time.process_time, process_time=time.process_time)
     warnings.simplefilter("ignore", dp.LearningWarning)
+    if options.problem == "coverage":
+        coverage(options.seeds)
+        return
     true = dp.load(options.problem, discount=0.9)
     for seed in options.seeds:
         logs = dp.simulate(true, "random", episodes=options.episodes, horizon=20, seed=seed)

@@ -94,6 +94,21 @@ def test_only_one_neighbour_sends_in_aloha():
     assert model.transition[all_send, full, full] == 1.0
 
 
+def test_wireless_packets_leave_only_if_one_transmits():
+    """Entries of the public file; states are 32 source2 + 16 source1 + 4 packets2 + packets1, and 0 transmits."""
+    model = domains.build("wireless")
+    both, first, second, none = model.transition
+    assert [table[6].argmax() for table in (both, first, second, none)] == [6, 5, 2, 6]
+    assert both[4].argmax() == 4  # a collision even if one has no packet
+    assert first[18, [2, 18, 34, 50]].tolist() == pytest.approx([0.0198, 0.9702, 0.0002, 0.0098])
+    assert both[63, 63] == pytest.approx(0.9604)  # full buffers: packets are lost
+    assert model.start[[0, 16, 32, 48]].tolist() == [0.25] * 4
+    seen = model.observation.reshape(4, 64, 6, 6)  # joint action, next state, observations
+    assert [seen[u, 1].max() for u in range(4)] == pytest.approx([0.81] * 4)
+    assert [np.unravel_index(seen[u, 1].argmax(), (6, 6)) for u in range(4)] == [(5, 2), (4, 1), (4, 1), (3, 0)]
+    assert (model.reward == [-(s % 4) - s // 4 % 4 for s in range(64)]).all()
+
+
 def test_a_system_stops_below_k_components():
     model = domains.build("maintenance:3,2")
     run = 0

@@ -12,7 +12,7 @@ from decpomdp.domains.traffic import Traffic
 from decpomdp.filtering.filter import log_likelihood, tables_of
 from decpomdp.interaction.sbpr.many_agents import OwnRatios, added, counted
 from decpomdp.interaction.sbpr.many_method import ManyAgentsMethod
-from decpomdp.interaction.sbpr.method import SbprMethod, sbpr_method
+from decpomdp.interaction.sbpr.method import SbprLoopMethod, sbpr_method
 from decpomdp.interaction.sbpr.settings import ManyAgents, SbprLoop, SbprTuning
 from decpomdp.interaction.sbpr.starts import by_action
 from decpomdp.rollouts import simulate
@@ -160,7 +160,7 @@ def test_threads_and_limits():
 
 
 def test_the_number_of_agents_decides():
-    assert isinstance(sbpr_method(Traffic(2), SbprLoop(), Inputs()), SbprMethod)
+    assert isinstance(sbpr_method(Traffic(2), SbprLoop(), Inputs()), SbprLoopMethod)
     assert isinstance(sbpr_method(Traffic(3), SbprLoop(), Inputs()), ManyAgentsMethod)
 
 

@@ -9,7 +9,7 @@ import decpomdp as dp
 from decpomdp.core.minimal import members_of, simplified
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.interaction.sbpr.iteration import Start
-from decpomdp.interaction.sbpr.method import SbprMethod
+from decpomdp.interaction.sbpr.method import SbprLoopMethod
 from decpomdp.interaction.sbpr.proposals import compared, log_prior, proposed
 from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
 from decpomdp.interaction.sbpr.starts import HELD, memories
@@ -63,7 +63,7 @@ def test_a_proposal_needs_a_higher_bound(player):
 
 
 def test_the_moves_of_a_held_memory_stay():
-    method = SbprMethod(dp.load("dectiger"), SbprLoop(), Inputs(1, 1))
+    method = SbprLoopMethod(dp.load("dectiger"), SbprLoop(), Inputs(1, 1))
     method.player.begin(np.random.default_rng(1), 0, unlimited())
     team = next(iter(memories(method.player.simulator, 15, HELD)))
     for held in (True, False):

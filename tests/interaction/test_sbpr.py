@@ -13,11 +13,11 @@ from decpomdp.core import InputError, Team
 from decpomdp.core.run import Inputs
 from decpomdp.evaluation import exact_value
 from decpomdp.filtering.filter import log_likelihood
-from decpomdp.interaction.sbpr.method import SbprMethod
+from decpomdp.interaction.sbpr.iteration import Window
+from decpomdp.interaction.sbpr.method import SbprLoopMethod
 from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
 from decpomdp.interaction.sbpr.starts import counts_of, last_observation, memories, replays, tree
 from decpomdp.interaction.sbpr.step import StepSize, advantage, improved, stepped
-from decpomdp.interaction.sbpr.window import Window
 from decpomdp.learners.behaviour import log_mixture
 from decpomdp.learners.posterior import Counts
 from decpomdp.rollouts import simulate
@@ -192,7 +192,7 @@ def test_the_last_iteration_of_a_round_is_tested_before_the_iterations_are_over(
 
 
 def test_a_resumed_run_is_the_same_run(broadcast, resumed):
-    resumed(SbprMethod(broadcast, BRIEF, Inputs(seed=2)), [1, 2, 3, 6, 17, 22], 30)
+    resumed(SbprLoopMethod(broadcast, BRIEF, Inputs(seed=2)), [1, 2, 3, 6, 17, 22], 30)
 
 
 def test_a_given_behaviour_plays_first(broadcast):

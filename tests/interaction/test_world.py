@@ -9,7 +9,7 @@ from worlds.logs import small_log
 import decpomdp as dp
 from decpomdp.core.run import Inputs, unlimited
 from decpomdp.interaction.world import method as module
-from decpomdp.interaction.world.method import Plan, WorldMethod, WorldState, cautious, choose, toy_episodes
+from decpomdp.interaction.world.method import Plan, WorldMethod, WorldState, cautious, choose, contenders, toy_episodes
 from decpomdp.io.checkpoints import decode, encode
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -89,6 +89,14 @@ def test_the_choice_has_the_smallest_loss_in_the_worst_world():
 def test_the_choice_is_cautious():
     sure, risky = [5.0, 5.1, 5.0, 5.1], [4.0, 6.4, 3.9, 6.3]  # in four draws of one world
     assert choose(cautious(np.array([sure, risky]).T[:, None])) == 0
+
+
+def test_another_planner_must_be_clearly_better():
+    held, near, clear = [5.0, 5.1, 5.0, 5.1], [4.9, 5.6, 4.8, 5.7], [6.0, 6.4, 5.9, 6.3]  # in four draws of one world
+    drawn = np.array([held, near, clear, near]).T[:, None]
+    origins = ["fb-hsvi in world 0", "periem in world 0", "search in world 0", "clone"]
+    assert contenders(drawn, drawn.mean(0), origins) == [0, 2, 3]
+    assert contenders(drawn[:, :, 1:], drawn.mean(0)[:, 1:], origins[1:]) == [0, 1, 2]
 
 
 def test_a_discount_of_one_is_refused():

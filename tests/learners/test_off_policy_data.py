@@ -12,8 +12,7 @@ from decpomdp.core import InputError, Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners.behaviour import estimated, log_behaviour, log_mixture
-from decpomdp.learners.utility import sample_size, utilities
-from decpomdp.learners.weighing import by_reward, weigh
+from decpomdp.learners.weighing import by_reward, sample_size, utilities, weigh
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])

@@ -1,12 +1,20 @@
 """Fits of worlds: the number of states, the choice of the form, resume."""
 
+import itertools
+
 import numpy as np
 import pytest
+from oracles.worlds import enumerate_paths
 from worlds.logs import small_log
 
 import decpomdp as dp
 from decpomdp.io.checkpoints import decode, encode
+from decpomdp.worlds.calibration import rare_steps, weighted_slope
+from decpomdp.worlds.data import Form, alphabet_of, records_of
 from decpomdp.worlds.learner import DONE, Fits, Worlds, clearly_better
+from decpomdp.worlds.moves import copies, one_state
+from decpomdp.worlds.posterior import posterior_of
+from decpomdp.worlds.sweep import Sweeps
 
 
 def fitted(learner, state=None):
@@ -60,3 +68,41 @@ def test_few_episodes_are_not_held_out():
     state, rows = fitted(Worlds(small_log(episodes=5), seed=0, most=4))
     assert rows[0]["heldout"] is None
     assert np.isfinite(state.refitted[0].bound)
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_predicted_rewards_of_held_out_steps_are_those_of_all_state_paths(memory):
+    log = small_log(episodes=12, longest=4, first=True, ends=True)
+    alphabet = alphabet_of(log)
+    records = records_of(log, alphabet, Form(memory))
+    sweeps = Sweeps(records)
+    one = copies(records, one_state(records), 3, np.random.default_rng(0), 1.0, 0, 0.0)
+    posterior = posterior_of(records, sweeps.expected(one)[1])
+    predicted, paid, rare = rare_steps(posterior, records)
+    tables, see, place = posterior.mean(), np.concatenate(posterior.mean().see, axis=-1), 0
+    lengths = [int(np.sum(records.log.inputs[a:b] >= 0)) for a, b in itertools.pairwise(records.log.offsets)]
+    for t in range(max(lengths)):
+        for begin, length in zip(records.log.offsets, lengths, strict=False):
+            if t < length:
+                rows = slice(begin, begin + t + 1)
+                seen = records.log.inputs[rows], records.log.symbols[rows]
+                before = records.log.rewards[begin : begin + t]
+                odds = []
+                for reward in range(len(alphabet.values)):
+                    rewards = np.append(before, reward)
+                    odds.append(enumerate_paths(tables.start, tables.move, see, tables.pay, *seen, rewards)[0])
+                assert predicted[place] == pytest.approx(np.average(alphabet.values, weights=odds), rel=1e-9)
+                assert paid[place] == alphabet.values[records.log.rewards[begin + t]]
+                place += 1
+    assert place == len(rare)
+    assert np.all((rare >= 0) & (rare <= 1 + 1e-12))
+
+
+def test_the_slope_tells_good_from_bad_predictions():
+    rng = np.random.default_rng(1)
+    x, weights = rng.normal(size=400), rng.uniform(size=400)
+    slope, error = weighted_slope(x, 2.0 + x + 0.1 * rng.normal(size=400), weights)
+    assert slope == pytest.approx(1.0, abs=0.05)
+    assert 0 < error < 0.02
+    assert abs(weighted_slope(x, rng.normal(size=400), weights)[0]) < 0.2
+    assert weighted_slope(np.ones(400), x, weights) == (0.0, 0.0)

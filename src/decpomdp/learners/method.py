@@ -44,8 +44,7 @@ from decpomdp.learners.sweep import (
     evaluate,
     update,
 )
-from decpomdp.learners.utility import utilities
-from decpomdp.learners.weighing import Steps, by_reward, by_utility
+from decpomdp.learners.weighing import Steps, by_reward, by_utility, utilities
 
 FIT, JUDGED, CLONED = 0, 1, 2  # parts of a run
 STARTING, MERGING, WHOLE = 0, 1, 2  # phases of a part

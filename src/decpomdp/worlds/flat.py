@@ -14,13 +14,13 @@ import numpy as np
 
 from decpomdp.core import Controller, DecPOMDP, Team
 from decpomdp.core.agent import joint_table
+from decpomdp.worlds.calibration import KNOWN
 from decpomdp.worlds.data import ENDED, Alphabet, Form
 from decpomdp.worlds.posterior import Floats, Posterior, Tables
 
 CUT = {False: 1e-3, True: 1e-2}  # by `Form.memory`
 SMALL = 1e-3  # products of transition and observation below this are left out, with memory
 VISITS = 5e-5  # share of the steps: pairs that occur less often are left out
-KNOWN = 1.0  # visits from which a step is known in a cautious world. With 0.5 plans still exploit wrong worlds
 FIRST_STEP, END, UNKNOWN = "first_step", "end", "unknown"
 
 

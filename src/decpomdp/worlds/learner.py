@@ -4,8 +4,8 @@
     over-complete the best fit with more copies of its states, not merged: a guard against too few states
     refits        the worlds that predict held-out episodes about as well as the best one, on all episodes
 
-Within a form the best bound wins; between forms the likelihood of held-out episodes decides. One step is one stage of a
-fit; the state is plain data.
+Within a form the best bound wins; between forms the likelihood of held-out episodes decides if the difference is clear,
+otherwise the bound. One step is one stage of a fit; the state is plain data.
 """
 
 from functools import cached_property
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Episodes, Row
+from decpomdp.worlds.calibration import trusted
 from decpomdp.worlds.data import Alphabet, Form, Records, alphabet_of, records_of
 from decpomdp.worlds.growth import Grower, Growth
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
@@ -141,13 +142,15 @@ class Worlds:
         return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete)))
 
     def best(self, state: Fits) -> Fitted:
-        """The best bound of each form; of these, the best likelihood of held-out episodes (the bound without any)."""
+        """The best bound of each form; of these, the better one on held-out episodes if clear, else by bound."""
         leaders = list[Fitted]()
         for memory in (False, True):
             own = [f for f in state.finished if f.posterior.form.memory == memory and not f.over_complete]
             if own:
                 leaders.append(max(own, key=lambda fit: fit.posterior.bound))
-        return max(leaders, key=lambda fit: fit.heldout.sum() if len(self.held) else fit.posterior.bound)
+        leaders.sort(key=lambda fit: -fit.posterior.bound)
+        clear = len(self.held) and clearly_better(leaders[-1].heldout, leaders[0].heldout, CLEAR)
+        return leaders[-1] if clear else leaders[0]
 
     def _over(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
         """More copies of every state of the best fit, without merges."""
@@ -180,7 +183,9 @@ class Worlds:
             return state._replace(phase=DONE), None
         posterior = todo[len(state.refitted)].posterior
         if len(self.held):
-            posterior = self._refitted(posterior, self.records(posterior.form))
+            best = todo[0].posterior
+            sure = state.refitted[0].trusted if state.refitted else trusted(best, self.records(best.form, self.held))
+            posterior = self._refitted(posterior, self.records(posterior.form))._replace(trusted=sure)
         return state._replace(refitted=(*state.refitted, posterior)), None
 
     def enough_states(self, state: Fits) -> bool:
@@ -193,7 +198,7 @@ class Worlds:
         """The world refitted to episodes that are drawn with replacement."""
         rng = np.random.default_rng([self.seed, 3, number])
         drawn = rng.integers(0, self.episodes.count, self.episodes.count)
-        return self._refitted(posterior, self.records(posterior.form, drawn))
+        return self._refitted(posterior, self.records(posterior.form, drawn))._replace(trusted=posterior.trusted)
 
     def _refitted(self, posterior: Posterior, records: Records) -> Posterior:
         sweeps = Sweeps(records, self.threads, self.check)

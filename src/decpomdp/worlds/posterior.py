@@ -74,6 +74,7 @@ class Posterior(NamedTuple):
     charge: float  # of choices and shared bases, added to the bound
     bound: float = -np.inf  # of the log evidence, in nats
     steps: int = 0  # of the data
+    trusted: bool = False  # in steps that the data hardly have (`calibration.py`)
 
     @property
     def states(self) -> int:

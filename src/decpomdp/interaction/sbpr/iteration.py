@@ -1,27 +1,105 @@
-"""One iteration of the paper's loop: posterior, behaviour, batch, counts, next counts."""
+"""One iteration of the paper's loop: posterior, behaviour, batch, counts, next counts.
+
+An iteration learns from a window: the last batches with the teams that played them. Every step is weighed by p(actions
+so far | team) / p(actions so far | mixture of the behaviours of the window). The newest behaviour is part of the
+mixture, so a ratio to a team close to it is at most about the number of batches.
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Team
+from decpomdp.core import Episodes, Team, concatenate
 from decpomdp.core.fit import Row
-from decpomdp.filtering.filter import tables_of
+from decpomdp.filtering.filter import Filtered, cumulated, filtered, tables_of
+from decpomdp.filtering.layout import Layout, lay_out
 from decpomdp.interaction.afford import WINDOW
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.sbpr.exploration import Exploration
 from decpomdp.interaction.sbpr.settings import SbprLoop
 from decpomdp.interaction.sbpr.starts import counts_of
 from decpomdp.interaction.sbpr.step import StepSize, improved
-from decpomdp.interaction.sbpr.window import Seen, Window
 from decpomdp.learners import Prior, TeamPosterior
 from decpomdp.learners.credit import Credit, mean_credit, optimistic_credit
 from decpomdp.learners.posterior import Counts, occupied_nodes, size_facts, updated
+from decpomdp.learners.rows import Floats
 from decpomdp.learners.sweep import Evaluated, Task, count, evaluate
 from decpomdp.learners.weighing import Weighed, by_reward
+
+
+@dataclass(slots=True)
+class Batch:
+    """Episodes with the log probability of their actions so far, under the behaviour of the batch and the others."""
+
+    episodes: Episodes
+    own: Floats  # [r]
+    relative: list[Floats]  # per behaviour of the window: exp(log probability - own)
+
+    def log_mixture(self) -> Floats:
+        """[r]."""
+        return self.own + np.log(np.mean(np.array(self.relative), axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """All episodes of the window, filtered with the newest behaviour."""
+
+    layout: Layout
+    log_mixture: Floats  # [r]
+    ratio: Floats  # [r] newest behaviour to mixture
+    filtered: list[Filtered | None]
+
+    @property
+    def episodes(self) -> Episodes:
+        """All of them."""
+        return self.layout.episodes
+
+    def sample_sizes(self) -> Floats:
+        """[t]: effective number of episodes."""
+        times = self.episodes.times()
+        return np.bincount(times, self.ratio) ** 2 / np.maximum(np.bincount(times, self.ratio**2), 1e-300)
+
+
+@dataclass(slots=True)
+class Window:
+    """Batches and behaviours, oldest first; plain data, so that it is part of a checkpoint."""
+
+    batches: list[Batch] = field(default_factory=list)
+    behaviours: list[Team] = field(default_factory=list)
+
+    def add(self, episodes: Episodes, behaviour: Team, size: int, cap: float, threads: int | None) -> Seen:
+        """Add a batch, drop the oldest if there are more than `size`; ratios are at most `cap`."""
+        # DEPARTS: the paper learns from the newest batch alone, with ratios as they are
+        if len(self.batches) == size:
+            del self.batches[0], self.behaviours[0]
+            for batch in self.batches:
+                del batch.relative[0]
+        layout = lay_out(episodes, max(behaviour.nodes))
+        own = likelihood(layout, behaviour, 1)[0]
+        relative = [_relative(likelihood(layout, team, 1)[0], own) for team in self.behaviours]
+        self.batches.append(Batch(episodes, own, relative))
+        self.behaviours.append(behaviour)
+        layout = lay_out(concatenate([batch.episodes for batch in self.batches]), max(behaviour.nodes))
+        log_team, nodes = likelihood(layout, behaviour, threads)
+        ends = np.cumsum([batch.episodes.steps for batch in self.batches])
+        for batch, part in zip(self.batches, np.split(log_team, ends[:-1]), strict=True):
+            batch.relative.append(_relative(part, batch.own))
+        mixture = np.concatenate([batch.log_mixture() for batch in self.batches])
+        ratio = np.exp(np.minimum(log_team - mixture, np.log(cap)))
+        return Seen(layout, mixture, ratio, nodes)
+
+
+def likelihood(layout: Layout, team: Team, threads: int | None) -> tuple[Floats, list[Filtered | None]]:
+    """[r]: log probability that `team` takes all actions so far; and the filtered nodes."""
+    logs, nodes = filtered(layout, [tables_of(team, n) for n in range(len(team.agents))], True, threads)
+    return cumulated(logs, layout.episodes), nodes
+
+
+def _relative(log_team: Floats, own: Floats) -> Floats:
+    return np.exp(np.minimum(log_team - own, 600.0))
 
 
 class Start(NamedTuple):

@@ -55,7 +55,7 @@ SPARSE = 1e-6  # d of the stick-breaking prior
 def sbpr_method(problem: DecPOMDP | Simulator, settings: SbprLoop, inputs: Inputs) -> Method:
     """The loop for few or for many agents."""
     if len(problem.agents) <= settings.tuning.many.above:
-        return SbprMethod(problem, settings, inputs)
+        return SbprLoopMethod(problem, settings, inputs)
     from decpomdp.interaction.sbpr.many_method import ManyAgentsMethod
 
     return ManyAgentsMethod(problem, settings, inputs)
@@ -136,7 +136,7 @@ class LoopMethod(EpisodeMethod):
         return {"iteration": iteration, "steps": self.player.steps, **facts, **best}
 
 
-class SbprMethod(LoopMethod):
+class SbprLoopMethod(LoopMethod):
     """One run: a step is an iteration, a test, a piece of random episodes or a generation of replays."""
 
     state: type = SbprState
@@ -153,7 +153,7 @@ class SbprMethod(LoopMethod):
         undiscounted = self.settings.horizon is None and self.player.discount >= 1
         return own_horizon(self.player.simulator) if undiscounted else self.settings.horizon
 
-    def toy(self) -> "SbprMethod":
+    def toy(self) -> "SbprLoopMethod":
         """The same with the smallest sizes, to compile everything."""
         few = {"random_episodes": 2, "lengths": (2,), "elites": 1, "generations": 0, "replays": 1, "race": 2}
         tuning = replace(self.settings.tuning, **few, settling=0)
@@ -325,7 +325,7 @@ class SbprMethod(LoopMethod):
         return state._replace(best=best, belief=belief), winner.value
 
 
-class _ToyLoop(SbprMethod):
+class _ToyLoop(SbprLoopMethod):
     """A loop that makes a joint move of the smallest size before its first round."""
 
     def _joint_moves(self, state: SbprState, sizes: LoopSizes) -> int:

@@ -1,12 +1,12 @@
 """`world`: fit latent worlds to episodes, plan in them, judge every plan in all of them.
 
     fit       worlds with as many states as the episodes support (`worlds/learner.py`), until half the time is used up
-    plan      FB-HSVI, PeriEM and the search in the posterior means of the admitted worlds, also with rounded numbers;
-              steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`): without this,
-              plans go where the worlds are wrong
-    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds. The choice is
-              cautious: mean minus standard deviation over the draws of a world; the team whose largest loss over the
-              worlds, against the best team of each, is smallest
+    plan      FB-HSVI in the posterior means of the admitted worlds, also with rounded numbers; PeriEM and the search in
+              the best one. Steps that the episodes hardly have lead nowhere there (`cautious` in `worlds/flat.py`),
+              unless held-out episodes show that they are predicted well (`worlds/calibration.py`)
+    judge     exact values of all teams in worlds drawn from the posteriors of all admitted worlds. A team's score in a
+              world is the mean minus the standard deviation over draws; the team is chosen whose largest loss over the
+              worlds, against the best team of each, is smallest. FB-HSVI is preferred in near-ties (`contenders`)
     interval  value over the draws, and in worlds refitted to bootstrap samples of the episodes
 
 One step is a stage of a fit, a plan, a drawn world, or a bootstrap sample. Plans are runs of the common driver within a
@@ -36,12 +36,15 @@ from decpomdp.worlds.flat import after_first_step, rounded, world_of
 from decpomdp.worlds.learner import DONE, GROW, Fits, Worlds
 from decpomdp.worlds.posterior import Floats, Posterior, Tables
 
-GROWING, FITTING, PLANNING = 0.4, 0.5, 0.9  # shares of the time at which restarts, all fits and plans end
+GROWING, FITTING, PLANNING, JUDGING = 0.4, 0.5, 0.88, 0.95  # shares of the time at which restarts, fits, ... end
+FEWEST = 2  # draws of every world for a choice by draws
 ROUNDS, RESTARTS, STEPS = 2, 2, 1_000_000  # of FB-HSVI, PeriEM and the search without a time limit
 BOOTSTRAPS = 5
 WIDTH = 2.0  # standard deviations of the interval
 DISAGREE = 0.1  # share of the range of values by which admitted worlds may differ without a warning
 OUTSIDE = 0.05  # share of a team's discounted steps in situations that the logs hardly have, without a warning
+FB_HSVI, OTHER_PLANNERS = "fb-hsvi", ("periem", "search")  # the first is preferred in near-ties
+LONGER = 2.0  # time of FB-HSVI, relative to other planners
 FIT, PLAN, JUDGE, INTERVAL = "fit", "plan", "judge", "interval"  # phases
 
 
@@ -139,7 +142,8 @@ class WorldMethod:
             return state._replace(phase=JUDGE if state.candidates else INTERVAL), None
         plan, world = plans[state.plans], self._world(posteriors[plans[state.plans].world])
         left = (PLANNING - now.progress) / (1 - now.progress) * now.seconds if math.isfinite(now.seconds) else math.inf
-        seconds = max(1.0, left / (len(plans) - state.plans))
+        shares = [LONGER if each.planner == FB_HSVI else 1.0 for each in plans[state.plans :]]
+        seconds = max(1.0, left * shares[0] / sum(shares))
         state = state._replace(plans=state.plans + 1)
         name = f"{plan.planner}{' rounded' if plan.rounded else ''} in world {plan.world}"
         try:
@@ -155,7 +159,7 @@ class WorldMethod:
     def _judge(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         """Values of all teams in one drawn world."""
         number, worlds = len(state.drawn), state.fits.refitted
-        if number >= self.settings.draws * len(worlds):
+        if number >= self.settings.draws * len(worlds) or (now.progress > JUDGING and number >= FEWEST * len(worlds)):
             return state._replace(phase=INTERVAL), self._row(state, "judged")
         posterior = worlds[number % len(worlds)]
         world = self._made(posterior, posterior.draw(np.random.default_rng([self.inputs.seed, 4, number])))
@@ -176,13 +180,12 @@ class WorldMethod:
 
     @staticmethod
     def _plans(worlds: int) -> list[Plan]:
-        first = [Plan(0, "fb-hsvi"), Plan(0, "periem"), Plan(0, "fb-hsvi", True)]
-        others = [Plan(world, planner) for world in range(1, worlds) for planner in ("fb-hsvi", "periem")]
-        return [*first, *others, Plan(0, "search")]
+        others = [Plan(world, FB_HSVI) for world in range(1, worlds)]
+        return [Plan(0, FB_HSVI), Plan(0, FB_HSVI, True), *others, Plan(0, "periem"), Plan(0, "search")]
 
     def _planner(self, name: str, world: DecPOMDP, seconds: float) -> tuple[Method, Budget]:
         inputs, timed = Inputs(self.inputs.seed, self.inputs.threads), math.isfinite(seconds)
-        if name == "fb-hsvi":
+        if name == FB_HSVI:
             return FbHsviMethod(world, FbHsvi(), inputs), Budget(seconds=seconds) if timed else Budget(
                 iterations=ROUNDS
             )
@@ -207,13 +210,18 @@ class WorldMethod:
         return value_in(self.worlds.alphabet, world, team)
 
     def _chosen(self, state: WorldState) -> Candidate:
-        """The cautious choice; before the draws, by the posterior means."""
+        """By the draws; before them, by the posterior means."""
         worlds = max(1, len(state.fits.refitted))
-        if len(state.drawn) < self.settings.draws * worlds:
-            scores = np.array([candidate.values for candidate in state.candidates]).T  # [w, c]
+        draws = len(state.drawn) // worlds
+        if state.phase in (FIT, PLAN, JUDGE) or draws < FEWEST:
+            values = np.array([[candidate.values for candidate in state.candidates]]).transpose(0, 2, 1)  # [1, w, c]
+            scores = values[0]
         else:
-            scores = cautious(np.array(state.drawn).reshape(-1, worlds, len(state.candidates)))
-        return state.candidates[self.prefer(scores, [candidate.origin for candidate in state.candidates])]
+            values = np.array(state.drawn[: draws * worlds]).reshape(draws, worlds, len(state.candidates))
+            scores = cautious(values)
+        origins = [candidate.origin for candidate in state.candidates]
+        kept = contenders(values, scores, origins)
+        return state.candidates[kept[self.prefer(scores[:, kept], [origins[c] for c in kept])]]
 
     def _world(self, posterior: Posterior) -> DecPOMDP:
         """The posterior mean."""
@@ -222,8 +230,8 @@ class WorldMethod:
         return self._flat[id(posterior)]
 
     def _made(self, posterior: Posterior, tables: Tables | None = None) -> DecPOMDP:
-        """A cautious world: a team gains nothing from steps that the episodes do not have."""
-        return world_of(self.worlds.alphabet, posterior, tables, "cautious world", cautious=True)
+        """Cautious unless the posterior is trusted: a team gains nothing from steps that the episodes do not have."""
+        return world_of(self.worlds.alphabet, posterior, tables, "world", cautious=not posterior.trusted)
 
     def _so_far(self, fits: Fits) -> list[Posterior]:
         """The best world of an unfinished fit."""
@@ -282,6 +290,20 @@ def cautious(drawn: Floats) -> Floats:
     return drawn.mean(0) - drawn.std(0, ddof=1)
 
 
+def contenders(drawn: Floats, scores: Floats, origins: list[str]) -> list[int]:
+    """Candidates c without the teams of PeriEM and the search that are not clearly better than FB-HSVI's best one.
+
+    Clearly: in every world w, by more than one standard deviation of the difference over the draws k; drawn[k, w, c].
+    """
+    first = [c for c, origin in enumerate(origins) if origin.startswith(FB_HSVI)]
+    if not first:
+        return list(range(len(origins)))
+    best = first[choose(scores[:, first])]
+    gains = drawn - drawn[:, :, best : best + 1]
+    clear = np.all(gains.mean(0) > gains.std(0), axis=0)  # [c]
+    return [c for c, origin in enumerate(origins) if clear[c] or not origin.startswith(OTHER_PLANNERS)]
+
+
 def toy_episodes(count: int = 2) -> Episodes:
     """Forty episodes of so many agents, of three random steps each."""
     rng = np.random.default_rng(0)
@@ -299,7 +321,7 @@ class _ToyWorld(WorldMethod):
         for _ in range(12):
             if state.phase == FIT:
                 state, _ = super().step(state, now)
-        for planner in ("fb-hsvi", "periem", "search"):
+        for planner in (FB_HSVI, "periem", "search"):
             warm_up(self._planner(planner, toy_model(len(self.episodes.agents)), math.inf)[0].toy())
         return state._replace(stopped="converged"), None
 

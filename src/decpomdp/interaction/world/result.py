@@ -76,14 +76,16 @@ class WorldFit(Fit):
         return world_of(self._alphabet("draw"), self.posteriors[0], tables, "drawn world")
 
     def judge(self, team: Team, draws: int = 10, seed: int = 0) -> Judgement:
-        """The values of any team in the fitted worlds; steps that the episodes hardly have gain nothing there."""
+        """The values of any team in the fitted worlds; in rare steps as cautious as the fit itself."""
         alphabet = self._alphabet("judge")
         values, drawn = [], []
         for w, posterior in enumerate(self.posteriors):
-            mean = world_of(alphabet, posterior, cautious=True)
+            mean = world_of(alphabet, posterior, cautious=not posterior.trusted)
             values.append(value_in(alphabet, mean, team))
             rngs = [np.random.default_rng([seed, w, k]) for k in range(draws)]
-            worlds = (world_of(alphabet, posterior, posterior.draw(rng), cautious=True) for rng in rngs)
+            worlds = (
+                world_of(alphabet, posterior, posterior.draw(rng), cautious=not posterior.trusted) for rng in rngs
+            )
             drawn.append([value_in(alphabet, world, team) for world in worlds])
         outside = visits_outside(team, self.posteriors[0], alphabet)
         return Judgement(np.array(values), np.array(drawn), outside)
