@@ -85,7 +85,7 @@ FAULTS = [
         "dropped cap",
         "kernels/test_weighing.py",
     ),
-    Fault("kernels/backup.py", "observation_parts[y, n]\n", "observation_parts[y, 0]\n", "wrong index", EXACT),
+    Fault("kernels/backup.py", "first_entry = moves.place[n]", "first_entry = moves.place[0]", "wrong index", EXACT),
     Fault("kernels/advantage.py", "base[t] += ahead", "base[t] = ahead", "dropped sum", "kernels/test_advantage.py"),
     Fault("kernels/machines.py", "if not merge(", "if not 1 + merge(", "missing rollback", "kernels/test_fold.py"),
     Fault("kernels/machines.py", "if t >= window.begin:", "if t > window.begin:", "off by one", PLAYERS),

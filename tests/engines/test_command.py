@@ -15,7 +15,7 @@ from decpomdp.cli.main import code_of
 from decpomdp.io.checkpoints import STATE
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
-LEARN = ("--truncation", "4", "--sweeps", "14", "--quiet")
+LEARN = ("--method", "sbpr", "--truncation", "4", "--sweeps", "14", "--quiet")
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,8 @@ def test_what_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys):
 def test_an_interrupt_at_the_keyboard_keeps_the_best_and_leaves_nobody_behind(tmp_path, recorded):
     """It reaches all processes of the group, workers too."""
     out = tmp_path / "run"
-    options = ["--truncation", "8", "--tolerance", "0", "--quiet", "--checkpoint-every", "0", "--engine", "dask"]
+    options = ["--method", "sbpr", "--truncation", "8", "--tolerance", "0", "--quiet", "--checkpoint-every", "0"]
+    options += ["--engine", "dask"]
     command = [sys.executable, "-m", "decpomdp", "learn", recorded, "--out", str(out), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     until(lambda: (out / STATE).exists())
