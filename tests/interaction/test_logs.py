@@ -36,6 +36,13 @@ def finished():
         yield ran(small_log(episodes=40))
 
 
+def one_step(episodes):
+    """The first step of every episode."""
+    firsts = episodes.offsets[:-1]
+    rows = {name: getattr(episodes, name)[firsts] for name in ("observations", "actions", "behaviour", "rewards")}
+    return dataclasses.replace(episodes, offsets=np.arange(episodes.count + 1), **rows)
+
+
 def drawn(state, best):
     """The state with drawn worlds in which the candidates of origin `best` earn most."""
     world = state.world
@@ -53,7 +60,7 @@ def test_a_plan_is_chosen_where_the_behaviour_is_random():
     assert "Dec-SBPR's team" in facts["why"]
     assert facts["value_world"] > facts["value_clone"]
     assert facts["trust"].startswith("Better than the behaviour: it earns more in ")
-    assert facts["trust"].endswith("no behaviour probabilities, which worlds do not need.")
+    assert facts["trust"].endswith(" Behaviour probabilities were not recorded; worlds do not need them.")
 
 
 def test_a_resumed_run_gives_the_same_bytes(finished):
@@ -88,12 +95,13 @@ def test_a_team_that_held_out_episodes_put_below_the_behaviour_is_no_candidate(f
     assert [origin for origin, _ in method._others(state)] == ["sbpr", "clone"]
 
 
-def test_a_team_is_not_proven_better_before_all_worlds_are_drawn(finished):
+@pytest.mark.parametrize("cut", ["draws", "fits"])
+def test_a_team_is_not_proven_better_if_time_was_short(finished, cut):
     method, state = finished
     plan = drawn(state, state.world.candidates[0].origin)
     assert method.result(plan)[0].facts["verdict"] == "better than the behaviour"
-    few = plan.world._replace(drawn=plan.world.drawn[:3])  # stopped before all worlds were drawn
-    fit, _ = method.result(plan._replace(world=few))
+    short = {"draws": {"drawn": plan.world.drawn[:3]}, "fits": {"fits": plan.world.fits._replace(hurried=True)}}
+    fit, _ = method.result(plan._replace(world=plan.world._replace(**short[cut])))
     assert fit.facts["verdict"] == "not proven better than the behaviour"
     assert fit.facts["trust"].startswith("Not proven better than the behaviour: ")
 
@@ -127,6 +135,7 @@ def test_there_is_a_team_after_every_step():
     [
         (dataclasses.replace(small_log(episodes=40), discount=1.0), "worlds need a discount below 1"),
         (small_log(episodes=19), "worlds need at least 20 episodes"),
+        (one_step(small_log(episodes=40)), "worlds need episodes of at least two steps"),
         (small_log(episodes=40, agents=((12, 12),) * 3), "worlds are for fewer joint actions"),
     ],
 )

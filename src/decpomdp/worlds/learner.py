@@ -50,6 +50,7 @@ class Fits(NamedTuple):
     growth: Growth | None = None
     finished: tuple[Fitted, ...] = ()
     refitted: tuple[Posterior, ...] = ()  # on all episodes; the best first
+    hurried: bool = False  # the time did not suffice for all fits
 
 
 class Worlds:
@@ -99,12 +100,13 @@ class Worlds:
     def _grow(self, state: Fits, hurry: bool) -> tuple[Fits, Row | None]:
         growth = state.growth or self._next(state)
         if growth is None or (hurry and state.finished and state.growth is None):
-            return state._replace(phase=OVER), None
+            return state._replace(phase=OVER, hurried=state.hurried or growth is not None), None
         after = self.grower.step(growth)
         ended = after.stage == "quarter" and (hurry or self._hopeless(state, after))
         if after.best is None or not (after.over or ended):
             return state._replace(growth=after), None
-        state = self._finished(state, after.best)._replace(growth=None)
+        cut = hurry and not after.over
+        state = self._finished(state, after.best)._replace(growth=None, hurried=state.hurried or cut)
         return state, self.row(state, state.finished[-1])
 
     def _hopeless(self, state: Fits, growth: Growth) -> bool:
@@ -158,7 +160,8 @@ class Worlds:
         sweeps, memory = self.grower.sweeps[best.form], best.form.memory
         wanted = OVER_COMPLETE if sweeps.records.steps * best.states <= CHEAP else 1
         if hurry or made >= wanted or not len(self.held):
-            return state._replace(phase=REFITS), None
+            cut = made < wanted and len(self.held) > 0
+            return state._replace(phase=REFITS, hurried=state.hurried or cut), None
         rng = np.random.default_rng([self.seed, 2, best.states, made])
         times = 4 if best.states <= 4 else 2
         tables = copies(sweeps.records, best.mean(), times, rng, 0.5, BY_PART if memory else BY_INPUT, 20.0 * memory)

@@ -173,7 +173,7 @@ class LogsMethod:
             why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
         floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
         more = int((values[:, place] > values[:, floor]).sum())
-        sure = judged and more >= SURE * len(values) and facts["outside"] <= OUTSIDE
+        sure = judged and more >= SURE * len(values) and facts["outside"] <= OUTSIDE and facts["complete"]
         proven = chosen == SBPR and state.sbpr.judged is not None and state.sbpr.judged.sure
         verdict = WORSE if chosen == CLONE else BETTER if sure or proven else UNPROVEN
         evidence = (
@@ -185,13 +185,13 @@ class LogsMethod:
         if facts["low"] is not None:
             parts.append(f"expect {facts['low']:.4g} to {facts['high']:.4g}")
         parts += filter(None, str(facts["warnings"]).split("; "))
-        if not _result(self.sbpr, state.sbpr).facts["behaviour_known"]:
-            parts.append(f"{NO_PROBABILITIES}, which worlds do not need")
+        known = _result(self.sbpr, state.sbpr).facts["behaviour_known"]
+        note = "" if known else " Behaviour probabilities were not recorded; worlds do not need them."
         return {
             "chosen": chosen,
             "verdict": verdict,
             "why": why,
-            "trust": f"{'; '.join(parts)}.",
+            "trust": f"{'; '.join(parts)}.{note}",
             **{f"value_{kind}": value for kind, value in best.items()},
         }
 
@@ -228,6 +228,8 @@ def obstacle(episodes: Episodes) -> str:
     sizes = [len(agent.actions) * len(agent.observations) for agent in episodes.agents]
     if episodes.discount >= 1:
         return "worlds need a discount below 1"
+    if episodes.lengths.max() < 2:
+        return "worlds need episodes of at least two steps"
     if sum(map(np.log, sizes)) > np.log(LARGEST):
         return f"worlds are for fewer joint actions and observations than those of {len(sizes)} such agents"
     return f"worlds need at least {FEWEST} episodes" if episodes.count < FEWEST else ""

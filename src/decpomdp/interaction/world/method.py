@@ -88,6 +88,8 @@ class WorldMethod:
         self.episodes = episodes if isinstance(episodes, Episodes) else concatenate(episodes)
         if self.episodes.discount >= 1:
             raise InputError(f"world: expected episodes with a discount below 1, got {self.episodes.discount}")
+        if self.episodes.lengths.max() < 2:
+            raise InputError("world: expected episodes of at least two steps, got episodes of one step")
         self.settings, self.inputs = settings, inputs
         self.worlds = Worlds(self.episodes, inputs.seed, settings.max_states, inputs.threads)
         self.others: Callable[[], Sequence[tuple[str, Team]]] = tuple  # origins and teams that are judged too
@@ -242,13 +244,16 @@ class WorldMethod:
     def _facts(self, state: WorldState, posteriors: Sequence[Posterior], best: Candidate) -> dict[str, Any]:
         value, low, high = best.values[0], None, None
         told = list[str]()
-        enough = bool(state.fits.finished) and self.worlds.enough_states(state.fits)
+        complete = state.phase != FIT and not state.fits.hurried
+        enough = complete and self.worlds.enough_states(state.fits)
         if enough and len(state.resampled) >= 2:
             place = next(c for c, candidate in enumerate(state.candidates) if candidate is best)
             drawn = [values[place] for values in state.drawn[:: len(posteriors)]]  # of the best world
             spread = WIDTH * math.sqrt(np.var(drawn, ddof=1) + np.var(state.resampled, ddof=1))
             low, high = value - spread, value + spread
-        if not enough:
+        if not complete:
+            told.append("no interval: the fits of the world were cut short, allow more time")
+        elif not enough:
             told.append("no interval: worlds with more states predict held-out episodes about as well")
         spans = [each for candidate in state.candidates for each in candidate.values]
         if max(best.values) - min(best.values) > DISAGREE * max(max(spans) - min(spans), 1e-9 * abs(value)):
@@ -264,6 +269,7 @@ class WorldMethod:
             "states": posteriors[0].states,
             "memory": int(posteriors[0].form.memory),
             "outside": outside,
+            "complete": complete,
             "planned_by": best.origin,
             "warnings": "; ".join(told),
         }

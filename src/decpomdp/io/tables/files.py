@@ -38,7 +38,7 @@ def _present(source: str, called: dict[str, str], header: list[str]) -> dict[str
         if header.count(column) > 1:
             raise FormatError(source, None, f"column {column}: expected one, got {header.count(column)} of that name")
         if name in NEEDED and column not in header:
-            hint = f"if it has another name: --column {name}=COLUMN or columns={{{name!r}: ...}}"
+            hint = f"if it has another name: decpomdp data convert --column {name}=COLUMN, or columns={{{name!r}: ...}}"
             if len(header) == 1 and any(sign in header[0] for sign in ";\t|"):
                 hint = "expected commas between columns"
             got = f"only {', '.join(map(repr, header))}"[:300]

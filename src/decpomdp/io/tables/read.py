@@ -299,7 +299,7 @@ def _find(cells: Sequence[str], labels: Sequence[str]) -> list[int]:
 def _occurring(what: str, name: str, labels: list[str], columns: Columns) -> tuple[tuple[str, ...], list[int], str]:
     """The alphabet of an agent, the symbol of each label (-1: ambiguous), and the expected form for error messages."""
     numbers = ", or put numbers into bins with --bins or bins=" if what == "observation" else ""
-    hint = f"(or list all {what}s with --like or agents={numbers})"
+    hint = f"(or list all {what}s with decpomdp data convert --like, or agents={numbers})"
     numeric = [LOOKS_NUMERIC.fullmatch(label) is not None for label in labels]
     if any(numeric) and not all(numeric):
         return (), [-1 if each else 0 for each in numeric], f"labels or whole numbers, not both {hint}"
