@@ -35,8 +35,8 @@ def ended(settings, every=None):
     state = method.init(unlimited())
     steps = 0
     while not state.stopped:
-        state, row = method.step(state, unlimited())
-        rows += [row] if row else []
+        state, new = method.step(state, unlimited())
+        rows += new
         steps += 1
         seen.add((state.part, state.phase))
         if every and steps % every == 0:

@@ -121,7 +121,7 @@ class PosteriorMethod:
         return PosteriorState()
 
     def step(self, state: PosteriorState, now: Now) -> tuple[PosteriorState, Row | None]:
-        """Play some episodes, or make one sweep."""
+        """Play some episodes, or sweep over them."""
         played = sum(batch.count for batch in state.played)
         if state.fit is None and played < self.episodes and (now.progress < 0.5 or not played):
             return self._play(state, min(self.piece, self.episodes - played)), None

@@ -6,7 +6,7 @@
     judging     the same from the starts that were kept, on two thirds of the episodes; the others estimate the value
     cloning     only if that estimate is below the behaviour's: the same with equal utilities
 
-One step of the driver is a short fit, or one sweep over all episodes, which is a row of the trace. Starts are chosen
+One step of the driver is a short fit, or some sweeps over all episodes, each a row of the trace. Starts are chosen
 agent by agent, because at alpha = 0 the bound is a sum over agents. Likelihoods and weights of a posterior
 (`Evaluated`) are a cache of the method object: after a resume they are computed again, with equal results.
 """
@@ -52,6 +52,7 @@ SOME = 500  # episodes for the starts, at most
 SHORT = 60  # sweeps of a start, at most
 CLOSE = 1e-4  # rise of the bound per episode with which a start ends
 ORDER_EVERY = 5  # sweeps
+SWEEPS, STEPS = 10, 200_000  # over all episodes in one step of the driver, at most; steps of episodes in these
 MERGES = 4  # of an agent that fail before it is left as it is
 RARE = 1e-3  # share of visits of nodes that the starts leave behind
 SOFT = 1e-3  # soft counts added to every choice after the starts: some episodes do not show all
@@ -124,8 +125,10 @@ class SbprMethod:
         """The first posterior."""
         return self._part(FitState(Scored(()), self.settings.precision == "double"), FIT, tuple(range(self.starts)))
 
-    def step(self, state: FitState, now: Now) -> tuple[FitState, Row | None]:
-        """A short fit, or one sweep over all episodes; a row if it is a sweep of the fit over all episodes."""
+    def step(self, state: FitState, now: Now) -> tuple[FitState, list[Row]]:
+        """A short fit, or some sweeps over all episodes; a row for every sweep of the fit over all episodes."""
+        rows = list[Row]()
+        left = int(np.clip(STEPS // self.data.steps, 1, SWEEPS))
         with self._blas.limit(limits=1, user_api="blas"):  # episodes are what is filtered in parallel
             while True:
                 task = self._task(state)
@@ -135,15 +138,16 @@ class SbprMethod:
                     warnings.warn(
                         "single precision is not enough for these data: double from here", LearningWarning, stacklevel=2
                     )
-                    return state._replace(double=True), None
+                    return state._replace(double=True), rows
                 after = self._after(state, scored, task)
-                if state.phase == WHOLE or after.sweep == 0 or now.stop[0]:  # sweep 0: the short fit has ended
-                    break
+                if state.phase == WHOLE:
+                    left -= 1
+                    if state.part == FIT:
+                        rows.append(trace.row_of(task, evaluated, state.sweep, self.settings.threshold))
+                        after = after._replace(carrying=evaluated.weighed.sample_size)
+                if after.sweep == 0 or after.stopped or left == 0 or now.stop[0]:  # sweep 0: a fit has ended
+                    return after, rows
                 state = after
-            if state.part != FIT or state.phase != WHOLE:
-                return after, None
-            row = trace.row_of(task, evaluated, state.sweep, self.settings.threshold)
-        return after._replace(carrying=evaluated.weighed.sample_size), row
 
     def result(self, state: FitState) -> tuple[BayesFit, None]:
         """The likeliest choices of the posterior; the mean of the cloned behaviour where the evidence is for that."""

@@ -80,7 +80,7 @@ class LogsMethod:
     def init(self, now: Now) -> LogsState:
         return LogsState(self.sbpr.init(now))
 
-    def step(self, state: LogsState, now: Now) -> tuple[LogsState, Row | None]:
+    def step(self, state: LogsState, now: Now) -> tuple[LogsState, Row | list[Row] | None]:
         """A step of the current part."""
         return {SBPR: self._sbpr, CLONE: self._clone, WORLD: self._world}[state.phase](state, now)
 
@@ -94,11 +94,11 @@ class LogsMethod:
 
     # ---- phases ----
 
-    def _sbpr(self, state: LogsState, now: Now) -> tuple[LogsState, Row | None]:
-        part, row = self.sbpr.step(state.sbpr, now)
+    def _sbpr(self, state: LogsState, now: Now) -> tuple[LogsState, Row | list[Row] | None]:
+        part, rows = self.sbpr.step(state.sbpr, now)
         state = state._replace(sbpr=part)
         if self.obstacle:
-            return state._replace(stopped=part.stopped), None if row is None else _row(state, "sweep", row)
+            return state._replace(stopped=part.stopped), [_row(state, "sweep", row) for row in rows]
         if not part.stopped and now.progress < SHARES[SBPR]:
             return state, None
         after = state._replace(phase=CLONE, clone=self.clone.init(now))
