@@ -136,7 +136,7 @@ def test_there_is_a_team_after_every_step():
         (dataclasses.replace(small_log(episodes=40), discount=1.0), "worlds need a discount below 1"),
         (small_log(episodes=19), "worlds need at least 20 episodes"),
         (one_step(small_log(episodes=40)), "worlds need episodes of at least two steps"),
-        (small_log(episodes=40, agents=((12, 12),) * 3), "worlds are for fewer joint actions"),
+        (small_log(episodes=20, agents=((12, 12),) * 3, longest=2), "worlds are for fewer joint actions"),
     ],
 )
 def test_without_a_world_the_team_is_that_of_dec_sbpr(episodes, why):

@@ -221,7 +221,7 @@ class BayesFit(Fit):
     >>> import decpomdp as dp
     >>> model = dp.load("broadcast")
     >>> episodes = dp.simulate(model, dp.Team.uniform(model), 500, 5, seed=1)
-    >>> fit = dp.learn(episodes)
+    >>> fit = dp.learn(episodes, "sbpr")
     >>> len(fit.team.controllers), len(fit.mean.controllers), fit.trace[-1]["sample_size"] > 100
     (2, 2, True)
     """

@@ -160,8 +160,7 @@ class ExpectationMaximisation(Tuning, frozen=True, kw_only=False, tag="em"):
 
     Examples
     --------
-    >>> import decpomdp as dp
-    >>> dp.ExpectationMaximisation(nodes=4).text
+    >>> ExpectationMaximisation(nodes=4).text
     'em:4'
     """
 
