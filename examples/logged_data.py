@@ -24,7 +24,7 @@ def learned(log: Path) -> tuple[dp.Team, dp.OffPolicyValue, float]:
     episodes = dp.Episodes.load(log, agents=dp.load("boxpushing").agents, discount=0.9)
     everything = np.random.default_rng(0).permutation(episodes.count)
     train, test = (episodes.chosen(half) for half in np.split(everything, 2))
-    fit = dp.learn(train, seed=1, time_limit=15)
+    fit = dp.learn(train, seed=1, time_limit=10)
     return fit.team, dp.offpolicy_value(test, fit.team), float(test.returns().mean())
 
 

@@ -61,7 +61,7 @@ def setting(rng, kind, first=True):
 def test_no_update_lowers_the_bound(rng, kind, kappa, alpha):
     episodes, agents, weights = setting(rng, kind)
     bounds = [sweeps.bound(episodes, agents, weights, kappa, alpha)]
-    for _ in range(25):
+    for _ in range(18):
         agents = sweep(episodes, agents, weights, kappa, alpha)
         bounds.append(sweeps.bound(episodes, agents, weights, kappa, alpha))
     assert np.all(np.diff(bounds) >= -1e-10)
