@@ -41,7 +41,7 @@ RUNS = {
     "learn, sbpr": ["learn", "dectiger", "--method", "sbpr", "--iterations", "60", "--seed", "1"],
     "learn, mcem": ["learn", "dectiger", "--method", "mcem", "--iterations", "300", "--seed", "1"],
     "learn, 100 agents": ["learn", "traffic", "--iterations", "4", "--seed", "1"],
-    "learn, from episodes": ["learn", "e.parquet", "--truncation", "20", "--sweeps", "60"],
+    "learn, from episodes": ["learn", "e.parquet", "--method", "sbpr", "--truncation", "20", "--sweeps", "60"],
     "plan, fb-hsvi": ["plan", "dectiger", "--horizon", "5"],
     "plan, pbvi": ["plan", "gridsmall", "--method", "pbvi", "--epsilon", "0.3"],
     "plan, em": ["plan", "dectiger", "--method", "em", "--nodes", "4", "--seed", "1"],
@@ -156,7 +156,7 @@ def engines(folder: Path, given: argparse.Namespace) -> Iterator[Tally]:
     """Learning from episodes here and on real clusters: team and trace of all against those of one thread."""
     from engines.processes import Processes
 
-    learn = ["learn", "e.parquet", "--truncation", "8", "--sweeps", "20", "--quiet"]
+    learn = ["learn", "e.parquet", "--method", "sbpr", "--truncation", "8", "--sweeps", "20", "--quiet"]
     finished(folder, *learn, "--threads", "1", "--out", "one thread")
     finished(folder, *learn, "--threads", "2", "--out", "two threads")
     yield same(folder, "two threads")

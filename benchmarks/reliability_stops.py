@@ -24,7 +24,7 @@ LONG = {  # the same work, but it would not end by itself
     "learn, sbpr": ["learn", "gridsmall", "--method", "sbpr", "--time-limit", "600"],
     "learn, mcem": ["learn", "gridsmall", "--method", "mcem", "--time-limit", "600"],
     "learn, 100 agents": ["learn", "traffic", "--time-limit", "600"],
-    "learn, from episodes": ["learn", "e.parquet", "--tolerance", "0", "--sweeps", "100000"],
+    "learn, from episodes": ["learn", "e.parquet", "--method", "sbpr", "--tolerance", "0", "--sweeps", "100000"],
     "plan, fb-hsvi": ["plan", "gridsmall", "--time-limit", "600"],
     "plan, pbvi": ["plan", "gridsmall", "--method", "pbvi", "--epsilon", "1e-6"],
     "plan, em": ["plan", "gridsmall", "--method", "em", "--nodes", "5", "--time-limit", "600"],
