@@ -52,7 +52,7 @@ SOME = 500  # episodes for the starts, at most
 SHORT = 60  # sweeps of a start, at most
 CLOSE = 1e-4  # rise of the bound per episode with which a start ends
 ORDER_EVERY = 5  # sweeps
-SWEEPS, STEPS = 10, 200_000  # over all episodes in one step of the driver, at most; steps of episodes in these
+SWEEPS, STEPS = 10, 200_000  # one step of the driver, at most: sweeps over all episodes, and steps of episodes in these
 MERGES = 4  # of an agent that fail before it is left as it is
 RARE = 1e-3  # share of visits of nodes that the starts leave behind
 SOFT = 1e-3  # soft counts added to every choice after the starts: some episodes do not show all
@@ -114,6 +114,7 @@ class SbprMethod:
         )
         self.prior = settings.prior_for(self.data.count)
         self.starts = 0 if inputs.begin is not None or settings.starts == 1 else settings.starts
+        self.sweeps = int(np.clip(STEPS // self.data.steps, 1, SWEEPS))  # over all episodes, in one step
         self._tasks: dict[tuple[int, bool], Task] = {}
         self._cache: tuple[tuple[AgentPosterior, ...], Evaluated] | None = None
 
@@ -128,7 +129,7 @@ class SbprMethod:
     def step(self, state: FitState, now: Now) -> tuple[FitState, list[Row]]:
         """A short fit, or some sweeps over all episodes; a row for every sweep of the fit over all episodes."""
         rows = list[Row]()
-        left = int(np.clip(STEPS // self.data.steps, 1, SWEEPS))
+        left = self.sweeps
         with self._blas.limit(limits=1, user_api="blas"):  # episodes are what is filtered in parallel
             while True:
                 task = self._task(state)
