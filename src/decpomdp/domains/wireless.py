@@ -9,7 +9,7 @@ one has no packet. Then a source that is on adds a packet, which is lost if the 
 probability 0.01 and off with 0.02. Rewards: minus the packets that wait in both buffers, so that delay is what costs.
 
 Source: J. Pajarinen, J. Peltonen. Efficient planning for factored infinite-horizon DEC-POMDPs. IJCAI 2011. Numbers and
-order of states, actions and observations are those of the public file wirelessDelay.dpomdp.
+order of states, actions and observations follow the public file wirelessDelay.dpomdp, of which about half was compared.
 """
 
 from itertools import product

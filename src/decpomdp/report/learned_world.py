@@ -1,6 +1,6 @@
 """The learned world on the page of a run from logs: its states, whether it fits the logs, and a replay inside it.
 
-The world is the file beside the team, so a page that is made later shows the same. Its states are described by the
+The world is a file in the run folder, so a page that is made later shows the same. Its states are described by the
 team's own episodes in it; `fit_of` follows logged episodes with the world's belief and compares what it predicts with
 what was logged. A world with an extra first step (agents that see something before they act) is not played in.
 """
@@ -27,7 +27,7 @@ IMAGINED = "Imagined episodes: the team, played in the world that was fitted to 
 
 
 def world_of(run: Run) -> DecPOMDP | None:
-    """The world beside a team; None if there is none, or the team cannot be played in it."""
+    """The world in the run folder of a team; None if there is none, or the team cannot be played in it."""
     from decpomdp.domains.load import opened_model
 
     path = run.folder / WORLD
