@@ -87,7 +87,7 @@ class Episodes:
         rows, n = int(self.offsets[-1]), len(self.agents)
         put(self, "observations", checks.array("observations", self.observations, "r, n", (rows, n), np.int16))
         put(self, "actions", checks.array("actions", self.actions, "r, n", (rows, n), np.int16))
-        put(self, "rewards", checks.array("rewards", self.rewards, "r", (rows,), np.float64))
+        put(self, "rewards", checks.rewards("rewards", self.rewards, "r", (rows,)))
         put(self, "behaviour", _behaviour(self, rows, n))
         ended = np.zeros(self.count, bool) if self.terminated is None else self.terminated
         put(self, "terminated", checks.array("terminated", ended, "k", (self.count,), np.bool_))
@@ -114,10 +114,6 @@ class Episodes:
 
     def returns(self) -> NDArray[np.float64]:
         """[k]: discounted sum of rewards of every episode."""
-        with np.errstate(over="ignore", invalid="ignore"):  # callers check that the returns are finite
-            return self._returns()
-
-    def _returns(self) -> NDArray[np.float64]:
         weighted = self.rewards * self.discount ** self.times().astype(np.float64)
         return np.add.reduceat(weighted, self.offsets[:-1])
 
