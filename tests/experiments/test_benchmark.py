@@ -14,11 +14,10 @@ import msgspec
 import pytest
 
 import decpomdp as dp
-from decpomdp import domains
 from decpomdp.cli.benchmark import run_cell
 from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
-from decpomdp.domains import references
+from decpomdp.domains import references, registry
 from decpomdp.experiments.benchmark import (
     BenchmarkPlan,
     lines_of,
@@ -73,7 +72,7 @@ def test_the_suite_has_forty_problems_and_fresh_even_seeds(told, tmp_path):
     seeds = [int(name.rpartition("seed=")[2]) for block in blocks for name in block[20:]]
     assert len(set(seeds)) == 40
     assert all(seed % 2 == 0 for seed in seeds)
-    assert all(domains.is_model(name) and domains.canonical(name) for name in blocks[0])
+    assert all(registry.is_model(name) and registry.canonical(name) for name in blocks[0])
     code, _, err = told("benchmark", "--suite", "--out", tmp_path / "t")
     assert (code, err) == (2, "error: --suite: expected --block and no --problems\n")
 

@@ -24,9 +24,9 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import DecPOMDP, FormatError, InputError
-from decpomdp.domains import is_model
 from decpomdp.domains.load import ENDINGS, is_file, load, load_model
 from decpomdp.domains.references import is_better, offer
+from decpomdp.domains.registry import is_model
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, Computed
 from decpomdp.io.files import one_line_errors, read_bytes, write_bytes

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp import domains
 from decpomdp.core import NO_OBSERVATION, Controller, DecPOMDP, Episodes, InputError, Simulator, Team
 from decpomdp.core.model import horizon_of
+from decpomdp.domains import registry
 from decpomdp.domains.code import load_named
 from decpomdp.domains.load import is_code, load
 from decpomdp.io.checkpoints import decode, encode
@@ -76,7 +76,7 @@ def shown(run: Run, problem: str | None = None) -> ShownRun:
             return ShownRun(run, missing=f"{record.source} has changed: it is not the same {kind}")
         return on(run, source)
     except InputError as error:
-        gone = record.source and not os.path.exists(record.source) and not domains.is_simulator(record.source)
+        gone = record.source and not os.path.exists(record.source) and not registry.is_simulator(record.source)
         return ShownRun(run, missing=f"{record.source} does not exist any more" if gone else str(error))
 
 
