@@ -126,10 +126,9 @@ def run_cell(settings: Mapping[str, Any]) -> None:
             command,
             settings["problem"],
             None,
-            settings["seed"],
             budget,
             None,
             lambda _: chosen(BY_PROBLEM, method, method, {}),
-            inputs,
+            inputs._replace(seed=settings["seed"]),
         )
     runs.execute(work, folder, resuming, options)

@@ -194,16 +194,11 @@ class Episodes:
         ...     dp.Episodes.load(f"{folder}/e.parquet") == episodes
         True
         """
-        from decpomdp.io.kinds import KINDS, kind_of
-        from decpomdp.io.logged import ReadOptions, read_logged
+        from decpomdp.io.logged import read_logged
 
-        if kind is not None:
-            checks.one_of("kind", kind, KINDS)
         if name is not None:
             checks.of_kind("name", name, str)
-        if (kind or kind_of(path)) != "episodes" or discount is None:
-            return read_logged(path, ReadOptions(kind, discount, agents, name, columns, bins))
-        return replace(read_logged(path, ReadOptions(kind, None, agents, name, columns, bins)), discount=discount)
+        return read_logged(path, discount=discount, agents=agents, name=name, columns=columns, kind=kind, bins=bins)
 
     def save(self, path: str | os.PathLike[str], long: bool | None = None) -> None:
         """Write the episodes: to an episodes file (Parquet), or to a long table (CSV, or Parquet with `long=True`)."""

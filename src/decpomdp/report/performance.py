@@ -22,13 +22,11 @@ from decpomdp.domains import registry
 from decpomdp.domains.code import load_named
 from decpomdp.domains.load import is_code, load
 from decpomdp.io.checkpoints import decode, encode
-from decpomdp.io.episodes import read_episodes
-from decpomdp.io.files import read_bytes
+from decpomdp.io.files import is_logged, read_bytes
 from decpomdp.io.runs import Run, source_digest
 
 Source = DecPOMDP | Simulator | Episodes
 
-RECORDED = ".parquet"
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 Moments = tuple[tuple[Any, ...], ...]  # [k][t]: states (numbers) or street scenes
@@ -70,7 +68,10 @@ def shown(run: Run, problem: str | None = None) -> ShownRun:
     if is_code(name):
         return ShownRun(run, missing=f"{name} is code, which is run only when it is named: --problem {name}")
     try:
-        source: Source = read_episodes(name) if name.endswith(RECORDED) else load(name, record.discount)
+        recorded = is_logged(name) or os.path.isdir(name)
+        source: Source = (
+            Episodes.load(name, record.discount, bins=record.bins) if recorded else load(name, record.discount)
+        )
         if record.digest and source_digest(source) != record.digest:
             kind = "data" if isinstance(source, Episodes) else "problem"
             return ShownRun(run, missing=f"{record.source} has changed: it is not the same {kind}")

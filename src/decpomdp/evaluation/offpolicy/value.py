@@ -23,7 +23,6 @@ from decpomdp.core.model import checked_discount
 from decpomdp.engines import threads as engine
 from decpomdp.evaluation.offpolicy.estimates import bootstrap, guaranteed, log_chances, log_ratios, weighted
 from decpomdp.evaluation.offpolicy.support import joined, missing_share, never_taken, unsupported, warnings_of
-from decpomdp.io.episodes import read_episodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ def offpolicy_value(
     True
     """
     if isinstance(episodes, str | os.PathLike):
-        episodes = read_episodes(episodes)
+        episodes = Episodes.load(episodes)
     of_kind("episodes", episodes, Episodes)
     of_kind("team", team, Team, READ)
     longest = int(episodes.lengths.max())
