@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from decpomdp.core import checks
 from decpomdp.core.agent import Agent, team_of_agents
 from decpomdp.core.errors import InputError
-from decpomdp.core.model import checked_discount, remade, same_fields
+from decpomdp.core.model import Value, checked_discount
 
 NO_OBSERVATION = -1
 PER_ROW = ("observations", "actions", "behaviour", "rewards")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Episodes:
+class Episodes(Value):
     """A frozen, validated collection of episodes of any lengths (at least one step each).
 
     Row r is one step of one episode; episode k owns the rows offsets[k] to offsets[k + 1].
@@ -118,14 +118,6 @@ class Episodes:
         """[k]: discounted sum of rewards of every episode."""
         weighted = self.rewards * self.discount ** self.times().astype(np.float64)
         return np.add.reduceat(weighted, self.offsets[:-1])
-
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return remade(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Episodes) and same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def _check_symbols(self) -> None:
         firsts = np.zeros(self.steps, bool)
