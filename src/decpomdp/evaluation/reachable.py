@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
-from decpomdp.core.agent import LARGEST
+from decpomdp.core.agent import LARGEST, strides_of
 from decpomdp.core.sparse import sparse_rows
-from decpomdp.evaluation.fixed_point import LEAST, allowance, power_of
+from decpomdp.evaluation.fixed_point import allowance, power_of
 from decpomdp.kernels.model import SparseRows
 
 Floats = NDArray[np.float64]
@@ -56,6 +56,7 @@ class MetPairs:
         self._acts = [sparse_rows(c.action) for c in team.controllers]  # row i
         self._moves = [sparse_rows(c.transition) for c in team.controllers]  # row (i, a, o)
         self._seen = model.observation_table()  # [y, n]
+        self._strides = strides_of(self.nodes)
         self._largest = 0.0  # reward of a reachable pair
         self._pairs, self._first = self._begin(team)  # [pair], growing, and the probabilities of the first ones
         abreast = _abreast(model, self._acts, self._moves)
@@ -66,9 +67,7 @@ class MetPairs:
         self.power = power_of(self._largest)
         parts = [self._earned(self._pairs[at : at + abreast]) for at in range(0, size, abreast)]
         self.expected: Floats = np.concatenate([net for net, _ in parts])[:, None]
-        choices = math.prod(int(np.diff(acts.offsets).max()) for acts in self._acts)
-        lost = (self.moves.nnz + choices * len(self.nodes) * 2) * LEAST * (self._largest > 0)
-        self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts), lost)
+        self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts))
 
     @property
     def discount(self) -> float:
@@ -100,12 +99,13 @@ class MetPairs:
     def _taken(self, pairs: Ints) -> tuple[Ints, Ints, Floats, list[Ints], list[Ints]]:
         """For every possible joint action: place in `pairs`, number, probability; own nodes, own actions."""
         place, weight = np.arange(len(pairs)), np.ones(len(pairs))
-        nodes = np.unravel_index(pairs % math.prod(self.nodes), self.nodes)
+        nodes = [pairs // stride % size for stride, size in zip(self._strides, self.nodes, strict=True)]
+        joint = np.zeros(len(pairs), np.int64)
         own: list[Ints] = []
         for n, rows in enumerate(self._acts):
             entry, action, chance = _spread(rows, nodes[n][place])
             place, weight, own = place[entry], weight[entry] * chance, [*(each[entry] for each in own), action]
-        joint = np.ravel_multi_index(tuple(own), [len(agent.actions) for agent in self.model.agents])
+            joint = joint[entry] * len(self.model.agents[n].actions) + action
         return place, joint, weight, [each[place] for each in nodes], own
 
     def _earned(self, pairs: Ints) -> tuple[Floats, Floats]:
