@@ -46,7 +46,7 @@ def one_step(episodes):
 def drawn(state, best):
     """The state with drawn worlds in which the candidates of origin `best` earn most."""
     world = state.world
-    values = tuple(float(candidate.origin == best) for candidate in world.candidates)
+    values = tuple(100.0 * (candidate.origin == best) for candidate in world.candidates)
     return state._replace(world=world._replace(drawn=(values,) * len(world.drawn)))
 
 
@@ -56,7 +56,7 @@ def test_a_plan_is_chosen_where_the_behaviour_is_random():
     assert facts["chosen"] == "world"
     assert isinstance(fit, dp.WorldFit)
     assert fit.trace[-1]["value"] == facts["value"] == pytest.approx(9.5, abs=0.3)
-    assert facts["why"].startswith("Chosen: a plan (periem in world 0), because in ")
+    assert facts["why"].startswith("Chosen: a team planned with PeriEM in the likeliest world, because in ")
     assert "Dec-SBPR's team" in facts["why"]
     assert facts["value_world"] > facts["value_clone"]
     assert facts["trust"].startswith("Better than the behaviour: it earns more in ")
@@ -74,6 +74,7 @@ def test_dec_sbpr_is_chosen_where_the_worlds_prefer_its_team(finished):
     assert isinstance(fit, dp.BayesFit)
     assert fit.team == method.sbpr.result(state.sbpr)[0].team
     assert fit.facts["chosen"] == "sbpr"
+    assert fit.world is not None  # the page shows the world that judged the team
     assert fit.facts["why"].startswith("Chosen: Dec-SBPR's team, because in 30 worlds drawn")
     assert row["event"] == "chosen"
 
@@ -114,6 +115,12 @@ def test_a_proven_team_is_replaced_for_a_clear_gain_only():
     assert preferred(much, origins, proven=True) == 0
     assert preferred(np.concatenate([much, little]), origins, proven=True) == 1  # not in all worlds
     assert preferred(np.array([[1.0, 2.0, 3.0]]), origins, proven=True) == 2
+
+
+def test_a_plan_that_is_worth_no_more_than_the_behaviour_earned_is_not_chosen():
+    origins, scores = ["periem in world 0", "sbpr", "clone"], np.array([[3.0, 1.0, 2.0], [1.0, 0.0, 1.0]])
+    assert preferred(scores, origins, proven=False, behaviour=1.9) == 0
+    assert preferred(scores, origins, proven=False, behaviour=2.0) == 2
 
 
 def test_there_is_a_team_after_every_step():

@@ -6,9 +6,10 @@
               the teams of the other parts
 
 The choice is that of the worlds, from all teams: the smallest loss in the worst world, cautiously. A team that held-out
-episodes put below the behaviour is not among them. Worlds are biased in favour of their own plans: if held-out episodes
-prove Dec-SBPR's team better than the behaviour, and support it, a plan replaces it only if it gains MARGIN more. Where
-no world can be fitted, Dec-SBPR's team is the result, or the cloned behaviour.
+episodes put below the behaviour is not among them. A plan must be worth more than the behaviour earned in the episodes.
+Worlds are biased in favour of their own plans: if held-out episodes prove Dec-SBPR's team better than the behaviour,
+and support it, a plan replaces it only if it gains MARGIN more. Where no world can be fitted, Dec-SBPR's team is the
+result, or the cloned behaviour.
 
 The state holds the states of the parts, and one step is a step of a part. Dec-SBPR and the clone get a share of the
 time; without a limit all parts have a fixed size.
@@ -16,20 +17,22 @@ time; without a limit all parts have a fixed size.
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import Episodes, Fit, Row, Team
+from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Inputs, Method, Now, warm_up
 from decpomdp.interaction.logs.settings import Logs
-from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose
+from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose, described
+from decpomdp.interaction.world.result import WorldFit
 from decpomdp.interaction.world.settings import World
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
 from decpomdp.learners.method import FitState, SbprMethod
+from decpomdp.learners.posterior import BayesFit
 from decpomdp.learners.settings import Sbpr
 
 SHARES = {"sbpr": 0.15, "clone": 0.25}  # of the time, at which these parts end
@@ -56,6 +59,13 @@ class LogsState(NamedTuple):
     stopped: str = ""
 
     steps: int = 0  # nothing is played
+
+
+@dataclass(frozen=True, slots=True)
+class LogsFit(BayesFit):
+    """A team of Dec-SBPR, with the world that it was judged in."""
+
+    world: DecPOMDP | None = None
 
 
 class LogsMethod:
@@ -130,7 +140,7 @@ class LogsMethod:
         judged = state.sbpr.judged
         proven = judged is not None and judged.verdict == BETTER and judged.support >= SUPPORT
         self.world.others = lambda: self._others(state)
-        self.world.prefer = lambda scores, origins: preferred(scores, origins, proven)
+        self.world.prefer = lambda scores, origins: preferred(scores, origins, proven, self.world.behaviour)
 
     def _others(self, state: LogsState) -> list[tuple[str, Team]]:
         """Teams that the worlds judge together with their own."""
@@ -142,12 +152,14 @@ class LogsMethod:
         self._connect(state)
         if all(candidate.origin not in NAMES for candidate in own.candidates):  # stopped while planning
             own = self.world.with_others(own)
-        fit: Fit = _result(self.world, own)
-        facts = dict(fit.facts)
+        planned: WorldFit = _result(self.world, own)
+        fit: Fit = planned
+        facts = dict(planned.facts)
         origin = str(facts["planned_by"])
         if origin in NAMES:
             method = self.clone if origin == CLONE and state.clone is not None else self.sbpr
-            fit = _result(method, state.clone if method is self.clone else state.sbpr)
+            learned: BayesFit = _result(method, state.clone if method is self.clone else state.sbpr)
+            fit = LogsFit(learned.team, facts=learned.facts, posterior=learned.posterior, world=planned.world)
         return replace(fit, facts={**fit.facts, **facts, **self._sentences(state, own, facts)})
 
     def _sentences(self, state: LogsState, own: WorldState, facts: dict[str, Any]) -> dict[str, Any]:
@@ -166,7 +178,7 @@ class LogsMethod:
         named = {WORLD: "the best plan", **NAMES}
         chosen = origin if origin in NAMES else WORLD
         rest = " and ".join(f"{named[kind]} {value:.4g}" for kind, value in best.items() if kind != chosen)
-        who = f"a plan ({origin})" if chosen == WORLD else NAMES[origin]
+        who = f"a team {described(origin)}" if chosen == WORLD else NAMES[origin]
         drawn = f"{len(values)} worlds drawn from the posterior" if judged else "the worlds fitted to the episodes"
         why = f"Chosen: {who}, because in {drawn} it earns {means[place]:.4g}, {rest}."
         if self._below(state):
@@ -213,9 +225,18 @@ class LogsMethod:
         return replace(fit, facts={**fit.facts, **facts})
 
 
-def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool) -> int:
-    """The chosen candidate c, from scores[w, c]; a `proven` team of Dec-SBPR is replaced for a clear gain only."""
+def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool, behaviour: float = -np.inf) -> int:
+    """The chosen candidate c, from scores[w, c].
+
+    A plan must be worth more than the `behaviour` earned, in the mean over the worlds. A `proven` team of Dec-SBPR is
+    replaced for a clear gain only.
+    """
     best = choose(scores)
+    if origins[best] not in NAMES and CLONE in origins and scores[:, best].mean() <= behaviour:
+        others = [
+            c for name in (CLONE, SBPR) for c, origin in enumerate(origins) if origin == name
+        ]  # the clone in ties
+        return others[choose(scores[:, others])]
     if not proven or origins[best] in NAMES or not {SBPR, CLONE} <= set(origins):
         return best
     own, clone = origins.index(SBPR), origins.index(CLONE)

@@ -45,6 +45,7 @@ DISAGREE = 0.1  # share of the range of values by which admitted worlds may diff
 OUTSIDE = 0.05  # share of a team's discounted steps in situations that the logs hardly have, without a warning
 FB_HSVI, OTHER_PLANNERS = "fb-hsvi", ("periem", "search")  # the first is preferred in near-ties
 LONGER = 2.0  # time of FB-HSVI, relative to other planners
+PAIRS = 2_000_000  # of state and joint node: larger teams are judged only if there is no other
 FIT, PLAN, JUDGE, INTERVAL = "fit", "plan", "judge", "interval"  # phases
 
 
@@ -94,6 +95,7 @@ class WorldMethod:
         self.worlds = Worlds(self.episodes, inputs.seed, settings.max_states, inputs.threads)
         self.others: Callable[[], Sequence[tuple[str, Team]]] = tuple  # origins and teams that are judged too
         self.prefer: Callable[[Floats, list[str]], int] = lambda scores, _: choose(scores)  # by scores and origins
+        self.behaviour = behaviour_value(self.episodes)
         self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
 
     def toy(self) -> "WorldMethod":
@@ -151,11 +153,14 @@ class WorldMethod:
         try:
             method, budget = self._planner(plan.planner, rounded(world) if plan.rounded else world, seconds)
             team = run(method, budget, within=now).fit.team
+            if state.candidates and math.prod(team.nodes) * len(world.states) > PAIRS:
+                return state, None
             candidate = self._candidate(posteriors, team, name)
         except (InputError, RuntimeError, np.linalg.LinAlgError):  # too large for this planner, or not solved
             return state, None
         now.check()
-        state = state._replace(candidates=(*state.candidates, candidate))
+        small = [each for each in state.candidates if math.prod(each.team.nodes) * len(world.states) <= PAIRS]
+        state = state._replace(candidates=(*small, candidate))
         return state, self._row(state, name)
 
     def _judge(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
@@ -255,7 +260,7 @@ class WorldMethod:
             told.append("no interval: the fits of the world were cut short, allow more time")
         elif not enough:
             told.append("no interval: worlds with more states predict held-out episodes about as well")
-        spans = [each for candidate in state.candidates for each in candidate.values]
+        spans = [self.behaviour, *(each for candidate in state.candidates for each in candidate.values)]
         if max(best.values) - min(best.values) > DISAGREE * max(max(spans) - min(spans), 1e-9 * abs(value)):
             told.append(f"admitted worlds disagree about the team: {min(best.values):.4g} to {max(best.values):.4g}")
         outside = visits_outside(best.team, posteriors[0], self.worlds.alphabet)
@@ -284,6 +289,21 @@ class WorldMethod:
             **{key: fit[key] if fit else None for key in columns},
             "value": value,
         }
+
+
+def behaviour_value(episodes: Episodes) -> float:
+    """The value of the behaviour: the mean return, continued with the mean reward where episodes were cut."""
+    cut = np.ones(episodes.count, bool) if episodes.terminated is None else ~np.asarray(episodes.terminated)
+    ahead = episodes.discount**episodes.lengths * episodes.rewards.mean() / (1 - episodes.discount)
+    return float((episodes.returns() + cut * ahead).mean())
+
+
+def described(origin: str) -> str:
+    """The origin of a plan in words: "fb-hsvi rounded in world 0" and so on."""
+    planner, world = origin.split(" in world ")
+    name = {FB_HSVI: "FB-HSVI", "periem": "PeriEM", "search": "the search"}[planner.removesuffix(" rounded")]
+    place = "the likeliest world" if world == "0" else f"world {int(world) + 1} of those that predict about as well"
+    return f"planned with {name} in {place}{', rounded' * planner.endswith(' rounded')}"
 
 
 def choose(values: Floats) -> int:
