@@ -50,7 +50,8 @@ def logs(problem: str, team: dp.Team, behaviour: str, episodes: int, seed: int) 
         return dp.Episodes.concatenate(halves)
     model = dp.load(problem)
     expert = dp.plan(model, "pbvi", beliefs=200, threads=1).policy
-    return semi_random(model, expert, 0.3, episodes=episodes, steps=STEPS, seed=seed, threads=1)
+    parts = semi_random(model, expert, 0.3, episodes=episodes, steps=STEPS, seed=seed, threads=1)
+    return dp.Episodes.concatenate(list(parts))
 
 
 def fitted(episodes: dp.Episodes, settings: dp.Sbpr, seed: int) -> tuple[dp.Fit, float]:

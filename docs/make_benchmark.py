@@ -35,7 +35,8 @@ HEADER = (
 
 def plan_of(folder: Path) -> BenchmarkPlan:
     """The plan of the folder, with as many seeds as it has."""
-    plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    stored = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    plan = {key: stored[key] for key in ("problems", "methods", "time_limit", "steps", "threads")}
     plan.update(problems=tuple(plan["problems"]), methods=tuple(plan["methods"]))
     seeds = {int(found.parent.name.rpartition("-")[2]) for found in folder.glob("*/run.json")}
     return BenchmarkPlan(**plan, seeds=max(seeds, default=0) + 1)

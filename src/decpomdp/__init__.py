@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     )
     from decpomdp.core.errors import LearningWarning
     from decpomdp.core.progress import Progress
-    from decpomdp.domains import problems
     from decpomdp.domains.load import load
+    from decpomdp.domains.registry import problems
     from decpomdp.domains.rules import from_rules
     from decpomdp.environments.discretiser import Discretiser
     from decpomdp.environments.pettingzoo import from_pettingzoo, parallel_env, play

@@ -122,8 +122,9 @@ def test_learn_from_episodes(run, as_json, tmp_path):
 def test_learn_from_a_table(run, as_json):
     run("simulate", "broadcast", "--episodes", 50, "--horizon", 4, "--out", "e.parquet")
     run("data", "convert", "e.parquet", "e.csv")
-    code, _, err = run("learn", "e.csv", "--out", "r")
-    assert (code, err) == (2, "error: e.csv: contains no discount; pass --discount or discount=\n")
+    code, _, err = run("learn", "e.csv")
+    missing = "--out: expected the folder for the run, got none; --discount: expected one, because e.csv contains none"
+    assert (code, err) == (2, f"error: {missing}\n")
     settings = ["--method", "sbpr", "--prior", "fixed:2", "--sweeps", 2, "--quiet"]
     table = as_json("learn", "e.csv", "--discount", 0.9, *settings, "--out", "r")
     assert table["bound"] == as_json("learn", "e.parquet", *settings, "--out", "s")["bound"]

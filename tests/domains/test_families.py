@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp import domains
+from decpomdp.domains import registry
 
 slow = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def test_optima_are_those_published(name, horizon, published, digits):
 
 
 def test_mabc_keeps_messages_that_collide():
-    broadcast, mabc = domains.build("broadcast"), domains.build("broadcast:mabc")
+    broadcast, mabc = registry.build("broadcast"), registry.build("broadcast:mabc")
     both = 0  # send, send
     assert np.array_equal(broadcast.transition[1:], mabc.transition[1:])
     assert mabc.transition[both, 3].tolist() == [0, 0, 0, 1]
@@ -49,7 +49,7 @@ def test_mabc_keeps_messages_that_collide():
 
 @pytest.mark.parametrize("agents", [2, 3, 4])
 def test_dectiger_for_more_agents(agents):
-    model = domains.build(f"dectiger:{agents}")
+    model = registry.build(f"dectiger:{agents}")
     assert len(model.agents) == agents
     assert model.reward[0].tolist() == [-agents, -agents]  # all listen
     both = [sum(a * 3 ** (agents - 1 - n) for n in range(agents)) for a in (1, 2)]  # all open left, right
@@ -59,7 +59,7 @@ def test_dectiger_for_more_agents(agents):
 
 
 def test_skewed_dectiger_differs_in_its_start_only():
-    plain, skewed = domains.build("dectiger"), domains.build("skewedtiger")
+    plain, skewed = registry.build("dectiger"), registry.build("skewedtiger")
     assert skewed.start.tolist() == [0.8, 0.2]
     for table in ("transition", "observation", "reward"):
         assert np.array_equal(getattr(plain, table), getattr(skewed, table))
@@ -67,7 +67,7 @@ def test_skewed_dectiger_differs_in_its_start_only():
 
 @pytest.mark.parametrize("name", ["firefighting:3,3,3", "firegraph:3,3", "firefighting:2,4,2"])
 def test_fires(name):
-    model = domains.build(name)
+    model = registry.build(name)
     houses = len(model.states[0].split("-"))
     levels = [tuple(map(int, state.split("-"))) for state in model.states]
     joint = list(product(*([int(a[5:]) - 1 for a in agent.actions] for agent in model.agents)))
@@ -87,7 +87,7 @@ def test_fires(name):
 
 
 def test_only_one_neighbour_sends_in_aloha():
-    model = domains.build("aloha:3,2")
+    model = registry.build("aloha:3,2")
     full = model.states.index("2-2-2")
     send_idle_send, all_send = 0b010, 0b000  # send is action 0
     assert model.transition[send_idle_send, full, model.states.index("1-2-1")] == pytest.approx(0.16)
@@ -96,7 +96,7 @@ def test_only_one_neighbour_sends_in_aloha():
 
 def test_wireless_packets_leave_only_if_one_transmits():
     """Entries of the public file; states are 32 source2 + 16 source1 + 4 packets2 + packets1, and 0 transmits."""
-    model = domains.build("wireless")
+    model = registry.build("wireless")
     both, first, second, none = model.transition
     assert [table[6].argmax() for table in (both, first, second, none)] == [6, 5, 2, 6]
     assert both[4].argmax() == 4  # a collision even if one has no packet
@@ -110,7 +110,7 @@ def test_wireless_packets_leave_only_if_one_transmits():
 
 
 def test_a_system_stops_below_k_components():
-    model = domains.build("maintenance:3,2")
+    model = registry.build("maintenance:3,2")
     run = 0
     states = {state: model.reward[run, s] for s, state in enumerate(model.states)}
     assert states["new-new-failed"] == 2
@@ -119,6 +119,6 @@ def test_a_system_stops_below_k_components():
 
 @pytest.mark.parametrize("name", ["firefighting:3,4,3", "firegraph:4,2", "aloha:4,2", "maintenance:4,3", "dectiger:4"])
 def test_members_with_more_agents_are_saved_and_read_back(name, tmp_path):
-    model = domains.build(name)
+    model = registry.build(name)
     model.save(tmp_path / "model.dpomdp.gz")
     assert dp.load(tmp_path / "model.dpomdp.gz").digest() == model.digest()

@@ -11,8 +11,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from decpomdp import domains
 from decpomdp.core import DecPOMDP
+from decpomdp.domains import registry
 
 PUBLISHED = {
     "dectiger": -4.0,
@@ -46,13 +46,13 @@ def best_two_steps(problem: DecPOMDP) -> float:
     return max(values)
 
 
-@pytest.mark.parametrize("name", domains.PAPER)
+@pytest.mark.parametrize("name", registry.PAPER)
 def test_best_two_steps_are_worth_what_is_published(name):
-    assert best_two_steps(domains.build(name)) == pytest.approx(PUBLISHED[name], abs=1e-9)
+    assert best_two_steps(registry.build(name)) == pytest.approx(PUBLISHED[name], abs=1e-9)
 
 
 def test_the_search_can_fail():
-    problem = domains.build("recycling")
+    problem = registry.build("recycling")
     poorer = DecPOMDP(
         problem.agents,
         problem.states,

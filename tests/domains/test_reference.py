@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decpomdp import domains
+from decpomdp.domains import registry
 from decpomdp.io.dpomdp.read import read_dpomdp
 
 FOLDER = Path(os.environ.get("DECPOMDP_REFERENCE_PROBLEMS", "no-reference-problems"))
@@ -20,12 +20,12 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", domains.PAPER)
+@pytest.mark.parametrize("name", registry.PAPER)
 def test_equals_the_published_file(name):
     path = FOLDER / FILES[name]
     if not path.exists():
         pytest.skip(f"reference file {FILES[name]} is not on this machine")
-    built, read = domains.build(name), read_dpomdp(path, discount=0.9)
+    built, read = registry.build(name), read_dpomdp(path, discount=0.9)
     assert built.agents == read.agents
     assert built.states == read.states
     assert built.discount == read.discount

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 import decpomdp as dp
-from decpomdp import domains
-from decpomdp.domains import references
+from decpomdp.domains import references, registry
 from decpomdp.io.runs import RunRecord
 from decpomdp.report.page import tiles
 
@@ -19,7 +18,7 @@ def file(tmp_path, monkeypatch):
 
 
 def test_a_better_team_replaces_a_reference(file):
-    model = domains.build("broadcast:mabc")
+    model = registry.build("broadcast:mabc")
     worse, better = dp.Team.uniform(model), dp.learn(model, steps=200_000, seed=1).team
     values = [dp.evaluate(team, model).value for team in (worse, better)]
     assert references.best_known(model) is None
@@ -34,7 +33,7 @@ def test_a_better_team_replaces_a_reference(file):
 
 
 def test_only_named_problems_have_references(file):
-    model = domains.build("hotel")
+    model = registry.build("hotel")
     other = dp.DecPOMDP(
         model.agents, model.states, model.start, model.transition, model.observation, model.reward + 1, 0.9, "hotel"
     )
@@ -48,7 +47,7 @@ def test_only_named_problems_have_references(file):
 
 
 def test_a_reference_of_earlier_rules_is_void_and_replaced(file):
-    model = domains.build("hotel")
+    model = registry.build("hotel")
     references.offer(model, dp.Team.uniform(model), 1.0, "em", 1.0)
     old = msgspec.structs.replace(references.references()["hotel"], digest="0" * 64, value=99.0)
     file.write_bytes(msgspec.json.encode({"hotel": old}))
@@ -59,8 +58,8 @@ def test_a_reference_of_earlier_rules_is_void_and_replaced(file):
 
 
 def test_published_values_are_shown():
-    assert references.best_known(domains.build("marsrovers"))["value"] >= 26.94
-    assert references.best_known(domains.build("dectiger"))["value"] == pytest.approx(13.4486, abs=1e-3)
+    assert references.best_known(registry.build("marsrovers"))["value"] >= 26.94
+    assert references.best_known(registry.build("dectiger"))["value"] == pytest.approx(13.4486, abs=1e-3)
 
 
 def test_the_value_is_shown_beside_the_current_one(capsys):
@@ -80,13 +79,13 @@ def test_stored_problems_are_those_of_today():
     assert stored
     for name, reference in stored.items():
         if not name.startswith("generated:"):
-            assert domains.build(name).digest() == reference.digest, name
+            assert registry.build(name).digest() == reference.digest, name
 
 
 @pytest.mark.slow
 def test_stored_teams_have_their_values():
     for name, reference in references.references().items():
-        model = domains.build(name, reference.discount)
+        model = registry.build(name, reference.discount)
         assert model.digest() == reference.digest, name
         value = dp.evaluate(reference.read_team(), model).value
         assert value == pytest.approx(reference.value, rel=1e-9, abs=1e-9), name

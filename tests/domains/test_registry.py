@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decpomdp import domains
 from decpomdp.core import InputError
+from decpomdp.domains import registry
 
 # A digest that changes means that every value ever reported for that problem is void.
 DIGESTS = {
@@ -36,38 +36,38 @@ DIGESTS = {
 
 
 def test_names_are_in_the_usual_order():
-    assert domains.PAPER == ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
-    assert domains.problems()[:6] == domains.PAPER
+    assert registry.PAPER == ("dectiger", "broadcast", "recycling", "gridsmall", "boxpushing", "marsrovers")
+    assert registry.problems()[:6] == registry.PAPER
 
 
 @pytest.mark.parametrize("name", DIGESTS)
 def test_numbers_are_pinned(name):
-    problem = domains.build(name)
-    assert problem.name == domains.canonical(name)
+    problem = registry.build(name)
+    assert problem.name == registry.canonical(name)
     assert problem.digest() == DIGESTS[name]
 
 
 def test_documentation_lists_every_problem():
     page = (Path(__file__).parents[2] / "docs/reference/problems.md").read_text()
-    assert all(f"`{name}`" in page for name in (*domains.problems(), *domains.simulators()))
+    assert all(f"`{name}`" in page for name in (*registry.problems(), *registry.simulators()))
 
 
 def test_every_problem_is_pinned():
-    assert set(domains.problems()) - {"generated"} <= set(DIGESTS)  # generated: its own tests
+    assert set(registry.problems()) - {"generated"} <= set(DIGESTS)  # generated: its own tests
 
 
 def test_summary_tells_the_true_sizes():
-    for name in set(domains.problems()) - {"generated"}:
-        problem = domains.build(name)
+    for name in set(registry.problems()) - {"generated"}:
+        problem = registry.build(name)
         first = problem.agents[0]
         sizes = f"({len(problem.states)} states, {len(first.actions)} actions, {len(first.observations)} observations)"
-        assert domains.summary(name).endswith(sizes)
-        assert "\n" not in domains.summary(name)
+        assert registry.summary(name).endswith(sizes)
+        assert "\n" not in registry.summary(name)
 
 
 def test_every_problem_has_two_alike_agents_and_exact_decimals():
-    for name in domains.PAPER:
-        problem = domains.build(name)
+    for name in registry.PAPER:
+        problem = registry.build(name)
         assert [agent.name for agent in problem.agents] == ["agent1", "agent2"]
         assert problem.agents[0].actions == problem.agents[1].actions
         assert problem.agents[0].observations == problem.agents[1].observations
@@ -77,27 +77,27 @@ def test_every_problem_has_two_alike_agents_and_exact_decimals():
 
 
 def test_discount_is_given_or_usual():
-    assert domains.build("broadcast").discount == 0.9
-    assert domains.build("broadcast", 0.5).discount == 0.5
-    assert domains.build("broadcast", 0.0).discount == 0.0
+    assert registry.build("broadcast").discount == 0.9
+    assert registry.build("broadcast", 0.5).discount == 0.5
+    assert registry.build("broadcast", 0.0).discount == 0.0
     with pytest.raises(InputError, match="discount"):
-        domains.build("broadcast", 1.5)
+        registry.build("broadcast", 1.5)
 
 
 def test_unknown_name_lists_the_known_and_the_closest():
     for wrong, meant in [("dec-tiger", "dectiger"), ("DecTiger", "dectiger"), ("mars", "marsrovers")]:
-        for lookup in [domains.build, domains.summary]:
+        for lookup in [registry.build, registry.summary]:
             with pytest.raises(InputError) as caught:
                 lookup(wrong)
             message = str(caught.value)
-            assert ", ".join(domains.problems()) in message
+            assert ", ".join(registry.problems()) in message
             assert f"got {wrong!r} (did you mean {meant}?)" in message
             assert "\n" not in message
 
 
 def test_listing_builds_nothing():
     program = (
-        "import sys; from decpomdp import domains; [domains.summary(name) for name in domains.problems()];"
+        "import sys; from decpomdp.domains import registry; [registry.summary(name) for name in registry.problems()];"
         "print(*[m for m in sys.modules if m.startswith('decpomdp.domains.')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -115,9 +115,9 @@ def test_listing_builds_nothing():
     ],
 )
 def test_parameters_are_given_by_place_or_name(name, same):
-    assert domains.canonical(name) == domains.canonical(same)
-    assert domains.build(name).digest() == domains.build(same).digest()
-    assert domains.build(domains.build(name).name).digest() == domains.build(name).digest()
+    assert registry.canonical(name) == registry.canonical(same)
+    assert registry.build(name).digest() == registry.build(same).digest()
+    assert registry.build(registry.build(name).name).digest() == registry.build(name).digest()
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_parameters_are_given_by_place_or_name(name, same):
 )
 def test_wrong_parameters_are_named(name, message):
     with pytest.raises(InputError) as caught:
-        domains.build(name)
+        registry.build(name)
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("name", domains.problems())
+@pytest.mark.parametrize("name", registry.problems())
 def test_rules_are_told_in_a_few_sentences(name):
-    told = domains.rules_of(name)
+    told = registry.rules_of(name)
     assert 60 < len(told) < 700
-    assert ("reconstruction" in told) == (domains.note(name) is not None and "reconstruction" in domains.note(name))
+    assert ("reconstruction" in told) == (registry.note(name) is not None and "reconstruction" in registry.note(name))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from decpomdp import domains
 from decpomdp.core import DecPOMDP
+from decpomdp.domains import registry
 
 
 def exchanged(problem: DecPOMDP, state_order: list[int]) -> DecPOMDP:
@@ -50,14 +50,14 @@ def reachable(problem: DecPOMDP) -> np.ndarray:
     ],
 )
 def test_agents_are_interchangeable(name, state_order):
-    problem = domains.build(name)
+    problem = registry.build(name)
     swapped = exchanged(problem, state_order)
     for table in ("transition", "observation", "reward"):
         assert np.array_equal(getattr(problem, table), getattr(swapped, table)), table
 
 
 def test_broadcast_agents_differ_only_in_their_arrivals():
-    problem = domains.build("broadcast")
+    problem = registry.build("broadcast")
     swapped = exchanged(problem, [0, 2, 1, 3])
     assert np.array_equal(problem.observation, swapped.observation)
     assert np.array_equal(problem.reward, swapped.reward)
@@ -65,14 +65,14 @@ def test_broadcast_agents_differ_only_in_their_arrivals():
 
 
 def test_dectiger_is_symmetric_in_left_and_right():
-    problem = domains.build("dectiger")
+    problem = registry.build("dectiger")
     mirror = [3 * a + b for a in (0, 2, 1) for b in (0, 2, 1)]
     assert np.array_equal(problem.reward, problem.reward[mirror][:, ::-1])
     assert np.array_equal(problem.observation, problem.observation[mirror][:, ::-1, ::-1])
 
 
 def test_gridsmall_reward_is_the_chance_to_meet():
-    problem = domains.build("gridsmall")
+    problem = registry.build("gridsmall")
     meeting = [s // 4 == s % 4 for s in range(16)]
     assert problem.reward == pytest.approx(problem.transition[:, :, meeting].sum(axis=-1), abs=1e-15)
     stay = joint(problem, "stay", "stay")
@@ -80,7 +80,7 @@ def test_gridsmall_reward_is_the_chance_to_meet():
 
 
 def test_boxpushing_large_box_needs_both():
-    problem = domains.build("boxpushing")
+    problem = registry.build("boxpushing")
     large = problem.states.index("largeBoxAtGoal")
     into = np.argwhere(problem.transition[:, :, large])
     assert into.tolist() == [[joint(problem, "moveForward", "moveForward"), problem.states.index("s2N3N")]]
@@ -97,7 +97,7 @@ def mirrored(state: str) -> str:
 
 
 def test_boxpushing_is_its_mirror_image_but_for_the_misprint():
-    problem = domains.build("boxpushing")
+    problem = registry.build("boxpushing")
     s = [problem.states.index(mirrored(state)) for state in problem.states]
     turned = [1, 0, 2, 3]  # left turns are right turns in the mirror
     u = [4 * turned[other] + turned[one] for one in range(4) for other in range(4)]
@@ -111,14 +111,14 @@ def test_boxpushing_is_its_mirror_image_but_for_the_misprint():
 
 
 def test_marsrovers_never_rest_with_everything_done():
-    problem = domains.build("marsrovers")
+    problem = registry.build("marsrovers")
     finished = np.arange(256) % 16 == 15
     assert not reachable(problem)[finished].any()
     assert reachable(problem)[~finished].all()
 
 
 def test_marsrovers_asymmetry_is_only_in_the_reward_of_mixed_work_at_different_sites():
-    problem = domains.build("marsrovers")
+    problem = registry.build("marsrovers")
     swapped = exchanged(problem, [64 * (s // 16 % 4) + 16 * (s // 64) + s % 16 for s in range(256)])
     assert np.array_equal(problem.transition, swapped.transition)
     assert np.array_equal(problem.observation, swapped.observation)

@@ -5,8 +5,8 @@ import pytest
 from oracles.traffic import Grid
 
 import decpomdp as dp
-from decpomdp import domains
 from decpomdp.core import InputError, Simulator, Team
+from decpomdp.domains import registry
 from decpomdp.domains.traffic import ACTIONS, OBSERVATIONS, Traffic, busier, named
 from decpomdp.rollouts import simulate
 from decpomdp.rollouts.play import TeamPlayer, play_batch, players_of
@@ -150,8 +150,8 @@ def test_names_and_sizes():
             dp.load(wrong)
     with pytest.raises(InputError, match="did you mean traffic"):
         dp.load("trafic")
-    assert domains.simulators() == ("traffic", "sumo")
-    assert "10^20 states" in domains.summary("traffic")
+    assert registry.simulators() == ("traffic", "sumo")
+    assert "10^20 states" in registry.summary("traffic")
     with pytest.raises(InputError, match="can only be played"):
         dp.plan("traffic:2")
     with pytest.raises(InputError, match="discount"):

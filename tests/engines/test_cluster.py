@@ -89,8 +89,6 @@ def test_an_error_of_the_work_is_that_error(processes):
         with pytest.raises(ZeroDivisionError):
             cluster.results([cluster.submit(divmod, 1, 0)])
         assert list(cluster.in_order(divmod, ((n, 2) for n in range(9)))) == [divmod(n, 2) for n in range(9)]
-        found = dict(cluster.as_they_come(divmod, [(n, 2) for n in range(9)], at_once=2))
-        assert found == {n: divmod(n, 2) for n in range(9)}
 
 
 class Coins:

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import decpomdp as dp
-from decpomdp import domains
 from decpomdp.core import InputError
+from decpomdp.domains import registry
 
 with warnings.catch_warnings():  # the tests of PettingZoo import games by a name that it deprecates itself
     warnings.simplefilter("ignore", DeprecationWarning)
     from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 
-@pytest.mark.parametrize("name", domains.PAPER)
+@pytest.mark.parametrize("name", registry.PAPER)
 @pytest.mark.parametrize("horizon", [None, 7])
 def test_pettingzoo_finds_nothing_wrong(name, horizon, capsys):
     parallel_api_test(dp.parallel_env(name, horizon=horizon), num_cycles=60)
@@ -33,7 +33,7 @@ def trace(env, seed, steps=30):
     return lines
 
 
-@pytest.mark.parametrize("name", domains.PAPER)
+@pytest.mark.parametrize("name", registry.PAPER)
 def test_every_seed_fixes_an_episode_zero_too(name):
     env = dp.parallel_env(name)
     assert trace(env, 0) == trace(env, 0) == trace(dp.parallel_env(name, seed=99), 0)

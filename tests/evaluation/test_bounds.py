@@ -59,7 +59,7 @@ def test_rows_that_are_off_are_within_the_error():
 
 def test_rewards_in_nodes_that_nobody_comes_to_do_not_count():
     for horizon in [None, 1000]:
-        for huge in [1e10, 1.7e308]:
+        for huge in [1e10, 1e40]:
             model = dp.DecPOMDP(
                 [dp.Agent("g", ("a", "b"), ("o",))], ["s", "t"], [1, 0], np.full((2, 2, 2), 0.5), np.ones((2, 2, 1)),
                 [[1, 1], [huge, huge]], 0.9,

@@ -118,6 +118,7 @@ def test_mistakes_are_named():
         ({"reward_range": (0.0, 0.1)}, "reward range: expected the data's rewards"),
         ({"reward_range": (1.0, -1.0)}, "reward range: expected the smaller one first"),
         ({"reward_range": (0.0, float("inf"))}, "reward range.* is inf, expected a finite number"),
+        ({"reward_range": (-100.0, 1e308)}, "reward range.* is 1e.308, expected at most 1e.40 in size"),
         ({"reward_range": (0.0,)}, "reward range.*: expected shape"),
         ({"discount": 2}, "discount: expected a number from 0 to 1"),
         ({"resamples": 3}, "resamples: expected a whole number"),
@@ -138,15 +139,3 @@ def test_unknown_probabilities_and_single_episodes_are_refused():
         offpolicy_value(dp.simulate(model, behaviour, 1, 3), team)
     with pytest.raises(InputError, match="team does not fit"):
         offpolicy_value(logged, Team.uniform(dp.load("dectiger")))
-
-
-def test_a_reward_range_too_large_to_be_added_up_is_refused():
-    for ends in [(-1.7e308, 1.7e308), (-100, 1e308)]:
-        model = dp.load("recycling")
-        logged = dp.simulate(model, episodes=50, horizon=3, seed=1)
-        with pytest.raises(
-            InputError, match="reward range: the rewards are too large to be added up in floating point"
-        ):
-            offpolicy_value(logged, Team.uniform(model), reward_range=ends)
-        low, high = offpolicy_value(logged, Team.uniform(model), reward_range=(-1e300, 1e300)).guaranteed
-        assert np.isfinite(high - low)

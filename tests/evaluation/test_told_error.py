@@ -70,29 +70,6 @@ def test_rows_of_random_models_that_are_off(seed):
             assert found.sure
 
 
-@pytest.mark.parametrize(("chance", "agents"), [(3e-162, 2), (1e-110, 3), (1e-320, 1)])
-@pytest.mark.parametrize(("discount", "horizon"), [(0.9999999, None), (0.9, 5)])
-def test_chances_too_small_for_floating_point(chance, agents, discount, horizon):
-    """All agents together take the last action (almost) less often than a number can say, for a huge reward."""
-    names = [dp.Agent(f"g{n}", ("a", "b"), ("o",)) for n in range(agents)]
-    actions = 2**agents
-    reward = np.zeros((actions, 1))
-    reward[-1] = 1.7e308
-    model = dp.DecPOMDP(names, ["s"], [1.0], np.ones((actions, 1, 1)), np.ones((actions, 1, 1)), reward, discount)
-    team = dp.Team.of(model, [dp.Controller([1.0], [[1.0, chance]], np.ones((1, 2, 1, 1)))] * agents)
-    for found in told_by_both(model, team, horizon):
-        assert within(found, true_value(model, team, horizon))
-        assert found.error < 1e-4
-        assert found.sure is False
-
-
-def test_what_is_never_done_loses_nothing():
-    model = one_agent([1.0], np.ones((2, 1, 1)), [[0.0], [1.7e308]], 0.9, 2)
-    team = dp.Team.of(model, [dp.Controller.deterministic([0], [[0]], 2)])
-    for found in told_by_both(model, team, None):
-        assert (found.value, found.error, found.sure) == (0.0, 0.0, True)
-
-
 def test_steps_that_rounding_hides():
     """Every step is worth 2^-54, which is nothing beside the 1 and -1 of its states: the sum stands still."""
     model = one_agent([0.5, 0.5], np.full((1, 2, 2), 0.5), [[1.0, -1 + 2**-53]], 1.0)

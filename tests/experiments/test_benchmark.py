@@ -14,11 +14,10 @@ import msgspec
 import pytest
 
 import decpomdp as dp
-from decpomdp import domains
 from decpomdp.cli.benchmark import run_cell
 from decpomdp.cli.main import code_of
 from decpomdp.core import InputError
-from decpomdp.domains import references
+from decpomdp.domains import references, registry
 from decpomdp.experiments.benchmark import (
     BenchmarkPlan,
     lines_of,
@@ -73,7 +72,7 @@ def test_the_suite_has_forty_problems_and_fresh_even_seeds(told, tmp_path):
     seeds = [int(name.rpartition("seed=")[2]) for block in blocks for name in block[20:]]
     assert len(set(seeds)) == 40
     assert all(seed % 2 == 0 for seed in seeds)
-    assert all(domains.is_model(name) and domains.canonical(name) for name in blocks[0])
+    assert all(registry.is_model(name) and registry.canonical(name) for name in blocks[0])
     code, _, err = told("benchmark", "--suite", "--out", tmp_path / "t")
     assert (code, err) == (2, "error: --suite: expected --block and no --problems\n")
 
@@ -199,16 +198,16 @@ def test_runs_of_another_problem_or_version_are_refused(tmp_path, monkeypatch):
     plan = BenchmarkPlan(("own.dpomdp",), ("search",), 1, None, 3000, 1)
     dp.load("broadcast").save("own.dpomdp")
     run_table(Path("t"), plan, 1, RUN, lambda _: None)
-    place = Path("t/own-search-0/run.json")
-    record = json.loads(place.read_text())
-    for change, words in (
-        ({"digest": "0" * 64}, "expected a run with digest .*, got 0+"),
-        ({"discount": 0.5}, r"expected a run with discount 0\.9, as now, got 0\.5"),
-        ({"versions": {**record["versions"], "decpomdp": "0.0.1"}}, r"with decpomdp .*, as now, got 0\.0\.1"),
-    ):
-        place.write_text(json.dumps({**record, **change}))
-        with pytest.raises(InputError, match=f"{words}; choose another --out"):
-            run_table(Path("t"), plan, 1, RUN, lambda _: None)
+    place = Path("t/benchmark.json")
+    before = place.read_text()
+    changed = json.loads(before) | {"decpomdp": "0.0.1"}
+    place.write_text(json.dumps(changed))
+    with pytest.raises(InputError, match=r"the plan of this folder .decpomdp = 0\.0\.1., got .*choose another"):
+        run_table(Path("t"), plan, 1, RUN, lambda _: None)
+    place.write_text(before)
+    dp.load("broadcast", 0.5).save("own.dpomdp")
+    with pytest.raises(InputError, match=r"expected the plan of this folder .sources = .*choose another --out"):
+        run_table(Path("t"), plan, 1, RUN, lambda _: None)
 
 
 def test_files_of_the_same_name_are_refused(tmp_path):
@@ -218,15 +217,15 @@ def test_files_of_the_same_name_are_refused(tmp_path):
 
 
 def test_a_damaged_plan_is_one_line(tmp_path):
-    for content in ["[]", "{}", '{"problems": 1}', "[" * 100_000, "\xff"]:
+    for content in ["[]", '{"problems": 1}', "\xff"]:
         (tmp_path / "benchmark.json").write_text(content)
         with pytest.raises(InputError):
             open_table(tmp_path, PLAN)
 
 
-@pytest.mark.parametrize("content", ["[]", '{"value": null}', '{"value": {"value": null}, "nodes": [1], "steps": 1}'])
-def test_a_damaged_run_is_one_line(tmp_path, content):
+def test_a_damaged_run_is_one_line(tmp_path):
     (tmp_path / "broadcast-search-0").mkdir()
-    (tmp_path / "broadcast-search-0/run.json").write_text(content)
-    with pytest.raises(InputError, match=r"run\.json: "):
-        list(lines_of(tmp_path, PLAN))
+    for content in ["[]", '{"format": "decpomdp-run/2", "value": {"value": null}, "nodes": [1], "steps": 1}']:
+        (tmp_path / "broadcast-search-0/run.json").write_text(content)
+        with pytest.raises(InputError, match=r"run\.json: "):
+            list(lines_of(tmp_path, PLAN))

@@ -23,7 +23,7 @@ from decpomdp.core.text import plain
 from decpomdp.io.dpomdp import header
 from decpomdp.io.dpomdp.read import parse_dpomdp, read_dpomdp
 from decpomdp.io.dpomdp.writer import format_dpomdp
-from decpomdp.io.logged import ReadOptions, validate_logged
+from decpomdp.io.logged import validate_logged
 from decpomdp.io.runs import RUN, TEAM, TRACE, read_run
 from decpomdp.io.tables import read_table, write_table
 from decpomdp.io.team import controller_from_json, controller_to_json, team_from_json, team_to_json
@@ -159,7 +159,7 @@ def episodes(data):
     try:
         found = dp.Episodes.load(path)
     except FormatError as error:
-        return all_in_words(error, *validate_logged(path, ReadOptions("episodes")))
+        return all_in_words(error, *validate_logged(path, kind="episodes"))
     valid_episodes(found)
     found.save(folder() / "again.parquet")
     assert dp.Episodes.load(folder() / "again.parquet") == found
@@ -190,7 +190,7 @@ def _table(path, name):
     try:
         found = read_table(path, 0.9)
     except FormatError as error:
-        return all_in_words(error, *validate_logged(path, ReadOptions("long", 0.9)))
+        return all_in_words(error, *validate_logged(path, kind="long", discount=0.9))
     valid_episodes(found)
     write_table(found, folder() / name)
     again = read_table(folder() / name, 0.9, found.agents)

@@ -7,8 +7,6 @@ import json
 
 import h5py
 import minari
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
@@ -49,20 +47,6 @@ class Made:
     def tell(self, **changed):
         """Change what the metadata say."""
         self.about.write_text(json.dumps({**json.loads(self.about.read_text()), **changed}))
-
-    def tables(self):
-        """What a file of the episode holds, to be written otherwise."""
-        table = pq.read_table(self.part) if self.form == "parquet" else pa.ipc.open_file(self.part).read_all()
-        return {name: table.column(name).combine_chunks() for name in COLUMNS}
-
-    def write(self, columns, **options):
-        """An Arrow or Parquet file of these columns."""
-        table = columns if isinstance(columns, pa.Table) else pa.table(columns)
-        if self.form == "parquet":
-            pq.write_table(table, self.part, **options)
-            return
-        with pa.ipc.new_file(self.part, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as file:
-            file.write_table(table)
 
     def refusal(self):
         with pytest.raises(FormatError) as caught:

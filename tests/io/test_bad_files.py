@@ -13,7 +13,7 @@ import pytest
 import decpomdp as dp
 from decpomdp.core import InputError
 from decpomdp.io import parquet
-from decpomdp.io.logged import ReadOptions, read_logged
+from decpomdp.io.logged import read_logged
 from decpomdp.io.runs import read_trace
 from decpomdp.io.team import team_to_json
 
@@ -81,8 +81,8 @@ TABLES = [
     ("log.csv", lambda: HEADER, "expected at least one row, got none"),
     ("log.csv", lambda: ROWS.decode().encode("utf-16"), ":1: expected UTF-8 text: "),
     ("log.csv", lambda: ROWS.replace(b",", b";"), "(expected commas between columns)"),
-    ("log.csv", lambda: ROWS.replace(b"dark", b'"dark'), "row 1: expected"),
-    ("log.csv", lambda: ROWS + b"0,2\n", "row 2: expected 6 cells, one per column, got 2"),
+    ("log.csv", lambda: ROWS.replace(b"dark", b'"dark'), "row 3: expected"),
+    ("log.csv", lambda: ROWS + b"0,2\n", "row 4: expected 6 cells, one per column, got 2"),
     ("log.csv", lambda: ROWS.replace(b"dark", b"caf\xe9"), "Row #3: CSV conversion error to string: invalid UTF8 data"),
     ("log.csv", lambda: gzip.compress(ROWS), ":1: expected UTF-8 text: "),
     ("log.csv.gz", lambda: ROWS, "cannot be read as a table"),
@@ -188,4 +188,4 @@ def test_a_damaged_table_is_not_taken_for_episodes(tmp_path):
     path = tmp_path / "log.parquet"
     dp.simulate("dectiger", episodes=10, horizon=4).save(path, long=True)
     path.write_bytes(path.read_bytes()[:900])
-    assert PARQUET in said(lambda path: read_logged(path, ReadOptions(discount=0.9)), path)
+    assert PARQUET in said(lambda path: read_logged(path, discount=0.9), path)

@@ -1,12 +1,10 @@
 """Minari datasets that are refused, each with one line."""
 
 import json
-import os
 import sys
 
 import h5py
 import numpy as np
-import pyarrow as pa
 import pytest
 from gymnasium import spaces
 
@@ -16,8 +14,6 @@ from decpomdp.io.minari import read_minari
 from .made_minari import COLUMNS, WARNINGS, replaced
 
 pytestmark = WARNINGS
-ONE = {"type": "Discrete", "n": 1, "start": 0}
-WIDE = {"type": "Discrete", "n": 2**15, "start": 0}
 
 
 def test_bad_metadata(made):
@@ -26,10 +22,7 @@ def test_bad_metadata(made):
         ({"total_episodes": -1}, "Expected `int` >= 1 - at `$.total_episodes`"),
         ({"total_steps": "2"}, "Expected `int`, got `str` - at `$.total_steps`"),
         ({"total_steps": 1}, "expected 1 steps according to metadata.json, got 2"),
-        (
-            {"total_steps": 10**12},
-            "expected at most 4294967296 bytes of episodes, got 16000000000000 according to metadata.json",
-        ),
+        ({"total_steps": 10**12}, "expected at most 268435456 steps, got 1000000000000"),
         ({"total_episodes": 2}, "cannot be read as a Minari dataset"),
         ({"data_format": "pickle"}, "Invalid enum value 'pickle' - at `$.data_format`"),
     ):
@@ -37,30 +30,17 @@ def test_bad_metadata(made):
         assert expected in made.refusal()
 
 
-def nested(depth):
-    return '{"type": "Tuple", "subspaces": [' * depth + json.dumps(ONE) + "]}" * depth
-
-
 def test_bad_spaces(made):
+    box = {"type": "Box", "shape": [1], "low": [0.0], "high": [1.0], "dtype": "float64"}
     for space, expected in (
-        (nested(20), "expected a discrete space: more than 16 levels of spaces"),
-        (nested(100_000), "expected a discrete space: "),
-        ({"type": "Box", "shape": [1], "low": 0, "high": 1}, "expected a discrete space: Invalid value 'Box'"),
-        ({"type": "Graph\n"}, "expected a discrete space: Invalid value 'Graph"),
-        ([], "expected a discrete space: Expected `object`, got `array`"),
-        ({"type": "Tuple", "subspaces": {}}, "Expected `array`, got `object` - at `$.subspaces`"),
-        ({"type": "MultiBinary", "n": 10**9}, "a MultiBinary space of more than 4096 parts"),
-        ({"type": "MultiBinary", "n": 4000}, "observations of agent1: expected at most 32768 combinations of values"),
+        (box, "expected a discrete space, got Box(0.0, 1.0, (1,), float64)"),
+        ({"type": "Graph"}, "cannot be read as a Minari dataset: "),
+        ([], "cannot be read as a Minari dataset: "),
+        ({"type": "MultiBinary", "n": 10**9}, "observations of agent1: expected at most 32768 combinations of values"),
         ({"type": "Discrete", "n": 70_000, "start": 0}, "observations of agent1: expected at most 32768 combinations"),
-        ({"type": "Discrete", "n": 2, "start": 2**62}, "expected a discrete space: Expected `int` <= "),
-        ({"type": "MultiDiscrete", "nvec": [2], "start": [0], "dtype": "S99"}, "Invalid enum value 'S99'"),
-        ({"type": "MultiDiscrete", "nvec": [2], "start": [0, 0], "dtype": "int64"}, "expected a discrete space"),
     ):
-        made.tell(observation_space=space if isinstance(space, str) else json.dumps(space))
+        made.tell(observation_space=json.dumps(space))
         assert expected in made.refusal()
-    team = json.dumps({"type": "Dict", "subspaces": {f"a{n}": WIDE for n in range(100)}})
-    made.tell(observation_space=team, action_space=team)
-    assert "expected at most 2097152 labels of all agents, got more" in made.refusal()
 
 
 def test_the_environment_in_the_metadata_is_never_created(made, tmp_path):
@@ -74,19 +54,12 @@ def test_the_environment_in_the_metadata_is_never_created(made, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("name", ["data", "data/metadata.json", "data/0", "data/0/part-0.arrow"])
+@pytest.mark.parametrize("name", ["data", "data/0/part-0.arrow"])
 def test_links_that_leave_the_folder(make, tmp_path, name):
     made = make("arrow")
     (made.path / name).rename(tmp_path / "outside")
     (made.path / name).symlink_to(tmp_path / "outside")
     assert "expected a file in this folder, got a link to a file outside" in made.refusal()
-
-
-def test_pipes(make):
-    made = make("arrow")
-    made.part.unlink()
-    os.mkfifo(made.part)
-    assert "part-0.arrow: expected a file, got a pipe, a device or a broken link" in made.refusal()
 
 
 def external_link(made, other):
@@ -120,22 +93,17 @@ def test_announced_sizes_are_bounded_before_memory_is_allocated(make):
     for name in COLUMNS:
         replaced(made, name, shape=(1 << 40,), dtype="i1", chunks=(1 << 16,))
     assert "/episode_0: expected at most 4294967296 bytes, got more" in made.refusal()
-    made = make("parquet")
-    made.write({name: pa.concat_arrays([values] * 1000) for name, values in made.tables().items()})
-    assert "episode 0: expected at most 2 steps according to metadata.json, got more" in made.refusal()
 
 
 def test_bad_values(made):
     good = made.hdf5.read_bytes()
     for name, values, expected in (
-        ("rewards", np.array([0, 2**53 + 1]), f"t = 1, reward: expected whole numbers up to {2**53}, got {2**53 + 1}"),
-        ("terminations", np.array([0.0, 2.0]), "t = 1, terminations: expected true or false, got 2.0"),
         ("rewards", np.array([0, np.nan]), "episode 0: expected finite rewards and no end before the last step"),
         ("terminations", np.array([True, True]), "episode 0: expected finite rewards and no end before the last step"),
         ("actions", np.array([0, 2]), "t = 1, action of agent1: expected 0 to 1, got 2"),
         ("actions", np.zeros(3, int), "expected one observation more than actions, got other lengths"),
         ("actions", np.zeros((2, 2), int), "the values do not belong to the spaces"),
-        ("rewards", np.array([b"a", b"b"]), "cannot be read as a Minari dataset"),
+        ("rewards", np.array([b"a", b"b"]), "the values do not belong to the spaces"),
     ):
         made.hdf5.write_bytes(good)
         replaced(made, name, data=values)

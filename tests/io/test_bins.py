@@ -58,8 +58,22 @@ def test_bins_are_for_tables_and_numbers(tmp_path):
     with pytest.raises(dp.InputError, match="bins: expected none with known agents"):
         dp.Episodes.load(path, 0.9, agents=[dp.Agent("robot", ("go",), ("x",))], bins=2)
     dp.simulate("dectiger", episodes=2, horizon=2).save(tmp_path / "e.parquet")
-    with pytest.raises(dp.InputError, match="is not a long table"):
+    with pytest.raises(dp.InputError, match="are options for long tables"):
         dp.Episodes.load(tmp_path / "e.parquet", bins=2)
+
+
+def test_observations_of_several_columns(tmp_path):
+    numbers = np.random.default_rng(0).normal(size=(60, 2))
+    rows = [f"{k},0,robot,{x},{y},go,0,why" for k, (x, y) in enumerate(numbers)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["episode,t,agent,observation_x,observation_y,action,reward,note", *rows]) + "\n")
+    episodes = dp.Episodes.load(path, 0.9, bins=3)
+    assert (episodes.facts["binned"], episodes.facts["columns not used"]) == ("robot 9", "note")
+    read = dp.Discretiser.of(episodes.agents[0])
+    assert read.labels == episodes.agents[0].observations
+    assert [read.symbol("robot", pair) for pair in numbers] == episodes.observations[:, 0].tolist()
+    with pytest.raises(dp.FormatError, match="column observation: expected one"):
+        dp.Episodes.load(path, 0.9)
 
 
 def test_labels_that_are_no_ranges_have_no_discretiser():

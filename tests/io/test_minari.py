@@ -9,7 +9,7 @@ import pytest
 from gymnasium import spaces
 from minari.data_collector.episode_buffer import EpisodeBuffer
 
-from decpomdp.io.logged import ReadOptions, read_logged
+from decpomdp.io.logged import read_logged
 from decpomdp.io.minari import read_minari
 
 from .made_minari import ABOUT, WARNINGS
@@ -59,7 +59,7 @@ def test_a_real_environment(root, data_format):
     assert np.isnan(read.behaviour).all()
     assert (len(read.agents[0].actions), len(read.agents[0].observations)) == (4, 16)
     assert read.name == "frozen-v0"
-    assert read_logged(root / "frozen-v0", ReadOptions(discount=0.99)) == read
+    assert read_logged(root / "frozen-v0", discount=0.99) == read
 
 
 @pytest.mark.slow

@@ -71,36 +71,36 @@ def test_other_names_of_columns(write):
 
 def test_errors_give_the_place(write):
     for old, new, said in [
-        ("a,1,x,2", "a,1,x,", "row 2, column observation: expected an observation (empty only at t = 0), got nothing"),
-        ("a,0,y,,1", "a,0,y,,", "row 1, column action: expected a label or a whole number, got nothing"),
-        ("a,0,y,,1", "a,0,y,,g\0o", "row 1, column action: expected a label without control characters, got 'g\\x00o'"),
-        ("a,0,y,,1,1", "a,0,y,,1,2", "row 1, column reward: expected the same reward of the team on all rows"),
-        ("a,0,y,,1,1", "a,0,y,,1,one", "row 1, column reward: expected a number, got 'one'"),
-        ("a,0,y,,1,1", "a,0,y,,1,inf", "row 1, column reward: expected a finite number, got 'inf'"),
-        ("0,0.5,false,true\n7,0,x", "0,1.5,false,true\n7,0,x", "row 4, column action_prob: expected a probability"),
-        ("1,-2.5,1,", "1,-2.5,0,", "row 2, column action_prob: expected a probability above 0 and up to 1, got '0'"),
-        ("a,0,x,", "a,0.5,x,", "row 0, column t: expected a whole number from 0, got '0.5'"),
-        ("a,0,x,", "a,0x0,x,", "row 0, column t: expected a number, got '0x0'"),
-        ("a,0,x,", "a,-1,x,", "row 0, column t: expected a whole number from 0, got '-1'"),
-        ("a,0,x,", "a,,x,", "row 0, column t: expected a whole number from 0, got nothing"),
-        ("a,1,x,2", "a,2,x,2", "row 3, column t: expected one row per agent and step: x at t = 1, got y at t = 1 of"),
-        ("a,0,y", "a,0,x", "row 1, column t: expected one row per agent and step: y at t = 0, got x at t = 0 of"),
-        ("7,0,x,,0,0,0.5,false,true\n", "", "row 4, column t: expected one row per agent and step: x at t = 0, got y"),
+        ("a,1,x,2", "a,1,x,", "row 4, column observation: expected an observation (empty only at t = 0), got nothing"),
+        ("a,0,y,,1", "a,0,y,,", "row 3, column action: expected a label or a whole number, got nothing"),
+        ("a,0,y,,1", "a,0,y,,g\0o", "row 3, column action: expected a label without control characters, got 'g\\x00o'"),
+        ("a,0,y,,1,1", "a,0,y,,1,2", "row 3, column reward: expected the same reward of the team on all rows"),
+        ("a,0,y,,1,1", "a,0,y,,1,one", "row 3, column reward: expected a number, got 'one'"),
+        ("a,0,y,,1,1", "a,0,y,,1,inf", "row 3, column reward: expected a finite number, got 'inf'"),
+        ("0,0.5,false,true\n7,0,x", "0,1.5,false,true\n7,0,x", "row 6, column action_prob: expected a probability"),
+        ("1,-2.5,1,", "1,-2.5,0,", "row 4, column action_prob: expected a probability above 0 and up to 1, got '0'"),
+        ("a,0,x,", "a,0.5,x,", "row 2, column t: expected a whole number from 0, got '0.5'"),
+        ("a,0,x,", "a,0x0,x,", "row 2, column t: expected a number, got '0x0'"),
+        ("a,0,x,", "a,-1,x,", "row 2, column t: expected a whole number from 0, got '-1'"),
+        ("a,0,x,", "a,,x,", "row 2, column t: expected a whole number from 0, got nothing"),
+        ("a,1,x,2", "a,2,x,2", "row 5, column t: expected one row per agent and step: x at t = 1, got y at t = 1 of"),
+        ("a,0,y", "a,0,x", "row 3, column t: expected one row per agent and step: y at t = 0, got x at t = 0 of"),
+        ("7,0,x,,0,0,0.5,false,true\n", "", "row 6, column t: expected one row per agent and step: x at t = 0, got y"),
         ("7,0,y,,1,0,0.5,false,true\n", "", "step: y at t = 0, got the end of episode 7"),
-        ("0,-2.5,0.25,true", "0,-2.5,0.25,false", "row 3, column terminated: expected the same for all agents"),
-        ("0,x,,0,1,0.5,false", "0,x,,0,1,0.5,true", "row 0, column terminated: expected false before the last step"),
-        ("0,0,0.5,false,true", "0,0,0.5,false,maybe", "row 5, column truncated: expected true or false, got 'maybe'"),
+        ("0,-2.5,0.25,true", "0,-2.5,0.25,false", "row 5, column terminated: expected the same for all agents"),
+        ("0,x,,0,1,0.5,false", "0,x,,0,1,0.5,true", "row 2, column terminated: expected false before the last step"),
+        ("0,0,0.5,false,true", "0,0,0.5,false,maybe", "row 7, column truncated: expected true or false, got 'maybe'"),
         (",t,", ",t,t,", "column t: expected one, got 2 of that name"),
         (",observation,", ",obs,", "column observation: expected one, got only 'episode', 't'"),
-        ("a,1,x,2,1,-2.5,1,true,false", "a,1,x,2,1", "row 2: expected 9 cells, one per column, got 5"),
+        ("a,1,x,2,1,-2.5,1,true,false", "a,1,x,2,1", "row 4: expected 9 cells, one per column, got 5"),
         (
             "a,1,x,2",
             "a,1,x,99999",
             "column observation: expected at most 32768 different observations of x, got 100000",
         ),
-        ("a,0,y,,1,", "a,0,y,,go,", "row 3, column action: expected labels or whole numbers, not both"),
-        ("a,0,y,,1,", "a,0,y,,007,", "row 1, column action: expected a label, or a whole number such as 12 (or"),
-        ("a,0,y,,1,", "a,0,y,,1e3,", "row 1, column action: expected a label, or a whole number such as 12 (or"),
+        ("a,0,y,,1,", "a,0,y,,go,", "row 5, column action: expected labels or whole numbers, not both"),
+        ("a,0,y,,1,", "a,0,y,,007,", "row 3, column action: expected a label, or a whole number such as 12 (or"),
+        ("a,0,y,,1,", "a,0,y,,1e3,", "row 3, column action: expected a label, or a whole number such as 12 (or"),
     ]:
         assert GOOD.count(old) >= 1
         with pytest.raises(FormatError) as caught:
@@ -112,7 +112,7 @@ def test_errors_give_the_place(write):
 def test_an_unclosed_quotation_mark_does_not_swallow_rows(write):
     for end in ["\n", "\r\n", "\r"]:
         rows = [HEADER.strip() + ",note", "0,0,ann,,go,1,fine", "", '1,0,ann,,go,1,"oops', "2,0,ann,,go,1,fine"]
-        with pytest.raises(FormatError, match=r"row 1, column note: expected no line break in a cell"):
+        with pytest.raises(FormatError, match=r"row 3, column note: expected no line break in a cell"):
             read_table(write(end.join([*rows, ""])), 0.9)
         rows[3] = '1,0,ann,,go,1,"oo""ps,"'
         assert read_table(write(end.join([*rows, ""])), 0.9).count == 3
@@ -144,7 +144,7 @@ def test_known_agents_by_name_or_number(write):
     assert read.actions.tolist() == [[1, 0], [0, 1], [1, 0]]  # columns in the order of the given agents
     numbers = GOOD.replace(",x,", ",1,").replace(",y,", ",0,")
     assert same(read_table(write(numbers), 0.5, agents), read)
-    with pytest.raises(FormatError, match="row 0, column agent: expected one of y, z, got 'x'"):
+    with pytest.raises(FormatError, match="row 2, column agent: expected one of y, z, got 'x'"):
         read_table(write(GOOD), 0.5, (agents[0], Agent("z", ["0"], ["0"])))
 
 
@@ -154,9 +154,9 @@ def test_known_agents_by_name_or_number(write):
         (("stay", "go", "bond"), ("go", "0", "bond", "2.0"), [1, 0, 2, 2]),
         (("1", "2", "3"), ("1", "2.0"), [0, 1]),  # names come before numbers
         (("stay", "go", "007"), ("go", "007"), [1, 2]),
-        (("stay", "go", "007"), ("go", "0"), "row 1, column action: expected an action of x (stay, go, 007), got '0'"),
-        (("stay", "go"), ("01",), "row 0, column action: expected an action of x (stay, go), got '01'"),
-        (("01", "02"), ("1",), "row 0, column action: expected an action of x (01, 02), got '1'"),  # by a spreadsheet
+        (("stay", "go", "007"), ("go", "0"), "row 3, column action: expected an action of x (stay, go, 007), got '0'"),
+        (("stay", "go"), ("01",), "row 2, column action: expected an action of x (stay, go), got '01'"),
+        (("01", "02"), ("1",), "row 2, column action: expected an action of x (01, 02), got '1'"),  # by a spreadsheet
     ],
 )
 def test_cells_of_known_alphabets(write, labels, cells, expected):
@@ -179,7 +179,7 @@ def test_no_observation_may_be_written_in_several_ways(write):
         )
         known = read_table(path, 0.9, [Agent("ann", ("go",), ("left", empty))])
         assert known.observations[:, 0].tolist() == [1, 0]
-        with pytest.raises(FormatError, match="row 1, column observation: expected an observation"):
+        with pytest.raises(FormatError, match="row 3, column observation: expected an observation"):
             read_table(write(HEADER + f"0,0,ann,left,go,0\n0,1,ann,{empty},go,0\n"), 0.9)
 
 
@@ -198,7 +198,9 @@ def emptied(folder, ending, name, steps=2):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_empty_columns(tmp_path, ending):
     for name, row in {"episode": 0, "t": 0, "agent": 0, "observation": 2, "action": 0, "reward": 0}.items():
-        with pytest.raises(FormatError, match=rf"row {row}, column {name}: expected .*, got nothing"):
+        with pytest.raises(
+            FormatError, match=rf"row {row + 2 * (ending == 'csv')}, column {name}: expected .*, got nothing"
+        ):
             read_table(emptied(tmp_path, ending, name), 0.9)
     assert np.isnan(read_table(emptied(tmp_path, ending, "action_prob"), 0.9).behaviour).all()
     observed = read_table(emptied(tmp_path, ending, "observation", steps=1), 0.9).observations

@@ -10,9 +10,9 @@ from learners import data
 from learners.logged import fitted
 
 import decpomdp as dp
-from decpomdp import domains
 from decpomdp.core import Team
 from decpomdp.core.errors import LearningWarning
+from decpomdp.domains import registry
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners import (
     ExpectationMaximisation,
@@ -38,7 +38,7 @@ PRIORS = {
 }
 
 
-PROBLEMS = [*domains.PAPER, "traffic:2"]
+PROBLEMS = [*registry.PAPER, "traffic:2"]
 BEGINNINGS = ["best", "random"]
 
 

@@ -210,7 +210,7 @@ def _statement(rest, told, tables):
 
 
 def _limits(letter):
-    return (-1.7976931348623157e308, 1.7976931348623157e308) if letter == "R" else (0, 1 + CLOSE)
+    return (-1e40, 1e40) if letter == "R" else (0, 1 + CLOSE)
 
 
 def _chosen(letter, fields, told):

@@ -199,7 +199,7 @@ def test_the_sawtooth_is_never_below_the_optimum():
     rng = np.random.default_rng(8)
     model = making.model(rng, 2, (2, 2), (2, 2), discount=1.0)
     dynamics, central = outcome_model(model), central_bound(model, outcome_model(model), 2)
-    points = OccupancyPoints(dynamics, central, [2, 2], 1.0, 0.0)
+    points = OccupancyPoints(dynamics, central, 0.0)
     lowered = 0
     for seed in range(12):
         start = np.random.default_rng(seed).dirichlet(np.ones(2))
@@ -225,7 +225,7 @@ def test_the_sawtooth_is_the_best_line_through_a_point():
     model = making.model(rng, 3, (2, 2), (2, 2), discount=1.0)
     model = dataclasses.replace(model, reward=model.reward - 20)  # bounds below zero: too large a share is seen
     dynamics, central = outcome_model(model), central_bound(model, outcome_model(model), 2)
-    points, known, lowered = OccupancyPoints(dynamics, central, [2, 2], 1.0, 0.0), [], 0
+    points, known, lowered = OccupancyPoints(dynamics, central, 0.0), [], 0
     vectors = central.at(2)
 
     def at_corner(weights):  # one joint label: the centralised bound of a belief
@@ -267,13 +267,13 @@ def test_graph_values_folding_and_polishing(agents, back):
     graph = random_graph(rng, model, counts, back)
     dynamics, start = outcome_model(model), start_of(model)
     horizon = 3 if back is None else None
-    plain = evaluate_graph(dynamics, start, graph, 0.8)
+    plain = evaluate_graph(dynamics, start, graph)
     team = folded_team(model, dynamics, start, graph)
     assert exact_value(model, team, horizon=horizon).value == pytest.approx(plain.value, abs=1e-10)
     least = central_bound(model, dynamics, horizon).least[-1]
-    wide = evaluate_graph(dynamics, start, graph, 0.8, least=least)
+    wide = evaluate_graph(dynamics, start, graph, least=least)
     assert wide.value == pytest.approx(plain.value, abs=1e-10)
-    better = polished(dynamics, start, wide, 0.8, least, 5, lambda: None)
+    better = polished(dynamics, start, wide, least, 5, lambda: None)
     assert better.value > plain.value + 1e-6
     team = folded_team(model, dynamics, start, better.graph)
     assert exact_value(model, team, horizon=horizon).value == pytest.approx(better.value, abs=1e-4)
@@ -290,7 +290,7 @@ def test_a_path_of_rules_is_a_graph_with_the_same_value():
         occupancy, merging, _ = compress(plain)
         layers.append(layer_of(rule, composed(seen, merging)))
     graph = LayeredGraph((*layers[:-1], last_layer(layers[-1])), None)
-    assert evaluate_graph(dynamics, start_of(model), graph, 1.0).value == pytest.approx(earned, abs=1e-10)
+    assert evaluate_graph(dynamics, start_of(model), graph).value == pytest.approx(earned, abs=1e-10)
 
 
 def test_a_graph_may_begin_where_it_is_best():
@@ -301,11 +301,11 @@ def test_a_graph_may_begin_where_it_is_best():
     moved = 0
     for back in (0, 1, 2):
         graph = random_graph(rng, model, [(1, 1), (2, 2), (3, 2)], back)
-        given = evaluate_graph(dynamics, start, graph, 0.8, least=least)
+        given = evaluate_graph(dynamics, start, graph, least=least)
         other = begin_at_best_layer(start, given)
         if other is not None:
             moved += 1
-            value = evaluate_graph(dynamics, start, other, 0.8).value
+            value = evaluate_graph(dynamics, start, other).value
             assert value > given.value
             team = folded_team(model, dynamics, start, other)
             assert exact_value(model, team).value == pytest.approx(value, abs=1e-10)
@@ -334,14 +334,14 @@ def test_looking_ahead_with_nothing_beyond_is_the_optimum():
     model = load("dectiger", 0.9)
     dynamics = outcome_model(model)
     central = central_bound(model, dynamics, 3, np.zeros(2))
-    points = OccupancyPoints(dynamics, central, [3, 3], 0.9, 0.0)
+    points = OccupancyPoints(dynamics, central, 0.0)
     root = points.point(compress(start_of(model))[0], 3)
     for _ in range(100):
         points.trial(root, lambda point, earned, fade: point.left != 0 and point.upper > point.lower + 1e-9)
     reward = -2 - 2 * 0.9 + 0.81 * (5.190812500 + 4)
     assert root.lower == pytest.approx(reward, abs=1e-6)
     assert [len(edge.rule[0]) for edge in points.best_edges(root)] == [1, 2, 3]
-    sketcher = Sketcher(dynamics, central_bound(model, dynamics, None), root.occupancy, [3, 3], 0.9, None)
+    sketcher = Sketcher(dynamics, central_bound(model, dynamics, None), root.occupancy, None)
     rules = look_ahead(model, sketcher, 3, 13.0)
     assert len(rules) == 3
     assert len(set(rules[0][0].tolist() + rules[0][1].tolist())) == 1  # both listen first

@@ -133,7 +133,7 @@ def test_any_mapping_is_worth_what_its_paths_say(agents):
     model = problem(agents, agents, discount=0.05)
     dynamics, occupancy = somewhere(model, 1)
     team = team_for(model, (2, 3, 2)[:agents], 2)
-    plane = hyperplane(dynamics, team, model.discount)
+    plane = hyperplane(dynamics, team)
     rng, steps = np.random.default_rng(0), 3
     for _ in range(2):
         nodes = [rng.integers(c.nodes, size=count) for c, count in zip(team.controllers, occupancy.counts, strict=True)]
@@ -169,7 +169,7 @@ def test_values_are_below_the_solution_and_close_to_it(agents, discount):
     rng = np.random.default_rng(agents)
     model = making.model(rng, 3, (2, 3, 2)[:agents], (2, 2, 1)[:agents], discount, sparse=True)
     team = team_for(model, (3, 2, 2)[:agents], 1)
-    found, true = hyperplane(outcome_model(model), team, discount).values, solved(model, team)
+    found, true = hyperplane(outcome_model(model), team).values, solved(model, team)
     assert np.all(found <= true + 1e-14)
     np.testing.assert_allclose(found, true, atol=1e-8)
 
@@ -178,7 +178,7 @@ def test_values_are_below_the_solution_and_close_to_it(agents, discount):
 def test_the_mapping_found_is_no_better_than_the_best_and_no_agent_alone_can_better_it(agents, seed):
     model = problem(agents, seed)
     dynamics, occupancy = somewhere(model, seed)
-    plane = hyperplane(dynamics, team_for(model, (3,) * agents, seed), model.discount)
+    plane = hyperplane(dynamics, team_for(model, (3,) * agents, seed))
     labels = occupancy.row_labels()
 
     def worth(nodes):
@@ -203,7 +203,7 @@ def test_the_mapping_found_is_no_better_than_the_best_and_no_agent_alone_can_bet
 def test_never_above_the_best_policy(agents, horizon, seed):
     model = problem(agents, seed, discount=0.1)
     dynamics, occupancy = somewhere(model, seed)
-    planes = Hyperplanes(dynamics, model.discount)
+    planes = Hyperplanes(dynamics)
     for number in range(4):
         planes.add(team_for(model, (3,) * agents, [seed, number]))
     most = best_by_policies(model, occupancy, horizon) + beyond(model, horizon)
@@ -216,7 +216,7 @@ def test_never_above_the_best_policy(agents, horizon, seed):
 def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broadcast):
     model, team = load("broadcast", 0.9), broadcast[1].best.team
     dynamics, start = outcome_model(model), start_of(model)
-    plane = hyperplane(dynamics, team, 0.9)
+    plane = hyperplane(dynamics, team)
     first = np.ravel_multi_index([int(c.initial.argmax()) for c in team.controllers], team.nodes)
     value = exact_value(model, team).value
     assert float(start.weight @ plane.values[start.state, first]) == pytest.approx(value, abs=1e-6)
@@ -224,7 +224,7 @@ def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broad
     for count in (2, 3):
         small = problem(count, 3)
         team = team_for(small, (2,) * count, 0)
-        begun = start_in(hyperplane(outcome_model(small), team, small.discount), start_of(small))
+        begun = start_in(hyperplane(outcome_model(small), team), start_of(small))
         best = max(
             exact_value(small, Team.of(small, [
                 Controller(np.eye(2)[i], c.action, c.transition) for c, i in zip(team.controllers, place, strict=True)
@@ -237,14 +237,14 @@ def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broad
 def test_the_latest_are_kept_and_restored_in_order():
     model = problem(2, 0)
     dynamics, occupancy = somewhere(model, 0, steps=2)
-    planes = Hyperplanes(dynamics, model.discount)
+    planes = Hyperplanes(dynamics)
     teams = [team_for(model, (2, 2), number) for number in range(module.LATEST + 3)]
     for team in teams:
         planes.add(team)
         planes.add(team)  # known
     assert planes.added == len(teams)
     assert planes.teams == teams[3:]
-    again = Hyperplanes(dynamics, model.discount)
+    again = Hyperplanes(dynamics)
     again.restore(planes.teams, planes.added)
     for one, other in zip(planes.latest, again.latest, strict=True):
         np.testing.assert_array_equal(one.values, other.values)
@@ -258,10 +258,10 @@ def test_the_latest_are_kept_and_restored_in_order():
 @pytest.mark.parametrize("agents", [2, 3])
 def test_points_promise_no_more_than_their_policy_is_worth(agents):
     model = problem(agents, 1, discount=0.8)
-    dynamics, sizes = outcome_model(model), [2] * agents
-    planes = Hyperplanes(dynamics, model.discount)
+    dynamics = outcome_model(model)
+    planes = Hyperplanes(dynamics)
     central = central_bound(model, dynamics, None)
-    points = OccupancyPoints(dynamics, central, sizes, model.discount, 0.0, hyperplanes=planes)
+    points = OccupancyPoints(dynamics, central, 0.0, hyperplanes=planes)
     start = compress(start_of(model))[0]
     root = points.point(start, None)
     assert root.lower == central.least[0]
@@ -270,7 +270,7 @@ def test_points_promise_no_more_than_their_policy_is_worth(agents):
         planes.add(team_for(model, (2,) * agents, number))
         points.trial(root, lambda point, earned, fade: fade > 0.2)
         graph = policy_from_bounds(points, root)
-        value = evaluate_graph(dynamics, start, graph, model.discount).value
+        value = evaluate_graph(dynamics, start, graph).value
         assert root.lower <= value + 1e-9
         assert root.upper >= value - 1e-9
         team = folded_team(model, dynamics, start, graph)
@@ -285,15 +285,15 @@ def test_a_loop_of_points_is_a_team():
     """With one state every rule leads back to the root: the best rule for ever is a loop of one layer."""
     model = making.model(np.random.default_rng(0), 1, (2, 3), (2, 2), 0.5)
     dynamics, start = outcome_model(model), compress(start_of(model))[0]
-    planes = Hyperplanes(dynamics, 0.5)
-    points = OccupancyPoints(dynamics, central_bound(model, dynamics, None), [2, 3], 0.5, 0.0, hyperplanes=planes)
+    planes = Hyperplanes(dynamics)
+    points = OccupancyPoints(dynamics, central_bound(model, dynamics, None), 0.0, hyperplanes=planes)
     root = points.point(start, None)
     assert policy_from_bounds(points, root) is None  # no team, no edge
     points.trial(root, lambda point, earned, fade: fade > 1e-6)
     planes.add(first_team(model))
     graph = policy_from_bounds(points, root)
     assert (len(graph.layers), graph.back) == (1, 0)
-    assert evaluate_graph(dynamics, start, graph, 0.5).value == pytest.approx(2 * model.reward.max())
+    assert evaluate_graph(dynamics, start, graph).value == pytest.approx(2 * model.reward.max())
     assert model.reward[0, 0] < model.reward.max()  # else the constant team would have been as good
 
 

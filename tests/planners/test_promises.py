@@ -1,6 +1,5 @@
 """What every planner promises: a valid team at any moment, values by the evaluator, limits kept, mistakes named."""
 
-import dataclasses
 import os
 import signal
 import threading
@@ -157,9 +156,6 @@ def test_arguments_of_all_methods_are_checked(method):
     ]:
         with pytest.raises(dp.InputError, match=words):
             plan("dectiger", method, **options)
-    model = dp.load("dectiger")
-    with pytest.raises(dp.InputError, match="too large"):
-        plan(dataclasses.replace(model, reward=model.reward * 1e306), method)
 
 
 @pytest.mark.parametrize(

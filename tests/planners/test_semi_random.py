@@ -9,8 +9,12 @@ import decpomdp as dp
 from decpomdp.api import plan
 from decpomdp.filtering.filter import log_likelihood
 from decpomdp.learners.behaviour import log_behaviour
+from decpomdp.planners.pbvi import semi_random as module
 from decpomdp.planners.pbvi.method import AlphaPolicy
-from decpomdp.planners.pbvi.semi_random import semi_random, semi_random_stream
+
+
+def semi_random(*arguments, **options):
+    return dp.Episodes.concatenate(list(module.semi_random(*arguments, **options)))
 
 
 def made(seed=0, sparse=True):
@@ -85,8 +89,8 @@ def test_only_the_seed_matters():
 def test_pieces_make_up_the_whole(monkeypatch):
     model, policy = made()
     whole = semi_random(model, policy, 0.4, episodes=30, steps=7)
-    monkeypatch.setattr("decpomdp.planners.pbvi.semi_random.CHUNK", 100)
-    pieces = list(semi_random_stream(model, policy, 0.4, episodes=30, steps=7))
+    monkeypatch.setattr(module, "CHUNK", 100)
+    pieces = list(module.semi_random(model, policy, 0.4, episodes=30, steps=7))
     assert [piece.count for piece in pieces] == [7, 7, 7, 7, 2]
     assert dp.Episodes.concatenate(pieces) == whole
 

@@ -56,15 +56,15 @@ def benchmark(
     scheduler: engine.Scheduler = None,
 ) -> None:
     """Run every method on every problem with several seeds; print median, worst and best exact values."""
-    from decpomdp import domains
     from decpomdp.api import BY_PROBLEM, PLANNING
     from decpomdp.core import InputError
+    from decpomdp.domains import registry
     from decpomdp.domains.load import load, load_model
     from decpomdp.experiments.benchmark import BenchmarkPlan, lines_of, new_references, run_table, suite_problems
 
     if suite and (problems or block is None):
         raise InputError("--suite: expected --block and no --problems")
-    chosen = suite_problems(block) if suite and block else domains.split_names(problems) or domains.PAPER
+    chosen = suite_problems(block) if suite and block else registry.split_names(problems) or registry.PAPER
     names = _names(methods)
     if not names:
         raise InputError(f"--methods: expected names among {', '.join(BY_PROBLEM)}, got none")
@@ -126,10 +126,9 @@ def run_cell(settings: Mapping[str, Any]) -> None:
             command,
             settings["problem"],
             None,
-            settings["seed"],
             budget,
             None,
             lambda _: chosen(BY_PROBLEM, method, method, {}),
-            inputs,
+            inputs._replace(seed=settings["seed"]),
         )
     runs.execute(work, folder, resuming, options)

@@ -11,7 +11,6 @@ from decpomdp.cli.words import decimal
 
 if TYPE_CHECKING:
     from decpomdp.core import Agent, Episodes
-    from decpomdp.io.logged import ReadOptions
 
 
 app = typer.Typer(help="Inspect, check and convert recorded episodes.", no_args_is_help=True)
@@ -42,6 +41,11 @@ Column = Annotated[
 ]
 
 
+Bins = Annotated[
+    int | None,
+    typer.Option("--bins", min=2, help="The observations of a long table are numbers: put them into so many bins."),
+]
+
 SHOWN = 12  # labels shown of an alphabet: the most frequent ones
 
 
@@ -52,29 +56,36 @@ def info(
     discount: Discount = None,
     like: Like = None,
     column: Column = None,
+    bins: Bins = None,
     as_json: words.Json = False,
 ) -> None:
     """Summarise recorded episodes: agents, counts, returns, and over how many steps they support a team."""
     from decpomdp.evaluation.offpolicy.support import facts_of
+    from decpomdp.io.logged import read_logged
 
-    episodes, assumed = _read(file, kind, discount, like, column)
-    result: dict[str, Any] = {"file": str(file), "discount_assumed": assumed, **facts_of(episodes)}
+    options, assumed = _options(file, kind, discount, like, column, bins)
+    result: dict[str, Any] = {"file": str(file), "discount_assumed": assumed, **facts_of(read_logged(file, **options))}
     words.tell(result, as_json, lines_of(result))
 
 
 @app.command()
 def validate(
-    file: File, kind: Kind = None, discount: Discount = None, like: Like = None, column: Column = None
+    file: File,
+    kind: Kind = None,
+    discount: Discount = None,
+    like: Like = None,
+    column: Column = None,
+    bins: Bins = None,
 ) -> None:
     """Check a file of recorded episodes; print OK, or every error with its row and column."""
     from decpomdp.io.logged import validate_logged
 
-    episodes, errors = validate_logged(file, _options(file, kind, discount, like, column)[0])
+    episodes, errors = validate_logged(file, **_options(file, kind, discount, like, column, bins)[0])
     for error in errors:
         words.fail(str(error))
     if episodes is None:
         raise typer.Exit(2)
-    words.tell({}, False, [f"OK: {file}: {episodes.count} episodes, {episodes.steps} steps, {_names(episodes)}"])
+    words.tell({}, False, [f"OK: {file}: {_counted(episodes)}"])
 
 
 @app.command()
@@ -93,61 +104,46 @@ def convert(
     discount: Discount = None,
     like: Like = None,
     column: Column = None,
+    bins: Bins = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
 ) -> None:
     """Convert recorded episodes: long tables and Minari datasets to episodes, episodes to long tables."""
-    from decpomdp.core import InputError
-    from decpomdp.io.episodes import write_episodes
-    from decpomdp.io.files import is_csv
-    from decpomdp.io.tables import write_table
+    from decpomdp.core import InputError, checks
+    from decpomdp.io.files import is_csv, is_logged
+    from decpomdp.io.logged import read_logged
 
-    target_kind = to or _kind_by_name(target)
-    if target_kind not in ("episodes", "long"):
-        raise InputError(f"--to: expected episodes or long, got {target_kind!r}")
-    if target_kind == "episodes" and is_csv(str(target)):
+    if to is None and not is_logged(target):
+        raise InputError(f"{target}: expected a name that ends in .csv or .parquet (or pass --to)")
+    csv = is_csv(str(target))
+    long = csv if to is None else checks.one_of("--to", to, ("episodes", "long")) == "long"
+    if csv and not long:
         raise InputError(f"--to: expected long for {target}; episodes are Parquet files")
     if target.exists() and not overwrite:
         raise InputError(f"{target}: expected a new file, got an existing one; --overwrite replaces it")
-    episodes, assumed = _read(source, kind, discount, like, column)
-    if assumed and target_kind == "episodes":
+    options, assumed = _options(source, kind, discount, like, column, bins)
+    if assumed and not long:
         raise InputError(f"{source} contains no discount; pass --discount or --like")
-    (write_episodes if target_kind == "episodes" else write_table)(episodes, target)
-    words.tell(
-        {}, False, [f"{episodes.count} episodes, {episodes.steps} steps, {_names(episodes)}: written to {target}"]
-    )
-
-
-def _kind_by_name(target: Path) -> str:
-    from decpomdp.core import InputError
-    from decpomdp.io.files import is_csv, is_logged
-
-    if not is_logged(target):
-        raise InputError(f"{target}: expected a name that ends in .csv or .parquet (or pass --to)")
-    return "long" if is_csv(str(target)) else "episodes"
-
-
-def _read(
-    file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
-) -> tuple["Episodes", bool]:
-    """The episodes, and whether a discount of 1 had to be assumed because none was given."""
-    from decpomdp.io.logged import read_logged
-
-    options, assumed = _options(file, kind, discount, like, column)
-    return read_logged(file, options), assumed
+    episodes = read_logged(source, **options)
+    episodes.save(target, long=long)
+    words.tell({}, False, [f"{_counted(episodes)}: written to {target}"])
 
 
 def _options(
-    file: Path, kind: str | None, discount: float | None, like: str | None, column: list[str] | None
-) -> tuple["ReadOptions", bool]:
+    file: Path,
+    kind: str | None,
+    discount: float | None,
+    like: str | None,
+    column: list[str] | None,
+    bins: int | None,
+) -> tuple[dict[str, Any], bool]:
     """The options for the reader, and whether the discount of 1 in them is assumed."""
-    from decpomdp.io.kinds import kind_of
-    from decpomdp.io.logged import ReadOptions
+    from decpomdp.io.logged import kind_of
 
-    actual = kind or kind_of(file)
     agents, factor, name = (None, None, None) if like is None else _described_by(like)
     chosen = factor if discount is None else discount
-    assumed = chosen is None and actual != "episodes"
-    return ReadOptions(kind, 1.0 if assumed else chosen, agents, name, _columns(column)), assumed
+    assumed = chosen is None and (kind or kind_of(file)) != "episodes"
+    options = {"kind": kind, "agents": agents, "name": name, "columns": _columns(column), "bins": bins}
+    return {**options, "discount": 1.0 if assumed else chosen}, assumed
 
 
 def _described_by(like: str) -> tuple[tuple["Agent", ...], float, str]:
@@ -173,8 +169,9 @@ def _columns(options: list[str] | None) -> dict[str, str]:
     return {name: column for name, _, column in pairs}
 
 
-def _names(episodes: "Episodes") -> str:
-    return f"agents {', '.join(agent.name for agent in episodes.agents)}"
+def _counted(episodes: "Episodes") -> str:
+    agents = ", ".join(agent.name for agent in episodes.agents)
+    return f"{episodes.count} episodes, {episodes.steps} steps, agents {agents}"
 
 
 def lines_of(facts: Mapping[str, Any]) -> list[str]:

@@ -4,27 +4,22 @@ The settings of the methods are options, generated with their ranges, defaults a
 """
 
 import inspect
+import os
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import typer
 
-if TYPE_CHECKING:
-    import msgspec
-
-    from decpomdp.core.settings import About, Settings
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 from decpomdp.cli import after, engine, runs, words
 
 if TYPE_CHECKING:
+    import msgspec
+
     from decpomdp.api import Entry, Source
     from decpomdp.core.run import Inputs
-    from decpomdp.core.settings import Settings
-
+    from decpomdp.core.settings import About, Settings
 
 LIMITS, AFTER = "Limits", "After the run"
 
@@ -118,36 +113,10 @@ def learn(
 
     Ctrl-C saves the best team so far. To continue a run that was interrupted or killed, use --resume.
     """
-    from collections.abc import Sequence
-
-    from decpomdp.api import LOGGED, PLAYING, default_method
-    from decpomdp.core import Episodes, InputError
-    from decpomdp.core.run import Budget, Inputs
-
-    def choose(opened: "Source") -> "tuple[Entry, Settings]":
-        known = LOGGED if isinstance(opened, Episodes | Sequence) else PLAYING
-        return _chosen(known, method, default_method(opened), fields)
-
-    limits: dict[str, Any] = {"seconds": time_limit, "steps": steps, "iterations": iterations}
-    options = runs.Options(threads, checkpoint_every, quiet, value, posterior, report)
-    inputs = Inputs(threads=threads)
     given = {"source": source, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
-    given |= {"bins": bins}
-    if resume is not None:
-        code = _code(source)
-        given = given if code is None else {**given, "source": None}
-        _check_alone({**given, "time_limit": time_limit, "steps": steps, "iterations": iterations, **fields})
-        work, folder = _unfinished("learn", resume, inputs, code), resume
-    else:
-        name, folder = _required(source, out)
-        work = runs.started("learn", name, discount, seed or 0, Budget(**limits), begin, choose, inputs, bins)
-    if engine_name == engine.DASK and "engine" not in work.settings.inputs:
-        raise InputError(f"--engine {engine.DASK}: not supported by {work.settings.method}")
-    with (
-        nullcontext() if engine_name is scheduler is None else engine.opened(engine_name, scheduler, threads) as cluster
-    ):
-        work = work._replace(inputs=work.inputs._replace(engine=cluster))
-        result = runs.execute(work, folder, resume is not None, options)
+    limits = {"time_limit": time_limit, "steps": steps, "iterations": iterations}
+    options = runs.Options(threads, checkpoint_every, quiet, value, posterior, report)
+    result = _run("learn", {**given, "bins": bins}, limits, fields, resume, options, engine_name, scheduler)
     words.tell(result, as_json, after.lines_of(result))
 
 
@@ -173,31 +142,93 @@ def plan(
 
     Ctrl-C saves the best team so far. To continue a run that was interrupted or killed, use --resume.
     """
-    from decpomdp.api import PLANNING
-    from decpomdp.core.run import Budget, Inputs
-
-    limits: dict[str, Any] = {"seconds": time_limit, "iterations": iterations}
-    options, inputs = runs.Options(threads, checkpoint_every, quiet, value, False, report), Inputs(threads=threads)
-    given = {"problem": problem, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
-    if resume is not None:
-        code = _code(problem)
-        given = given if code is None else {**given, "problem": None}
-        _check_alone({**given, "time_limit": time_limit, "iterations": iterations, **fields})
-        work, folder = _unfinished("plan", resume, inputs, code), resume
-    else:
-        name, folder = _required(problem, out)
-        work = runs.started(
-            "plan",
-            name,
-            discount,
-            seed or 0,
-            Budget(**limits),
-            begin,
-            lambda _: _chosen(PLANNING, method, "fb-hsvi", fields),
-            inputs,
-        )
-    result = runs.execute(work, folder, resume is not None, options)
+    given = {"source": problem, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
+    limits = {"time_limit": time_limit, "iterations": iterations}
+    options = runs.Options(threads, checkpoint_every, quiet, value, False, report)
+    result = _run("plan", given, limits, fields, resume, options)
     words.tell(result, as_json, after.lines_of(result))
+
+
+def _run(
+    command: str,
+    given: dict[str, Any],
+    limits: dict[str, Any],
+    fields: dict[str, Any],
+    resume: Path | None,
+    options: runs.Options,
+    engine_name: str | None = None,
+    scheduler: str | None = None,
+) -> dict[str, Any]:
+    """Start or resume a run; its result for the output."""
+    from decpomdp.core import InputError
+    from decpomdp.core.run import Inputs
+
+    inputs = Inputs(threads=options.threads)
+    if resume is not None:
+        work, folder = _resumed(command, {**given, **limits, **fields}, resume, inputs), resume
+    else:
+        work, folder = _started(command, given, limits, fields, inputs), given["out"]
+    if engine_name == engine.DASK and "engine" not in work.settings.inputs:
+        raise InputError(f"--engine {engine.DASK}: not supported by {work.settings.method}")
+    with engine.opened(engine_name, scheduler, options.threads) as cluster:
+        work = work._replace(inputs=work.inputs._replace(engine=cluster))
+        return runs.execute(work, folder, resume is not None, options)
+
+
+def _resumed(command: str, given: dict[str, Any], folder: Path, inputs: "Inputs") -> runs.Work:
+    """An unfinished run, with the settings that it was started with; its source is given again only if it is code."""
+    from decpomdp.core import InputError
+    from decpomdp.domains.load import is_code
+
+    source = given["source"]
+    code = source if source is not None and is_code(source) else None
+    for name, value in given.items():
+        if value is not None and not (name == "source" and code):
+            option = "PROBLEM" if name == "source" else f"--{name.replace('_', '-')}"
+            raise InputError(f"{option}: not allowed with --resume, which uses the settings of the run")
+    work = runs.resumed(command, folder, inputs, code)
+    if work is None:
+        raise runs.AlreadyFinished(folder)
+    return work
+
+
+def _started(
+    command: str, given: dict[str, Any], limits: dict[str, Any], fields: dict[str, Any], inputs: "Inputs"
+) -> runs.Work:
+    """A new run."""
+    from collections.abc import Sequence
+
+    from decpomdp.api import LOGGED, PLANNING, PLAYING, default_method
+    from decpomdp.core import Episodes
+    from decpomdp.core.run import Budget
+
+    def choose(opened: "Source") -> "tuple[Entry, Settings]":
+        if command == "plan":
+            return _chosen(PLANNING, given["method"], "fb-hsvi", fields)
+        known = LOGGED if isinstance(opened, Episodes | Sequence) else PLAYING
+        return _chosen(known, given["method"], default_method(opened), fields)
+
+    source, discount = given["source"], given["discount"]
+    _check_required(source, given["out"], discount)
+    budget = Budget(seconds=limits["time_limit"], steps=limits.get("steps"), iterations=limits["iterations"])
+    inputs = inputs._replace(seed=given["seed"] or 0)
+    return runs.started(command, source, discount, budget, given["begin"], choose, inputs, given.get("bins"))
+
+
+def _check_required(source: str | None, out: Path | None, discount: float | None) -> None:
+    """A new run needs a source and a folder, and a table a discount: one message says all that is missing."""
+    from decpomdp.core import InputError
+    from decpomdp.io.files import is_logged
+    from decpomdp.io.logged import kind_of
+
+    if source is None:
+        raise InputError("expected a problem or a file, got none (see --help)")
+    missing = ["--out: expected the folder for the run, got none"] if out is None else []
+    recorded = os.path.isdir(source) or (is_logged(source) and os.path.exists(source))
+    if discount is None and recorded and kind_of(source) != "episodes":
+        missing.append(f"--discount: expected one, because {source} contains none")
+    if missing:
+        raise InputError("; ".join(missing))
 
 
 def _chosen(
@@ -221,41 +252,6 @@ def _chosen(
         field, _, rest = str(error).partition(":")
         option = f"--{field.replace('_', '-')}" if field in found else field
         raise InputError(f"{option}:{rest.replace(' or None, got', ', got')}") from None
-
-
-def _required(source: str | None, out: Path | None) -> tuple[str, Path]:
-    """A new run needs a source and a folder."""
-    from decpomdp.core import InputError
-
-    if source is None:
-        raise InputError("expected a problem or a file, got none (see --help)")
-    if out is None:
-        raise InputError("--out: expected the folder for the run, got none")
-    return source, out
-
-
-def _check_alone(given: dict[str, Any]) -> None:
-    """A resumed run uses the settings that it was started with."""
-    from decpomdp.core import InputError
-
-    for name, value in given.items():
-        if value is not None:
-            option = name.upper() if name in ("source", "problem") else f"--{name.replace('_', '-')}"
-            raise InputError(f"{option}: not allowed with --resume, which uses the settings of the run")
-
-
-def _code(source: str | None) -> str | None:
-    """The source of a resumed run if it is code: code must be named again."""
-    from decpomdp.domains.load import is_code
-
-    return source if source is not None and is_code(source) else None
-
-
-def _unfinished(command: str, folder: Path, inputs: "Inputs", code: str | None) -> runs.Work:
-    work = runs.resumed(command, folder, inputs, code)
-    if work is None:
-        raise runs.AlreadyFinished(folder)
-    return work
 
 
 def with_fields(command: Command, methods: "dict[str, type[Settings]]", names: str) -> Callable[..., Any]:

@@ -15,10 +15,10 @@ WIDTH = 100  # columns of the rules
 
 def list_problems(as_json: words.Json = False) -> None:
     """List the built-in problems by group; names may have parameters: firefighting:3,4,3."""
-    from decpomdp import domains
+    from decpomdp.domains import registry
 
-    every = (*domains.problems(), *domains.simulators())
-    known = [{"name": name, "group": domains.group(name), "summary": domains.summary(name)} for name in every]
+    every = (*registry.problems(), *registry.simulators())
+    known = [{"name": name, "group": registry.group(name), "summary": registry.summary(name)} for name in every]
     if as_json:
         words.tell({"problems": known}, True, ())
         return
@@ -35,14 +35,14 @@ def info(
     as_json: words.Json = False,
 ) -> None:
     """Show states, agents, actions, observations and rewards of a problem."""
-    from decpomdp import domains
     from decpomdp.core import DecPOMDP
+    from decpomdp.domains import registry
     from decpomdp.domains.code import load_named
     from decpomdp.domains.references import best_known
 
     model = load_named(problem, discount)
     if not isinstance(model, DecPOMDP):
-        _simulator_info(model, domains.note(problem), as_json)
+        _simulator_info(model, registry.note(problem), as_json)
         return
     result: dict[str, Any] = {
         "name": model.name,
@@ -57,8 +57,8 @@ def info(
         "reward": {"min": float(model.reward.min()), "max": float(model.reward.max())},
         "start": {state: float(p) for state, p in zip(model.states, model.start, strict=True) if p > 0},
         "digest": model.digest(),
-        "note": domains.note(problem),
-        "rules": domains.rules_of(problem) if domains.is_model(problem) else None,
+        "note": registry.note(problem),
+        "rules": registry.rules_of(problem) if registry.is_model(problem) else None,
         "best_known": best_known(model),
     }
     words.tell(result, as_json, _lines(result))

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from decpomdp.cli import after, words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from decpomdp.api import Entry, Source
     from decpomdp.core import DecPOMDP, Episodes, Fit, Simulator, Team
     from decpomdp.core.run import Budget, Inputs
@@ -53,7 +51,6 @@ def started(
     command: str,
     source: str,
     discount: float | None,
-    seed: int,
     budget: "Budget",
     begin: str | None,
     choose: "Callable[[Source], tuple[Entry, Settings]]",
@@ -64,11 +61,13 @@ def started(
     import msgspec
 
     from decpomdp.domains.references import best_value
-    from decpomdp.io.runs import RunRecord, versions
+    from decpomdp.io.runs import RunRecord, source_digest, team_digest, versions
 
     opened = _opened(command, source, discount, named=True, bins=bins)
-    if bins is not None:
-        words.note(f"numbers in bins, symbols per agent: {opened.facts['binned']}")
+    facts = getattr(opened, "facts", {})
+    for fact, meaning in (("binned", "numbers in bins, symbols per agent"), ("columns not used", "columns not used")):
+        if fact in facts and os.path.isfile(source):
+            words.note(f"{meaning}: {facts[fact]}")
     entry, settings = choose(opened)
     team = None if begin is None else _team(begin, opened)
     record = RunRecord(
@@ -76,30 +75,33 @@ def started(
         source=source,
         working_folder=os.getcwd(),
         problem=opened.name,
-        digest=_digest(opened),
+        digest=source_digest(opened),
         discount=opened.discount,
         bins=bins,
         best_known=best_value(opened) if settings.method != "pbvi" else None,  # pbvi: one agent
         method=settings.method,
-        seed=seed,
+        seed=inputs.seed,
         settings=msgspec.to_builtins(settings),
         budget={name: limit for name, limit in msgspec.to_builtins(budget).items() if limit is not None},
         begin=begin or "",
-        begin_digest="" if team is None else _team_digest(team),
+        begin_digest="" if team is None else team_digest(team),
         versions=versions(),
         finished=False,
     )
-    return Work(record, opened, entry, settings, inputs._replace(seed=seed, begin=team), budget)
+    return Work(record, opened, entry, settings, inputs._replace(begin=team), budget)
 
 
 def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work | None:
     """The unfinished run in a folder; None if it is finished. A run on code needs the name of the `code` again."""
+    from typing import Union
+
     import msgspec
 
     from decpomdp.api import ENTRIES, entry_of
     from decpomdp.core import InputError
     from decpomdp.core.run import Budget
     from decpomdp.io.run_folder import check_same, unfinished
+    from decpomdp.io.runs import source_digest, team_digest
 
     record = unfinished(folder)
     if record is None:
@@ -110,12 +112,13 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
         reject_code(folder, f"decpomdp {command} {CODE} --resume {shlex.quote(str(folder))}")
     source = _path(record, record.source) if code is None else code
     opened = _opened(command, source, record.discount, named=code is not None, bins=record.bins)
-    check_same(record, _digest(opened))
+    check_same(record, source_digest(opened))
     team = _team(_path(record, record.begin), opened) if record.begin else None
-    if team is not None and _team_digest(team) != record.begin_digest:
+    if team is not None and team_digest(team) != record.begin_digest:
         raise InputError(f"{record.begin}: changed since the run started; cannot resume")
     try:
-        settings: Settings = msgspec.convert(record.settings, _union(ENTRIES))
+        every: Any = Union[tuple(entry.settings for entry in ENTRIES)]  # noqa: UP007
+        settings: Settings = msgspec.convert(record.settings, every)
         budget = msgspec.convert(record.budget, Budget)
     except msgspec.ValidationError as error:
         raise InputError(f"{folder / 'run.json'}: {error}") from None
@@ -224,28 +227,10 @@ def _team(name: str, source: Any) -> "Team":
     return read_team(name) if isinstance(source, Episodes) else team_for(name, source)
 
 
-def _digest(source: Any) -> str:
-    from decpomdp.io.runs import source_digest
-
-    return source_digest(source)
-
-
-def _team_digest(team: "Team") -> str:
-    from decpomdp.io.runs import team_digest
-
-    return team_digest(team)
-
-
 def _path(record: "RunRecord", name: str) -> str:
     """The full path of a file, because a run may be resumed from another folder; other names unchanged."""
     path = Path(record.working_folder, name)
     return str(path) if path.is_file() else name
-
-
-def _union(entries: "Sequence[Entry]") -> Any:
-    from typing import Union
-
-    return Union[tuple(entry.settings for entry in entries)]  # noqa: UP007
 
 
 def _rows_before(folder: Path) -> int:

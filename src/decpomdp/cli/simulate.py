@@ -109,14 +109,14 @@ def _pieces(
     if policy == PBVI:
         from decpomdp.api import plan
         from decpomdp.core import DecPOMDP, InputError
-        from decpomdp.planners.pbvi.semi_random import semi_random_stream
+        from decpomdp.planners.pbvi.semi_random import semi_random
 
         if not isinstance(model, DecPOMDP):
             raise InputError(f"--policy pbvi: expected a problem with a model, got {model.name}")
         if cluster is not None:
             raise InputError("--policy pbvi: expected --engine threads, got dask")
         planned = cast("PbviFit", plan(model, "pbvi", beliefs=BELIEFS, seed=seed))
-        return semi_random_stream(model, planned.policy, 1 - explore, episodes=episodes, steps=horizon, seed=seed)
+        return semi_random(model, planned.policy, 1 - explore, episodes=episodes, steps=horizon, seed=seed)
     from decpomdp.rollouts import stream
 
     return stream(model, policy, episodes, horizon, seed, explore=explore, engine=cluster)

@@ -20,6 +20,7 @@ Kind = TypeVar("Kind")
 ACCEPTED = 1e-6  # a row whose sum is off by more than this is rejected
 ROUNDING = 4 * float(np.finfo(float).eps)  # a row whose sum is off by more than this for every entry is renormalised
 EXACT = 1e-12  # and so is a long row whose sum is off by more than this
+LARGEST_REWARD = 1e40  # importance ratios go up to 1e260, and sums of their products must be finite
 BREAKS = "\x7f\x85\u2028\u2029"  # line breaks and controls outside the ASCII control characters
 
 
@@ -57,6 +58,16 @@ def probabilities(name: str, value: ArrayLike, axes: str, shape: Sequence[int | 
     if np.any(off > exact):
         table = table / np.where(off > exact, sums, 1.0)[..., None]
     return freeze(table)
+
+
+def rewards(name: str, value: ArrayLike, axes: str, shape: Sequence[int | None]) -> Floats:
+    """Like `array`, for rewards, whose sums are squared: larger ones than LARGEST_REWARD are rejected."""
+    table = array(name, value, axes, shape, np.float64)
+    large = np.abs(table) > LARGEST_REWARD
+    if np.any(large):
+        at = _first(large)
+        raise InputError(f"{name}[{_place(axes, at)}] is {table[at]:g}, expected at most {LARGEST_REWARD:g} in size")
+    return table
 
 
 def text(name: str, value: object) -> str:

@@ -87,7 +87,7 @@ class Episodes:
         rows, n = int(self.offsets[-1]), len(self.agents)
         put(self, "observations", checks.array("observations", self.observations, "r, n", (rows, n), np.int16))
         put(self, "actions", checks.array("actions", self.actions, "r, n", (rows, n), np.int16))
-        put(self, "rewards", checks.array("rewards", self.rewards, "r", (rows,), np.float64))
+        put(self, "rewards", checks.rewards("rewards", self.rewards, "r", (rows,)))
         put(self, "behaviour", _behaviour(self, rows, n))
         ended = np.zeros(self.count, bool) if self.terminated is None else self.terminated
         put(self, "terminated", checks.array("terminated", ended, "k", (self.count,), np.bool_))
@@ -114,10 +114,6 @@ class Episodes:
 
     def returns(self) -> NDArray[np.float64]:
         """[k]: discounted sum of rewards of every episode."""
-        with np.errstate(over="ignore", invalid="ignore"):  # callers check that the returns are finite
-            return self._returns()
-
-    def _returns(self) -> NDArray[np.float64]:
         weighted = self.rewards * self.discount ** self.times().astype(np.float64)
         return np.add.reduceat(weighted, self.offsets[:-1])
 
@@ -198,16 +194,11 @@ class Episodes:
         ...     dp.Episodes.load(f"{folder}/e.parquet") == episodes
         True
         """
-        from decpomdp.io.kinds import KINDS, kind_of
-        from decpomdp.io.logged import ReadOptions, read_logged
+        from decpomdp.io.logged import read_logged
 
-        if kind is not None:
-            checks.one_of("kind", kind, KINDS)
         if name is not None:
             checks.of_kind("name", name, str)
-        if (kind or kind_of(path)) != "episodes" or discount is None:
-            return read_logged(path, ReadOptions(kind, discount, agents, name, columns, bins))
-        return replace(read_logged(path, ReadOptions(kind, None, agents, name, columns, bins)), discount=discount)
+        return read_logged(path, discount=discount, agents=agents, name=name, columns=columns, kind=kind, bins=bins)
 
     def save(self, path: str | os.PathLike[str], long: bool | None = None) -> None:
         """Write the episodes: to an episodes file (Parquet), or to a long table (CSV, or Parquet with `long=True`)."""

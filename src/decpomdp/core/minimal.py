@@ -23,30 +23,7 @@ BITS = 40  # probabilities that agree to this many leading bits, twelve digits, 
 
 
 def minimised(team: Team) -> Team:
-    """The team with every controller made minimal: as few nodes as possible, the same behaviour.
-
-    Parameters
-    ----------
-    team
-        Any team.
-
-    Returns
-    -------
-    Team
-        Acts with the same probabilities after every history, each to twelve digits in every step.
-
-    Raises
-    ------
-    InputError
-        The argument is not a team.
-
-    Examples
-    --------
-    >>> import decpomdp as dp
-    >>> twice = dp.Controller.deterministic(actions=[0, 0], moves=[[1, 1], [0, 0]], action_count=3)
-    >>> dp.Team.of(dp.load("dectiger"), [twice, twice]).minimised().nodes
-    (1, 1)
-    """
+    """The team with as few nodes as possible: the same probabilities after every history, to twelve digits."""
     checks.of_kind("team", team, Team, READ)
     smaller = tuple(minimal_controller(controller) for controller in team.controllers)
     return Team(team.agents, smaller, team.discount, team.problem)

@@ -80,7 +80,7 @@ class DecPOMDP:
         put(self, "start", checks.probabilities("start", self.start, "s", (s,)))
         put(self, "transition", checks.probabilities("transition", self.transition, "u, s, s1", (u, s, s)))
         put(self, "observation", checks.probabilities("observation", self.observation, "u, s1, y", (u, s, y)))
-        put(self, "reward", checks.array("reward", self.reward, "u, s", (u, s), np.float64))
+        put(self, "reward", checks.rewards("reward", self.reward, "u, s", (u, s)))
         put(self, "discount", checked_discount(self.discount))
         checks.line("name", self.name)
 

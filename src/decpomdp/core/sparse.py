@@ -70,6 +70,7 @@ def outcome_model(model: DecPOMDP) -> OutcomeModel:
         reward=model.reward,
         action_parts=_fixed(model.action_table()),
         observation_parts=_fixed(model.observation_table()),
+        discount=model.discount,
     )
 
 

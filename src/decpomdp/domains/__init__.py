@@ -5,37 +5,3 @@ and a discount and has the rules in a few sentences. Modules of simulators, whic
 `named(text, discount)`. The numbers of models are those of the published model files, including the places where a
 published table departs from its own story; each such place is named in the module's docstring.
 """
-
-from decpomdp.domains.registry import (
-    PAPER,
-    build,
-    canonical,
-    group,
-    is_model,
-    is_simulator,
-    note,
-    problems,
-    published,
-    rules_of,
-    simulator,
-    simulators,
-    split_names,
-    summary,
-)
-
-__all__ = [
-    "PAPER",
-    "build",
-    "canonical",
-    "group",
-    "is_model",
-    "is_simulator",
-    "note",
-    "problems",
-    "published",
-    "rules_of",
-    "simulator",
-    "simulators",
-    "split_names",
-    "summary",
-]

@@ -57,10 +57,7 @@ def load(problem: str | os.PathLike[str], discount: float | None = None) -> DecP
             f"{text}: code is run only when it is named on the command line; in Python, pass the object that it builds"
         )
     if is_logged(text):
-        from decpomdp.io.kinds import conversion
-
-        got = conversion(text) or "got logged episodes"
-        raise InputError(f"{text}: expected a problem, {got}")
+        raise InputError(f"{text}: expected a problem, got recorded episodes")
     if is_file(text):
         from decpomdp.io.dpomdp.read import read_dpomdp
 

@@ -8,7 +8,7 @@ import difflib
 import importlib
 import inspect
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from decpomdp.core import DecPOMDP, InputError, Simulator, checks
 
@@ -64,7 +64,7 @@ _FAMILIES = {
         SIX,
         "two agents listen for a tiger behind one of two doors; dectiger:N for N agents "
         "(2 states, 3 actions, 2 observations)",
-        "dectiger:build",
+        "domains.dectiger:build",
         (AGENTS,),
         published=(13.448554, OURS),
     ),
@@ -72,57 +72,57 @@ _FAMILIES = {
         SIX,
         "two nodes share a channel that carries one message at a time; in broadcast:mabc messages survive a collision "
         "(4 states, 2 actions, 2 observations)",
-        "broadcast:build",
+        "domains.broadcast:build",
         (Parameter("variant", "file", words=("file", "mabc")),),
         published=(9.27, FB_HSVI),
     ),
     "recycling": Family(
         SIX,
         "two robots collect cans on limited batteries (4 states, 3 actions, 2 observations)",
-        "recycling:build",
+        "domains.recycling:build",
         note="labels are those of the published file, which do not match its numbers: searchbig recharges, "
         "searchlittle searches for a small can, waitandrecharge searches for a big can; observation 0 is a high "
         "battery, 1 a low one",
         published=(31.93, FB_HSVI),
     ),
     "gridsmall": Family(
-        SIX, "two robots try to meet on a 2x2 grid (16 states, 5 actions, 2 observations)", "gridsmall:build"
+        SIX, "two robots try to meet on a 2x2 grid (16 states, 5 actions, 2 observations)", "domains.gridsmall:build"
     ),
     "boxpushing": Family(
         SIX,
         "two robots push small boxes alone or a large one together (100 states, 4 actions, 5 observations)",
-        "boxpushing:build",
+        "domains.boxpushing:build",
         published=(224.835819, OURS),
     ),
     "marsrovers": Family(
         SIX,
         "two rovers sample or drill four sites, some only together (256 states, 6 actions, 8 observations)",
-        "marsrovers:build",
+        "domains.marsrovers:build",
         published=(26.94, FB_HSVI),
     ),
     "skewedtiger": Family(
         FAMILIES,
         "Dec-Tiger that starts with the tiger on the left with probability 0.8 (2 states, 3 actions, 2 observations)",
-        "dectiger:skewed",
+        "domains.dectiger:skewed",
         published=(18.1037, OURS),
     ),
     "hotel": Family(
         FAMILIES,
         "two porters share a corridor to two wings, a reconstruction (16 states, 3 actions, 4 observations)",
-        "hotel:build",
+        "domains.hotel:build",
         note=MADE,
     ),
     "aloha": Family(
         FAMILIES,
         "islands in a line share a radio channel; aloha:AGENTS,BACKLOG (27 states, 2 actions, 3 observations)",
-        "aloha:build",
+        "domains.aloha:build",
         (AGENTS._replace(usual=3, most=5), Parameter("backlog", 2, 1, 4)),
     ),
     "firefighting": Family(
         FAMILIES,
         "agents fight fires in a row of houses; firefighting:AGENTS,HOUSES,LEVELS "
         "(27 states, 3 actions, 2 observations)",
-        "firefighting:build",
+        "domains.firefighting:build",
         (AGENTS, Parameter("houses", 3, 2, 5), Parameter("levels", 3, 2, 5)),
         published=(-6.4442, OURS),
     ),
@@ -130,26 +130,26 @@ _FAMILIES = {
         FAMILIES,
         "N agents keep a system that runs while K components work, a reconstruction; maintenance:N,K "
         "(27 states, 3 actions, 2 observations)",
-        "maintenance:build",
+        "domains.maintenance:build",
         (Parameter("n", 3, 2, 5), Parameter("k", 2, 1, 5)),
         note=MADE,
     ),
     "wireless": Family(
         FAMILIES,
         "two senders with bursty traffic and delay (64 states, 2 actions, 6 observations)",
-        "wireless:build",
+        "domains.wireless:build",
     ),
     "gridcorners": Family(
         FAMILIES,
         "two robots try to meet in a corner of a 3x3 grid (81 states, 5 actions, 9 observations)",
-        "gridcorners:build",
+        "domains.gridcorners:build",
         published=(5.8199, OURS),
     ),
     "firegraph": Family(
         FAMILIES,
         "fire fighting in which each agent reaches two houses; firegraph:AGENTS,LEVELS "
         "(81 states, 2 actions, 2 observations)",
-        "firefighting:graph",
+        "domains.firefighting:graph",
         (AGENTS._replace(usual=3, most=5), Parameter("levels", 3, 2, 4)),
     ),
 }
@@ -158,7 +158,7 @@ GENERATED_FORM = "generated:KIND,agents=N,size=K,seed=S"
 _FAMILIES["generated"] = Family(
     GENERATED,
     f"random structured problems; {GENERATED_FORM} with a kind of {', '.join(KINDS)} (2 to 256 states)",
-    "generated:build",
+    "domains.generated:build",
     (
         Parameter("kind", "meeting", words=tuple(KINDS)),
         AGENTS,
@@ -167,15 +167,19 @@ _FAMILIES["generated"] = Family(
     ),
 )
 
-_SIMULATORS = {
-    "traffic": "lights on a 10x10 grid of streets, a reconstruction; traffic:N for NxN "
-    "(10^20 states, 2 actions, 3 observations)",
-    "sumo": "lights of a 4x4 or 10x10 grid in SUMO, needs decpomdp[sumo]; sumo:4, sumo:10, sumo:4:signs "
+# Simulators: `named(text, discount)` opens them. SUMO's module is in a higher layer, so it is imported when opened.
+_FAMILIES["traffic"] = Family(
+    PLAYED,
+    "lights on a 10x10 grid of streets, a reconstruction; traffic:N for NxN (10^20 states, 2 actions, 3 observations)",
+    "domains.traffic:named",
+    note="a reconstruction from the paper's description; rules and numbers are ours",
+)
+_FAMILIES["sumo"] = Family(
+    PLAYED,
+    "lights of a 4x4 or 10x10 grid in SUMO, needs decpomdp[sumo]; sumo:4, sumo:10, sumo:4:signs "
     "(2 actions, 15 observations)",
-}
-
-# Modules of the simulators, with `named(text, discount)`. SUMO's is in a higher layer, so it is imported when opened.
-_PLACES = {"traffic": "decpomdp.domains.traffic", "sumo": "decpomdp.environments.sumo.grid"}
+    "environments.sumo.grid:named",
+)
 
 
 def problems() -> tuple[str, ...]:
@@ -192,17 +196,17 @@ def problems() -> tuple[str, ...]:
     >>> dp.problems()[:3]
     ('dectiger', 'broadcast', 'recycling')
     """
-    return tuple(_FAMILIES)
+    return tuple(name for name, family in _FAMILIES.items() if family.group != PLAYED)
 
 
 def summary(name: str) -> str:
     """One line about the problem, with its sizes (actions and observations are per agent)."""
-    return _SIMULATORS[name] if name in _SIMULATORS else _family(name).summary
+    return _family(name).summary
 
 
 def group(name: str) -> str:
     """Under which title the problem is listed."""
-    return PLAYED if is_simulator(name) else _family(name).group
+    return _family(name).group
 
 
 def note(name: str) -> str | None:
@@ -212,8 +216,6 @@ def note(name: str) -> str | None:
     (True, 'labels are those of the publis')
     """
     base = name.partition(":")[0]
-    if base == "traffic":
-        return "a reconstruction from the paper's description; rules and numbers are ours"
     return _FAMILIES[base].note if base in _FAMILIES else None
 
 
@@ -232,17 +234,17 @@ def rules_of(name: str) -> str:
 
 def simulators() -> tuple[str, ...]:
     """The problems that can only be played."""
-    return tuple(_SIMULATORS)
+    return tuple(name for name, family in _FAMILIES.items() if family.group == PLAYED)
 
 
 def is_simulator(name: str) -> bool:
     """Whether the name, with or without a size, is that of a simulator."""
-    return name.partition(":")[0] in _SIMULATORS
+    return name.partition(":")[0] in simulators()
 
 
 def is_model(name: str) -> bool:
     """Whether the name, with or without parameters, is that of a built-in problem with a model."""
-    return name.partition(":")[0] in _FAMILIES
+    return name.partition(":")[0] in problems()
 
 
 def is_generated(name: str) -> bool:
@@ -252,8 +254,7 @@ def is_generated(name: str) -> bool:
 
 def simulator(name: str, discount: float | None = None) -> Simulator:
     """The simulator called `name`; its usual discount is 0.9."""
-    module = importlib.import_module(_PLACES[name.partition(":")[0]])
-    problem: Simulator = module.named(name, discount)
+    problem: Simulator = _builder(_family(name))(name, discount)
     return problem
 
 
@@ -327,9 +328,9 @@ def _signature(name: str, parameters: Iterable[Parameter]) -> str:
     return f"{base}:{words}" if words else f"{base} without parameters"
 
 
-def _builder(family: Family) -> Callable[..., DecPOMDP]:
+def _builder(family: Family) -> Callable[..., Any]:
     module, _, function = family.place.partition(":")
-    found: Callable[..., DecPOMDP] = getattr(importlib.import_module(f"decpomdp.domains.{module}"), function)
+    found: Callable[..., Any] = getattr(importlib.import_module(f"decpomdp.{module}"), function)
     return found
 
 
@@ -337,7 +338,6 @@ def _family(name: str) -> Family:
     base = str(name).partition(":")[0]
     if isinstance(name, str) and base in _FAMILIES:
         return _FAMILIES[base]
-    known = (*_FAMILIES, *_SIMULATORS)
-    close = difflib.get_close_matches(base.lower(), known, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(base.lower(), _FAMILIES, n=1, cutoff=0.4)
     hint = f" (did you mean {close[0]}?)" if close else ""
-    raise InputError(f"problem: expected one of {', '.join(known)}, got {name!r}{hint}")
+    raise InputError(f"problem: expected one of {', '.join(_FAMILIES)}, got {name!r}{hint}")

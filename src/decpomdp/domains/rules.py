@@ -1,18 +1,8 @@
 """A problem from its rules: functions of names in place of tables of numbers.
 
-A rule is a function whose arguments say what it depends on:
-
-    transition    state, actions                the state after the step
-    observation   actions, next_state           what every agent sees: one observation per agent
-    reward        state, actions, next_state    a number for the whole team, or several such functions to add up
-    scene         state                         what stands where, for drawings
-
-A rule that takes `agent` (its number, from 0) or `action` (this agent's own) describes one agent and is asked once for
-each: transitions then give this agent's factor of the state, observations are independent, rewards are added up.
-
-A result is a value, a dictionary from values to probabilities, or a set of equally likely values. A tuple with
-dictionaries or sets in it stands for independent parts: `({0: 0.1, 1: 0.9}, "full")` is `(0, "full")` with probability
-0.1 and `(1, "full")` with 0.9.
+`from_rules` explains rules and their results. A tuple with dictionaries or sets in it stands for independent parts:
+`({0: 0.1, 1: 0.9}, "full")` is `(0, "full")` with probability 0.1 and `(1, "full")` with 0.9. Rules of one agent are
+asked once for each: transitions give this agent's factor of the state, observations are independent, rewards are added.
 
 Probabilities and rewards are rounded to 12 decimals, so that 0.1 * 0.9 is 0.09 as it would be in a printed table.
 """
@@ -21,7 +11,6 @@ import difflib
 import inspect
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -210,8 +199,15 @@ class _Asked:
         self.of_one = bool(ONE_AGENT & set(self.takes))
         self.answers: dict[tuple[Any, ...], Any] = {}
 
-    def ask(self, known: Mapping[str, Any], read: Callable[[str, Any], Any]) -> Any:
-        """What the rule gives, read by `read`, which gets the call in words; every question is asked once."""
+    def ask(self, known: Mapping[str, Any], read: Callable[[str, int, Any], Any]) -> list[Any]:
+        """The answer, or those for every agent, read by `read` from the call in words, the agent and the result."""
+        if not self.of_one:
+            return [self._answer(known, 0, read)]
+        every = enumerate(known["actions"])
+        return [self._answer({**known, "agent": n, "action": own}, n, read) for n, own in every]
+
+    def _answer(self, known: Mapping[str, Any], n: int, read: Callable[[str, int, Any], Any]) -> Any:
+        """Every question is asked once."""
         given = {name: known[name] for name in self.takes}
         key = (known.get("agent"), *given.values())
         if key not in self.answers:
@@ -222,13 +218,8 @@ class _Asked:
             except Exception as error:
                 error.add_note(f"in {words}")
                 raise
-            self.answers[key] = read(words, answer)
+            self.answers[key] = read(words, n, answer)
         return self.answers[key]
-
-    def ask_all(self, known: Mapping[str, Any], read: Callable[[str, int, Any], Any]) -> list[Any]:
-        """The answers for every agent, read by `read`, which also gets the agent's number."""
-        every = enumerate(known["actions"])
-        return [self.ask({**known, "agent": n, "action": own}, partial(_of_agent, read, n)) for n, own in every]
 
     def table(self, space: _Names | _Joint, axes: Mapping[str, Sequence[Any]]) -> NDArray[np.float64]:
         """[*axes, value]: the probabilities of every value; an axis on which nothing depends is repeated."""
@@ -246,23 +237,18 @@ class _Asked:
         return np.ascontiguousarray(whole)
 
     def _outcomes(self, space: _Names | _Joint, known: Mapping[str, Any]) -> Outcomes:
-        if not self.of_one:
-            given: Outcomes = self.ask(known, lambda words, answer: _checked(words, _outcomes(words, answer), space))
-            return given
         parts = space.parts if isinstance(space, _Joint) else ()
 
         def read(words: str, n: int, answer: Any) -> Outcomes:
-            return _checked(words, _outcomes(words, answer), parts[n] if parts else None)
+            allowed = space if not self.of_one else parts[n] if parts else None
+            return _checked(words, _outcomes(words, answer), allowed)
 
-        whole = _outcomes("", tuple(self.ask_all(known, read)))
-        if not parts and any(value not in space.number for value in whole):
+        answers = self.ask(known, read)
+        whole: Outcomes = _outcomes("", tuple(answers)) if self.of_one else answers[0]
+        if self.of_one and not parts and any(value not in space.number for value in whole):
             where = f"{self.name}({', '.join(f'{name}={known[name]!r}' for name in ('state', 'actions'))})"
             _checked(where, whole, space)
         return whole
-
-
-def _of_agent(read: Callable[[str, int, Any], Any], n: int, words: str, answer: Any) -> Any:
-    return read(words, n, answer)
 
 
 def _outcomes(where: str, answer: Any) -> Outcomes:
@@ -347,31 +333,27 @@ def _numbered(n: int, rule: Rule) -> str:
 
 
 def _reward(asked: _Asked, known: Mapping[str, Any]) -> float:
-    paid: float
-    if not asked.of_one:
-        paid = asked.ask(known, _number)
-        return paid
-    return math.fsum(asked.ask_all(known, lambda words, _, answer: _number(words, answer)))
+    return math.fsum(asked.ask(known, _number))
 
 
-def _number(where: str, answer: Any) -> float:
+def _number(where: str, n: int, answer: Any) -> float:
     """A reward; the mean of a dictionary or a set."""
     if isinstance(answer, Mapping | set | frozenset):
         outcomes = _checked(where, _outcomes(where, answer), None)
-        return math.fsum(_number(where, value) * chance for value, chance in outcomes.items())
+        return math.fsum(_number(where, n, value) * chance for value, chance in outcomes.items())
     if not isinstance(answer, int | float | np.number) or not math.isfinite(answer):
         raise InputError(f"{where}: expected a finite number, {_got(answer)}")
     return float(answer)
 
 
 def _scene(asked: _Asked, space: _Names) -> GridScene:
-    def read(words: str, answer: Any) -> Any:
+    def read(words: str, _: int, answer: Any) -> Any:
         try:
             return GridScene.checked(answer)
         except InputError as error:
             raise InputError(f"{words}: {error}") from None
 
-    return GridScene(tuple(asked.ask({"state": state}, read) for state in space.values))
+    return GridScene(tuple(asked.ask({"state": state}, read)[0] for state in space.values))
 
 
 def _team(
@@ -393,13 +375,9 @@ def _team(
     def own(of: Any, who: str) -> Any:
         return of[who] if isinstance(of, Mapping) else of
 
-    actions, observations = (of if isinstance(of, Mapping | str) else _listed(of) for of in (actions, observations))
+    # an iterator can be read only once, but every agent needs it
+    actions, observations = (tuple(of) if isinstance(of, Iterator) else of for of in (actions, observations))
     return [(who, own(actions, who), own(observations, who)) for who in names]
-
-
-def _listed(of: Any) -> Any:
-    """An iterator can be read only once, but every agent needs it."""
-    return tuple(of) if isinstance(of, Iterator) else of
 
 
 def _check_size(name: str, *sizes: int) -> None:

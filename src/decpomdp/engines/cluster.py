@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
-from itertools import islice
 from multiprocessing import resource_tracker
 from typing import Any, Self
 
@@ -113,28 +112,6 @@ class Cluster:
                 yield self.results([waiting.popleft()])[0]
         while waiting:
             yield self.results([waiting.popleft()])[0]
-
-    def as_they_come(
-        self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], at_once: int | None = None
-    ) -> Iterator[tuple[int, Any]]:
-        """(number, result) of work(*arguments[number]) as tasks finish, with `at_once` of them under way."""
-        from distributed import as_completed
-
-        waiting, running = enumerate(arguments), dict[Any, int]()
-
-        def begin(count: int) -> list[Any]:
-            futures = {self.submit(work, *each): number for number, each in islice(waiting, count)}
-            running.update(futures)
-            return list(futures)
-
-        try:
-            finished = as_completed(begin(at_once or AHEAD * self.places), loop=self.client.loop)
-            for future in finished:
-                yield running.pop(future), self.results([future])[0]
-                finished.update(begin(1))
-        finally:  # after an error or an interrupt, cancel the other tasks
-            with suppress(EngineError), self.errors():
-                self.client.cancel(list(running))
 
     def close(self) -> None:
         """Close the connection, and the workers that it started."""

@@ -20,7 +20,7 @@ from decpomdp.core.controller import READ
 from decpomdp.core.sparse import factored_model
 from decpomdp.domains.load import opened_model
 from decpomdp.engines import threads as engine
-from decpomdp.evaluation.fixed_point import EPS, LEAST, Floats, allowance, off, power_of, rounding, solve
+from decpomdp.evaluation.fixed_point import EPS, Floats, allowance, off, power_of, rounding, solve
 from decpomdp.evaluation.reachable import MetPairs, is_deterministic, met_states, too_many
 from decpomdp.kernels import backup as kernels
 from decpomdp.kernels.backup import JointMoves
@@ -87,8 +87,7 @@ class TeamOnModel:
         self.power = power_of(float(np.abs(got).max()))
         scaled = np.ldexp(got, -self.power).T
         self.expected = np.ascontiguousarray(scaled @ acts)  # [s, q]
-        terms = len(acts) * self.shape[0] * model.joint_observations * sum(team.nodes) * (len(team.nodes) + 2)
-        self.allowance = allowance(model, team, float((np.abs(scaled) @ acts).max()), terms * LEAST * bool(got.any()))
+        self.allowance = allowance(model, team, float((np.abs(scaled) @ acts).max()))
 
     @property
     def discount(self) -> float:
@@ -147,7 +146,7 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
     Raises
     ------
     InputError
-        The team does not fit the model, there are too many pairs, or the discounted sum is not finite.
+        The team does not fit the model, there are too many pairs, or the discount is 1 and there is no horizon.
 
     Examples
     --------
@@ -163,8 +162,6 @@ def exact_value(model: DecPOMDP | str | os.PathLike[str], team: Team, horizon: i
         if not result.sure and isinstance(chain, TeamOnModel):
             with suppress(InputError):  # too many reachable pairs
                 result = min(result, _value(MetPairs(chain.model, team, SECOND), horizon), key=lambda each: each.error)
-        if not np.isfinite(result.value):
-            raise InputError("value: the rewards are too large to be added up in floating point")
         return result
 
 
@@ -184,17 +181,15 @@ def chain_of(model: DecPOMDP, team: Team) -> TeamOnModel | MetPairs:
 def _value(chain: TeamOnModel | MetPairs, horizon: int | None) -> ExactValue:
     model = chain.model
     if horizon is not None:
-        with np.errstate(over="ignore", invalid="ignore"):  # rejected by `exact_value`
-            return _over(chain, whole("horizon", horizon, 0, LONGEST))
+        return _over(chain, whole("horizon", horizon, 0, LONGEST))
     if model.discount >= 1:
         raise InputError(f"an infinite horizon needs a discount below 1, got {model.discount}; give a horizon")
-    with np.errstate(over="ignore", invalid="ignore"):
-        v, error = solve(chain)
-        # bounds v and the true values, even where rounding makes rows sum to more than one
-        allowed, slack = chain.allowance, 8 * EPS + chain.allowance.start + chain.allowance.rows
-        earned = float(np.abs(chain.expected).max()) + slack * allowed.gross + allowed.lost
-        most = (float(np.abs(v).max()) + earned / (1 - model.discount)) * (1 + slack)
-        return _result(chain, v, min(error + rounding(chain, v), most), None)
+    v, error = solve(chain)
+    # bounds v and the true values, even where rounding makes rows sum to more than one
+    allowed, slack = chain.allowance, 8 * EPS + chain.allowance.start + chain.allowance.rows
+    earned = float(np.abs(chain.expected).max()) + slack * allowed.gross
+    most = (float(np.abs(v).max()) + earned / (1 - model.discount)) * (1 + slack)
+    return _result(chain, v, min(error + rounding(chain, v), most), None)
 
 
 def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
@@ -212,15 +207,15 @@ def _over(chain: TeamOnModel | MetPairs, horizon: int) -> ExactValue:
     most = horizon if discount == 1 else min(horizon, 1 / (1 - discount))
     sums = min(steps, most)  # rounding grows with the sums; later steps may hide a little each
     slack = 8 * EPS + off(chain) + allowed.start + allowed.rows
-    error = slack * (allowed.gross * sums * sums + float(np.abs(v).max()) * (most - sums)) + allowed.lost * most
+    error = slack * (allowed.gross * sums * sums + float(np.abs(v).max()) * (most - sums))
     return _result(chain, v, error, horizon)
 
 
 def _result(chain: TeamOnModel | MetPairs, v: Floats, error: float, horizon: int | None) -> ExactValue:
     value, largest = chain.at_start(v), max(float(np.abs(v).max()), chain.allowance.gross)
-    error = float(np.ldexp(error, chain.power)) + LEAST * (error > 0)
+    error = float(np.ldexp(error, chain.power))
     near = SURE * max(abs(value), min(1.0, float(np.ldexp(largest, chain.power))))
-    return ExactValue(value, error, horizon, chain.discount, bool(np.isfinite(value)) and error <= max(near, LEAST))
+    return ExactValue(value, error, horizon, chain.discount, error <= near)
 
 
 def joint_rows(tables: Sequence[Floats]) -> Floats:

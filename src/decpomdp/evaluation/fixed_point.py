@@ -11,8 +11,8 @@ converge, it tries again with factors of the matrix as preconditioner: exact fac
 of a large sparse matrix. Long cycles defeat unpreconditioned Krylov methods (their eigenvalues lie on a circle), and
 are easy with factors.
 
-A chain holds rewards divided by a power of two, which changes no digit and keeps the squares of very large and very
-small ones within floating point. Its values and errors are in that unit.
+A chain holds rewards divided by a power of two, which changes no digit: the Krylov method's test for a breakdown is
+absolute. Its values and errors are in that unit.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,6 @@ Apply = Callable[[Floats, bool], Floats]  # (x, True): B x; (x, False): L x
 Solve = Callable[[Floats], Floats]  # about (1 - L)^-1, of flat vectors
 
 EPS = float(np.finfo(float).eps)
-LEAST = float(np.nextafter(0.0, 1.0))  # smallest positive number
 ROUNDING = 1e-11  # of the largest reward: the precision asked for
 VISIBLE = 1e-8  # of the largest value: a larger error is worth a second attempt
 SMALL = 3000  # pairs whose matrix may be factored exactly
@@ -121,21 +120,20 @@ class Allowance:
 
     A row of probabilities may be off by rounding (see `core.checks`); the true row is the row divided by its sum. Where
     several rows are multiplied, their errors may cancel in the sum, so each counts. Rewards that nearly cancel lose
-    digits relative to their own size, not to that of their sum. And a product of probabilities may underflow.
+    digits relative to their own size, not to that of their sum.
     """
 
     start: float  # total distance from 1 of the sums of the rows that say where the chain starts
     rows: float  # the same of all rows of actions, transitions and observations
     gross: float  # the largest expected reward if none cancelled another, in the unit of the chain
-    lost: float  # what a step may lose by underflow, in the same unit
 
 
-def allowance(model: DecPOMDP, team: Team, gross: float, lost: float) -> Allowance:
+def allowance(model: DecPOMDP, team: Team, gross: float) -> Allowance:
     """The allowance for the tables of a model and a team."""
     start = _off(model.start) + sum(_off(c.initial) for c in team.controllers)
     rows = _off(model.transition) + _off(model.observation)
     rows += sum(_off(c.action) + _off(c.transition) for c in team.controllers)
-    return Allowance(start, rows, gross, lost)
+    return Allowance(start, rows, gross)
 
 
 def _off(table: Floats) -> float:
@@ -180,7 +178,7 @@ def solve(chain: MarkovChain) -> tuple[Floats, float]:
 def rounding(chain: MarkovChain, v: Floats) -> float:
     """How far v, and its expectation at the start, may be off where the equation holds to the last digit."""
     allowed, size = chain.allowance, float(np.abs(v).max())
-    each = (8 * EPS + off(chain) + allowed.rows) * max(size, allowed.gross) + allowed.lost
+    each = (8 * EPS + off(chain) + allowed.rows) * max(size, allowed.gross)
     return each * _ahead(chain) + allowed.start * size if each else 0.0
 
 

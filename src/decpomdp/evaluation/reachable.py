@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from decpomdp.core import DecPOMDP, InputError, Team
 from decpomdp.core.agent import LARGEST, joint_numbers, joint_parts
 from decpomdp.core.sparse import sparse_rows
-from decpomdp.evaluation.fixed_point import LEAST, allowance, power_of
+from decpomdp.evaluation.fixed_point import allowance, power_of
 from decpomdp.kernels.model import SparseRows
 
 Floats = NDArray[np.float64]
@@ -65,9 +65,7 @@ class MetPairs:
         self.power = power_of(self._largest)
         parts = [self._earned(self._pairs[at : at + abreast]) for at in range(0, size, abreast)]
         self.expected: Floats = np.concatenate([net for net, _ in parts])[:, None]
-        choices = math.prod(int(np.diff(acts.offsets).max()) for acts in self._acts)
-        lost = (self.moves.nnz + choices * len(team.nodes) * 2) * LEAST * (self._largest > 0)
-        self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts), lost)
+        self.allowance = allowance(model, team, max(float(gross.max()) for _, gross in parts))
 
     @property
     def discount(self) -> float:

@@ -14,7 +14,6 @@ from decpomdp.rollouts import stream
 from decpomdp.rollouts.collect import Policy
 
 NEGLIGIBLE = 1e-4  # share of a constant reward's value after the default horizon
-LARGE = 1e100  # larger returns are added up in units of the largest
 LONGEST = 10_000  # most steps of the default horizon
 
 
@@ -102,18 +101,8 @@ def sampled_value(
 def mean_return(parts: Iterable[NDArray[np.float64]]) -> tuple[float, float]:
     """The mean of all returns[k] and its standard error, NaN for a single one."""
     returns = np.concatenate(list(parts))
-    if not np.all(np.isfinite(returns)):
-        raise InputError("returns: the rewards are too large to be added up in floating point")
-    unit = unit_of(returns)
-    shares = returns / unit
-    spread = float(shares.std(ddof=1)) if len(returns) > 1 else float("nan")
-    return unit * float(shares.mean()), unit * (spread / float(np.sqrt(len(returns))))
-
-
-def unit_of(values: NDArray) -> float:
-    """A unit in which squares and sums stay finite: 1, or the largest of huge numbers."""
-    size = max(abs(float(values.min())), abs(float(values.max())))
-    return size if size > LARGE else 1.0
+    spread = float(returns.std(ddof=1)) if len(returns) > 1 else float("nan")
+    return float(returns.mean()), spread / float(np.sqrt(len(returns)))
 
 
 def _own_horizon(problem: DecPOMDP | Simulator) -> int:

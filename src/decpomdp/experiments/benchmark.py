@@ -1,9 +1,9 @@
 """Problems x methods x seeds: every cell is a run of `decpomdp learn` or `plan` in a folder of its own.
 
 A cell whose folder holds a finished run is not run again, so the same command continues an interrupted table, and an
-unfinished run is resumed from its checkpoint. A folder with runs of a problem that has changed since, or of other
-versions, is refused. The value is the exact one that the run computed from the model after learning. The work of a cell
-is given by the command (`cli.benchmark`), which can make the page of a run.
+unfinished run is resumed from its checkpoint. benchmark.json holds the plan, the digests of the problems and the
+versions: a table of others is not continued. The value is the exact one that the run computed from the model after
+learning. The work of a cell is given by the command (`cli.benchmark`), which can make the page of a run.
 
 On a cluster, a cell runs in a temporary folder of the worker, and its files are sent back. Workers need the files of
 problems at the same path; a file with other contents is refused.
@@ -24,13 +24,13 @@ from typing import Any
 import msgspec
 
 from decpomdp.core import DecPOMDP, FormatError, InputError
-from decpomdp.domains import is_model
 from decpomdp.domains.load import ENDINGS, is_file, load, load_model
 from decpomdp.domains.references import is_better, offer
+from decpomdp.domains.registry import is_model
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, Computed
 from decpomdp.io.files import one_line_errors, read_bytes, write_bytes
-from decpomdp.io.run_folder import can_resume, check_same, empty, locked, mark
+from decpomdp.io.run_folder import empty, locked, mark
 from decpomdp.io.runs import RUN, TEAM, RunRecord, read_record, source_digest, versions
 from decpomdp.io.team import read_team
 
@@ -116,7 +116,11 @@ def run_folder(folder: Path, problem: str, method: str, seed: int) -> Path:
 def cells(folder: Path, plan: BenchmarkPlan, work: str) -> list[Cell]:
     """All cells; seed by seed, so that an unfinished table is about even."""
     limits = {"time_limit": plan.time_limit, "steps": plan.steps, "threads": plan.threads}
-    problems = {problem: _problem(problem) for problem in plan.problems}
+    problems = {
+        # a path is made absolute, because workers are in other folders
+        name: {"problem": str(Path(name).absolute()) if is_file(name) else name, "digest": digest}
+        for name, (digest, _) in sources_of(plan).items()
+    }
     found = []
     for seed, problem, method in product(range(plan.seeds), plan.problems, plan.methods):
         out = str(run_folder(folder, problem, method, seed).absolute())
@@ -124,10 +128,9 @@ def cells(folder: Path, plan: BenchmarkPlan, work: str) -> list[Cell]:
     return found
 
 
-def _problem(name: str) -> dict[str, Any]:
-    model = load(name)
-    path = str(Path(name).absolute()) if is_file(name) else name  # workers are in other folders
-    return {"problem": path, "digest": source_digest(model), "discount": model.discount}
+def sources_of(plan: BenchmarkPlan) -> dict[str, tuple[str, float]]:
+    """The digest and the discount of every problem."""
+    return {name: (source_digest(model), model.discount) for name in plan.problems for model in [load(name)]}
 
 
 def open_table(folder: Path, plan: BenchmarkPlan) -> None:
@@ -137,9 +140,9 @@ def open_table(folder: Path, plan: BenchmarkPlan) -> None:
         other = owners.setdefault(run_folder(folder, problem, "", 0), problem)
         if other != problem:
             raise InputError(f"problems: expected different names, got {other} and {problem}")
-    content = json.loads(json.dumps({key: value for key, value in asdict(plan).items() if key != "seeds"}))
-    if not (folder / PLAN).exists():
-        mark(folder, PLAN, json.dumps(content, indent=2).encode(), "a new, empty or unfinished benchmark folder")
+    settings = {key: value for key, value in asdict(plan).items() if key != "seeds"}
+    content = json.loads(json.dumps({**settings, "sources": sources_of(plan), **versions()}))
+    mark(folder, PLAN, json.dumps(content, indent=2).encode(), "a new, empty or unfinished benchmark folder")
     try:
         before = msgspec.json.decode(read_bytes(folder / PLAN, LIMIT), type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
@@ -157,33 +160,11 @@ def run_table(folder: Path, plan: BenchmarkPlan, jobs: pool.Jobs, work: str, tel
     open_table(folder, plan)
     with locked(folder):
         wanted = cells(folder, plan, work)
-        for cell in wanted:
-            check_run(cell)
         if not isinstance(jobs, int):
             wanted = [
                 replace(cell, work=f"{__name__}:remote", settings={**cell.settings, "run": work}) for cell in wanted
             ]
         pool.run(wanted, jobs, _finished, _save, partial(_report, tell, pool.width_of(jobs)))
-
-
-def check_run(cell: Cell) -> None:
-    """Refuse runs of other contents of the problem or of other versions: one line must not mix them."""
-    folder = Path(cell.settings["out"])
-    if not (folder / RUN).is_file():
-        return
-    record = read_record(folder / RUN)
-    if record.finished:
-        before = {"digest": record.digest, "discount": record.discount, **record.versions}
-        now = {"digest": cell.settings["digest"], "discount": cell.settings["discount"], **versions()}
-        for name in now:
-            if before.get(name) != now[name]:
-                words = f"expected a run with {name} {str(now[name])[:24]}, as now, got {str(before.get(name))[:24]}"
-                raise InputError(f"{folder / RUN}: {words}; choose another --out")
-    elif can_resume(folder):
-        try:
-            check_same(record, cell.settings["digest"])
-        except InputError as error:
-            raise InputError(f"{folder}: {error}; choose another --out") from None
 
 
 def _finished(cell: Cell) -> bool:

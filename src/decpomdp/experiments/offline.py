@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from decpomdp.api import learn, plan
-from decpomdp.core import DecPOMDP, Team
+from decpomdp.core import DecPOMDP, Team, concatenate
 from decpomdp.core.fit import Row, Watch
 from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value
@@ -53,7 +53,8 @@ def work(settings: Settings) -> OfflineResult:
     """One fit; the seed is that of the data and of the start."""
     model = _model(settings["problem"])
     counts = {key: settings[key] for key in ("episodes", "steps", "seed")}
-    data = semi_random(model, _expert(settings["problem"]), settings["follow"], threads=1, **counts)
+    expert = _expert(settings["problem"])
+    data = concatenate(list(semi_random(model, expert, settings["follow"], threads=1, **counts)))
     fixed = settings["method"] in SIZED
     keys = ("sweeps", "tolerance", "preset", "evidence", *(() if fixed else ("truncation",)))
     options = {key: settings[key] for key in keys}

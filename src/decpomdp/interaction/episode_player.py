@@ -25,21 +25,10 @@ from decpomdp.rollouts.play import TeamPlayer
 OUT_OF_TIME = (TIME_LIMIT, PROCESSOR_TIME)  # values of the stop flag that allow a last short test
 LAST = 2.0  # times the last step: with less time left than that, the learned team is tested
 PIECE = 2000  # random episodes of one step
-LARGEST_REWARD = 1e100  # of a step: returns are squared and summed
 
 
 class OutOfSteps(Exception):  # noqa: N818 - it is no error
     """The step limit is reached; unfinished work is dropped."""
-
-
-def check_rewards(name: str, rewards: NDArray[np.float64]) -> None:
-    """Reject rewards that are not finite, or too large to be squared."""
-    if not np.all(np.isfinite(rewards)):
-        raise InputError(f"simulator {name}: expected finite rewards, got others")
-    largest = float(np.abs(rewards).max(initial=0.0))
-    if largest > LARGEST_REWARD:
-        limits = f"{-LARGEST_REWARD:g} to {LARGEST_REWARD:g}"
-        raise InputError(f"problem {name}: expected rewards from {limits} for learning by playing, got {largest:g}")
 
 
 def draw_seed(rng: np.random.Generator) -> int:
@@ -114,7 +103,7 @@ class EpisodePlayer:
         parts, count = list[Episodes](), 0
         for part in self.stream(team, episodes, horizon, self.seed()):
             parts.append(part)
-            self.count(part)
+            self.steps += part.steps
             count += part.count
             if count < episodes:
                 self.now.check()
@@ -123,11 +112,6 @@ class EpisodePlayer:
     def stream(self, team: Team, episodes: int, horizon: int, seed: int) -> Iterator[Episodes]:
         """Episodes of `team` piece by piece, not counted; the same on threads and on clusters."""
         return stream(self.simulator, team, episodes, horizon, seed, self.threads, engine=self.engine)
-
-    def count(self, part: Episodes) -> None:
-        """Count the steps of a piece and check its rewards."""
-        self.steps += part.steps
-        check_rewards(self.simulator.name, part.rewards)
 
     def random_piece(
         self, team: Team, so_far: Sequence[Episodes], most: int, horizon: int, share: float, used: float
@@ -159,7 +143,7 @@ class EpisodePlayer:
         returns: list[list[NDArray[np.float64]]] = [[] for _ in teams]
         for parts in zip(*(self.stream(team, episodes, horizon, seed) for team in teams), strict=True):
             for own, part in zip(returns, parts, strict=True):
-                self.count(part)
+                self.steps += part.steps
                 own.append(part.returns())
             if self.now.stopping:
                 break

@@ -40,41 +40,7 @@ def read_out(
     seed: int = 0,
     threads: int | None = None,
 ) -> BayesFit:
-    """The same fit with a posterior: size and uncertainty of its controllers, from fresh episodes of `problem`.
-
-    Parameters
-    ----------
-    problem
-        What the team was learned on.
-    fit
-        The result of learning or planning.
-    episodes
-        Most episodes to play.
-    time_limit
-        Seconds; the posterior so far is returned. None if there is no time to play and to evaluate any episode.
-    seed
-        Fixes every random choice.
-    threads
-        How many threads to use; all cores by default.
-
-    Returns
-    -------
-    BayesFit
-        The same team and trace, with the posterior.
-
-    Raises
-    ------
-    InputError
-        An argument has the wrong type, or all rewards of the team's episodes are equal.
-
-    Examples
-    --------
-    >>> import decpomdp as dp
-    >>> model = dp.load("broadcast")
-    >>> fit = dp.learn(model, steps=2_000_000, seed=1).with_posterior(model)
-    >>> len(fit.posterior.sizes)
-    2
-    """
+    """The same fit with a posterior; see `Fit.with_posterior`."""
     if not isinstance(fit, Fit):
         raise InputError(f"fit: expected the result of learning or planning, got {type(fit).__name__}")
     most = checks.whole("episodes", episodes, 1, 2**53)

@@ -33,11 +33,11 @@ from decpomdp.core.agent import team_of_agents
 from decpomdp.core.episodes import checked_facts
 from decpomdp.core.model import checked_discount
 from decpomdp.io.files import FilePath, from_json, message_of, one_line_errors, path_of, replacing
-from decpomdp.io.kinds import KEY, conversion
 from decpomdp.io.parquet import open_parquet, read_columns
 from decpomdp.io.validation import Checks
 
 EPISODES_FORMAT = "decpomdp-episodes/1"
+KEY = "decpomdp"  # of the metadata
 COLUMNS = ("episode_id", "t", "observation", "action", "action_prob", "reward", "terminated", "truncated")
 MOST_LABELS = 2**15  # symbols are stored in 16 bits
 GROUP = 2**17  # rows of a row group, which a writer holds in memory
@@ -139,9 +139,6 @@ def _nulls(column: Any) -> NDArray[np.bool_]:
 
 def _load(source: str) -> _Rows:
     """The columns that are needed; each must occur once."""
-    other = conversion(source)
-    if other is not None:
-        raise FormatError(source, None, f"expected an episodes file, {other}")
     with open_parquet(source) as file:
         names = file.schema_arrow.names
         for name in COLUMNS:

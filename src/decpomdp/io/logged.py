@@ -1,64 +1,72 @@
-"""Reading recorded episodes of any kind: an episodes file, a long table or a Minari dataset."""
+"""Reading recorded episodes of any kind.
 
+episodes  an episodes file (Parquet with metadata): `episodes.py`
+long      one row per agent and step, CSV or Parquet: `tables/`
+minari    the folder of a Minari dataset: `minari.py`
+"""
+
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from decpomdp.core import Agent, Episodes, FormatError, InputError
-from decpomdp.io.episodes import episodes_in
-from decpomdp.io.files import FilePath, path_of
-from decpomdp.io.kinds import KINDS, kind_of
+from decpomdp.core import Agent, Episodes, FormatError, InputError, checks
+from decpomdp.io.episodes import KEY, episodes_in
+from decpomdp.io.files import FilePath, is_csv, path_of
 from decpomdp.io.minari import read_minari
+from decpomdp.io.parquet import open_parquet
 from decpomdp.io.tables.read import table_in
 from decpomdp.io.validation import Checks
 
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """Options of the reader, for information that the file does not contain; None: not options."""
-
-    kind: str | None = None  # one of KINDS; None: detected
-    discount: float | None = None
-    agents: Sequence[Agent] | None = None
-    name: str | None = None  # of the problem
-    columns: Mapping[str, str] | None = None  # standard name of a column -> name in the file
-    bins: int | None = None  # observations are numbers, put into so many bins
+KINDS = ("episodes", "long", "minari")
 
 
-NO_OPTIONS = ReadOptions()
+def kind_of(path: FilePath) -> str:
+    """A folder is a Minari dataset, CSV a long table; a Parquet file is a long table if it has a column `agent`."""
+    source = path_of(path)
+    if os.path.isdir(source):
+        return "minari"
+    if is_csv(source):
+        return "long"
+    with open_parquet(source) as file:
+        schema = file.schema_arrow
+        return "long" if "agent" in schema.names and KEY.encode() not in (schema.metadata or {}) else "episodes"
 
 
-def read_logged(path: FilePath, options: ReadOptions = NO_OPTIONS) -> Episodes:
-    """The episodes at `path`; raises the first error."""
-    episodes: Episodes = _read(path, options, Checks())
+def read_logged(path: FilePath, **options: Any) -> Episodes:
+    """The episodes at `path`; raises the first error. The options are those of `Episodes.load`."""
+    episodes: Episodes = _read(path, Checks(), **options)
     return episodes
 
 
-def validate_logged(path: FilePath, options: ReadOptions = NO_OPTIONS) -> tuple[Episodes | None, list[FormatError]]:
+def validate_logged(path: FilePath, **options: Any) -> tuple[Episodes | None, list[FormatError]]:
     """The episodes at `path`, or None and the first error of every column."""
     check = Checks(collect=True)
-    return check.run(_read, path, options, check), check.errors
+    return check.run(lambda: _read(path, check, **options)), check.errors
 
 
-def _read(path: FilePath, options: ReadOptions, check: Checks) -> Any:
+def _read(
+    path: FilePath,
+    check: Checks,
+    discount: float | None = None,
+    agents: Sequence[Agent] | None = None,
+    name: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    kind: str | None = None,
+    bins: int | None = None,
+) -> Any:
     """The episodes; None if a check failed and its error was collected."""
-    kind, source = options.kind or kind_of(path), path_of(path)
-    if kind not in KINDS:
-        raise InputError(f"kind of data: expected one of {', '.join(KINDS)}, got {kind!r}")
-    if options.bins is not None and kind != "long":
-        raise InputError(f"bins: expected none, because {source} is not a long table, got {options.bins}")
-    if kind == "episodes":
-        if options.discount is not None or options.agents is not None or options.columns:
-            raise InputError(
-                f"{source}: an episodes file has its own discount, agents and columns; expected no such options"
-            )
-        return episodes_in(path, check)
-    if options.discount is None:
-        raise InputError(f"{source}: contains no discount; pass --discount or discount=")
-    if kind == "long":
-        return table_in(
-            path, options.discount, options.agents, options.name or "", options.columns, options.bins, check
-        )
-    if options.agents is not None or options.columns:
-        raise InputError(f"{source}: a Minari dataset has its own agents; expected no such options")
-    return read_minari(path, options.discount, options.name)
+    source = path_of(path)
+    known = kind_of(path) if kind is None else checks.one_of("kind", kind, KINDS)
+    if known == "long":
+        if discount is None:
+            raise InputError(f"{source}: contains no discount; pass --discount or discount=")
+        return table_in(path, discount, agents, name or "", columns, bins, check)
+    if agents is not None or columns or bins is not None:
+        raise InputError(f"{source}: agents, columns and bins are options for long tables; this is not one")
+    if known == "minari":
+        if discount is None:
+            raise InputError(f"{source}: contains no discount; pass --discount or discount=")
+        return read_minari(path, discount, name)
+    episodes = episodes_in(path, check)
+    return episodes if episodes is None or discount is None else replace(episodes, discount=discount)

@@ -6,11 +6,9 @@ length) is read as a team; any other space as one agent. The observations and ac
 (MultiDiscrete, MultiBinary, Tuple, Dict): every combination becomes one symbol, labelled `3/0/1`. Minari does not
 record the probabilities of actions, so they are unknown here.
 
-The episodes are read by Minari's own storage classes. Before that, the folder is checked: no link may lead out of it,
-also not inside HDF5, and the sizes in metadata.json are limited.
-
-Nothing in a dataset is executed: `minari.load_dataset` creates the environment named in metadata.json if a space is
-missing, so the spaces are decoded here and given to the storage.
+Spaces and episodes are read by Minari's own serialization and storage classes. Before that, the folder is checked: no
+link may lead out of it, also not inside HDF5, and the sizes in metadata.json are limited. Nothing in a dataset is
+executed: `minari.load_dataset`, which may create the environment named in metadata.json, is not used.
 """
 
 import itertools
@@ -22,38 +20,16 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Episodes, FormatError, InputError
+from decpomdp.io.episodes import MOST_LABELS
 from decpomdp.io.files import FilePath, message_of, path_of, read_bytes
 
 METADATA_BYTES = 2**22
-MOST_LABELS = 2**21  # of all agents together
 MOST_BYTES = 2**32  # of the episodes in memory, and of one HDF5 episode
-EXACT = 2**53  # larger whole numbers do not fit into float64
 NAME = 200  # characters of the name of a dataset
-
-SYMBOLS = 2**15  # of an agent: symbols are stored in 16 bits
-
-
-PARTS = 4096  # of a MultiBinary space
-
-
-LARGEST = 2**53
-
-
-NESTING = 16  # levels of spaces
-
-
-Space = tuple[range, ...] | dict[Any, Any]
-
-
-Count = Annotated[int, Meta(ge=1, le=LARGEST)]
-
-
-Value = Annotated[int, Meta(ge=-LARGEST, le=LARGEST)]
-
 
 Size = Annotated[int, Meta(ge=1, le=2**53)]
 
@@ -69,8 +45,8 @@ class _Metadata(msgspec.Struct):
 
 class _Player(NamedTuple):
     agent: Agent
-    observations: Space
-    actions: Space
+    observations: Any  # space of Gymnasium
+    actions: Any
     key: Any  # of its part of the recorded values; None: the only agent
 
 
@@ -89,27 +65,37 @@ def read_minari(path: FilePath, discount: float, name: str | None = None) -> Epi
     source = path_of(path)
     folder = _data_folder(source)
     try:
-        about = msgspec.convert(json.loads(read_bytes(folder / "metadata.json", METADATA_BYTES)), _Metadata)
-        players = _players(decode_space(about.observation_space), decode_space(about.action_space))
-    except (ValueError, msgspec.ValidationError, RecursionError, InputError) as error:
-        message = error.message if isinstance(error, FormatError) else message_of(error)
-        raise FormatError(source, None, f"metadata.json: {message}") from None
-    needed = about.total_steps * (8 * len(players) + 8)
-    if needed > MOST_BYTES:
-        raise FormatError(
-            source, None, f"expected at most {MOST_BYTES} bytes of episodes, got {needed} according to metadata.json"
-        )
+        from minari.dataset._storages import get_minari_storage
+        from minari.serialization import deserialize_space
+
+        about = _metadata(folder)
+        spaces = [deserialize_space(text) for text in (about.observation_space, about.action_space)]
+        players = _players(*spaces)
+        if about.data_format == "hdf5":
+            _check_hdf5(folder)
+        storage = get_minari_storage(about.data_format)(folder, *spaces)
+        parts = []
+        for k in range(about.total_episodes):
+            (recorded,) = storage.get_episodes([k])
+            parts.append(_episode(recorded, k, players))
+    except ImportError as error:
+        needs = f"reading Minari datasets needs more packages ({message_of(error)}): pip install decpomdp[data]"
+        raise InputError(f"{source}: {needs}") from None
+    except InputError as error:
+        raise FormatError(source, None, message_of(error)) from None
+    except Exception as error:  # of Minari, Gymnasium, h5py or pyarrow
+        raise FormatError(source, None, f"cannot be read as a Minari dataset: {message_of(error)}") from None
+    lengths = [len(part.rewards) for part in parts]
+    if sum(lengths) != about.total_steps:
+        expected = f"expected {about.total_steps} steps according to metadata.json"
+        raise FormatError(source, None, f"{expected}, got {sum(lengths)}")
     called = " ".join(about.dataset_id.split())[:NAME]
-    parts = _read(folder, about, players, source)
-    steps = sum(len(part.rewards) for part in parts)
-    if steps != about.total_steps:
-        raise FormatError(source, None, f"expected {about.total_steps} steps according to metadata.json, got {steps}")
     return Episodes(
         agents=tuple(player.agent for player in players),
-        offsets=np.concatenate([[0], np.cumsum([len(part.rewards) for part in parts])]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
         observations=np.concatenate([part.observations for part in parts]),
         actions=np.concatenate([part.actions for part in parts]),
-        behaviour=np.full((steps, len(players)), np.nan, np.float32),
+        behaviour=np.full((sum(lengths), len(players)), np.nan, np.float32),
         rewards=np.concatenate([part.rewards for part in parts]),
         discount=discount,
         terminated=np.array([part.terminated for part in parts]),
@@ -136,47 +122,35 @@ def _data_folder(source: str) -> Path:
     return folder
 
 
+def _metadata(folder: Path) -> _Metadata:
+    try:
+        about = msgspec.convert(json.loads(read_bytes(folder / "metadata.json", METADATA_BYTES)), _Metadata)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise InputError(f"metadata.json: {message_of(error)}") from None
+    if 16 * about.total_steps > MOST_BYTES:
+        raise InputError(f"metadata.json: expected at most {MOST_BYTES // 16} steps, got {about.total_steps}")
+    return about
+
+
 def _players(seen: Any, taken: Any) -> list[_Player]:
     """The agents, with their parts of the spaces."""
-    team = isinstance(taken, dict) and isinstance(seen, dict) and seen.keys() == taken.keys()
-    if isinstance(taken, dict) and not team and any(isinstance(key, str) for key in taken):
-        raise InputError(f"expected observations of {', '.join(taken)[:100]}, got those of other agents")
-    players, labels = [], 0
-    for key in taken if team else [None]:
+    theirs, actions = _inner(seen), _inner(taken)
+    team = bool(actions) and theirs.keys() == actions.keys()
+    if not team and any(isinstance(key, str) for key in actions):
+        raise InputError(f"expected observations of {', '.join(actions)[:100]}, got those of other agents")
+    players = []
+    for key in actions if team else [None]:
         name = key if isinstance(key, str) else f"agent{(key or 0) + 1}"
-        own_seen, own_taken = (seen[key], taken[key]) if team else (seen, taken)
+        own_seen, own_taken = (theirs[key], actions[key]) if team else (seen, taken)
         agent = Agent(name, labels_of(f"actions of {name}", own_taken), labels_of(f"observations of {name}", own_seen))
         players.append(_Player(agent, own_seen, own_taken, key))
-        labels += len(agent.actions) + len(agent.observations)
-        if labels > MOST_LABELS:
-            raise InputError(f"expected at most {MOST_LABELS} labels of all agents, got more")
     return players
 
 
-def _read(folder: Path, about: _Metadata, players: list[_Player], source: str) -> list[_Part]:
-    """All episodes, one after the other."""
-    try:
-        from minari.dataset._storages import get_minari_storage
-        from minari.serialization import deserialize_space
-
-        if about.data_format == "hdf5":
-            _check_hdf5(folder)
-        else:
-            _check_arrow(folder, about)
-        spaces = (deserialize_space(text) for text in (about.observation_space, about.action_space))
-        storage = get_minari_storage(about.data_format)(folder, *spaces)
-        parts = []
-        for k in range(about.total_episodes):
-            (recorded,) = storage.get_episodes([k])
-            parts.append(_episode(recorded, k, players))
-        return parts
-    except ImportError as error:
-        needs = f"reading Minari datasets needs more packages ({message_of(error)}): pip install decpomdp[data]"
-        raise InputError(f"{source}: {needs}") from None
-    except InputError as error:
-        raise FormatError(source, None, message_of(error)) from None
-    except Exception as error:  # of Minari, h5py or pyarrow
-        raise FormatError(source, None, f"cannot be read as a Minari dataset: {message_of(error)}") from None
+def _inner(space: Any) -> dict[Any, Any]:
+    """The parts of a Tuple or a Dict, by their keys."""
+    inner = getattr(space, "spaces", {})
+    return dict(inner) if hasattr(inner, "items") else dict(enumerate(inner))
 
 
 def _check_hdf5(folder: Path) -> None:
@@ -203,31 +177,13 @@ def _check_hdf5(folder: Path) -> None:
             raise InputError(message)
 
 
-def _check_arrow(folder: Path, about: _Metadata) -> None:
-    """Reject Arrow or Parquet files with more rows than announced."""
-    from pyarrow import dataset
-
-    left = about.total_steps + about.total_episodes  # one row more than steps in every episode
-    for k in range(about.total_episodes):
-        ignored = ["_", ".", "metadata.json"]
-        left -= dataset.dataset(str(folder / str(k)), format=about.data_format, ignore_prefixes=ignored).count_rows()
-        if left < 0:
-            raise InputError(
-                f"episode {k}: expected at most {about.total_steps} steps according to metadata.json, got more"
-            )
-
-
 def _episode(recorded: dict[str, Any], k: int, players: list[_Player]) -> _Part:
     """One episode as arrays, checked."""
     try:
         seen = [_symbols(player, player.observations, recorded["observations"], "observation") for player in players]
         taken = [_symbols(player, player.actions, recorded["actions"], "action") for player in players]
-        rewards = np.asarray(recorded["rewards"]).reshape(-1)
-        ends = [np.asarray(recorded[key]).reshape(-1) for key in ("terminations", "truncations")]
-        if rewards.dtype.kind in "iu":
-            _check_values((rewards <= EXACT) & (rewards >= -EXACT), "reward", f"whole numbers up to {EXACT}", rewards)
-        for key, values in zip(("terminations", "truncations"), ends, strict=True):
-            _check_values((values == 0) | (values == 1), key, "true or false", values)
+        rewards = np.asarray(recorded["rewards"], np.float64).reshape(-1)
+        ends = [np.asarray(recorded[key], bool).reshape(-1) for key in ("terminations", "truncations")]
     except InputError as error:
         raise InputError(f"episode {k}, {error}") from None
     except (KeyError, ValueError, TypeError, IndexError) as error:
@@ -237,107 +193,48 @@ def _episode(recorded: dict[str, Any], k: int, players: list[_Player]) -> _Part:
         raise InputError(f"episode {k}: expected one observation more than actions, got other lengths")
     if any(end[:-1].any() for end in ends) or not np.isfinite(rewards).all():
         raise InputError(f"episode {k}: expected finite rewards and no end before the last step")
-    return _Part(np.stack(seen, axis=1)[:-1], np.stack(taken, axis=1), rewards.astype(np.float64), bool(ends[0][-1]))
+    return _Part(np.stack(seen, axis=1)[:-1], np.stack(taken, axis=1), rewards, bool(ends[0][-1]))
 
 
-def _symbols(player: _Player, space: Space, recorded: Any, what: str) -> NDArray[np.int16]:
-    own = recorded if player.key is None else recorded[player.key]
-    return symbols_of(space, own, f"{what} of {player.agent.name}")
-
-
-def _check_values(right: NDArray[np.bool_], what: str, expected: str, values: NDArray) -> None:
-    if not right.all():
-        t = int(np.argmin(right))
-        raise InputError(f"t = {t}, {what}: expected {expected}, got {values[t]}")
-
-
-class _Discrete(Struct, tag_field="type", tag="Discrete"):
-    n: Count
-    start: Value = 0
-
-
-class _MultiDiscrete(Struct, tag_field="type", tag="MultiDiscrete"):
-    nvec: list[Any]
-    start: list[Any]
-    dtype: Literal["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-
-
-class _MultiBinary(Struct, tag_field="type", tag="MultiBinary"):
-    n: Count | Annotated[list[Count], Meta(max_length=8)]
-
-
-class _Tuple(Struct, tag_field="type", tag="Tuple"):
-    subspaces: list["_Json"]
-
-
-class _Dict(Struct, tag_field="type", tag="Dict"):
-    subspaces: dict[str, "_Json"]
-
-
-_Json = _Discrete | _MultiDiscrete | _MultiBinary | _Tuple | _Dict
-
-
-def decode_space(text: str) -> Space:
-    """The space in a JSON text; InputError unless it is a discrete space."""
-    try:
-        return _space(msgspec.convert(json.loads(text), _Json), NESTING)
-    except (ValueError, msgspec.ValidationError, TypeError, RecursionError) as error:
-        raise InputError(f"expected a discrete space: {message_of(error)}") from None
-
-
-def _space(space: Any, levels: int) -> Space:
-    if not levels:
-        raise ValueError(f"more than {NESTING} levels of spaces")
-    if isinstance(space, _Dict):  # sorted by Gymnasium as well
-        return {key: _space(inner, levels - 1) for key, inner in sorted(space.subspaces.items())}
-    if isinstance(space, _Tuple):
-        return {n: _space(inner, levels - 1) for n, inner in enumerate(space.subspaces)}
-    if isinstance(space, _Discrete):
-        return (range(space.start, space.start + space.n),)
-    if isinstance(space, _MultiBinary):
-        parts = math.prod(space.n) if isinstance(space.n, list) else space.n
-        if parts > PARTS:
-            raise ValueError(f"a MultiBinary space of more than {PARTS} parts")
-        return (range(2),) * parts
-    lows, sizes = (
-        msgspec.convert(np.ravel(values).tolist(), kind)
-        for values, kind in ((space.start, list[Value]), (space.nvec, list[Count]))
-    )
-    return tuple(range(low, low + size) for low, size in zip(lows, sizes, strict=True))
-
-
-def ranges_of(space: Space) -> list[range]:
-    """The values of every part of a space."""
-    if isinstance(space, tuple):
-        return list(space)
-    return [values for inner in space.values() for values in ranges_of(inner)]
-
-
-def labels_of(what: str, space: Space) -> tuple[str, ...]:
-    """A label for every combination of the values of the parts: `3/0/1`."""
-    ranges, count = ranges_of(space), 1
-    for values in ranges:
-        count *= len(values)
-        if count > SYMBOLS:
-            raise InputError(f"{what}: expected at most {SYMBOLS} combinations of values, got more")
-    return tuple("/".join(map(str, values)) for values in itertools.product(*ranges))
-
-
-def symbols_of(space: Space, recorded: Any, where: str) -> NDArray[np.int16]:
+def _symbols(player: _Player, space: Any, recorded: Any, what: str) -> NDArray[np.int16]:
     """[t]: the index of every combination of values, the last part fastest."""
-    total: NDArray[np.int64] = np.zeros(1, np.int64)
-    for part, known in zip(_parts_of(space, recorded), ranges_of(space), strict=True):
+    own, total = recorded if player.key is None else recorded[player.key], np.zeros(1, np.int64)
+    for part, known in zip(_parts_of(space, own), ranges_of(space), strict=True):
         wrong = ~np.isin(part, known)
         if wrong.any():
             t = int(np.argmax(wrong))
-            raise InputError(f"t = {t}, {where}: expected {known[0]} to {known[-1]}, got {part[t]}")
+            where = f"t = {t}, {what} of {player.agent.name}"
+            raise InputError(f"{where}: expected {known[0]} to {known[-1]}, got {part[t]}")
         total = total * len(known) + (part.astype(np.int64) - known[0])
     return total.astype(np.int16)
 
 
-def _parts_of(space: Space, recorded: Any) -> list[NDArray]:
+def _parts_of(space: Any, recorded: Any) -> list[NDArray]:
     """[t] for every part of the values recorded in a space."""
-    if isinstance(space, dict):
-        return [part for key, inner in space.items() for part in _parts_of(inner, recorded[key])]
+    if inner := _inner(space):
+        return [part for key, each in inner.items() for part in _parts_of(each, recorded[key])]
     array = np.asarray(recorded)
     return list(array.reshape(len(array), -1).T)
+
+
+def ranges_of(space: Any) -> list[range]:
+    """The values of every part of a discrete space."""
+    from gymnasium.spaces import Discrete, MultiBinary, MultiDiscrete
+
+    if inner := _inner(space):
+        return [values for each in inner.values() for values in ranges_of(each)]
+    if isinstance(space, MultiBinary):
+        return [range(2)] * min(math.prod(space.shape), 16)  # 16 are too many already
+    if not isinstance(space, Discrete | MultiDiscrete):
+        raise InputError(f"expected a discrete space, got {' '.join(str(space).split())[:100]}")
+    sizes = space.n if isinstance(space, Discrete) else space.nvec
+    pairs = zip(np.ravel(space.start).tolist(), np.ravel(sizes).tolist(), strict=True)
+    return [range(low, low + size) for low, size in pairs]
+
+
+def labels_of(what: str, space: Any) -> tuple[str, ...]:
+    """A label for every combination of the values of the parts: `3/0/1`."""
+    ranges = ranges_of(space)
+    if math.prod(map(len, ranges)) > MOST_LABELS:
+        raise InputError(f"{what}: expected at most {MOST_LABELS} combinations of values, got more")
+    return tuple("/".join(map(str, values)) for values in itertools.product(*ranges))

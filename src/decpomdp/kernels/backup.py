@@ -49,6 +49,33 @@ def contract(matrix: NDArray, left: int, right: int, v: NDArray, out: NDArray) -
         np.dot(across, source.reshape(size, right), target.reshape(size, right))
 
 
+@inlined
+def matrix_of(moves: JointMoves, n: int, u: int, y: int) -> NDArray:
+    """M_n[a, o] as [j, i]."""
+    size = moves.nodes[n]
+    pair = moves.action_parts[u, n] * moves.observations[n] + moves.observation_parts[y, n]
+    first = moves.place[n] + pair * size * size
+    return moves.table[first : first + size * size].reshape(size, size)
+
+
+@inlined
+def applied(
+    moves: JointMoves, u: int, y: int, left_out: int, transposed: bool, v: NDArray, one: NDArray, other: NDArray
+) -> NDArray:
+    """M_1 x ... x M_N v, or their transposes, without the agent `left_out` (-1: all); in `one` or in `other`."""
+    for q in range(len(v)):
+        one[q] = v[q]
+    left, right = 1, len(v)
+    for n in range(len(moves.nodes)):
+        right //= moves.nodes[n]
+        if n != left_out:
+            matrix = matrix_of(moves, n, u, y)
+            contract(np.ascontiguousarray(matrix.T) if transposed else matrix, left, right, one, other)
+            one, other = other, one
+        left *= moves.nodes[n]
+    return one
+
+
 @kernel
 def backup(
     model: FactoredModel,
@@ -61,7 +88,6 @@ def backup(
     """Add the later value after joint actions first .. end - 1 to `out`; with all of them, B v without the rewards."""
     states, joint = v.shape
     transition, observation = model.transition, model.observation
-    agents = len(moves.nodes)
     ahead = np.empty((states, joint))  # value after s1 under the present joint action
     one, other = np.empty(joint), np.empty(joint)
     for u in range(first, end):
@@ -69,21 +95,9 @@ def backup(
             ahead[s1] = 0.0
             row = u * states + s1
             for e in range(observation.offsets[row], observation.offsets[row + 1]):
-                y = observation.columns[e]
+                result = applied(moves, u, observation.columns[e], -1, False, v[s1], one, other)
                 for q in range(joint):
-                    one[q] = v[s1, q]
-                left, right = 1, joint
-                for n in range(agents):
-                    size = moves.nodes[n]
-                    right //= size
-                    pair = moves.action_parts[u, n] * moves.observations[n] + moves.observation_parts[y, n]
-                    first_entry = moves.place[n] + pair * size * size
-                    matrix = moves.table[first_entry : first_entry + size * size].reshape(size, size)
-                    contract(matrix, left, right, one, other)
-                    left *= size
-                    one, other = other, one
-                for q in range(joint):
-                    ahead[s1, q] += observation.values[e] * one[q]
+                    ahead[s1, q] += observation.values[e] * result[q]
         for s in range(states):
             row = u * states + s
             for e in range(transition.offsets[row], transition.offsets[row + 1]):
@@ -106,15 +120,6 @@ def arriving(transition: SparseRows, u: int, f: NDArray, out: NDArray) -> None:
                 out[s1, q] += weight * f[s, q]
 
 
-@inlined
-def matrix_of(moves: JointMoves, n: int, u: int, y: int) -> NDArray:
-    """M_n[a, o] as [j, i]."""
-    size = moves.nodes[n]
-    pair = moves.action_parts[u, n] * moves.observations[n] + moves.observation_parts[y, n]
-    first = moves.place[n] + pair * size * size
-    return moves.table[first : first + size * size].reshape(size, size)
-
-
 @kernel
 def forward(
     model: FactoredModel,
@@ -134,18 +139,10 @@ def forward(
             if not np.any(arrived[s1]):
                 continue
             for e in range(observation.offsets[row], observation.offsets[row + 1]):
-                y, weight = observation.columns[e], model.discount * observation.values[e]
+                weight = model.discount * observation.values[e]
+                result = applied(moves, u, observation.columns[e], -1, True, arrived[s1], one, other)
                 for q in range(joint):
-                    one[q] = arrived[s1, q]
-                left, right = 1, joint
-                for n in range(len(moves.nodes)):
-                    size = moves.nodes[n]
-                    right //= size
-                    contract(np.ascontiguousarray(matrix_of(moves, n, u, y).T), left, right, one, other)
-                    left *= size
-                    one, other = other, one
-                for q in range(joint):
-                    out[s1, q] += weight * one[q]
+                    out[s1, q] += weight * result[q]
 
 
 @kernel
@@ -159,7 +156,6 @@ def count_moves(
     """Add the value of every move of every agent, weighted by its frequency."""
     states, joint = f.shape
     observation = model.observation
-    agents = len(moves.nodes)
     arrived = np.empty((states, joint))
     one, other = np.empty(joint), np.empty(joint)
     for u in range(len(moves.action_parts)):
@@ -170,18 +166,9 @@ def count_moves(
                 continue
             for e in range(observation.offsets[row], observation.offsets[row + 1]):
                 y, weight = observation.columns[e], model.discount * observation.values[e]
-                for n in range(agents):
-                    for q in range(joint):
-                        one[q] = v[s1, q]
-                    left, right = 1, joint
-                    for k in range(agents):
-                        size = moves.nodes[k]
-                        right //= size
-                        if k != n:
-                            contract(matrix_of(moves, k, u, y), left, right, one, other)
-                            one, other = other, one
-                        left *= size
-                    add_pairs(moves, n, u, y, weight, arrived[s1], one, out)
+                for n in range(len(moves.nodes)):
+                    then = applied(moves, u, y, n, False, v[s1], one, other)
+                    add_pairs(moves, n, u, y, weight, arrived[s1], then, out)
 
 
 @kernel

@@ -10,8 +10,18 @@ agent n is variable firsts[n] + l, and chosen[variable] is its node; a joint nod
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import kernel
+from decpomdp.kernels.compiled import inlined, kernel
 from decpomdp.kernels.model import OutcomeModel
+
+
+@inlined
+def value_of(model: OutcomeModel, s: int, u: int, onward: NDArray, values: NDArray) -> float:
+    """The value of taking u in s and moving by onward[y]."""
+    place = u * model.reward.shape[1] + s
+    ahead = 0.0
+    for e in range(model.offsets[place], model.offsets[place + 1]):
+        ahead += model.chance[e] * values[model.next_state[e], onward[model.observation[e]]]
+    return model.reward[u, s] + model.discount * ahead
 
 
 @kernel
@@ -20,19 +30,12 @@ def values_before(
     actions: NDArray,  # [q] joint action
     onward: NDArray,  # [q, y] joint node of the next layer
     values: NDArray,  # [s, next q]
-    discount: float,
     out: NDArray,  # [s, q]
 ) -> None:
     """One Bellman backup of a layer."""
-    states = model.reward.shape[1]
-    for s in range(states):
+    for s in range(model.reward.shape[1]):
         for q in range(len(actions)):
-            u = actions[q]
-            place = u * states + s
-            ahead = 0.0
-            for e in range(model.offsets[place], model.offsets[place + 1]):
-                ahead += model.chance[e] * values[model.next_state[e], onward[q, model.observation[e]]]
-            out[s, q] = model.reward[u, s] + discount * ahead
+            out[s, q] = value_of(model, s, actions[q], onward[q], values)
 
 
 @kernel
@@ -43,20 +46,13 @@ def values_at(
     actions: NDArray,  # [q]
     onward: NDArray,  # [q, y]
     values: NDArray,  # [s, next q]
-    discount: float,
     out: NDArray,  # [s, q] filled at the pairs
 ) -> tuple[float, float]:
     """The same backup at some pairs only; the least and the greatest change."""
-    states = model.reward.shape[1]
     least, most = np.inf, -np.inf
     for p in range(len(state)):
         s, q = state[p], node[p]
-        u = actions[q]
-        place = u * states + s
-        ahead = 0.0
-        for e in range(model.offsets[place], model.offsets[place + 1]):
-            ahead += model.chance[e] * values[model.next_state[e], onward[q, model.observation[e]]]
-        new = model.reward[u, s] + discount * ahead
+        new = value_of(model, s, actions[q], onward[q], values)
         change = new - out[s, q]
         least, most = min(least, change), max(most, change)
         out[s, q] = new
@@ -99,7 +95,6 @@ def gains(
     beside: NDArray,  # [k, y] joint next node when agent n goes to node 0
     stride: int,  # between joint next nodes when agent n goes to the next one
     values: NDArray,  # [s, next q]
-    discount: float,
     earned: NDArray,  # [i, a] added to
     ahead: NDArray,  # [i, a, o, j] added to
 ) -> None:
@@ -115,7 +110,7 @@ def gains(
             for e in range(model.offsets[place], model.offsets[place + 1]):
                 y, after = model.observation[e], model.next_state[e]
                 o = model.observation_parts[y, n]
-                mass = discount * weight[k] * model.chance[e]
+                mass = model.discount * weight[k] * model.chance[e]
                 first = beside[k, y]
                 for j in range(nodes):
                     ahead[i, a, o, j] += mass * values[after, first + stride * j]
@@ -132,7 +127,6 @@ def joint_payoffs(
     firsts: NDArray,  # [n]
     strides: NDArray,  # [n] between joint next nodes
     values: NDArray,  # [s, next q]
-    discount: float,
     out: NDArray,  # [j, u]
 ) -> None:
     """out[j, u]: reward and later value when the agents of joint label j take u and then move by the table."""
@@ -150,7 +144,7 @@ def joint_payoffs(
                         o = model.observation_parts[model.observation[e], n]
                         q += strides[n] * moves[firsts[n] + labels[j, n], model.action_parts[u, n], o]
                     ahead += model.chance[e] * values[model.next_state[e], q]
-                total += weight[k] * (model.reward[u, state[k]] + discount * ahead)
+                total += weight[k] * (model.reward[u, state[k]] + model.discount * ahead)
             out[j, u] = total
 
 

@@ -47,6 +47,7 @@ class OutcomeModel(NamedTuple):
     reward: NDArray[np.float64]  # [u, s]
     action_parts: NDArray[np.int64]  # [u, n]
     observation_parts: NDArray[np.int64]  # [y, n]
+    discount: float
 
 
 class DiscountedModel(NamedTuple):

@@ -72,7 +72,6 @@ def payoffs(
     state: NDArray,
     weight: NDArray,
     vectors: NDArray,  # [k, s] their maximum bounds the value of a belief
-    discount: float,
     out: NDArray,  # [j, u]
 ) -> None:
     """out[j, u]: the reward of u in joint label j, plus the centralised bound on later rewards."""
@@ -102,7 +101,7 @@ def payoffs(
             for i in range(number):
                 ahead += worth[listed[i]].max()
                 met[listed[i]] = False
-            out[j, u] = total + discount * ahead
+            out[j, u] = total + model.discount * ahead
 
 
 @kernel

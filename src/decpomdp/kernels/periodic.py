@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.kernels.compiled import kernel
+from decpomdp.kernels.compiled import inlined, kernel
 from decpomdp.kernels.model import DiscountedModel
 
 Floats = NDArray[np.float64]
@@ -179,18 +179,24 @@ def worth(
                         score[i, a, o, j] += share * following[model.next_state[e], to + j * stride]
 
 
+@inlined
+def value_of(model: DiscountedModel, joint: JointPlan, m: int, s: int, q: int, following: Floats) -> float:
+    """The value of a place, given that of the next layer."""
+    u = joint.action[m, q]
+    row = u * len(model.start) + s
+    x = model.reward[u, s]
+    for e in range(model.offsets[row], model.offsets[row + 1]):
+        x += model.discounted[e] * following[model.next_state[e], joint.after[m, q, model.observation[e]]]
+    return x
+
+
 @kernel
 def back(model: DiscountedModel, joint: JointPlan, m: int, following: Floats, out: Floats) -> None:
     """out[s, q]: the value of layer m everywhere, given that of the next."""
     states, width = out.shape
     for s in range(states):
         for q in range(width):
-            u = joint.action[m, q]
-            row = u * states + s
-            x = model.reward[u, s]
-            for e in range(model.offsets[row], model.offsets[row + 1]):
-                x += model.discounted[e] * following[model.next_state[e], joint.after[m, q, model.observation[e]]]
-            out[s, q] = x
+            out[s, q] = value_of(model, joint, m, s, q, following)
 
 
 @kernel
@@ -226,11 +232,7 @@ def where_met(model: DiscountedModel, joint: JointPlan, places: Ints, v: Floats,
         m, rest = places[k] // (states * width), places[k] % (states * width)
         s, q = rest // width, rest % width
         following = v[m + 1] if m + 1 < layers else before
-        row = joint.action[m, q] * states + s
-        x = model.reward[joint.action[m, q], s]
-        for e in range(model.offsets[row], model.offsets[row + 1]):
-            x += model.discounted[e] * following[model.next_state[e], joint.after[m, q, model.observation[e]]]
-        v[m, s, q] = x
+        v[m, s, q] = x = value_of(model, joint, m, s, q, following)
         if m == 0:
             low, high = min(low, x - before[s, q]), max(high, x - before[s, q])
     return low, high

@@ -175,17 +175,14 @@ def plain_step(model: FactoredModel, free: bool, values: Floats, out: Floats) ->
 
 
 @kernel
-def value_step(model: FactoredModel, actions: Ints, following: Ints, values: Floats, out: Floats) -> float:
-    """One backup of the node values [s, i]; returns the largest change."""
+def value_step(model: FactoredModel, actions: Ints, following: Ints, values: Floats, out: Floats) -> None:
+    """One backup of the node values [s, i]."""
     states = len(values)
     ahead, vector = np.empty(states), np.empty(states)
-    change = 0.0
     for i in range(len(actions)):
         fill_vector(model, values, actions[i], following[i], ahead, vector)
         for s in range(states):
-            change = max(change, abs(vector[s] - values[s, i]))
             out[s, i] = vector[s]
-    return change
 
 
 @kernel

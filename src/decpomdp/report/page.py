@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from decpomdp import domains
 from decpomdp.core import DecPOMDP, Episodes, Fit
+from decpomdp.domains import registry
 from decpomdp.io.files import write_bytes
 from decpomdp.io.runs import LOG, REPORT, Belief, Run, RunRecord, as_written, columns_of, write_record
 from decpomdp.report.controllers import controllers, reading
@@ -185,7 +185,7 @@ def _subtitle(runs: Sequence[ShownRun]) -> str:
     record = runs[0].run.record
     agents = len(runs[0].run.team.agents)
     way = f"method {record.method}" if record.method else f"learned from {record.source}"
-    note = domains.note(record.source)  # on the labels of a built-in problem
+    note = registry.note(record.source)  # on the labels of a built-in problem
     return f"{agents} agent{'s' if agents > 1 else ''}, {way}; run {runs[0].run.name}" + (f"; {note}" if note else "")
 
 

@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from decpomdp import domains
 from decpomdp.core import DecPOMDP, Episodes, InputError, Team
 from decpomdp.core.scene import COLUMN, NEITHER, ROW, GridScene, OnStreets, Place, Street, StreetMap, StreetScene, Thing
+from decpomdp.domains import registry
 from decpomdp.report.controllers import FEW
 from decpomdp.report.drawing import DISPLAY, MOVE, TURN, ChangeValue, Film, Mark, Part, Track, for_page, for_script
 from decpomdp.report.graph import MOST_NODES
@@ -68,7 +68,7 @@ def grid_film(model: DecPOMDP, states: Sequence[Sequence[int]]) -> Film | None:
 def _built_in(model: DecPOMDP) -> GridScene | None:
     """The scene of the built-in problem with the same numbers."""
     name = next((name for name, count in GRIDS.items() if len(model.states) == count), None)
-    if name is None or domains.build(name).digest() != model.digest():
+    if name is None or registry.build(name).digest() != model.digest():
         return None
     module = importlib.import_module(f"decpomdp.domains.{name}")
     return GridScene(tuple(tuple(module.things(s)) for s in range(len(model.states))))

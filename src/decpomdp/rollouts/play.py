@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from decpomdp.core import NO_OBSERVATION, InputError, Simulator, Team
 from decpomdp.core.agent import check_symbols
 from decpomdp.core.checks import array
+from decpomdp.core.checks import rewards as checked_rewards
 from decpomdp.kernels import rollout
 from decpomdp.kernels.rollout import Paths, Players, empty_paths
 from decpomdp.kernels.sampling import Sampler, key_of, sampler
@@ -141,7 +142,7 @@ def step_batch(simulator: Simulator, actions: NDArray[np.int16], running: NDArra
     rewards = np.where(running, array("simulator rewards", step[1], "k", shape, np.float64, finite=False), 0.0)
     ended = array("simulator ended", step[2], "k", shape, np.bool_)
     seen = _seen(simulator, step[0], running & ~ended)
-    return Checked(seen, array("simulator rewards", rewards, "k", shape, np.float64), ended)
+    return Checked(seen, checked_rewards("simulator rewards", rewards, "k", shape), ended)
 
 
 def _kind(step: object) -> str:

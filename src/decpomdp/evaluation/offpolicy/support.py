@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from decpomdp.core import NO_OBSERVATION, Episodes, Team
 from decpomdp.core.minimal import minimised
 from decpomdp.evaluation.offpolicy.estimates import LARGEST, Weighted, inverse
-from decpomdp.evaluation.sampled import mean_return, unit_of
+from decpomdp.evaluation.sampled import mean_return
 from decpomdp.kernels.expectation import running_sums
 
 Floats = NDArray[np.float64]
@@ -252,9 +252,7 @@ def facts_of(episodes: Episodes) -> dict[str, Any]:
 
 def _spread(values: NDArray) -> dict[str, float]:
     kind = int if values.dtype.kind in "iu" else float
-    unit = unit_of(values)
-    mean = unit * float((values / unit).mean()) if unit > 1 else float(values.mean())
-    return {"mean": mean, "min": kind(values.min()), "max": kind(values.max())}
+    return {"mean": float(values.mean()), "min": kind(values.min()), "max": kind(values.max())}
 
 
 def _agent(episodes: Episodes, n: int) -> dict[str, Any]:

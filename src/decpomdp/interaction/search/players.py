@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Simulator
 from decpomdp.core.run import Cut, Now, unlimited
 from decpomdp.engines import threads as engine
-from decpomdp.interaction.episode_player import OutOfSteps, check_rewards
+from decpomdp.interaction.episode_player import OutOfSteps
 from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines
 from decpomdp.kernels.machines import PlayedBatch, RandomWindow, Soft
@@ -217,16 +217,12 @@ class BatchPlayer(Player):
             running &= ~ended
             if not running.any():
                 break
-        check_rewards(self.name, played.rewards)
         return played
 
 
 def player_of(simulator: Simulator) -> Player:
     """The fast player for a model, the general one for any other simulator."""
-    if not isinstance(simulator, DenseSimulator):
-        return BatchPlayer(simulator)
-    check_rewards(simulator.name, simulator.model.reward)
-    return DensePlayer(simulator)
+    return DensePlayer(simulator) if isinstance(simulator, DenseSimulator) else BatchPlayer(simulator)
 
 
 def batch_seed(seed: int, first: int) -> int:

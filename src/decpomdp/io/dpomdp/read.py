@@ -274,9 +274,8 @@ class Rewards(Statements):
             codes[:, 3] = 0
         expanded = np.zeros((*transition.shape, observation.shape[2] if seen else 1))  # [u, s, s1, y]
         self._assign(expanded, codes, numbers, special)
-        with np.errstate(over="ignore", invalid="ignore"):  # the model rejects rewards that are not finite
-            after = np.einsum("uty,usty->ust", observation, expanded) if seen else expanded[..., 0]
-            return np.einsum("ust,ust->us", transition, after)
+        after = np.einsum("uty,usty->ust", observation, expanded) if seen else expanded[..., 0]
+        return np.einsum("ust,ust->us", transition, after)
 
     def _assign(self, table: Floats, codes: Indices, numbers: Indices, special: dict[int, Indices]) -> None:
         """Set the values of the statements `numbers` at `codes`, in order; statements about single entries at once."""

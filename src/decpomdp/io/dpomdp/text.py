@@ -12,13 +12,12 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from sys import float_info
 from typing import TypeVar
 
 import numpy as np
 
 from decpomdp.core.agent import numbered
-from decpomdp.core.checks import ACCEPTED, Floats
+from decpomdp.core.checks import ACCEPTED, LARGEST_REWARD, Floats
 from decpomdp.core.errors import FormatError
 from decpomdp.io.files import FilePath, path_of, read_bytes
 
@@ -206,5 +205,5 @@ def probabilities(lines: Lines) -> Numbers:
 
 
 def rewards(lines: Lines) -> Numbers:
-    """Parser of rewards: finite numbers."""
-    return Numbers(lines, "a finite number", -float_info.max, float_info.max)
+    """Parser of rewards."""
+    return Numbers(lines, f"a number up to {LARGEST_REWARD:g}", -LARGEST_REWARD, LARGEST_REWARD)

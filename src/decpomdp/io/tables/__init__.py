@@ -9,6 +9,8 @@
                           terminated. A missing column is the opposite of the other; without both columns, all
                           episodes count as truncated
 
+With `bins`, observations are numbers, in one column or in columns `observation_x`, `observation_y`, ...
+
 Tables are CSV (comma, header, UTF-8; also gzip or zstd) or Parquet. A table contains neither the discount nor labels
 that never occur. If no agents are given, the alphabets are taken from the table: the numbers from 0 to the largest, or
 the sorted labels.

@@ -1,17 +1,28 @@
-"""The columns of a long table as arrays, without Python loops over rows.
+"""The columns of a long table, CSV or Parquet, as arrays, without Python loops over rows.
 
 Cells of a CSV file are texts, those of a Parquet file have types; both become the same arrays. Errors give the place:
-`row 17, column action: expected ..., got 'jump'`. Rows are counted from 0, without the header of a CSV file.
+`row 17, column action: expected ..., got 'jump'`. Rows of a CSV file are counted as in an editor: the header is row 1,
+lines without cells do not count. Rows of a Parquet file are counted from 0.
 """
 
+import csv
+import io
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from decpomdp.core import FormatError
+from decpomdp.core import FormatError, InputError
+from decpomdp.io.files import check_regular, is_csv, message_of
+from decpomdp.io.parquet import check_memory, open_parquet, read_columns
 
+NEEDED = ("episode", "t", "agent", "observation", "action", "reward")
+OPTIONAL = ("action_prob", "terminated", "truncated")
+PART = "observation_"  # first letters of columns that hold one number of an observation each
+FIRST_ROW = 2  # of a CSV file, after the header
+BLOCK = 1 << 24  # bytes of a CSV file that are parsed at a time; no row is longer
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
 DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:nan|inf)$"
@@ -34,6 +45,12 @@ class Columns(NamedTuple):
     source: str
     table: Any  # of Arrow
     names: dict[str, str]  # standard name -> name in the file
+    unused: tuple[str, ...]  # other columns of the file
+
+    @property
+    def observations(self) -> list[str]:
+        """The column `observation`, or the columns that hold its numbers."""
+        return [name for name in self.names if name == "observation" or name.startswith(PART)]
 
     def has(self, name: str) -> bool:
         """Whether an optional column exists and has a value."""
@@ -95,6 +112,7 @@ class Columns(NamedTuple):
         """An error about a cell; `got` replaces the content of the cell in the message."""
         cell = self.table[self.names[name]][row].as_py()
         got = got or ("nothing" if cell is None else repr(cell)[:80])
+        row += FIRST_ROW if is_csv(self.source) else 0
         return FormatError(self.source, None, f"row {row}, column {self.names[name]}: expected {expected}, got {got}")
 
     def _column(self, name: str, expected: str, boolean: bool = False) -> Any:
@@ -133,3 +151,113 @@ def _distinct(column: Any) -> Cells:
     encoded = column.dictionary_encode().combine_chunks()
     codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return Cells(encoded.dictionary.cast(pa.string()).to_pylist(), codes)
+
+
+def load_table(source: str, renamed: Mapping[str, str], in_parts: bool) -> Columns:
+    """The columns of a file; `renamed` maps standard names to different names in the file.
+
+    `in_parts`: observations may be columns `observation_x`, `observation_y`, ... instead of one column.
+    """
+    known = (*NEEDED, *OPTIONAL)
+    for name in renamed:
+        if name not in known:
+            raise InputError(f"columns: expected names among {', '.join(known)}, got {name!r}")
+    called = {name: renamed.get(name, name) for name in known}
+    if len(set(called.values())) < len(called):
+        raise InputError(f"columns: expected a different column for each name, got {dict(renamed)}")
+    columns = (_read_csv if is_csv(source) else _read_parquet)(source, called, in_parts)
+    if not len(columns.table):
+        raise FormatError(source, None, "expected at least one row, got none")
+    return columns
+
+
+def _present(source: str, called: dict[str, str], header: list[str], in_parts: bool) -> dict[str, str]:
+    """The known columns that the file has; FormatError if one is missing or repeated."""
+    parts = [column for column in header if column.startswith(PART)]
+    if in_parts and parts and called["observation"] not in header:
+        called = {name: column for name, column in called.items() if name != "observation"}
+        called |= {part: part for part in parts}
+    for name, column in called.items():
+        if header.count(column) > 1:
+            raise FormatError(source, None, f"column {column}: expected one, got {header.count(column)} of that name")
+        if name in NEEDED and column not in header:
+            hint = f"if it has another name: decpomdp data convert --column {name}=COLUMN, or columns={{{name!r}: ...}}"
+            if len(header) == 1 and any(sign in header[0] for sign in ";\t|"):
+                hint = "expected commas between columns"
+            got = f"only {', '.join(map(repr, header))}"[:300]
+            raise FormatError(source, None, f"column {column}: expected one, got {got} ({hint})")
+    return {name: column for name, column in called.items() if column in header}
+
+
+def _unused(names: dict[str, str], header: list[str]) -> tuple[str, ...]:
+    return tuple(column for column in header if column not in names.values())
+
+
+def _read_parquet(source: str, called: dict[str, str], in_parts: bool) -> Columns:
+    with open_parquet(source) as file:
+        header = file.schema_arrow.names
+        names = _present(source, called, header, in_parts)
+        return Columns(source, read_columns(file, tuple(names.values()), source), names, _unused(names, header))
+
+
+def _read_csv(source: str, called: dict[str, str], in_parts: bool) -> Columns:
+    """All columns as texts; an empty cell is null."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    check_regular(source)
+    invalid: list[Any] = []
+
+    def note(row: Any) -> str:  # an exception raised here would not reach the caller
+        invalid.append(row)
+        return "error"
+
+    try:
+        with pa.input_stream(source, compression="detect") as stream, io.BufferedReader(stream) as file:
+            header = next(csv.reader(file.readline(BLOCK).decode("utf-8-sig").splitlines()), [])
+        if not any(header):
+            raise FormatError(source, 1, "expected the names of columns in the first line, got none")
+        names = _present(source, called, header, in_parts)
+        with pa.input_stream(source, compression="detect") as stream:
+            reader = arrow.open_csv(
+                stream,
+                arrow.ReadOptions(use_threads=False, block_size=BLOCK),  # threads would not number rows
+                arrow.ParseOptions(newlines_in_values=True, invalid_row_handler=note),
+                arrow.ConvertOptions(
+                    column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=True, null_values=[""]
+                ),
+            )
+            places = [header.index(column) for column in names.values()]
+            return Columns(source, _joined(source, reader, header, places), names, _unused(names, header))
+    except InputError:
+        raise
+    except UnicodeDecodeError as error:
+        raise FormatError(source, 1, f"expected UTF-8 text: {error}") from None
+    except (pa.ArrowException, OSError, ValueError, csv.Error, MemoryError) as error:
+        if invalid:
+            expected = f"expected {invalid[0].expected_columns} cells, one per column"
+            where = f"row {invalid[0].number}"
+            raise FormatError(source, None, f"{where}: {expected}, got {invalid[0].actual_columns}") from None
+        raise FormatError(source, None, f"cannot be read as a table: {message_of(error)}") from None
+
+
+def _joined(source: str, reader: Any, header: list[str], places: list[int]) -> Any:
+    """The columns at `places` of all batches.
+
+    A line break in a cell is an error: after an unclosed quotation mark, Arrow reads the following rows as one cell.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    batches, rows, size = [], 0, 0
+    for batch in reader:
+        for name, column in zip(header, batch.columns, strict=True):
+            broken = np.asarray(pc.match_substring_regex(column, "[\r\n]").fill_null(False))
+            if broken.any():
+                expected = "expected no line break in a cell (is a quotation mark not closed?), got one"
+                row = FIRST_ROW + rows + int(np.argmax(broken))
+                raise FormatError(source, None, f"row {row}, column {name}: {expected}")
+        batches.append(batch.select(places))
+        rows, size = rows + len(batch), size + batches[-1].nbytes
+        check_memory(source, size)
+    return pa.Table.from_batches(batches, pa.schema([reader.schema.field(place) for place in places]))

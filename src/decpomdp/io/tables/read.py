@@ -1,13 +1,14 @@
 """Reading long tables: each column is checked, then the rows are ordered by episode, step and agent.
 
-Numbers as observations are put into bins of about equal size, whose labels hold their edges. The labels are those of
-`Discretiser.binned`, so that a team which learned from such a table can be fed with numbers (`Discretiser.of`). Edges
-are quantiles of the agent's own numbers, rounded to six digits.
+Numbers as observations (of one column, or of columns `observation_x`, `observation_y`, ...) are put into bins of about
+equal size, whose labels hold their edges. The labels are those of `Discretiser.binned`, so that a team which learned
+from such a table can be fed with numbers (`Discretiser.of`). Edges are quantiles of the agent's own numbers.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,38 +19,49 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputErr
 from decpomdp.core.agent import numbered, ranges, team_of_agents
 from decpomdp.io.episodes import MOST_LABELS
 from decpomdp.io.files import FilePath, path_of
-from decpomdp.io.tables.columns import Cells, Columns, Numbers, whole_text
-from decpomdp.io.tables.files import load_table
+from decpomdp.io.tables.columns import Cells, Columns, Numbers, load_table, whole_text
 from decpomdp.io.validation import Checks
 
 MOST = 1000  # bins
 FLAGS = ("terminated", "truncated")
-
-
 LOOKS_NUMERIC = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
-
-
 NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.0+)?")
 
 
-def binned(
-    columns: Columns, order: NDArray[np.int64], cells: Cells, bins: int
-) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
-    """The symbol of every cell [r, n], -1 if it is empty, and the labels of every agent."""
-    numbers = np.array([_number(label) for label in cells.labels] + [np.nan])
-    columns.reject(
-        (cells.codes >= 0) & np.isinf(numbers[cells.codes]), "observation", "a finite number to put into bins"
-    )
-    values = numbers[cells.codes][order]  # [r, n]
-    symbols, alphabets = np.full(values.shape, -1), list[tuple[str, ...]]()
-    for n, own in enumerate(values.T):
-        known = own[~np.isnan(own)]
-        middle = np.quantile(known, np.arange(1, bins) / bins, method="higher") if len(known) else np.zeros(0)
-        edges = np.unique([float(f"{edge:.6g}") for edge in middle])
-        edges = edges[edges > known.min()] if len(known) else edges  # no bin below the smallest number
-        symbols[:, n] = np.where(np.isnan(own), -1, np.searchsorted(edges, own, side="right"))
-        alphabets.append(tuple(ranges(0, edges)) or ("anything",))
-    return symbols, alphabets
+def binned(columns: Columns, order: NDArray[np.int64], bins: int) -> "Symbols":
+    """The symbol of every observation, -1 if it is empty, and the labels of every agent.
+
+    An observation of several columns is one symbol per combination of their bins, the last column fastest.
+    """
+    numbers = []  # of every column [r, n]
+    for name in columns.observations:
+        cells = columns.labels(name, allow_empty=True)
+        known = np.array([_number(label) for label in cells.labels] + [np.nan])[cells.codes]
+        columns.reject(np.isinf(known), name, "a finite number to put into bins")
+        numbers.append(known[order])
+    symbols, alphabets = np.zeros(order.shape, np.int64), list[tuple[str, ...]]()
+    for n in range(order.shape[1]):
+        parts = []
+        for place, values in enumerate(numbers):
+            edges = _edges(values[:, n], bins)
+            symbols[:, n] = symbols[:, n] * (len(edges) + 1) + np.searchsorted(edges, values[:, n], side="right")
+            parts += [ranges(place, edges)] if len(edges) else []
+        alphabets.append(tuple(", ".join(labels) or "anything" for labels in product(*parts)))
+        if len(alphabets[-1]) > MOST_LABELS:
+            message = f"expected at most {MOST_LABELS} combinations of bins, got {len(alphabets[-1])}"
+            raise FormatError(columns.source, None, f"{message}; use fewer bins")
+    symbols[np.isnan(numbers).any(axis=0)] = NO_OBSERVATION
+    return Symbols(symbols, alphabets)
+
+
+def _edges(values: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
+    """Quantiles, rounded to six digits; no bin lies below the smallest number."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return np.zeros(0)
+    middle = np.quantile(known, np.arange(1, bins) / bins, method="higher")
+    edges = np.unique([float(f"{edge:.6g}") for edge in middle])
+    return edges[edges > known.min()]
 
 
 def _number(label: str) -> float:
@@ -104,13 +116,12 @@ def table_in(
     source, known = path_of(path), None if agents is None else team_of_agents(agents)
     if bins is not None and known is not None:
         raise InputError(f"bins: expected none with known agents, got {bins}")
-    columns = check.run(load_table, source, _renamed(renamed))
+    columns = check.run(load_table, source, _renamed(renamed), bins is not None)
     episode = check.run(Columns.labels, columns, "episode")
     times = check.run(Columns.times, columns, "t")
     members = check.run(partial(members_of, known), columns, check.run(Columns.labels, columns, "agent"))
     rows = check.run(_sort, columns, members, episode, times)
-    cells = check.run(Columns.labels, columns, "observation", True)
-    observed = check.run(partial(_observed, known, bins), columns, rows, members, cells)
+    observed = check.run(partial(_observed, known, bins), columns, rows, members)
     cells = check.run(Columns.labels, columns, "action")
     actions = check.run(partial(_acted, known), columns, rows, members, cells)
     rewards = check.run(_rewards, columns, rows, check.run(Columns.numbers, columns, "reward"))
@@ -118,6 +129,12 @@ def table_in(
     terminated = check.run(_terminated, columns, rows, *(check.run(Columns.flags, columns, flag) for flag in FLAGS))
     if check.errors:
         return None
+    facts = {"imported from": Path(source).name.encode(errors="replace").decode()}
+    if columns.unused:
+        facts["columns not used"] = ", ".join(columns.unused)
+    if bins is not None:
+        sizes = zip(members.names, observed.alphabets, strict=True)
+        facts["binned"] = ", ".join(f"{agent} {len(alphabet)}" for agent, alphabet in sizes)
     try:
         return Episodes(
             agents=known or tuple(map(Agent, members.names, actions.alphabets, observed.alphabets)),
@@ -129,10 +146,7 @@ def table_in(
             discount=discount,
             terminated=terminated,
             name=name,
-            facts={
-                "imported from": Path(source).name.encode(errors="replace").decode(),
-                **({} if bins is None else {"binned": _counted(members.names, observed.alphabets)}),
-            },
+            facts=facts,
         )
     except InputError as error:
         raise FormatError(source, None, str(error)) from None
@@ -179,23 +193,19 @@ def _sort(columns: Columns, members: Members, episode: Cells, times: NDArray[np.
 
 
 def _observed(
-    known: Sequence[Agent] | None, bins: int | None, columns: Columns, rows: _Rows, members: Members, cells: Cells
+    known: Sequence[Agent] | None, bins: int | None, columns: Columns, rows: _Rows, members: Members
 ) -> Symbols:
     """Observations; only the first of an episode may be empty."""
     if bins is None:
+        cells = columns.labels("observation", allow_empty=True)
         observed = symbols_of("observation", known, columns, rows.order, members.names, cells)
     else:
-        observed = Symbols(*binned(columns, rows.order, cells, checks.whole("bins", bins, 2, MOST)))
+        observed = binned(columns, rows.order, checks.whole("bins", bins, 2, MOST))
     empty = observed.symbols == NO_OBSERVATION
     empty[rows.offsets[:-1]] = False
     if empty.any():
-        raise columns.error(rows.first(empty), "observation", "an observation (empty only at t = 0)")
+        raise columns.error(rows.first(empty), columns.observations[0], "an observation (empty only at t = 0)")
     return observed
-
-
-def _counted(names: Sequence[str], alphabets: Sequence[Sequence[str]]) -> str:
-    """How many symbols the numbers of every agent became."""
-    return ", ".join(f"{name} {len(own)}" for name, own in zip(names, alphabets, strict=True))
 
 
 def _acted(known: Sequence[Agent] | None, columns: Columns, rows: _Rows, members: Members, cells: Cells) -> Symbols:

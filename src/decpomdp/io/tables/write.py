@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import NO_OBSERVATION, Episodes, checks
 from decpomdp.io.files import FilePath, is_csv, path_of, replacing
-from decpomdp.io.tables.files import NEEDED, OPTIONAL
+from decpomdp.io.tables.columns import NEEDED, OPTIONAL
 
 PACKED = {".gz": "gzip", ".zst": "zstd"}  # ending of a name -> compression
 

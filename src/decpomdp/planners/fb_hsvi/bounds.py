@@ -54,7 +54,7 @@ def central_bound(
     vectors, least, most = [best[None, :]], [float(worst.min())], [float(best.max())]
     for _ in range(horizon):
         check()
-        vectors.append(informed_backup(dynamics, vectors[-1], model.discount))
+        vectors.append(informed_backup(dynamics, vectors[-1]))
         worst, best = _decided(model, worst).min(axis=0), _decided(model, best).max(axis=0)
         least.append(float(worst.min()))
         most.append(float(best.max()))
@@ -75,7 +75,7 @@ def _infinite(model: DecPOMDP, dynamics: OutcomeModel, check: Check) -> CentralB
     vectors = _decided(model, best)
     for _ in range(ITERATIONS):
         check()
-        improved = np.minimum(informed_backup(dynamics, vectors, model.discount), vectors)
+        improved = np.minimum(informed_backup(dynamics, vectors), vectors)
         change = float(np.abs(improved - vectors).max())
         vectors = improved
         if change <= PRECISION * scale:
@@ -83,12 +83,12 @@ def _infinite(model: DecPOMDP, dynamics: OutcomeModel, check: Check) -> CentralB
     return CentralBound((vectors,), (float(worst.min()),), (float(best.max()),))
 
 
-def informed_backup(dynamics: OutcomeModel, vectors: NDArray[np.float64], discount: float) -> NDArray[np.float64]:
+def informed_backup(dynamics: OutcomeModel, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """[u, s]: one step of the fast informed bound."""
     joint, states = dynamics.reward.shape
     table = np.empty((states, joint))
     every = np.arange(states + 1)  # one group per state
-    kernels.payoffs(dynamics, every, every[:-1].copy(), np.ones(states), vectors, discount, table)
+    kernels.payoffs(dynamics, every, every[:-1].copy(), np.ones(states), vectors, table)
     return np.ascontiguousarray(table.T)
 
 

@@ -64,8 +64,8 @@ class Continuation:
 class Hyperplanes:
     """The hyperplanes of the latest teams."""
 
-    def __init__(self, dynamics: OutcomeModel, discount: float, check: Callable[[], None] = lambda: None) -> None:
-        self.dynamics, self.discount, self.check = dynamics, discount, check
+    def __init__(self, dynamics: OutcomeModel, check: Callable[[], None] = lambda: None) -> None:
+        self.dynamics, self.check = dynamics, check
         self.latest: list[Hyperplane] = []
         self.added = 0  # since the beginning
 
@@ -74,13 +74,13 @@ class Hyperplanes:
         return [plane.team for plane in self.latest]
 
     def restore(self, teams: Sequence[Team], added: int) -> None:
-        self.latest = [hyperplane(self.dynamics, team, self.discount, self.check) for team in teams]
+        self.latest = [hyperplane(self.dynamics, team, self.check) for team in teams]
         self.added = added
 
     def add(self, team: Team) -> None:
         """Add the hyperplane of a team, unless it was added last or is too large."""
         if not (self.latest and self.latest[-1].team == team) and fits(self.dynamics, team):
-            plane = hyperplane(self.dynamics, team, self.discount, self.check)
+            plane = hyperplane(self.dynamics, team, self.check)
             self.latest = [*self.latest[1 - LATEST :], plane]
             self.added += 1
 
@@ -96,24 +96,22 @@ def fits(dynamics: OutcomeModel, team: Team) -> bool:
     return pairs <= LARGEST and pairs * (len(dynamics.chance) / dynamics.reward.size) <= MOVES
 
 
-def hyperplane(
-    dynamics: OutcomeModel, team: Team, discount: float, check: Callable[[], None] = lambda: None
-) -> Hyperplane:
+def hyperplane(dynamics: OutcomeModel, team: Team, check: Callable[[], None] = lambda: None) -> Hyperplane:
     """The values of a team's likeliest choices from every pair of state and joint node."""
     layer = _layer(team)
     actions, onward = joint_actions(dynamics, layer), joint_moves(layer, layer.counts, dynamics.observation_parts)
     values = np.zeros((dynamics.reward.shape[1], len(actions)))
-    after, ahead = np.empty_like(values), discount / (1 - discount)
+    after, ahead = np.empty_like(values), dynamics.discount / (1 - dynamics.discount)
     for _ in range(BACKUPS):
         check()
-        kernels.values_before(dynamics, actions, onward, values, discount, after)
+        kernels.values_before(dynamics, actions, onward, values, after)
         change = after - values
         least, most = float(change.min()) * ahead, float(change.max()) * ahead
         size = float(np.abs(after).max())
         if most - least <= PRECISION * size:
             break
         values = after + (least + most) / 2
-    rounding = 8 * float(np.finfo(float).eps) * size / (1 - discount)
+    rounding = 8 * float(np.finfo(float).eps) * size / (1 - dynamics.discount)
     return Hyperplane(team, layer, after + (least - rounding))
 
 

@@ -118,20 +118,17 @@ class FbHsviMethod:
         if self.sketcher is None:
             model, dynamics = self.model, outcome_model(self.model)
             central = central_bound(model, dynamics, self.horizon, check=self.check)
-            sizes = [len(agent.actions) for agent in model.agents]
             start = compress(start_of(model))[0]
-            self.sketcher = Sketcher(dynamics, central, start, sizes, model.discount, self.horizon, self.check)
+            self.sketcher = Sketcher(dynamics, central, start, self.horizon, self.check)
         return self.sketcher
 
     def _points(self, state: FbHsviState, made: Sketcher) -> OccupancyPoints:
         """The graph of the state's points; rebuilt after a resume."""
         if self.points is None or self.points.all is not state.points:
-            hyperplanes = Hyperplanes(made.dynamics, made.discount, self.check)
+            hyperplanes = Hyperplanes(made.dynamics, self.check)
             hyperplanes.restore(state.hyperplanes, state.hyperplanes_added)
-            self.points = OccupancyPoints(
-                made.dynamics, made.central, made.sizes, made.discount, self.settings.tolerance, self.check,
-                hyperplanes, state.points,
-            )  # fmt: skip
+            tolerance = self.settings.tolerance
+            self.points = OccupancyPoints(made.dynamics, made.central, tolerance, self.check, hyperplanes, state.points)
         return self.points
 
     def _begin_round(self, state: FbHsviState, sketcher: Sketcher) -> tuple[FbHsviState, Row | None]:
@@ -211,7 +208,7 @@ class FbHsviMethod:
     def _offer(self, graph: LayeredGraph) -> None:
         """Keep the team of the graph if its exact value is better, or equal with fewer nodes."""
         dynamics, start = self._sketcher().dynamics, self._sketcher().start
-        value = evaluate_graph(dynamics, start, graph, self.model.discount).value
+        value = evaluate_graph(dynamics, start, graph).value
         old = self.best
         if value >= old.value - CLOSE:
             new = valued(self.model, folded_team(self.model, dynamics, start, graph), self.horizon)

@@ -68,10 +68,15 @@ def gathered(
     )
 
 
+def action_counts(dynamics: OutcomeModel) -> list[int]:
+    """[n]: the agents' numbers of actions."""
+    return [int(last) + 1 for last in dynamics.action_parts[-1]]
+
+
 def chosen(dynamics: OutcomeModel, labels: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
     """[j]: the joint action that a rule takes in every joint label."""
-    sizes = dynamics.action_parts[-1] + 1
-    return np.ravel_multi_index(tuple(own[labels[:, n]] for n, own in enumerate(rule)), tuple(sizes))
+    taken = tuple(own[labels[:, n]] for n, own in enumerate(rule))
+    return np.ravel_multi_index(taken, action_counts(dynamics))
 
 
 def reward_of(dynamics: OutcomeModel, occupancy: Occupancy, rule: Rule) -> float:

@@ -33,7 +33,7 @@ from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound
 from decpomdp.planners.fb_hsvi.compression import DIGITS, composed, compress
 from decpomdp.planners.fb_hsvi.hyperplanes import Continuation, Hyperplanes
-from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, follow, reward_of
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, Rule, action_counts, follow, reward_of
 from decpomdp.planners.fb_hsvi.policy_graph import Layer, LayeredGraph, last_layer, layer_of
 from decpomdp.planners.fb_hsvi.rules import Game, Ranking, game_of
 
@@ -71,16 +71,13 @@ class OccupancyPoints:
         self,
         dynamics: OutcomeModel,
         central: CentralBound,
-        sizes: list[int],
-        discount: float,
         tolerance: float,
         check: Callable[[], None] = lambda: None,  # called often; raises when the run is ending
         hyperplanes: Hyperplanes | None = None,  # none by default
         points: list[OccupancyPoint] | None = None,  # to begin with; new ones are appended to this list
     ) -> None:
-        self.dynamics, self.central, self.sizes = dynamics, central, sizes
-        self.discount, self.tolerance, self.check = discount, tolerance, check
-        self.hyperplanes = Hyperplanes(dynamics, discount) if hyperplanes is None else hyperplanes
+        self.dynamics, self.central, self.tolerance, self.check = dynamics, central, tolerance, check
+        self.hyperplanes = Hyperplanes(dynamics) if hyperplanes is None else hyperplanes
         self.all = [] if points is None else points  # in the order in which they were reached
         self._numbers: dict[bytes, int] = {}
         self._same_rows: dict[bytes, list[OccupancyPoint]] = {}
@@ -138,8 +135,8 @@ class OccupancyPoints:
             xi = point.occupancy
             tables = np.empty((len(xi.labels), len(self.dynamics.reward)))
             vectors = self.central.at(None if point.left is None else point.left - 1)
-            kernels.payoffs(self.dynamics, xi.groups, xi.state, xi.weight, vectors, self.discount, tables)
-            self._games[point.number] = game_of(tables, xi.labels, xi.counts, self.sizes)
+            kernels.payoffs(self.dynamics, xi.groups, xi.state, xi.weight, vectors, tables)
+            self._games[point.number] = game_of(tables, xi.labels, xi.counts, action_counts(self.dynamics))
         game = self._games[point.number]
         if point.ranking is None:
             point.ranking = Ranking.of(game)
@@ -151,10 +148,10 @@ class OccupancyPoints:
         return ranking.bound(game, self.check)
 
     def upper(self, edge: Edge) -> float:
-        return edge.reward + self.discount * (self.all[edge.target].upper + edge.price)
+        return edge.reward + self.dynamics.discount * (self.all[edge.target].upper + edge.price)
 
     def lower(self, edge: Edge) -> float:
-        return edge.reward + self.discount * (self.all[edge.target].lower - edge.price)
+        return edge.reward + self.dynamics.discount * (self.all[edge.target].lower - edge.price)
 
     def grow(self, point: OccupancyPoint) -> Edge:
         """Make the next best rule an edge."""
@@ -203,7 +200,7 @@ class OccupancyPoints:
             if edge is None:
                 break
             path.append((point, edge))
-            earned, fade = earned + fade * edge.reward, fade * self.discount
+            earned, fade = earned + fade * edge.reward, fade * self.dynamics.discount
             point = self.all[edge.target]
             self.lift(point)
         for visited, _ in reversed(path):

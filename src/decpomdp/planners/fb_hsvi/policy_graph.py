@@ -29,7 +29,7 @@ from decpomdp.kernels import layers as kernels
 from decpomdp.kernels import machines as fold_kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.kernels.occupancy import successors
-from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, chosen, gathered
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, action_counts, chosen, gathered
 
 ROUNDS = 100_000
 SETTLED = 1e-13  # of the largest value: as precise as rounding allows
@@ -101,12 +101,12 @@ def joint_actions(dynamics: OutcomeModel, layer: Layer) -> NDArray[np.int64]:
 
 
 def values_before(
-    dynamics: OutcomeModel, layer: Layer, counts: tuple[int, ...], values: NDArray[np.float64], discount: float
+    dynamics: OutcomeModel, layer: Layer, counts: tuple[int, ...], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """[s, q]: values at `layer`, given those at the next layer, which has `counts` nodes."""
     actions, onward = joint_actions(dynamics, layer), joint_moves(layer, counts, dynamics.observation_parts)
     out = np.empty((dynamics.reward.shape[1], len(actions)))
-    kernels.values_before(dynamics, actions, onward, values, discount, out)
+    kernels.values_before(dynamics, actions, onward, values, out)
     return out
 
 
@@ -198,7 +198,7 @@ def needed_pairs(chain: GraphTables, start: Occupancy) -> Pairs:
 def _deviations(chain: GraphTables, t: int, met: NDArray[np.bool_], after: NDArray[np.bool_]) -> None:
     """Mark in `after` the pairs that a deviation of one agent at layer t can reach."""
     layer, counts = chain.graph.layers[t], chain.graph.counts_after(t)
-    sizes = [int(size) for size in chain.dynamics.action_parts.max(axis=0) + 1]
+    sizes = action_counts(chain.dynamics)
     state, node = _listed(met)
     local = np.unravel_index(node, layer.counts)
     parts = chain.dynamics.observation_parts
@@ -219,7 +219,6 @@ def evaluate_graph(
     dynamics: OutcomeModel,
     start: Occupancy,
     graph: LayeredGraph,
-    discount: float,
     *,
     least: float | None = None,
     guess: NDArray[np.float64] | None = None,  # [s, q] at layer `back`
@@ -231,7 +230,7 @@ def evaluate_graph(
     values = [np.full(mask.shape, 0.0 if least is None else least) for mask in pairs]
     if guess is not None and graph.back is not None and guess.shape == values[graph.back].shape:
         values[graph.back][pairs[graph.back]] = guess[pairs[graph.back]]
-    _settle(chain, [_listed(mask) for mask in pairs], values, discount, precision)
+    _settle(chain, [_listed(mask) for mask in pairs], values, precision)
     return GraphValues(graph, value_at(start, graph.layers[0].counts, values[0]), values)
 
 
@@ -239,7 +238,6 @@ def _settle(
     chain: GraphTables,
     pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
     values: list[NDArray[np.float64]],
-    discount: float,
     precision: float,
 ) -> None:
     """Compute the values backwards: in the loop until they converge, then up to the start."""
@@ -251,12 +249,12 @@ def _settle(
         ahead = end if following is None else values[following]
         state, node = pairs[t]
         least, most = kernels.values_at(
-            chain.dynamics, state, node, chain.actions[t], chain.onward[t], ahead, discount, values[t]
+            chain.dynamics, state, node, chain.actions[t], chain.onward[t], ahead, values[t]
         )
         return float(least), float(most)
 
     if back is not None:
-        fade = discount ** (count - back)
+        fade = chain.dynamics.discount ** (count - back)
         for _ in range(ROUNDS):
             for t in range(count - 1, back, -1):
                 step(t)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from decpomdp.kernels import layers as kernels
 from decpomdp.kernels.model import OutcomeModel
-from decpomdp.planners.fb_hsvi.occupancy import Occupancy, chosen
+from decpomdp.planners.fb_hsvi.occupancy import Occupancy, action_counts, chosen
 from decpomdp.planners.fb_hsvi.policy_graph import (
     ROUGH,
     GraphValues,
@@ -43,7 +43,6 @@ def sweep(
     layers: list[Layer],
     counts: tuple[int, ...],
     tail: NDArray[np.float64],  # [s, q] values after the last layer, at `counts` nodes
-    discount: float,
     check: Callable[[], None],
 ) -> tuple[list[Layer], float]:
     """One backward sweep: the improved layers and their value at the start."""
@@ -52,8 +51,8 @@ def sweep(
     values, better = tail, list(layers)
     for t in range(len(layers) - 1, -1, -1):
         check()
-        better[t] = improved(dynamics, places[t], layers[t], shapes[t], values, discount)
-        values = values_before(dynamics, better[t], shapes[t], values, discount)
+        better[t] = improved(dynamics, places[t], layers[t], shapes[t], values)
+        values = values_before(dynamics, better[t], shapes[t], values)
     return better, value_at(start, better[0].counts, values)
 
 
@@ -61,7 +60,6 @@ def polished(
     dynamics: OutcomeModel,
     start: Occupancy,
     graph: GraphValues,
-    discount: float,
     least: float,
     sweeps: int,
     check: Callable[[], None],
@@ -75,9 +73,9 @@ def polished(
         layers, back = best.graph.layers, best.graph.back
         tail = np.zeros((dynamics.reward.shape[1], 1)) if back is None else best.values[back]
         counts = best.graph.counts_after(len(layers) - 1)
-        better, _ = sweep(dynamics, start, list(layers), counts, tail, discount, check)
+        better, _ = sweep(dynamics, start, list(layers), counts, tail, check)
         after = evaluate_graph(
-            dynamics, start, LayeredGraph(tuple(better), back), discount, least=least, guess=tail, precision=ROUGH
+            dynamics, start, LayeredGraph(tuple(better), back), least=least, guess=tail, precision=ROUGH
         )
         gain = after.value - best.value
         best = after if gain > 0 else best
@@ -92,10 +90,9 @@ def improved(
     layer: Layer,
     counts: tuple[int, ...],
     values: NDArray[np.float64],
-    discount: float,
 ) -> Layer:
     """The layer after the agents' turns of best responses, from itself or from the best joint choice of actions."""
-    ahead = Ahead(dynamics, occupancy, counts, values, discount)
+    ahead = Ahead(dynamics, occupancy, counts, values)
     one = ahead.climbed(layer)
     other = ahead.joint(one)
     if all(np.array_equal(a, b) for a, b in zip(one.actions, other.actions, strict=True)):
@@ -114,12 +111,10 @@ class Ahead:
         occupancy: Occupancy,
         counts: tuple[int, ...],
         values: NDArray[np.float64],
-        discount: float,
     ) -> None:
-        self.dynamics, self.occupancy, self.counts = dynamics, occupancy, counts
-        self.values, self.discount = values, discount
+        self.dynamics, self.occupancy, self.counts, self.values = dynamics, occupancy, counts, values
         self.labels = occupancy.row_labels()  # [k, n]
-        self.sizes = [int(size) for size in dynamics.action_parts.max(axis=0) + 1]
+        self.sizes = action_counts(dynamics)
 
     def worth(self, layer: Layer) -> float:
         """The value of the layer at the occupancy state."""
@@ -162,7 +157,7 @@ class Ahead:
         out = np.empty((len(xi.labels), len(self.dynamics.reward)))
         kernels.joint_payoffs(
             self.dynamics, xi.groups, xi.labels, xi.state, xi.weight, table, firsts, strides,
-            self.values, self.discount, out,
+            self.values, out,
         )  # fmt: skip
         return out
 
@@ -177,7 +172,7 @@ class Ahead:
         ahead = np.zeros((*earned.shape, int(parts[:, n].max()) + 1, counts[n]))
         kernels.gains(
             self.dynamics, n, labels[:, n].copy(), base, step, self.occupancy.state, self.occupancy.weight, beside,
-            stride, self.values, self.discount, earned, ahead,
+            stride, self.values, earned, ahead,
         )  # fmt: skip
         return earned, ahead
 

@@ -28,7 +28,7 @@ from decpomdp.kernels import occupancy as kernels
 from decpomdp.kernels.model import OutcomeModel
 from decpomdp.planners.fb_hsvi.bounds import CentralBound, central_bound
 from decpomdp.planners.fb_hsvi.compression import composed, compress
-from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, follow, reward_of
+from decpomdp.planners.fb_hsvi.occupancy import Labelling, Occupancy, Rule, action_counts, follow, reward_of
 from decpomdp.planners.fb_hsvi.points import OccupancyPoint, OccupancyPoints
 from decpomdp.planners.fb_hsvi.policy_graph import (
     ROUGH,
@@ -112,14 +112,12 @@ class Sketcher:
     dynamics: OutcomeModel
     central: CentralBound
     start: Occupancy
-    sizes: list[int]  # actions per agent
-    discount: float
     horizon: int | None
     check: Callable[[], None] = lambda: None  # called often; raises when the run is ending
 
     def attempt(self, sketch: Sketch, rng: np.random.Generator, prefix: Sequence[Rule], report: Report) -> GraphValues:
         """One walk, polished and closed; the value of a loop is rough (`ROUGH`)."""
-        depth = horizon_of(self.discount, sketch.faded, DEEPEST) if self.horizon is None else self.horizon
+        depth = horizon_of(self.dynamics.discount, sketch.faded, DEEPEST) if self.horizon is None else self.horizon
         layers, last = self.walk(depth, sketch.cap, sketch.noise, rng, prefix)
         if self.horizon is not None:
             graph = self._evaluated(LayeredGraph(tuple(layers), None))
@@ -129,14 +127,10 @@ class Sketcher:
 
     def _evaluated(self, graph: LayeredGraph, guess: NDArray[np.float64] | None = None) -> GraphValues:
         least = self.central.least[-1]
-        return evaluate_graph(
-            self.dynamics, self.start, graph, self.discount, least=least, guess=guess, precision=ROUGH
-        )
+        return evaluate_graph(self.dynamics, self.start, graph, least=least, guess=guess, precision=ROUGH)
 
     def _polished_graph(self, graph: GraphValues) -> GraphValues:
-        return polished(
-            self.dynamics, self.start, graph, self.discount, self.central.least[-1], SWEEPS, self.check
-        )  # fmt: skip
+        return polished(self.dynamics, self.start, graph, self.central.least[-1], SWEEPS, self.check)
 
     def walk(
         self, depth: int, cap: int, noise: float, rng: np.random.Generator, prefix: Sequence[Rule]
@@ -158,13 +152,11 @@ class Sketcher:
         left = None if self.horizon is None else self.horizon - t - 1
         vectors = self.central.at(left)
         tables = np.empty((len(occupancy.labels), len(self.dynamics.reward)))
-        kernels.payoffs(
-            self.dynamics, occupancy.groups, occupancy.state, occupancy.weight, vectors, self.discount, tables
-        )
+        kernels.payoffs(self.dynamics, occupancy.groups, occupancy.state, occupancy.weight, vectors, tables)
         if noise > 0:
             mass = np.add.reduceat(occupancy.weight, occupancy.groups[:-1])
             tables += noise * self.central.spread(left) * mass[:, None] * rng.normal(size=tables.shape)
-        game = game_of(tables, occupancy.labels, occupancy.counts, self.sizes)
+        game = game_of(tables, occupancy.labels, occupancy.counts, action_counts(self.dynamics))
         return solve(game, nodes=NODES, exact=False).rule(game)
 
     def _polished_walk(self, layers: list[Layer], last: Occupancy) -> tuple[list[Layer], list[NDArray[np.float64]]]:
@@ -172,15 +164,15 @@ class Sketcher:
         above = self.central.at(None).max(axis=0)  # [s]
         width = int(np.prod(last.counts))
         at_start = float(self.start.weight @ above[self.start.state])
-        faded = self.discount ** len(layers)
+        faded = self.dynamics.discount ** len(layers)
         tail = np.repeat(above[:, None], width, axis=1)
-        layers, value = sweep(self.dynamics, self.start, layers, last.counts, tail, self.discount, self.check)
+        layers, value = sweep(self.dynamics, self.start, layers, last.counts, tail, self.check)
         typical = (value - faded * at_start) / (1 - faded)  # the value of a new start, by these layers
         tail = tail - (at_start - typical)
-        layers, _ = sweep(self.dynamics, self.start, layers, last.counts, tail, self.discount, self.check)
+        layers, _ = sweep(self.dynamics, self.start, layers, last.counts, tail, self.check)
         values, shapes = [tail], [layer.counts for layer in layers[1:]] + [last.counts]
         for layer, counts in zip(reversed(layers), reversed(shapes), strict=True):
-            values.append(values_before(self.dynamics, layer, counts, values[-1], self.discount))
+            values.append(values_before(self.dynamics, layer, counts, values[-1]))
         return layers, values[:0:-1]
 
     def _best_loop(
@@ -206,16 +198,15 @@ class Sketcher:
     ) -> Iterator[tuple[float, int, int, Labelling]]:
         """(estimated value, t, back, mapping) of loops from layer t back to an earlier layer."""
         occupancies = occupancies_along(self.dynamics, self.start, layers, counts)
-        rewards = [
-            self.discount**t * reward_of(self.dynamics, occupancies[t], one.actions) for t, one in enumerate(layers)
-        ]
+        fade = [self.dynamics.discount**t for t in range(len(layers) + 1)]
+        rewards = [fade[t] * reward_of(self.dynamics, occupancies[t], one.actions) for t, one in enumerate(layers)]
         earned = np.concatenate([[0.0], np.cumsum(rewards)])  # [t] by the first t layers
         for t in _lengths(len(layers), pairs):
             for back in range(t):
                 self.check()
                 best = mapping(occupancies[t], layers[back].counts, values[back])
                 if best is not None:
-                    yield float(earned[t] + self.discount**t * best[1]), t, back, best[0]
+                    yield float(earned[t] + fade[t] * best[1]), t, back, best[0]
 
     def _begun_at_best_layer(self, best: GraphValues, report: Report) -> GraphValues:
         """Start at the best layer and polish again, as long as the value rises."""
@@ -291,7 +282,7 @@ def look_ahead(model: DecPOMDP, sketcher: Sketcher, steps: int, value: float) ->
     start = sketcher.start
     short = max(0.0, float(start.weight @ above[start.state]) - value)
     central = central_bound(model, sketcher.dynamics, steps, np.asarray(above - short), sketcher.check)
-    points = OccupancyPoints(sketcher.dynamics, central, sketcher.sizes, model.discount, 0.0, sketcher.check)
+    points = OccupancyPoints(sketcher.dynamics, central, 0.0, sketcher.check)
     root = points.point(start, steps)
 
     def is_open(point: OccupancyPoint, earned: float, fade: float) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from decpomdp.core import DecPOMDP, Episodes, InputError, concatenate
+from decpomdp.core import DecPOMDP, Episodes, InputError
 from decpomdp.core.checks import freeze, whole
 from decpomdp.core.sparse import alias_model, factored_model
 from decpomdp.engines import threads as engine
@@ -37,23 +37,11 @@ def semi_random(
     steps: int,
     seed: int = 0,
     threads: int | None = None,
-) -> Episodes:
-    """Episodes in which every agent follows `policy` with `probability`; they depend on the seed, not on `threads`."""
-    pieces = semi_random_stream(model, policy, probability, episodes=episodes, steps=steps, seed=seed, threads=threads)
-    return concatenate(list(pieces))
-
-
-def semi_random_stream(
-    model: DecPOMDP,
-    policy: AlphaPolicy,
-    probability: float,
-    *,
-    episodes: int,
-    steps: int,
-    seed: int = 0,
-    threads: int | None = None,
 ) -> Iterator[Episodes]:
-    """The same episodes in batches of bounded size."""
+    """Episodes in which every agent follows `policy` with `probability`, in batches of bounded size.
+
+    They depend on the seed, not on `threads`.
+    """
     count, length = whole("episodes", episodes, 1, 2**53), whole("steps", steps, 1, LONGEST)
     key = key_of(whole("seed", seed, 0, 2**64 - 1))
     world, dynamics, leader = alias_model(model), factored_model(model), _leader(model, policy, probability)
