@@ -72,7 +72,7 @@ HEADER = [
     (8, "listen listen", "my.dpomdp:8: expected distinct names of actions of agent1, got 'listen' twice"),
     (9, "observations:", "my.dpomdp:9: expected the number of actions of agent2 or their names, got 'observations:'"),
     (10, "T: * :", "my.dpomdp:10: expected 'observations:'"),
-    (12, "1 2", "my.dpomdp:12: expected names of observations of agent2 that are neither * nor numbers, got '1'"),
+    (12, "1 2", "my.dpomdp:12: expected names of observations of agent2 (no numbers, * or quotation marks), got '1'"),
 ]
 
 
