@@ -308,7 +308,7 @@ class PeriEmMethod:
         if self.shifted is None:
             self.shifted = ShiftedModel.of(self.model)
         iterations = self.settings.tuning.em_iterations
-        climber = Climber(self.shifted._replace(check=now.check), iterations, LEAST, STRIDE)
+        climber = Climber(self.shifted._replace(stop=now.stop), iterations, LEAST, STRIDE)
         climb = climber.advanced(em.climb, lambda _: self._softened(state.best, now))
         record = state.record.with_climb(self.model, climb, SOFT_GAIN)
         rows = [record.row(len(climb.values) - 1, "periem")] if climb.values else []
