@@ -128,11 +128,6 @@ def test_an_unproven_team_from_episodes():
     ]
 
 
-def test_the_two_sentences_of_a_choice_are_printed():
-    chosen = {"why": "Chosen: a plan.", "trust": "Better than the behaviour."}
-    assert after.lines_of({**RESULT, "facts": {**FACTS, **chosen}})[1:3] == list(chosen.values())
-
-
 @pytest.mark.parametrize(
     ("change", "facts", "why"),
     [

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -72,7 +73,7 @@ def test_evaluate(run, as_json, team_file):
 @pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
 def test_learn_from_episodes(run, as_json, tmp_path):
     run("simulate", "broadcast", "--episodes", 100, "--horizon", 6, "--out", "e.parquet")
-    told = as_json(
+    command = [
         "learn",
         "e.parquet",
         "--method",
@@ -80,13 +81,13 @@ def test_learn_from_episodes(run, as_json, tmp_path):
         "--prior",
         "fixed:3",
         "--sweeps",
-        5,
+        "5",
         "--seed",
-        2,
-        "--out",
-        "r",
+        "2",
         "--quiet",
-    )
+        "--out",
+    ]
+    told = as_json(*command, "r")
     assert dp.Team.load(tmp_path / "r/team.json").problem == "broadcast"
     assert dp.Team.load(tmp_path / "r/team-mean.json").nodes <= (3, 3)
     trace = pq.read_table(tmp_path / "r/trace.parquet").to_pydict()
@@ -99,21 +100,7 @@ def test_learn_from_episodes(run, as_json, tmp_path):
     code, _, err = run("learn", "e.parquet", "--out", "r")
     assert code == 2
     assert "expected a new or empty folder" in err
-    again = as_json(
-        "learn",
-        "e.parquet",
-        "--method",
-        "sbpr",
-        "--prior",
-        "fixed:3",
-        "--sweeps",
-        5,
-        "--seed",
-        2,
-        "--out",
-        "s",
-        "--quiet",
-    )
+    again = as_json(*command, "s")
     assert again["bound"] == told["bound"]
     assert (tmp_path / "r/team.json").read_bytes() == (tmp_path / "s/team.json").read_bytes()
 
@@ -168,11 +155,6 @@ def test_help_needs_neither_numpy_nor_the_compiler():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def program(*arguments, **options):
-    command = [sys.executable, "-m", "decpomdp.cli.main", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
-
-
 def test_a_full_disk_under_the_output_is_one_line():
     command = f'"{sys.executable}" -m decpomdp.cli.main info dectiger --json > /dev/full'
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
@@ -180,10 +162,9 @@ def test_a_full_disk_under_the_output_is_one_line():
     assert done.stderr.startswith("error: standard output: ")
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "<&-"])
-def test_streams_that_are_not_there(tmp_path, closed):
+def test_a_standard_error_that_is_not_there(tmp_path):
     """As daemons start their work."""
-    learn = f'"{sys.executable}" -m decpomdp.cli.main learn broadcast --steps 100000 --out r {closed}'
+    learn = f'"{sys.executable}" -m decpomdp.cli.main learn broadcast --steps 100000 --out r 2>&-'
     done = subprocess.run(learn, shell=True, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "Traceback" not in done.stderr
     assert (tmp_path / "r/report.html").exists()
@@ -197,13 +178,9 @@ def test_a_reader_that_leaves_is_no_error():
 
 
 def test_labels_that_the_terminal_cannot_show(tmp_path):
-    model = dp.load("dectiger")
-    strange = dp.DecPOMDP(
-        model.agents, ("tigré", "☃"), model.start, model.transition, model.observation, model.reward, 0.9
-    )
-    strange.save(tmp_path / "snow.dpomdp")
-    done = program("info", tmp_path / "snow.dpomdp", env={"PYTHONIOENCODING": "ascii", "PATH": ""})
-    assert done.returncode == 0, done.stderr
+    replace(dp.load("dectiger"), states=("tigré", "☃")).save(tmp_path / "snow.dpomdp")
+    command = [sys.executable, "-m", "decpomdp.cli.main", "info", tmp_path / "snow.dpomdp"]
+    subprocess.run(command, check=True, env={"PYTHONIOENCODING": "ascii", "PATH": ""})
 
 
 def test_a_polite_kill_leaves_nothing_half_written(tmp_path):
@@ -227,18 +204,11 @@ def test_other_ways_to_learn_by_playing(run, as_json, tmp_path, method):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("plan", "dectiger", "--method", "em", "--out", "{}/out"),
-        ("learn", "dectiger", "--steps", "3000", "--out", "{}/out"),
-    ],
-)
-def test_a_working_folder_that_is_gone(run, tmp_path, monkeypatch, arguments):
+def test_a_working_folder_that_is_gone(run, tmp_path, monkeypatch):
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    code, out, err = run(*(argument.format(tmp_path) for argument in arguments))
+    code, out, err = run("learn", "dectiger", "--steps", "3000", "--out", tmp_path / "out")
     assert (code, out) == (2, "")
     assert err == "error: the working folder no longer exists; run the command in another folder\n"
     assert not list(tmp_path.iterdir())

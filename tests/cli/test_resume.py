@@ -134,14 +134,6 @@ def test_a_run_that_another_process_finished_before_the_lock_is_left_alone(run, 
     assert (unfinished / "team.json").read_bytes() == b"of the other"
 
 
-def test_run_json_holds_everything_from_the_start(unfinished):
-    record = json.loads((unfinished / "run.json").read_text())
-    assert record["source"] == "broadcast"
-    assert record["seed"] == 3
-    assert record["settings"]["method"] == "search"
-    assert record["budget"] == {"steps": 6_000_000}
-
-
 def edited(run: Path, **changes: object) -> None:
     record = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(record | changes))
@@ -184,13 +176,6 @@ def test_without_a_checkpoint_the_run_starts_again(run, unfinished):
     assert code == 0
     assert "no checkpoint; the run starts from the beginning" in err
     assert "written to" in out
-
-
-def test_a_damaged_checkpoint_is_one_line(run, unfinished):
-    (unfinished / STATE).write_bytes(b"nothing")
-    code, _, err = run("learn", "--resume", unfinished)
-    assert code == 2
-    assert "checkpoint.bin: not a checkpoint of this version" in err
 
 
 def test_an_unfinished_run_is_not_overwritten(run, unfinished):

@@ -147,8 +147,6 @@ def test_mistakes_are_named():
         dp.from_pettingzoo(Relay, discretise=dp.Discretiser(2, lambda seen: 0 if seen == 10 else None))
     with pytest.raises(InputError, match="discretise: expected a Discretiser"):
         dp.from_pettingzoo(Relay, discretise=len)
-    with pytest.raises(InputError, match="discretise\\['1'\\]: expected a Discretiser, got tuple"):
-        dp.from_pettingzoo(Relay, discretise={"1": (2, len)})
     simulator = dp.from_pettingzoo(Relay)
     simulator.reset(1, 0)
     with pytest.raises(InputError, match="actions: episode 0, agent 2: expected an action from 0 to 1, got 2"):
@@ -168,16 +166,11 @@ class Faulty(Relay):
             return shown
         if self.fault == "reset raises":
             raise RuntimeError("no\npower")
-        if self.fault == "late agent":
-            self.agents.remove(2)
         return {**shown, **({0: 99} if self.fault == "outside at reset" else {})}, infos
 
     def step(self, actions):
         if self.fault == "step raises":
             raise KeyError("fuel")
-        if self.fault == "late agent":
-            actions = {**actions, 2: 5} if 2 not in self.agents else actions
-            self.agents = [0, 1, 2]
         shown, rewards, *ends = super().step(actions)
         if self.fault == "outside":
             shown[1] = 10.5
@@ -199,7 +192,6 @@ FAULTS = {
     "nan": r"environment relay: expected finite rewards, got \{0: nan",
     "four": r"environment relay: step\(.*\) failed: ValueError: not enough values to unpack",
     "no rewards": r"reward: the team's reward failed: TypeError: float\(\) argument must be",
-    "late agent": r"environment relay: expected no agents to join during an episode, got 2",
 }
 
 

@@ -54,49 +54,34 @@ def changed(line, *new):
 
 
 HEADER = [
-    (1, "agents: 0", "my.dpomdp:1: expected a number of agents of at least 1, got '0'"),
     (1, "agents: ann ann", "my.dpomdp:1: expected distinct names of agents, got 'ann' twice"),
     (1, "agents 2", "my.dpomdp:1: expected 'agents:'"),
     (2, "discount: 1.5", "my.dpomdp:2: expected a discount from 0 to 1, got '1.5'"),
     (3, "values: rewards", "my.dpomdp:3: expected 'reward' or 'cost', got 'rewards'"),
-    (4, "states: left right left", "my.dpomdp:4: expected distinct names of states, got 'left' twice"),
-    (4, "states: left : right", "my.dpomdp:4: expected the number of states or their names, got 'left : right'"),
-    (5, "begin:", "my.dpomdp:5: expected 'start:'"),
     (5, "start: middle", "my.dpomdp:5: expected a state, by name or index from 0 to 1, got 'middle'"),
-    (5, "start: 0.5 0.4", "my.dpomdp:5: start sums to 0.9, expected 1"),
     (5, "start include:", "my.dpomdp:5: expected the states to include, got nothing"),
     (5, "start exclude: left 1", "my.dpomdp:5: expected at least one state to start in, got all of them excluded"),
-    (6, "0.5", "my.dpomdp:6: expected 2 numbers, got 1"),
     (6, "0.5 0.5001", "my.dpomdp:6: start sums to 1.0001, expected 1"),
     (7, "actions: 2", "my.dpomdp:7: expected a new line after 'actions:' and then one line per agent, got '2'"),
-    (8, "listen listen", "my.dpomdp:8: expected distinct names of actions of agent1, got 'listen' twice"),
     (9, "observations:", "my.dpomdp:9: expected the number of actions of agent2 or their names, got 'observations:'"),
-    (10, "T: * :", "my.dpomdp:10: expected 'observations:'"),
-    (12, "1 2", "my.dpomdp:12: expected names of observations of agent2 that are neither * nor numbers, got '1'"),
+    (12, "1 2", "my.dpomdp:12: expected names of observations of agent2 (no numbers, * or quotation marks), got '1'"),
 ]
 
 
 STATEMENTS = [
     (13, "states: 2", "my.dpomdp:13: expected a statement T:, O:, R:, got 'states: 2'"),
     (13, "T:", "my.dpomdp:13: expected 'T: joint action : state : next state : number', or its beginning"),
-    (13, "R: *", "my.dpomdp:13: expected 'R: joint action : state : next state : joint observation : number'"),
-    (13, "T: : * : * : 1", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, got nothing"),
     (13, "T: listen :", "my.dpomdp:13: expected a joint action: *, an index from 0 to 5 or 2 words, got 'listen'"),
     (13, "T: listen 3 :", "my.dpomdp:13: expected an action of agent2, by name or index from 0 to 2, got '3'"),
     (13, "T: * : up : 0 : 1", "my.dpomdp:13: expected a state, by name or index from 0 to 1, got 'up'"),
     (13, "T: * : 0 : 1 : nan", "my.dpomdp:13: expected a probability from 0 to 1, got 'nan'"),
     (13, "T: * : 0 : 1 : 1_0e-1", "my.dpomdp:13: expected a probability from 0 to 1, got '1_0e-1'"),
-    (13, "T: * : 0 : 1 : \u0661", "my.dpomdp:13: expected a probability from 0 to 1, got '\u0661'"),
     (14, "unifrom", "my.dpomdp:14: expected 2 numbers, got 'unifrom'"),
     (15, "T: listen * : left : identity", "my.dpomdp:15: expected uniform or a row of 2 numbers, got 'identity'"),
     (16, "0.25 0.5 0.25", "my.dpomdp:16: expected 2 numbers, got 3"),
-    (16, "O: * : * : low 0 : 0.25", "my.dpomdp:16: expected 2 numbers, got 'O: * : * : low 0 : 0.25'"),
     (17, "O: * : * : low : 1", "my.dpomdp:17: expected a joint observation: *, an index from 0 to 1 or 2 words"),
-    (17, "O: * : * : mid 0 : 1", "my.dpomdp:17: expected an observation of agent1, by name or index from 0 to 1"),
-    (21, "1 0 0", "my.dpomdp:21: expected 2 numbers, got 3"),
     (21, "", "my.dpomdp:22: expected 2 numbers, got 'R: listen 1 : left : * : * : -2'"),
     (22, "R: * : * : * : * : inf", "my.dpomdp:22: expected a number up to 1e+40, got 'inf'"),
-    (24, "uniform", "my.dpomdp:24: expected 2 numbers, got 'uniform'"),
 ]
 
 
@@ -112,14 +97,10 @@ def test_identity_needs_a_square_matrix():
 
 
 ENDS = [
-    (0, "my.dpomdp:1: expected 'agents:', got the end of the file"),
-    (3, "my.dpomdp:3: expected 'states:', got the end of the file"),
     (5, "my.dpomdp:5: expected uniform or 2 probabilities, got the end of the file"),
     (8, "my.dpomdp:8: expected the actions of agent2, got the end of the file"),
     (13, "my.dpomdp:13: expected uniform or identity or a row of 2 numbers, got the end of the file"),
-    (15, "my.dpomdp:15: expected uniform or a row of 2 numbers, got the end of the file"),
     (20, "my.dpomdp:20: expected row 2 of 2 of a matrix, got the end of the file"),
-    (23, "my.dpomdp:23: expected a row of 2 numbers, got the end of the file"),
 ]
 
 
@@ -133,14 +114,6 @@ def test_files_that_end_too_early():
 def test_empty_files():
     for text in ["", "\n", " \n\n", "# only a comment\n"]:
         assert "expected 'agents:', got the end of the file" in complaint(text)
-
-
-def test_header_lines_come_once():
-    for line in range(1, 5):
-        assert complaint(changed(line, LINES[line - 1], LINES[line - 1])).startswith(
-            f"my.dpomdp:{line + 1}: expected '"
-        )
-        assert complaint(changed(line)).startswith(f"my.dpomdp:{line}: expected '")
 
 
 def test_rows_that_do_not_sum_to_one_are_named_with_the_last_line_that_touched_them():
@@ -159,10 +132,6 @@ def test_rows_never_mentioned_are_named():
     assert message == f"my.dpomdp: {expected}"
 
 
-def test_rewards_that_are_too_large():
-    assert complaint(GOOD + "R: 0 : 0 : 0 : * : 1e50\n").endswith("expected a number up to 1e+40, got '1e50'")
-
-
 def test_long_words_are_cut_in_complaints():
     assert "..." in complaint(changed(13, "T: " + "x" * 100_000 + " 0 :"))
     names = changed(4, "states: left " + "r" * 100_000).replace(": right", ": 1")
@@ -179,17 +148,10 @@ def read_complaint(path):
 def test_wrong_bytes(tmp_path):
     for data, line, words in [
         (b"agents: 2\n\ndiscount: \xff\n", 3, "expected UTF-8 text, got byte 0xff"),
-        ("agents: é".encode()[:-1], 1, "expected UTF-8 text, got byte 0xc3"),
-        (GOOD.encode("utf-16"), 1, "expected UTF-8 text, got byte 0xff"),
         (b"agents: 2\n\0\0\0", 2, "expected text, got a NUL character"),
-        (b"\x7fELF\x02\x01\x01\0\0\0", 1, "expected text, got a NUL character"),
-        (b"\x1f\x8b", None, "expected a complete gzip file"),
         (b"\x1f\x8b\x08 this is not gzip at all", None, "expected a complete gzip file"),
         (gzip.compress(GOOD.encode(), mtime=0)[:-9], None, "expected a complete gzip file"),
-        (gzip.compress(GOOD.encode(), mtime=0) + b"more", None, "expected a complete gzip file"),
-        (gzip.compress(GOOD.encode(), mtime=0)[:40] + b"\xff" * 40, None, "expected a complete gzip file"),
         (gzip.compress(b"agents: 2\nbye", mtime=0), 2, "expected 'discount:'"),
-        (b"", 1, "expected 'agents:', got the end of the file"),
     ]:
         (tmp_path / "a.dpomdp").write_bytes(data)
         error = read_complaint(tmp_path / "a.dpomdp")
@@ -215,7 +177,6 @@ def test_announced_sizes_are_bounded_before_memory_is_allocated():
         (HEAD + "states: 1000000000\n", f":4: {TABLES}"),
         (HEAD + "states: " + "9" * 5000, ":4: expected a number of states of at least 1, got '9999"),
         ("agents: 1000000\n", ":1: expected at most 64 agents, got 1000000"),
-        (HEAD + SIZES.format(2, 4294967296, 4294967296, 2, 2), f":8: {TABLES}"),
         (HEAD + SIZES.format(2, 65536, 65536, 2, 2), f":9: {TABLES}"),
         (HEAD + SIZES.format(2, 2, 2, 65536, 65536), f":12: {TABLES}"),
     ]:

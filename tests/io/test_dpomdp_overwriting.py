@@ -98,7 +98,7 @@ def test_random_statements(agents):
     assert np.mean(light) > 0.6  # mending leaves most of what was said
 
 
-@pytest.mark.parametrize("cells", [1, 7, 40, 300])
+@pytest.mark.parametrize("cells", [1, 40])
 def test_random_statements_in_small_blocks(monkeypatch, cells):
     monkeypatch.setattr("decpomdp.io.dpomdp.read.CELLS", cells)
     for seed in range(8):

@@ -32,7 +32,7 @@ from decpomdp.core.fit import Fit, Row, Watch
 
 TIME_LIMIT, INTERRUPTED, TERMINATED, CALLBACK, PROCESSOR_TIME = 1, 2, 3, 4, 5  # values of the stop flag
 REASONS = ("", "time limit", "interrupted", "terminated", "callback", "processor time")
-TICK = 0.05  # seconds between two looks at the clock
+TICK, IDLE = 0.05, 1.0  # seconds between two looks at the clock; if nothing is shown and no time is limited
 CHECK_POINTS = ("time limit", "processor time", "steps", "iterations")
 
 Result = TypeVar("Result")
@@ -104,17 +104,6 @@ class Inputs(NamedTuple):
     engine: Any = None  # a Dask cluster instead of threads; the result is the same
     begin: Team | None = None  # a team to begin with
     behaviours: Sequence[Team] | None = None  # the teams that collected each batch of episodes
-
-
-class State(Protocol):
-    """The fields of a state that the driver reads."""
-
-    @property
-    def steps(self) -> int: ...
-    @property
-    def iterations(self) -> int: ...
-    @property
-    def stopped(self) -> str: ...
 
 
 class Method(Protocol):
@@ -257,7 +246,7 @@ class _Driver:
             stop=self.stop,
         )
 
-    def count(self, state: State) -> None:
+    def count(self, state: Any) -> None:
         """Update the used budget after a step."""
         used = time.process_time() - self.began_cpu
         self.spent = Spent(self.seconds(), used, state.steps, state.iterations)
@@ -279,7 +268,9 @@ class _Driver:
         """Do `task` on a worker thread, while this thread watches the clock and receives signals."""
         future: Future[Result] = Future()
         threading.Thread(target=_fulfil, args=(future, task), name="decpomdp-step", daemon=True).start()
-        while wait([future], timeout=TICK).not_done:
+        limited = self.budget.seconds is not None or self.budget.cpu_seconds is not None
+        tick = TICK if limited or self.display or self.within else IDLE
+        while wait([future], timeout=tick).not_done:
             self._look()
         return future.result()
 

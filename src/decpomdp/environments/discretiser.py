@@ -138,13 +138,9 @@ def discretiser_for(agent: str, discretise: Discretise) -> Discretiser | None:
     """The user's discretiser for `agent`; None if there is none."""
     if discretise is None or isinstance(discretise, Discretiser):
         return discretise
-    if not isinstance(discretise, Mapping):
-        raise InputError(
-            f"discretise: expected a Discretiser or a mapping from agents, got {type(discretise).__name__}"
-        )
-    own = discretise.get(agent)
+    own = discretise.get(agent) if isinstance(discretise, Mapping) else discretise
     if own is not None and not isinstance(own, Discretiser):
-        raise InputError(f"discretise[{agent!r}]: expected a Discretiser, got {type(own).__name__}")
+        raise InputError(f"discretise: expected a Discretiser or a mapping from agents, got {type(own).__name__}")
     return own
 
 

@@ -63,34 +63,18 @@ class Hosted:
         with foreign_code(f"environment {self.name}: step({chosen})"):
             observations, rewards, terminations, _, _ = self.env.step(chosen)
             shown, paid, ended = dict(observations), dict(rewards), dict(terminations)
-        self._check_active(active)
         self.ended = not self.env.agents
         self.terminated = self.ended and any(ended.values())
         for n, member in enumerate(self.members):
             if member.key in active and member.key in shown:
-                self.seen[n] = self._later(member, shown[member.key])
-        return self._team_reward(paid)
-
-    def _check_active(self, before: set[Any]) -> None:
-        """Raise InputError if an agent joined during the episode; agents may leave."""
-        joined = [str(key) for key in self.env.agents if key not in before]
-        if joined:
-            raise InputError(
-                f"environment {self.name}: expected no agents to join during an episode, got {', '.join(joined)}"
-            )
-
-    def _team_reward(self, paid: dict[Any, Any]) -> float:
+                self.seen[n] = member.reader.symbol(member.agent.name, shown[member.key])
+                if self.seen[n] == NO_OBSERVATION:
+                    raise InputError(f"agent {member.agent.name}: expected an observation after an action, got none")
         with foreign_code("reward: the team's reward"):
             reward = float(self.combine(paid))
         if not math.isfinite(reward):
             raise InputError(f"environment {self.name}: expected finite rewards, got {paid}")
         return reward
-
-    def _later(self, member: Member, observation: Any) -> int:
-        symbol = member.reader.symbol(member.agent.name, observation)
-        if symbol == NO_OBSERVATION:
-            raise InputError(f"agent {member.agent.name}: expected an observation after an action, got none")
-        return symbol
 
 
 def as_parallel_env(env: Any) -> Any:
@@ -161,19 +145,13 @@ def _reader(env: Any, key: Any) -> Discretiser:
             f"agent {key}: expected a Discrete observation space, got {space}; "
             "number its observations with discretise=Discretiser(symbols, function)"
         )
-    return Discretiser(int(space.n), _Numbers(space))
 
+    def number(observation: Any) -> int:
+        if not space.contains(observation):
+            raise InputError(f"expected an observation in {space}, got {kind_of(observation)}")
+        return int(observation) - int(space.start)
 
-class _Numbers:
-    """Reads observations that are already numbers."""
-
-    def __init__(self, space: Any) -> None:
-        self.space, self.start = space, int(space.start)
-
-    def __call__(self, observation: Any) -> int:
-        if not self.space.contains(observation):
-            raise InputError(f"expected an observation in {self.space}, got {kind_of(observation)}")
-        return int(observation) - self.start
+    return Discretiser(int(space.n), number)
 
 
 def _action_names(env: Any, key: Any, action_names: ActionNames) -> Sequence[str] | None:

@@ -268,18 +268,14 @@ def play(
     (20, True)
     """
     of_kind("team", team, Team, READ)
-    hosted = _hosted(env, discretise, reward)
+    host = as_parallel_env(env)
+    members = members_of(host, discretise)
+    hosted = Hosted(host, members, combiner(reward, len(members)))
     facts = _Players(hosted, team)
     team.check_fits(facts)
     first, count = whole("seed", seed, 0, 2**62), whole("episodes", episodes, 1, 2**53)
     length = whole("horizon", horizon, 1, 2**53)
     return concatenate([_episode(team, hosted, facts, first + k, length) for k in range(count)])
-
-
-def _hosted(env: Any, discretise: Discretise, reward: str | Combine) -> Hosted:
-    host = as_parallel_env(env)
-    members = members_of(host, discretise)
-    return Hosted(host, members, combiner(reward, len(members)))
 
 
 def _episode(team: Team, hosted: Hosted, facts: _Players, seed: int, horizon: int) -> Episodes:

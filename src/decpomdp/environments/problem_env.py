@@ -88,11 +88,11 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
 
     def observation_space(self, agent: str) -> Discrete:
         """The observations of an agent; the last symbol means none."""
-        return self._observations[self._known(agent)]
+        return self._observations[agent]
 
     def action_space(self, agent: str) -> Discrete:
         """The actions of an agent."""
-        return self._actions[self._known(agent)]
+        return self._actions[agent]
 
     def discretiser(self, agent: str) -> Discretiser:
         """The problem's own observations, for `from_pettingzoo`; the last symbol is read as none."""
@@ -119,10 +119,14 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
 
     def step(self, actions: dict[str, int]) -> tuple[dict, dict, dict, dict, dict]:
         """One joint action; observations, rewards, terminations, truncations and infos by agent."""
-        self._check_agents(actions)
+        if not isinstance(actions, Mapping) or set(actions) != set(self.agents):
+            expected = ", ".join(self.agents) or "no agent, before reset and after the end of an episode"
+            raise InputError(f"actions: expected a dictionary with an action of {expected}, got {kind_of(actions)}")
         if not self.agents:
             return {}, {}, {}, {}, {}
-        names, chosen = self.agents, [self._checked(name, actions) for name in self.agents]
+        sizes = {name: len(agent.actions) for name, agent in self._members.items()}
+        names = self.agents
+        chosen = [whole(f"action of {name}", actions[name], 0, sizes[name] - 1) for name in names]
         result = self.simulator.step(np.array([chosen]))
         self._time += 1
         reward, ended = float(result.rewards[0]), bool(result.ended[0])
@@ -153,28 +157,6 @@ class ProblemEnv(ParallelEnv):  # type: ignore[misc]
 
     def close(self) -> None:
         """Does nothing."""
-
-    def _known(self, agent: str) -> str:
-        if not isinstance(agent, str) or agent not in self._members:
-            raise InputError(f"agent: expected one of {', '.join(self._members)}, got {kind_of(agent)}")
-        return agent
-
-    def _check_agents(self, actions: dict[str, int]) -> None:
-        """Reject actions of agents that are not active."""
-        if not isinstance(actions, Mapping):
-            raise InputError(f"actions: expected a dictionary by agent, got {kind_of(actions)}")
-        for name in actions:
-            if not isinstance(name, str) or name not in self._members:
-                raise InputError(f"actions: expected agents among {', '.join(self._members)}, got {kind_of(name)}")
-            if not self.agents:
-                raise InputError(
-                    f"actions: expected none before reset and after the end of an episode, got one of {name}"
-                )
-
-    def _checked(self, name: str, actions: dict[str, int]) -> int:
-        if name not in actions:
-            raise InputError(f"actions: expected an action of agent {name}, got none")
-        return whole(f"action of {name}", actions[name], 0, len(self._members[name].actions) - 1)
 
     def _step_text(self, chosen: list[int], seen: list[int], reward: float) -> str:
         lines = [f"{self.simulator.name}, step {self._time}: reward {reward:g}{self._hidden()}"]

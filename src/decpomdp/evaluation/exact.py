@@ -95,7 +95,7 @@ class TeamOnModel:
 
     def backup(self, v: Floats, rewards: Floats | None) -> Floats:
         """B v with these rewards; None: the linear part alone."""
-        joint = self.model.joint_actions
+        joint = len(self.model.reward)
         pieces = PIECES if v.size * joint > SMALL else 1  # fixed by the problem, not by the threads
 
         def piece(number: int) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ class TeamOnModel:
             kernels.backup(self.factored, self.moves, first, end, v, out)
             return out
 
-        parts = engine.run(piece, pieces)
+        parts = [piece(0)] if pieces == 1 else engine.run(piece, pieces)
         return sum(parts[1:], start=parts[0] if rewards is None else parts[0] + rewards)
 
     def linear(self, largest: int) -> Any:

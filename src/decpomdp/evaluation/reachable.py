@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, InputError, Team
-from decpomdp.core.agent import LARGEST, joint_numbers, joint_parts
+from decpomdp.core.agent import LARGEST, strides_of
 from decpomdp.core.sparse import sparse_rows
 from decpomdp.evaluation.fixed_point import allowance, power_of
 from decpomdp.kernels.model import SparseRows
@@ -51,10 +51,12 @@ class MetPairs:
         from scipy.sparse import csr_array
 
         self.model, self.nodes = model, team.nodes
-        if len(model.states) * math.prod(team.nodes) > LARGEST:  # pairs are numbered by 64-bit integers
+        if len(model.states) * math.prod(self.nodes) > LARGEST:  # pairs are numbered by 64-bit integers
             raise too_many(LARGEST, "pairs of state and joint node")
         self._acts = [sparse_rows(c.action) for c in team.controllers]  # row i
         self._moves = [sparse_rows(c.transition) for c in team.controllers]  # row (i, a, o)
+        self._seen = model.observation_table()  # [y, n]
+        self._strides = strides_of(self.nodes)
         self._largest = 0.0  # reward of a reachable pair
         self._pairs, self._first = self._begin(team)  # [pair], growing, and the probabilities of the first ones
         abreast = _abreast(model, self._acts, self._moves)
@@ -90,19 +92,20 @@ class MetPairs:
             first = np.flatnonzero(controller.initial)
             if len(pairs) * len(first) > PAIRS:
                 raise too_many(PAIRS, "pairs of state and joint node")
-            pairs = (pairs[:, None] * controller.nodes + first).reshape(-1)
+            pairs = (pairs[:, None] * len(controller.initial) + first).reshape(-1)
             weight = (weight[:, None] * controller.initial[first]).reshape(-1)
         return pairs, weight
 
     def _taken(self, pairs: Ints) -> tuple[Ints, Ints, Floats, list[Ints], list[Ints]]:
         """For every possible joint action: place in `pairs`, number, probability; own nodes, own actions."""
         place, weight = np.arange(len(pairs)), np.ones(len(pairs))
-        nodes = joint_parts(pairs % math.prod(self.nodes), self.nodes)
+        nodes = [pairs // stride % size for stride, size in zip(self._strides, self.nodes, strict=True)]
+        joint = np.zeros(len(pairs), np.int64)
         own: list[Ints] = []
         for n, rows in enumerate(self._acts):
             entry, action, chance = _spread(rows, nodes[n][place])
             place, weight, own = place[entry], weight[entry] * chance, [*(each[entry] for each in own), action]
-        joint = joint_numbers(own, [len(agent.actions) for agent in self.model.agents])
+            joint = joint[entry] * len(self.model.agents[n].actions) + action
         return place, joint, weight, [each[place] for each in nodes], own
 
     def _earned(self, pairs: Ints) -> tuple[Floats, Floats]:
@@ -151,7 +154,7 @@ class MetPairs:
         move, y = np.nonzero(seen)
         choice, after = choice[move], following[move]
         weight = weight[choice] * (reached[choice, after] * seen[move, y])
-        parts = self.model.observation_table()[y]  # [move, n]
+        parts = self._seen[y]  # [move, n]
         for n, rows in enumerate(self._moves):
             agent = self.model.agents[n]
             row = (nodes[n][choice] * len(agent.actions) + own[n][choice]) * len(agent.observations) + parts[:, n]
@@ -180,10 +183,11 @@ def _abreast(model: DecPOMDP, acts: list[SparseRows], moves: list[SparseRows]) -
     """The number of pairs to follow at a time, within CELLS numbers."""
     choices = math.prod(int(np.diff(rows.offsets).max()) for rows in acts)
     onward = math.prod(int(np.diff(rows.offsets).max()) for rows in moves)
-    if ABREAST * choices * onward * len(model.states) * model.joint_observations <= CELLS:
+    symbols = model.observation.shape[-1]
+    if ABREAST * choices * onward * len(model.states) * symbols <= CELLS:
         return ABREAST
     states, seen = (int(np.count_nonzero(t, axis=-1).max()) for t in (model.transition, model.observation))
-    each = choices * max(len(model.states), states * max(model.joint_observations, seen * onward))
+    each = choices * max(len(model.states), states * max(symbols, seen * onward))
     if each > CELLS and choices * onward > 1:  # else it is no more than the model itself
         raise too_many(CELLS, "numbers about what follows a pair")
     return max(1, min(ABREAST, CELLS // each))

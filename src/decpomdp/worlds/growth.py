@@ -96,7 +96,7 @@ class Grower:
             tie, stay = (BY_PART, STAY) if fit.form.memory else (BY_INPUT, 0.0)
             tables = copies(sweeps.records, fit.best.mean(), 2, rng, NOISE, tie, stay)
         if sweeps.records.steps * QUARTER >= QUARTER_STEPS:
-            part = Sweeps(sweeps.records.share(QUARTER), self.threads, sweeps.check)
+            part = Sweeps(sweeps.records.share(QUARTER), self.threads, sweeps.stop)
             prior = self._prior(fit, tables.states)
             counts = part.em(tables, prior, ON_QUARTER, 2 * TOLERANCE, prune=False)
             tables = posterior_of(part.records, counts, prior).mean()

@@ -20,7 +20,7 @@ from decpomdp.worlds.data import Alphabet, Form, Records, alphabet_of, records_o
 from decpomdp.worlds.growth import Grower, Growth
 from decpomdp.worlds.moves import BY_INPUT, BY_PART, copies
 from decpomdp.worlds.posterior import Floats, Posterior, weak_prior
-from decpomdp.worlds.sweep import Check, Sweeps
+from decpomdp.worlds.sweep import NEVER, Sweeps
 
 HELD_OUT, MOST_HELD_OUT, FEWEST = 0.15, 1000, 20  # share and number of held-out episodes; episodes for any at all
 RESTARTS, RESTART_WORK = (2, 10), 8e5  # fits of the leading form: as many as steps x states allow
@@ -62,7 +62,7 @@ class Worlds:
         order = np.random.default_rng([seed, episodes.count]).permutation(episodes.count)
         held = min(MOST_HELD_OUT, int(HELD_OUT * episodes.count)) if episodes.count >= FEWEST else 0
         self.held, self.rest = np.sort(order[:held]), order[held:]
-        self.check: Check = lambda: None
+        self.stop = NEVER
         joint = len(episodes.agents) > 1
         self.forms = [
             Form(m, j) for m in (False, True) for j in (False, True) if (joint or not j) and (not m or self._small)
@@ -78,10 +78,7 @@ class Worlds:
     def grower(self) -> Grower:
         """Fits to all episodes but the held-out ones."""
         records = {form: self.records(form, self.rest) for form in self.forms}
-        grower = Grower(records, self.seed, self.most, self.threads)
-        for sweeps in grower.sweeps.values():
-            sweeps.check = lambda: self.check()
-        return grower
+        return Grower(records, self.seed, self.most, self.threads)
 
     def records(self, form: Form, chosen: NDArray[np.int64] | None = None) -> Records:
         return records_of(self.episodes, self.alphabet, form, chosen)
@@ -90,9 +87,11 @@ class Worlds:
         """Before the first fit."""
         return Fits()
 
-    def step(self, state: Fits, hurry: bool, check: Check = lambda: None) -> tuple[Fits, Row | None]:
-        """One stage; `hurry`: begin nothing that can be left out."""
-        self.check = check
+    def step(self, state: Fits, hurry: bool, stop: NDArray[np.int64] = NEVER) -> tuple[Fits, Row | None]:
+        """One stage; `hurry`: begin nothing that can be left out. Raises `Cut` if the flag `stop` is set meanwhile."""
+        self.stop = stop
+        for sweeps in self.grower.sweeps.values():
+            sweeps.stop = stop
         return {GROW: self._grow, OVER: self._over, REFITS: self._refit}[state.phase](state, hurry)
 
     # ---- fits ----
@@ -139,7 +138,7 @@ class Worlds:
         return None if enough else self.grower.begin(leader, done.count(leader))
 
     def _finished(self, state: Fits, posterior: Posterior, over_complete: bool = False) -> Fits:
-        sweeps = Sweeps(self.records(posterior.form, self.held), self.threads, self.check)
+        sweeps = Sweeps(self.records(posterior.form, self.held), self.threads, self.stop)
         heldout = sweeps.logs(posterior.mean()) if len(self.held) else np.zeros(0)
         return state._replace(finished=(*state.finished, Fitted(posterior, heldout, over_complete)))
 
@@ -204,7 +203,7 @@ class Worlds:
         return self._refitted(posterior, self.records(posterior.form, drawn))._replace(trusted=posterior.trusted)
 
     def _refitted(self, posterior: Posterior, records: Records) -> Posterior:
-        sweeps = Sweeps(records, self.threads, self.check)
+        sweeps = Sweeps(records, self.threads, self.stop)
         return sweeps.vb(sweeps.expected(posterior.mean())[1], REFIT, 2e-5)
 
     def row(self, state: Fits, fit: Fitted) -> Row:

@@ -90,7 +90,7 @@ def merge_pairs(sweeps: Sweeps, posterior: Posterior) -> list[tuple[float, int, 
     merge_gains(
         counts.start, by_part(counts.move, None), np.concatenate(see), counts.pay, pay_prior, SEE_PRIOR, OVERLAP, gains
     )  # fmt: skip
-    part = Sweeps(records.share(min(1.0, ENTROPY_ROWS / len(records.log.inputs))), sweeps.threads, sweeps.check)
+    part = Sweeps(records.share(min(1.0, ENTROPY_ROWS / len(records.log.inputs))), sweeps.threads, sweeps.stop)
     lost = part.confusion(posterior.weights()) * (records.steps / part.records.steps)
     gains -= lost + lost.T
     pairs, used = list[tuple[float, int, int]](), set[int]()

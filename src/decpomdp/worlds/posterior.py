@@ -194,12 +194,15 @@ class _Table(NamedTuple):
         """[v, z, m]: log evidence of every row under every (base, strength)."""
         shape, kinds = self.pools.counts.shape, np.array(self.kinds)
         out = np.zeros((*shape[:2], len(kinds) * len(STRENGTHS)))
+        if out.size <= SMALL:
+            kernels.row_evidence(self.pools, self.own, kinds, STRENGTHS, 0, shape[0], out)
+            return out
         cuts = np.linspace(0, shape[0], min(PIECES, shape[0]) + 1).astype(int)
 
         def piece(p: int) -> None:
             kernels.row_evidence(self.pools, self.own, kinds, STRENGTHS, cuts[p], cuts[p + 1], out)
 
-        engine.run(piece, len(cuts) - 1, threads if out.size > SMALL else 1)
+        engine.run(piece, len(cuts) - 1, threads)
         return out
 
     def prior(self, chosen: NDArray[np.int64]) -> Floats:

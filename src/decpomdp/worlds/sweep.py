@@ -9,11 +9,12 @@
 Work is cut into fixed chunks of episodes: the result does not depend on the threads.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from decpomdp.core.run import Cut
 from decpomdp.engines import threads as engine
 from decpomdp.kernels.world_filter import Rows, filter_chunk
 from decpomdp.worlds.data import Records
@@ -26,14 +27,14 @@ OCCUPIED = 0.5  # expected visits below which a state is dropped
 FEW = 8  # states up to which sweeps are cheap, and are stopped by nats, not by nats per step
 NATS = 0.1  # gain of a sweep at which it stops, with few states
 
-Check = Callable[[], None]
+NEVER: NDArray[np.int64] = np.zeros(1, np.int64)  # a stop flag that is not set
 
 
 class Sweeps:
-    """Expectation steps on one set of records."""
+    """Expectation steps on one set of records; raises `Cut` if the flag `stop` is set."""
 
-    def __init__(self, records: Records, threads: int | None = None, check: Check = lambda: None) -> None:
-        self.records, self.threads, self.check = records, threads, check
+    def __init__(self, records: Records, threads: int | None = None, stop: NDArray[np.int64] = NEVER) -> None:
+        self.records, self.threads, self.stop = records, threads, stop
         count = int(np.clip(len(records.log.inputs) // CHUNK, 1, min(CHUNKS, records.episodes)))
         cuts = np.searchsorted(records.log.offsets, np.linspace(0, len(records.log.inputs), count + 1))
         self.cuts = np.unique(cuts)  # [chunk + 1] episodes
@@ -54,7 +55,8 @@ class Sweeps:
     def _filtered(
         self, tables: Tables, beam: float, counting: bool, pairs: bool = False
     ) -> tuple[Floats, list[Rows], Floats]:
-        self.check()
+        if self.stop[0]:
+            raise Cut
         world, log, states = tables.rows(), self.records.log, tables.states
         logs = np.zeros(self.records.episodes)
 
@@ -65,7 +67,8 @@ class Sweeps:
             filter_chunk(log, first, last, world, beam, counting, counts, entropy, logs)
             return counts, entropy
 
-        done = engine.run(chunk, len(self.cuts) - 1, self.threads)
+        pieces = len(self.cuts) - 1
+        done = [chunk(0)] if pieces == 1 else engine.run(chunk, pieces, self.threads)
         return logs, [counts for counts, _ in done], sum(entropy for _, entropy in done)  # type: ignore[return-value]
 
     def _tables(self, chunks: list[Rows]) -> Tables:

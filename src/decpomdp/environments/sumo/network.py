@@ -22,13 +22,9 @@ its own weight between 0.5 and 1.5, and traffic swings between columns and rows 
 hour and a random phase. So no fixed plan is right for long. Of the vehicles 3 in 20 turn right and 2 in 20 left,
 somewhere on their way; the others go straight.
 
-The simulation draws its vehicles as it goes, because every episode has its own seed and no end. For SUMO's own tools
-the first ten minutes of one seed are shipped: `sumo-gui -n grid4.net.xml.gz -r grid4.rou.xml.gz`. `write_demand` makes
-such a file for any seed.
+The simulation draws its vehicles as it goes, because every episode has its own seed and no end.
 """
 
-import gzip
-import os
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -41,7 +37,6 @@ from numpy.typing import NDArray
 from decpomdp.core import InputError
 from decpomdp.core.checks import kind_of, number, whole
 from decpomdp.core.scene import Street, StreetMap
-from decpomdp.io.files import write_bytes
 
 SIDES = (4, 10)  # sizes of the networks that are shipped
 COLUMNS = "ABCDEFGHIJ"
@@ -65,7 +60,6 @@ SWING, PERIOD = 0.5, 1800.0
 STRAIGHT, RIGHT, LEFT = 0, 1, -1
 TURNS, SHARES = (STRAIGHT, RIGHT, LEFT), (0.75, 0.15, 0.1)
 MOST_RATE = 3600.0
-FILE_SEED, FILE_SECONDS, FILE_RATE = 0, 600, 550.0  # of the demand files that are shipped
 
 
 def checked_side(side: object) -> int:
@@ -229,34 +223,3 @@ class Demand:
         depart = self._time + BLOCK * float(self._random.random())
         turn = TURNS[int(np.searchsorted(np.cumsum(SHARES), self._random.random(), side="right"))]
         return Trip(round(depart, 2), gate, int(self._random.integers(self.side)), turn)
-
-
-def demand_file(side: int) -> Path:
-    """The demand file that is shipped."""
-    return Path(__file__).parent / "networks" / f"grid{checked_side(side)}.rou.xml.gz"
-
-
-def write_demand(
-    path: str | os.PathLike[str],
-    side: int,
-    seed: int = FILE_SEED,
-    seconds: int = FILE_SECONDS,
-    rate: float = FILE_RATE,
-) -> None:
-    """Write the vehicles of the first `seconds` of a seed as a route file for SUMO's own tools."""
-    text = "\n".join(_lines(side, seed, seconds, rate)) + "\n"
-    write_bytes(path, gzip.compress(text.encode(), mtime=0))
-
-
-def _lines(side: int, seed: int, seconds: int, rate: float) -> list[str]:
-    demand = Demand(side, rate, seed)
-    trips = [trip for _ in range(seconds // BLOCK) for trip in demand.block()]
-    lines = [
-        "<routes>",
-        f"  <!-- {side} x {side} lights, seed {seed}, {seconds} s, {rate:g} vehicles an hour and gate -->",
-    ]
-    for index, trip in enumerate(trips):
-        edges = " ".join(route(side, trip.gate, trip.turn_at, trip.turn))
-        at = f'id="{index}" depart="{trip.depart:.2f}" departLane="free" departSpeed="max"'
-        lines.append(f'  <vehicle {at}><route edges="{edges}"/></vehicle>')
-    return [*lines, "</routes>"]

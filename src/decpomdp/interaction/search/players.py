@@ -22,7 +22,6 @@ from decpomdp.interaction.episode_player import OutOfSteps
 from decpomdp.interaction.search.machines import Plan, pack
 from decpomdp.kernels import machines
 from decpomdp.kernels.machines import PlayedBatch, RandomWindow, Soft
-from decpomdp.kernels.sampling import key_of
 from decpomdp.rollouts import DenseSimulator
 from decpomdp.rollouts.play import begin_batch, step_batch
 
@@ -58,7 +57,8 @@ class Player(ABC):
 
     def spend(self, steps: int) -> None:
         """Count steps before they are taken; raises OutOfSteps at the limit, Cut if the run is ending."""
-        self.now.check()
+        if self.now.stop[0]:
+            raise Cut
         if self.steps + steps > self.limit:
             raise OutOfSteps
         self.steps += steps
@@ -116,12 +116,12 @@ class DensePlayer(Player):
     ) -> None:
         self.spend(len(out) * horizon)
         world = self.simulator.world
-        machines.values(world, pack(plan, self), window, key_of(seed), first, horizon, self.discount, out)
+        machines.values(world, pack(plan, self), window, np.uint64(seed), first, horizon, self.discount, out)
 
     def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         self.spend(episodes * horizon)
         played = empty_batch(episodes, horizon, len(self.agents))
-        machines.sample(self.simulator.world, soft, key_of(seed), played)
+        machines.sample(self.simulator.world, soft, np.uint64(seed), played)
         return played
 
     def elites(
@@ -139,7 +139,7 @@ class DensePlayer(Player):
         """Play the episodes with these numbers (again)."""
         self.spend(len(numbers) * horizon)
         played = empty_batch(len(numbers), horizon, len(self.agents))
-        machines.record(self.simulator.world, pack(plan, self), window, key_of(seed), numbers, played)
+        machines.record(self.simulator.world, pack(plan, self), window, np.uint64(seed), numbers, played)
         return played
 
 
@@ -164,7 +164,7 @@ class BatchPlayer(Player):
 
     def sample(self, soft: Soft, episodes: int, horizon: int, seed: int) -> PlayedBatch:
         def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:
-            machines.sample_batch(soft, key_of(seed), first, t, seen, nodes, actions)
+            machines.sample_batch(soft, np.uint64(seed), first, t, seen, nodes, actions)
 
         return joined([self._play(choose, count, horizon, seed, first) for first, count in self._batches(episodes)])
 
@@ -199,7 +199,7 @@ class BatchPlayer(Player):
         packed = pack(plan, self)
 
         def choose(first: int, t: int, seen: Actions, nodes: Actions, actions: Actions) -> None:
-            machines.follow_batch(packed, window, key_of(seed), first, t, seen, nodes, actions)
+            machines.follow_batch(packed, window, np.uint64(seed), first, t, seen, nodes, actions)
 
         return self._play(choose, episodes, horizon, seed, first)
 

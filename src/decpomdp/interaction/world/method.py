@@ -131,7 +131,7 @@ class WorldMethod:
 
     def _fit(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         limit = GROWING if state.fits.phase == GROW else FITTING
-        fits, news = self.worlds.step(state.fits, now.progress > limit, now.check)
+        fits, news = self.worlds.step(state.fits, now.progress > limit, now.stop)
         state = state._replace(fits=fits)
         if fits.phase == DONE:
             return state._replace(phase=PLAN, began=now.progress), None
@@ -173,7 +173,7 @@ class WorldMethod:
         """The value of the chosen team in one world of resampled episodes."""
         if not state.candidates:
             return state._replace(stopped="converged"), None
-        self.worlds.check = now.check
+        self.worlds.stop = now.stop
         other = self._made(self.worlds.bootstrap(state.fits.refitted[0], len(state.resampled)))
         state = state._replace(resampled=(*state.resampled, self._value(other, self._chosen(state).team)))
         return state._replace(stopped="converged" if len(state.resampled) >= BOOTSTRAPS else ""), None

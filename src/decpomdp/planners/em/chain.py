@@ -11,13 +11,14 @@ the last solution.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.core import Controller, DecPOMDP, Team
+from decpomdp.core.run import Cut
 from decpomdp.core.sparse import factored_model
 from decpomdp.evaluation.exact import joint_moves, joint_rows
 from decpomdp.evaluation.fixed_point import Scheme, fixed_point
@@ -50,7 +51,11 @@ class ShiftedModel(NamedTuple):
     factored: FactoredModel
     reward: Floats  # [u, s] shifted
     base: float  # value of the shift: added to a shifted value
-    check: Callable[[], None] = lambda: None  # called between two backups; raises when the run is ending
+    stop: NDArray[np.int64] = np.zeros(1, np.int64)  # [1] set when the run is ending: then backups raise `Cut`
+
+    def check(self) -> None:
+        if self.stop[0]:
+            raise Cut
 
     @classmethod
     def of(cls, model: DecPOMDP) -> "ShiftedModel":
@@ -99,7 +104,7 @@ class LayeredChain:
     def _back(self, x: Floats, rewards: bool, v: Floats) -> Floats:
         """One pass from the last layer to the first; fills v[m]."""
         shifted, following = self.shifted, x
-        actions = shifted.model.joint_actions
+        actions = len(shifted.reward)
         for m in reversed(range(self.layers)):
             shifted.check()
             out = self.expected[m].copy() if rewards else np.zeros(self.shape)

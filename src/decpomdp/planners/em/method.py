@@ -292,7 +292,7 @@ class EmMethod:
         if self.shifted is None:
             self.shifted = ShiftedModel.of(self.model)
         chosen = self.settings
-        return Climber(self.shifted._replace(check=now.check), chosen.iterations_per_start, chosen.least, chosen.stride)
+        return Climber(self.shifted._replace(stop=now.stop), chosen.iterations_per_start, chosen.least, chosen.stride)
 
     def _start(self, number: int) -> list[LayeredController]:
         if self.inputs.begin is not None:

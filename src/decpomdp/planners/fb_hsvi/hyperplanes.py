@@ -79,7 +79,8 @@ class Hyperplanes:
 
     def add(self, team: Team) -> None:
         """Add the hyperplane of a team, unless it was added last or is too large."""
-        if not (self.latest and self.latest[-1].team == team) and fits(self.dynamics, team):
+        last = self.latest[-1].team if self.latest else None
+        if last is not team and last != team and fits(self.dynamics, team):
             plane = hyperplane(self.dynamics, team, self.check)
             self.latest = [*self.latest[1 - LATEST :], plane]
             self.added += 1

@@ -12,7 +12,7 @@ the trials (`hyperplanes.py`), and lower bounds above its value give a better te
 bound is the exact value of the team that is returned; the upper bound does not depend on the sketches.
 docs/planners.md separates proofs, approximations and measurements.
 
-A step is the sketches of a round or one trial. The number of sketches is fixed, and each has its own random numbers:
+A step is the sketches of a round or some trials. The number of sketches is fixed, and each has its own random numbers:
 the result depends on the seed and the number of rounds, not on the threads. Sketches that are cut return their best
 graph so far.
 """
@@ -42,6 +42,7 @@ ROUNDS = 100  # if neither the time nor the number of rounds is limited
 WIDEST, WIDER = 12, 3  # labels of a point on a trial of an infinite horizon: in the first round, more in each later one
 DEPTH = 4  # steps of a trial of an infinite horizon in the first round, twice that in the second ...
 TRIALS, NEW_POINTS = 40, 40  # most trials and new points in the first round, twice that in the second ...
+TOGETHER = 5  # trials of a step, at most
 ROUNDING = 1e-12  # relative
 CLOSE = 1e-9  # values this close are equal
 
@@ -91,7 +92,7 @@ class FbHsviMethod:
         return FbHsviState(self.best, trivial_upper_bound(self.model, self.horizon), [], [], [])
 
     def step(self, state: FbHsviState, now: Now) -> tuple[FbHsviState, Row | None]:
-        """The sketches of a round, or one trial."""
+        """The sketches of a round, or some trials."""
         self.now, self.best = now, state.best
         sketcher = self._sketcher()
         points = self._points(state, sketcher)
@@ -102,8 +103,13 @@ class FbHsviMethod:
                 return state._replace(stopped="converged"), None
         if state.trials is None:
             return self._begin_round(state, sketcher)
-        if not self._round_over(state):
-            state = self._trial(state, points)
+        for _ in range(TOGETHER):
+            if self._round_over(state):
+                break
+            try:
+                state = self._trial(state, points)
+            except Cut:  # the trials before it count
+                return state, None
         return self._end_round(state) if self._round_over(state) else (state, None)
 
     def result(self, state: FbHsviState) -> tuple[Fit, Row]:
@@ -240,5 +246,5 @@ class _ToyFbHsvi(FbHsviMethod):
         agents = len(self.model.agents)
         counts, rng = (4,) * agents, np.random.default_rng(0)
         hard = game_of(rng.normal(size=(4**agents, 2**agents)), joint_table(counts), counts, [2] * agents)
-        solve(hard, nodes=10, exact=False)
+        solve(hard, nodes=10)
         return state._replace(stopped="converged"), None
