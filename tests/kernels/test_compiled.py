@@ -70,14 +70,6 @@ def test_code_is_kept_below_the_given_folder_and_compiled_again_when_a_callee_ch
     assert list(cache.iterdir()) == [Path(newer).parent]
 
 
-def test_a_class_that_is_gone_does_no_harm(package, tmp_path):
-    used(package, tmp_path / "cache")
-    for name in ("callee.py", "caller.py"):
-        path = package / name
-        path.write_text(path.read_text().replace("Pair", "Couple"))
-    assert used(package, tmp_path / "cache")[:2] == ["14.0", "0"]
-
-
 def test_nothing_is_kept_where_nothing_can_be_written(package, tmp_path):
     (tmp_path / "cache").touch()
     shutil.rmtree(package / "__pycache__", ignore_errors=True)

@@ -12,12 +12,9 @@ from decpomdp.core import Controller, Team
 from decpomdp.evaluation import exact_value
 from decpomdp.planners.em.chain import LayeredChain, LayeredController, ShiftedModel, flattened, one_layer
 from decpomdp.planners.em.method import (
-    Climb,
-    Climber,
     expected_counts,
     first_iterate,
     next_iterate,
-    random_team,
     updated,
 )
 
@@ -79,18 +76,6 @@ def test_the_exact_value_never_falls(actions, observations, nodes, stride):
         state = next_iterate(shifted, state, stride)
     assert_rises(values)
     assert values[-1] > values[0]
-
-
-@pytest.mark.parametrize(("problem", "steps"), [("dectiger", 20), ("recycling", 20), ("boxpushing", 4)])
-def test_the_exact_value_never_falls_on_real_problems(problem, steps):
-    model = dp.load(problem)
-    start = random_team(model, (2, 3), np.random.default_rng(1))
-    climber, climb = Climber(ShiftedModel.of(model), steps, 1e-7, 1024.0), Climb(0)
-    while not climber.over(climb):
-        climb = climber.advanced(climb, lambda number: start)
-        assert climb.value == pytest.approx(exact_value(model, flattened(model, climb.iterate.team)).value, abs=1e-7)
-    assert len(climb.values) == steps + 1
-    assert_rises(climb.values)
 
 
 def layered(rng, model, layers, widths):

@@ -2,9 +2,6 @@
 
 import dataclasses
 import itertools
-import os
-import signal
-import time
 
 import numpy as np
 import pytest
@@ -367,16 +364,6 @@ def test_toulbar2_cut_short_still_bounds():
     assert found.value <= best <= found.bound + 1e-9
 
 
-def test_toulbar2_leaves_the_interrupt_to_python():
-    pytest.importorskip("pytoulbar2")
-    rng = np.random.default_rng(2)
-    game = game_of(rng.normal(size=(64, 9)), joint_table((8, 8)), (8, 8), [3, 3])
-    assert rules._toulbar2(game, game.everything) is not None
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - it comes while asleep
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
-
-
 def test_toulbar2_gives_the_same_answer_on_every_thread():
     """Its options are thread-local: without their defaults `CFN()` raises on all threads but the first."""
     pytest.importorskip("pytoulbar2")
@@ -386,11 +373,3 @@ def test_toulbar2_gives_the_same_answer_on_every_thread():
     for other, bound in engine.run(lambda _: rules._toulbar2(game, game.everything), 8, 4):
         assert np.array_equal(other, choice)
         assert bound == proved
-
-
-def test_a_failing_toulbar2_leaves_the_bound_of_the_compiled_search(monkeypatch):
-    pytoulbar2 = pytest.importorskip("pytoulbar2")
-    game = game_of(np.random.default_rng(4).normal(size=(144, 9)), joint_table((12, 12)), (12, 12), [3, 3])
-    monkeypatch.setattr(pytoulbar2, "CFN", lambda: 1 / 0)
-    failed, without = solve(game, nodes=5), solve(game, nodes=5, exact=False)
-    assert (failed.value, failed.bound) == (without.value, without.bound)

@@ -5,8 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from oracles import making
-from oracles.policy_trees import local_policies
-from oracles.values import value_of_paths
 
 from decpomdp.core import Controller, Team
 from decpomdp.core.run import Inputs, unlimited
@@ -37,7 +35,7 @@ def broadcast():
 
 
 def problem(agents, seed, discount=0.4):
-    """Two actions each; the last agents see nothing, so that brute force over policies has an end."""
+    """Two actions each."""
     seen = (2, 2) if agents == 2 else (2, 1, 1)
     return making.model(np.random.default_rng(seed), 2, (2,) * agents, seen, discount)
 
@@ -69,78 +67,6 @@ def somewhere(model, seed, steps=1):
         )
         occupancy = compress(follow(dynamics, occupancy, rule)[0])[0]
     return dynamics, occupancy
-
-
-def by_paths(model, team, occupancy, nodes, steps):
-    """The value of going on in nodes[n][label], by enumerating paths from every row."""
-    total = 0.0
-    for labels, state, weight in zip(occupancy.row_labels(), occupancy.state, occupancy.weight, strict=True):
-        tables = [
-            (np.eye(c.nodes)[nodes[n][labels[n]]], c.action, c.transition) for n, c in enumerate(team.controllers)
-        ]
-        start = np.eye(len(model.states))[state]
-        arrays = (start, model.transition, model.observation, model.reward, model.discount)
-        total += weight * value_of_paths(*arrays, tables, steps)
-    return total
-
-
-def beyond(model, steps):
-    """What can be earned or lost after so many steps, at most."""
-    return model.discount**steps * float(np.abs(model.reward).max()) / (1 - model.discount)
-
-
-def best_by_policies(model, occupancy, horizon):
-    """The optimum from an occupancy state over all policies of a finite horizon that begin with the own label."""
-    sizes = [len(agent.actions) for agent in model.agents]
-    symbols = [len(agent.observations) for agent in model.agents]
-    trees = [list(local_policies(a, o, horizon)) for a, o in zip(sizes, symbols, strict=True)]
-    seen = list(itertools.product(*(range(o) for o in symbols)))
-
-    def worth(belief, joint, histories, left):
-        u = np.ravel_multi_index([tree[own] for tree, own in zip(joint, histories, strict=True)], sizes)
-        total = belief @ model.reward[u]
-        if left > 1:
-            arrived = belief @ model.transition[u]
-            for y, parts in enumerate(seen):
-                after = tuple((*own, part) for own, part in zip(histories, parts, strict=True))
-                total += model.discount * worth(arrived * model.observation[u, :, y], joint, after, left - 1)
-        return total
-
-    tables = []  # per joint label: [tree of agent 1, tree of agent 2, ...]
-    rows = occupancy.row_labels()
-    for labels in occupancy.labels:
-        belief = np.zeros(len(model.states))
-        inside = (rows == labels).all(axis=1)
-        belief[occupancy.state[inside]] = occupancy.weight[inside]
-        table = [worth(belief, joint, ((),) * len(sizes), horizon) for joint in itertools.product(*trees)]
-        tables.append(np.array(table).reshape([len(own) for own in trees]))
-    choices = [
-        list(itertools.product(range(len(own)), repeat=c)) for own, c in zip(trees, occupancy.counts, strict=True)
-    ]
-    # the first agent's labels are free of each other once the others' choices are known
-    best = -np.inf
-    for others in itertools.product(*choices[1:]):
-        columns = np.zeros((occupancy.counts[0], len(trees[0])))
-        for labels, table in zip(occupancy.labels, tables, strict=True):
-            where = tuple(choice[label] for choice, label in zip(others, labels[1:], strict=True))
-            columns[labels[0]] += table[(slice(None), *where)]
-        best = max(best, columns.max(axis=1).sum())
-    return best
-
-
-@pytest.mark.parametrize("agents", [2, 3])
-def test_any_mapping_is_worth_what_its_paths_say(agents):
-    model = problem(agents, agents, discount=0.05)
-    dynamics, occupancy = somewhere(model, 1)
-    team = team_for(model, (2, 3, 2)[:agents], 2)
-    plane = hyperplane(dynamics, team)
-    rng, steps = np.random.default_rng(0), 3
-    for _ in range(2):
-        nodes = [rng.integers(c.nodes, size=count) for c, count in zip(team.controllers, occupancy.counts, strict=True)]
-        labels = occupancy.row_labels()
-        joint = np.ravel_multi_index([nodes[n][labels[:, n]] for n in range(agents)], team.nodes)
-        linear = float(occupancy.weight @ plane.values[occupancy.state, joint])
-        assert linear == pytest.approx(by_paths(model, team, occupancy, nodes, steps), abs=beyond(model, steps))
 
 
 def solved(model, team):
@@ -196,21 +122,6 @@ def test_the_mapping_found_is_no_better_than_the_best_and_no_agent_alone_can_bet
     blind = max(worth([np.full(count, i) for count, i in zip(occupancy.counts, q, strict=True)])
                 for q in itertools.product(range(3), repeat=agents))  # fmt: skip
     assert start.value >= blind - 1e-14
-
-
-@pytest.mark.parametrize(("agents", "horizon"), [(2, 2), (3, 2)])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_never_above_the_best_policy(agents, horizon, seed):
-    model = problem(agents, seed, discount=0.1)
-    dynamics, occupancy = somewhere(model, seed)
-    planes = Hyperplanes(dynamics)
-    for number in range(4):
-        planes.add(team_for(model, (3,) * agents, [seed, number]))
-    most = best_by_policies(model, occupancy, horizon) + beyond(model, horizon)
-    start = planes.best(occupancy)
-    assert start is not None
-    assert start.value <= most
-    assert not start.value + 2 * np.abs(model.reward).max() <= most  # a bound that far below would say nothing
 
 
 def test_at_the_start_it_is_the_value_of_the_team_or_of_a_better_beginning(broadcast):

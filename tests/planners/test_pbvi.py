@@ -10,11 +10,10 @@ import decpomdp as dp
 from decpomdp.api import plan
 from decpomdp.core.run import Cut, Inputs, unlimited
 from decpomdp.core.sparse import factored_model
-from decpomdp.io.checkpoints import decode, encode
 from decpomdp.kernels.beliefs import upper_bound
 from decpomdp.planners.common import centralised
 from decpomdp.planners.pbvi.bounds import Bounds, first_bounds
-from decpomdp.planners.pbvi.method import PbviMethod, PbviState
+from decpomdp.planners.pbvi.method import PbviMethod
 from decpomdp.planners.pbvi.settings import Pbvi
 
 HORIZON = 7
@@ -22,15 +21,6 @@ HORIZON = 7
 
 def pbvi(model, **options):
     return plan(model, "pbvi", **options)
-
-
-def finished(method, state=None):
-    """The last state, and the rows on the way."""
-    state, rows = method.init(unlimited()) if state is None else state, []
-    while not state.stopped:
-        state, row = method.step(state, unlimited())
-        rows += [] if row is None else [row]
-    return state, rows
 
 
 def tables(model):
@@ -58,7 +48,9 @@ def test_the_optimum_lies_between_the_bounds(seed):
 def test_both_bounds_hold_at_every_belief(seed):
     model = tiny(seed)
     method = PbviMethod(model, Pbvi(epsilon=1e-3, beliefs=200, nodes=50), Inputs(threads=1))
-    state, _ = finished(method)
+    state = method.init(unlimited())
+    while not state.stopped:
+        state, _ = method.step(state, unlimited())
     policy, bounds = method.result(state)[0].policy, Bounds(method.dynamics, state.bounds, 1, unlimited())
     rng = np.random.default_rng(seed)
     for belief in [np.eye(3)[seed % 3], *making.rows(rng, 3, 3)]:
@@ -160,20 +152,6 @@ def test_few_nodes():
     full, small = pbvi(model), pbvi(model, nodes=4)
     assert small.team.nodes[0] <= 4 < full.team.nodes[0]
     assert 9.26 <= dp.exact_value(centralised(model), small.team).value <= full.upper
-
-
-def test_a_saved_state_goes_on_the_same():
-    """Through the preparation and the iterations, with a method that knows nothing of the steps before."""
-    model, settings = dp.load("dectiger"), Pbvi(epsilon=1e-3)
-    whole, rows = finished(PbviMethod(model, settings, Inputs(seed=2)))
-    state, seen = PbviMethod(model, settings, Inputs(seed=2)).init(unlimited()), []
-    while not state.stopped:
-        state = decode(encode(state), PbviState)
-        state, row = PbviMethod(model, settings, Inputs(seed=2)).step(state, unlimited())
-        seen += [] if row is None else [row]
-    assert seen == rows
-    assert len(rows) > 4
-    assert encode(state) == encode(whole)
 
 
 def test_a_step_that_is_cut_leaves_a_valid_result():

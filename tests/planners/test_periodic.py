@@ -126,22 +126,6 @@ def test_no_sweep_lowers_the_exact_value(actions, observations, widths, layers, 
         before = after
 
 
-@pytest.mark.parametrize(
-    ("problem", "layers", "width"), [("dectiger", 3, 3), ("recycling", 2, 3), ("boxpushing", 3, 3)]
-)
-def test_no_sweep_lowers_the_exact_value_on_real_problems(problem, layers, width):
-    model = dp.load(problem)
-    game, rng = discounted_model(model), np.random.default_rng(0)
-    plan = random_plan(game, layers, (width, width), rng)
-    buffers, values_seen = buffers_for(game, plan), []
-    for number in range(8):
-        told = sweeps(game, plan, buffers, True, 1, 1, -np.inf, 1e-7, np.uint64(number), NEVER)
-        values_seen.append(exact_value(model, team_of(model, plan)).value)
-        assert told == pytest.approx(values_seen[-1], abs=1e-5)
-    assert all(after >= before - 1e-6 for before, after in itertools.pairwise(values_seen))
-    assert values_seen[-1] >= values_seen[0] - 1e-9
-
-
 def test_the_guide_is_the_best_action_when_the_state_is_known():
     model = making.model(np.random.default_rng(1), 3, (2, 2), (1, 1), 0.7)
     guide = guide_of(model)

@@ -169,7 +169,6 @@ def _is_immutable(value: NDArray) -> bool:
 
 
 def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[NDArray, NDArray]:
-    _reject_masked(name, value)
     try:
         original = np.asarray(value)
         if original.dtype.kind not in "biufO":  # no strings, dates or complex numbers, although numpy converts them
@@ -178,15 +177,6 @@ def _convert(name: str, value: ArrayLike, axes: str, dtype: np.dtype) -> tuple[N
             return original, np.asarray(original, dtype=dtype, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: expected numbers in an array [{axes}], got {_kind(value)} ({error})") from None
-
-
-def _reject_masked(name: str, value: object) -> None:
-    """Reject masked arrays: numpy would use the values under the mask."""
-    for part in value if isinstance(value, list | tuple) else (value,):
-        if isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any():
-            raise InputError(
-                f"{name}: expected numbers everywhere, got {int(np.ma.getmaskarray(part).sum())} masked ones"
-            )
 
 
 def _check_shape(name: str, value: NDArray, axes: str, shape: Sequence[int | None]) -> None:

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from decpomdp.core import checks
 from decpomdp.core.agent import Agent, numbered, team_of_agents
 from decpomdp.core.errors import InputError
-from decpomdp.core.model import checked_discount, remade, same_fields
+from decpomdp.core.model import Value, checked_discount
 
 READ = "read it first: dp.Team.load(path)"  # hint for a path instead of a team
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Controller:
+class Controller(Value):
     """One agent's policy. The last axis of every table sums to one.
 
     Attributes
@@ -125,14 +125,6 @@ class Controller:
         transition = np.repeat(np.eye(nodes)[following][:, None], count, axis=1)
         return cls(initial, np.eye(count)[chosen], transition.reshape(nodes, count, observations, nodes))
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return remade(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Controller) and same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 def _likeliest(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.eye(table.shape[-1])[table.argmax(axis=-1)]
@@ -150,7 +142,7 @@ class HasAgents(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Team:
+class Team(Value):
     """One controller per agent, with the agents' names and labels and the name of their problem.
 
     Attributes
@@ -332,14 +324,6 @@ class Team:
                         f"team does not fit problem {problem.name or '(unnamed)'}: expected {what} of {other.name} "
                         f"{', '.join(expected)}, got {', '.join(got_labels)}"
                     )
-
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return remade(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Team) and same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _known(problem: HasAgents) -> HasAgents:

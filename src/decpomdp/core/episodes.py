@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,14 @@ from numpy.typing import NDArray
 from decpomdp.core import checks
 from decpomdp.core.agent import Agent, team_of_agents
 from decpomdp.core.errors import InputError
-from decpomdp.core.model import checked_discount, remade, same_fields
+from decpomdp.core.model import Value, checked_discount
 
 NO_OBSERVATION = -1
+PER_ROW = ("observations", "actions", "behaviour", "rewards")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Episodes:
+class Episodes(Value):
     """A frozen, validated collection of episodes of any lengths (at least one step each).
 
     Row r is one step of one episode; episode k owns the rows offsets[k] to offsets[k + 1].
@@ -117,14 +119,6 @@ class Episodes:
         weighted = self.rewards * self.discount ** self.times().astype(np.float64)
         return np.add.reduceat(weighted, self.offsets[:-1])
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return remade(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Episodes) and same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def _check_symbols(self) -> None:
         firsts = np.zeros(self.steps, bool)
         firsts[self.offsets[:-1]] = True
@@ -217,11 +211,8 @@ class Episodes:
         return replace(
             self,
             offsets=np.concatenate([[0], np.cumsum(self.lengths[numbers])]),
-            observations=self.observations[rows],
-            actions=self.actions[rows],
-            behaviour=self.behaviour[rows],
-            rewards=self.rewards[rows],
             terminated=None if self.terminated is None else self.terminated[numbers],
+            **{name: getattr(self, name)[rows] for name in PER_ROW},
         )
 
     @staticmethod
@@ -249,18 +240,10 @@ def concatenate(parts: Sequence[Episodes]) -> Episodes:
     if len(parts) == 1:
         return first
     lengths = np.concatenate([part.lengths for part in parts])
-    return Episodes(
-        agents=first.agents,
-        offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        observations=np.concatenate([part.observations for part in parts]),
-        actions=np.concatenate([part.actions for part in parts]),
-        behaviour=np.concatenate([part.behaviour for part in parts]),
-        rewards=np.concatenate([part.rewards for part in parts]),
-        discount=first.discount,
-        terminated=np.concatenate([part.terminated for part in parts if part.terminated is not None]),
-        name=first.name,
-        facts=first.facts,
-    )
+    tables: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in (*PER_ROW, "terminated")
+    }
+    return replace(first, offsets=np.concatenate([[0], np.cumsum(lengths)]), **tables)
 
 
 def checked_facts(facts: Mapping[str, str]) -> Mapping[str, str]:

@@ -20,8 +20,33 @@ from decpomdp.core.agent import Agent, joint_table, labels, team_of_agents
 from decpomdp.core.scene import GridScene
 
 
+class Value:
+    """Base of frozen dataclasses with arrays: equal if all compared fields are (NaN equals NaN), and not hashable.
+
+    Copies and unpickled objects are made by the constructor, so their fields are checked.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
+
+    def __eq__(self, other: object) -> bool:
+        names = [each.name for each in fields(self) if each.compare]  # type: ignore[arg-type]
+        return type(other) is type(self) and all(_same(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return type(one) is type(other) and bool(one == other)  # an array and None differ
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class DecPOMDP:
+class DecPOMDP(Value):
     """A frozen, validated model. `dataclasses.replace` makes changed copies.
 
     Joint actions u and joint observations y are numbered with the last agent changing fastest.
@@ -132,41 +157,10 @@ class DecPOMDP:
             sha.update((table + 0.0).astype("<f8").tobytes())  # + 0.0 turns -0.0 into 0.0
         return sha.hexdigest()
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return remade(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DecPOMDP) and same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 def checked_discount(value: float) -> float:
     """A discount in [0, 1]; functions with an infinite horizon check that it is below 1."""
     return checks.number("discount", value, 0.0, 1.0)
-
-
-def remade(thing: object) -> tuple[type, tuple[object, ...]]:
-    """For `__reduce__`: copies and unpickled objects are made by the constructor, so their fields are checked."""
-    values = (getattr(thing, each.name) for each in fields(thing))  # type: ignore[arg-type]
-    return type(thing), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
-
-
-def same_fields(one: object, other: object) -> bool:
-    """Whether two dataclass objects of one kind hold equal fields, arrays included (NaN equals NaN)."""
-    for each in fields(one):  # type: ignore[arg-type]
-        if not each.compare:
-            continue
-        a, b = getattr(one, each.name), getattr(other, each.name)
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            if a.shape != b.shape or not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
-                return False
-        elif a is None or b is None:
-            if a is not b:
-                return False
-        elif a != b:
-            return False
-    return True
 
 
 def horizon_of(discount: float, tail: float, longest: int) -> int:

@@ -45,8 +45,8 @@ class Traffic:
     """The grid as a simulator: batches through `reset` and `step`, whole episodes through `play`.
 
     >>> grid = Traffic(side=4)
-    >>> len(grid.agents), grid.states
-    (16, 100000000)
+    >>> len(grid.agents)
+    16
     >>> grid.reset(2, seed=0).shape
     (2, 16)
     """
@@ -66,20 +66,9 @@ class Traffic:
         self._lights: NDArray[np.int16] | None = None
 
     @property
-    def states(self) -> int:
-        """How many there are."""
-        return int((MOST + 1) ** (2 * self.side))
-
-    @property
     def loads(self) -> NDArray[np.int64]:
         """[k, street]: cars waiting, rows first; for drawings, no policy may use them."""
         return self._loads.astype(np.int64)
-
-    @property
-    def lights(self) -> NDArray[np.int64] | None:
-        """[k, i, j]: what the lights showed in the last step; None before the first."""
-        shape = (len(self._loads), self.side, self.side)
-        return None if self._lights is None else self._lights.astype(np.int64).reshape(shape)
 
     def reset(self, episodes: int, seed: int) -> NDArray[np.integer]:
         """Start a batch; [k, n] what the lights see before they first choose."""
@@ -156,11 +145,6 @@ def busier() -> Controller:
     moves = [[nodes.get(seen, node) for seen in range(len(OBSERVATIONS))] for node in (ROW, COLUMN)]
     followed = Controller.deterministic([ROW, COLUMN], moves, len(ACTIONS))
     return Controller(followed.initial, followed.action, followed.transition, np.eye(2)[moves[ROW]])
-
-
-def build(side: int = SIDE, discount: float = 0.9) -> Traffic:
-    """A grid of side x side lights."""
-    return Traffic(side, discount)
 
 
 def named(text: str, discount: float | None = None) -> Traffic:

@@ -143,37 +143,24 @@ class PlanSearch:
         return climb.idle >= self.tuning.patience
 
     def _begun(self, climb: PlanClimb, buffers: PlanBuffers, stop: Stop) -> PlanClimb:
-        tuning, plan = self.tuning, copied(climb.plan)
+        tuning, margin, hope, plan = self.tuning, self.margin, -np.inf, copied(climb.plan)
         if climb.fresh:
-            self._swept(climb, plan, buffers, False, tuning.open_sweeps, 1, -np.inf, stop)
-        value = self._swept(climb, plan, buffers, True, tuning.sweeps, tuning.idle, -np.inf, stop)
-        return climb._replace(plan=plan, value=value, begun=True)
+            sweeps(self.model, plan, buffers, False, tuning.open_sweeps, 1, hope, margin, climb.bits(), stop)
+        value = sweeps(self.model, plan, buffers, True, tuning.sweeps, tuning.idle, hope, margin, climb.bits(), stop)
+        return climb._replace(plan=plan, value=float(value), begun=True)
 
     def _kicked(self, climb: PlanClimb, buffers: PlanBuffers, stop: Stop) -> PlanClimb:
         plan = copied(climb.plan)
         kick(self.model, plan, buffers, self.guide, self.tuning.longest, climb.bits())
         lowest = climb.value - self.margin
-        value = self._swept(climb, plan, buffers, True, self.tuning.sweeps_after, 1, lowest, stop)
+        most, bits = self.tuning.sweeps_after, climb.bits()
+        value = float(sweeps(self.model, plan, buffers, True, most, 1, lowest, self.margin, bits, stop))
         idle = 0 if value > climb.value + 10 * self.margin else climb.idle + 1
         climb = climb._replace(kicks=climb.kicks + 1, idle=idle)
         if value >= lowest:
             return climb._replace(plan=plan, value=max(value, climb.value))
         mark_reached(self.model, climb.plan, buffers)  # the next kick needs it
         return climb
-
-    def _swept(
-        self,
-        climb: PlanClimb,
-        plan: LayeredPlan,
-        buffers: PlanBuffers,
-        closed: bool,
-        most: int,
-        patience: int,
-        hope: float,
-        stop: Stop,
-    ) -> float:
-        """Sweep `plan` in place; returns its value."""
-        return float(sweeps(self.model, plan, buffers, closed, most, patience, hope, self.margin, climb.bits(), stop))
 
     def _continued(self, plan: LayeredPlan, rng: np.random.Generator) -> LayeredPlan:
         """The same plan, or an enlarged one of the same value."""
