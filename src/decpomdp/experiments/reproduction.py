@@ -23,8 +23,7 @@ from decpomdp.core import InputError
 from decpomdp.experiments import cells as store
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, code_digest, codes_of
-from decpomdp.experiments.draw import draw, pyplot
-from decpomdp.experiments.experiment import Experiment, Picture, TextTable
+from decpomdp.experiments.experiment import Experiment, Picture, TextTable, draw, pyplot
 from decpomdp.experiments.judge import ClaimVerdict, Effort, Kind, texts_of
 from decpomdp.io.files import from_json, one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import mark
