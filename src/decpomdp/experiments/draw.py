@@ -98,8 +98,6 @@ def _draw_panel(axes: Any, panel: Panel | None, colours: dict[str, str]) -> None
     axes.set_ylabel(panel.up)
     axes.grid(alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
-    if panel.event is not None:
-        axes.axvline(panel.event, color="#444444", linewidth=0.8, linestyle=(0, (4, 3)))
     if panel.from_zero:
         axes.set_ylim(bottom=0)
     if panel.span is not None:

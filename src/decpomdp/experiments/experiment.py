@@ -53,7 +53,6 @@ class Panel:
     from_zero: bool = False  # the y axis
     span: tuple[float, float] | None = None  # of the y axis, for panels that are compared
     side_by_side: bool = False  # points with the same x are drawn side by side; needs a logarithmic x axis
-    event: float | None = None  # a thin vertical line, explained in the caption
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ The utility of an episode: how much its actions count.
   U_k = exp(b (G_k - max G) / std G),   b the largest number up to 1 for which ESS(U) = (sum U)^2 / sum U^2 >= K / 5
 
 with G the discounted return. It selects good episodes; the limit of the effective sample size keeps a few lucky ones
-from carrying the result.
+from carrying the result. While playing, a decision counts by the utility of the return after it (`by_decision`).
 """
 
 import warnings
@@ -31,9 +31,10 @@ from decpomdp.learners.rows import Floats
 # DEPARTS: the paper's utility is the sum of the discounted rewards above R_min, each with the ratio of its step
 SHARE = 0.2  # of the episodes that must carry the result
 ROUNDS = 40  # halvings of the bracket of b
+QUICK = 10  # the same while playing, where every step of every batch has its b
 
 
-def utilities(returns: Floats) -> Floats:
+def utilities(returns: Floats, rounds: int = ROUNDS) -> Floats:
     """[k]: utility of every episode, at most 1."""
     unit = max(float(np.abs(returns).max()), 1e-300)  # squares of large returns would overflow
     spread = float((returns / unit).std())
@@ -43,7 +44,7 @@ def utilities(returns: Floats) -> Floats:
     low, high = 0.0, 1.0
     if sample_size(np.exp(score)) >= SHARE * len(score):
         low = high
-    for _ in range(ROUNDS if high > low else 0):
+    for _ in range(rounds if high > low else 0):
         middle = 0.5 * (low + high)
         enough = sample_size(np.exp(middle * score)) >= SHARE * len(score)
         low, high = (middle, high) if enough else (low, middle)
@@ -63,6 +64,7 @@ class Steps:
     gain: Floats  # [r] utility of the step
     log_behaviour: Floats  # [r] log probability of the actions so far
     offsets: NDArray[np.int64]  # [k + 1]
+    signed: bool = False  # whether gains may be negative, which alpha = 0 allows
 
     @property
     def count(self) -> int:
@@ -103,6 +105,33 @@ def by_utility(episodes: Episodes, log_behaviour: Floats | None, utility: Floats
     return Steps(gain, np.zeros(episodes.steps) if log_behaviour is None else log_behaviour, episodes.offsets)
 
 
+def by_decision(episodes: Episodes) -> Steps:
+    """Every decision counts by the utility of the return from its step on, among the episodes that have the step.
+
+    With W_t = discount^t U_t / mean U_t the gains are W_t - W_{t+1}, so that ln M = sum W_t ln p(a_t | history) / K.
+    """
+    # DEPARTS: the paper's utility is the sum of the discounted rewards above R_min from the step on
+    returns, weights = returns_to_go(episodes), np.empty(episodes.steps)
+    for t in range(int(episodes.lengths.max())):
+        rows = episodes.offsets[:-1][episodes.lengths > t] + t
+        own = utilities(returns[rows], QUICK)
+        weights[rows] = episodes.discount**t * own / own.mean()
+    later = np.append(weights[1:], 0.0)
+    later[episodes.offsets[1:] - 1] = 0.0
+    return Steps(weights - later, np.zeros(episodes.steps), episodes.offsets, signed=True)
+
+
+def returns_to_go(episodes: Episodes) -> Floats:
+    """[r]: discounted return from the step on, discounted to that step."""
+    lengths, discount = episodes.lengths, episodes.discount
+    worth = np.zeros((episodes.count, int(lengths.max())))
+    inside = np.arange(worth.shape[1]) < lengths[:, None]
+    worth[inside] = episodes.rewards
+    for t in range(worth.shape[1] - 2, -1, -1):
+        worth[:, t] += discount * worth[:, t + 1]
+    return worth[inside]
+
+
 def by_reward(episodes: Episodes, log_behaviour: Floats, floor: float | None = None) -> Steps:
     """The paper's utility: discounted rewards above `floor` (default: the smallest), each at its own step.
 
@@ -131,6 +160,9 @@ def weigh(steps: Steps, log_team: Floats, power: float) -> Weighed:
 
     Where nothing useful is possible under the team, ln M is minus infinity and nu is 0.
     """
+    if steps.signed:
+        mean = float(steps.gain @ log_team) / steps.count
+        return Weighed(steps.gain, mean, sample_size(np.add.reduceat(steps.gain, steps.offsets[:-1])))
     rows, nu = steps.useful, np.zeros(len(log_team))
     logs = log_team[rows]
     if power == 0:

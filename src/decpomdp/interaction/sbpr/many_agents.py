@@ -31,8 +31,7 @@ from decpomdp.filtering.layout import group_size, slots_of
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.kernels.expectation import FilterTables, Slots, Tally, count_chunk, filter_chunk, log_chunk, own_ratios
 from decpomdp.kernels.rollout import Players
-from decpomdp.learners.credit import visit_weights
-from decpomdp.learners.critic import features, judge
+from decpomdp.learners.critic import features, judge, visit_weights
 from decpomdp.learners.posterior import Counts
 from decpomdp.learners.rows import Floats
 from decpomdp.rollouts.play import players_of
