@@ -132,11 +132,11 @@ def returns_to_go(episodes: Episodes) -> Floats:
     return worth[inside]
 
 
-def by_reward(episodes: Episodes, log_behaviour: Floats, floor: float | None = None) -> Steps:
-    """The paper's utility: discounted rewards above `floor` (default: the smallest), each at its own step.
+def by_reward(episodes: Episodes, log_behaviour: Floats) -> Steps:
+    """The paper's utility: discounted rewards above the smallest, each at its own step.
 
-    A terminated episode earns 0 for ever after; above the floor that is -floor a step, which is added to its last step
-    (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
+    A terminated episode earns 0 for ever after. Above the smallest reward that is a gain, which is added to its last
+    step (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
     """
     discounts = episodes.discount ** episodes.times().astype(np.float64)
     ended = np.zeros(episodes.count, bool) if episodes.terminated is None else episodes.terminated
@@ -144,14 +144,13 @@ def by_reward(episodes: Episodes, log_behaviour: Floats, floor: float | None = N
     lowest = float(episodes.rewards.min())
     if ended.any():
         lowest = min(lowest, 0.0)
-    base = lowest if floor is None else floor
-    gain = discounts * (episodes.rewards - base)
+    gain = discounts * (episodes.rewards - lowest)
     if ended.any():  # DEPARTS: the paper's episodes never end by themselves
         last = episodes.offsets[1:][ended] - 1
-        gain[last] += -base * _steps_after(episodes, ended)
-        _warn_of_cuts(episodes, ended, base)
+        gain[last] += -lowest * _steps_after(episodes, ended)
+        _warn_of_cuts(episodes, ended, lowest)
     if not gain.any():
-        raise InputError(f"nothing to learn from: every reward is {base + 0.0:g}")
+        raise InputError(f"nothing to learn from: every reward is {lowest + 0.0:g}")
     return Steps(gain, log_behaviour, episodes.offsets)
 
 
