@@ -70,7 +70,7 @@ def ours(case, move, seen, threads, precision="double", repeats=0):
     from decpomdp.engines.threads import serial_products
     from decpomdp.filtering.filter import cumulated, filtered
     from decpomdp.filtering.layout import lay_out
-    from decpomdp.kernels.expectation import Tables
+    from decpomdp.kernels.expectation import FilterTables
     from decpomdp.learners.posterior import AgentPosterior, Counts
     from decpomdp.learners.sweep import DOUBLE, SINGLE, Evaluated, Task, count
     from decpomdp.learners.weighing import Weighed, steps_of
@@ -88,7 +88,7 @@ def ours(case, move, seen, threads, precision="double", repeats=0):
     )  # fmt: skip
     kind = DOUBLE if precision == "double" else SINGLE
     initial, back = np.tile(case.start, (1 + width, 1)), np.ascontiguousarray(move.transpose(0, 2, 1))
-    laid = (Tables(*(t.astype(kind) for t in (initial, np.ascontiguousarray(case.emit.T), move, back))),)
+    laid = (FilterTables(*(t.astype(kind) for t in (initial, np.ascontiguousarray(case.emit.T), move, back))),)
     steps = steps_of(data, np.zeros(count_of * T))
     task = Task(lay_out(data, nodes), steps, float(count_of), None, False, threads, kind)
     empty = Counts(np.zeros((1, nodes)), np.zeros((nodes, SYMBOLS)), np.zeros((nodes, SYMBOLS, width, nodes)))

@@ -198,7 +198,7 @@ FAULTS = [
     ),
     Fault(
         "interaction/episode_player.py",
-        "self.count(part)\n                own",
+        "self.steps += part.steps\n                own",
         "own",
         "uncounted steps",
         "interaction/test_sbpr.py interaction/test_mcem.py",

@@ -4,6 +4,8 @@
 
 For every kind and odd seed: the best constant joint action (all are tried), the best reactive team found (one action
 per last observation, coordinate ascent with exact values from many starts) and the best team of `periem` and `search`.
+For `sensing` also teams written by hand, which look together several times and dig where most was seen: with four
+agents neither method finds them in some seconds.
 A problem counts if the best team is ahead of both by at least 5 % of the larger absolute value.
 """
 
@@ -77,6 +79,26 @@ def reactive_value(model: dp.DecPOMDP, starts: int = 10, seed: int = 0) -> float
     return best
 
 
+def voting_value(model: dp.DecPOMDP, most_looks: int = 5) -> float:
+    """`sensing`: the value of the best team whose agents look together and dig where each saw most."""
+    return max(dp.evaluate(_voting_team(model, looks), model).value for looks in range(1, most_looks + 1))
+
+
+def _voting_team(model: dp.DecPOMDP, looks: int) -> dp.Team:
+    """A node per count of sightings; after the last look, a node per place to dig."""
+    places = len(model.states)
+    counts = [seen for seen in product(range(looks), repeat=places) if sum(seen) < looks]
+    number = {seen: node for node, seen in enumerate(counts)}  # node 0: nothing seen yet
+    moves = []
+    for seen in counts:
+        after = [tuple(c + (place == p) for p, c in enumerate(seen)) for place in range(places)]
+        moves.append([number.get(s, len(counts) + int(np.argmax(s))) for s in after] + [0])
+    moves += [[0] * (places + 1)] * places
+    actions = [0] * len(counts) + list(range(1, places + 1))
+    agent = dp.Controller.deterministic(actions, moves, action_count=places + 1)
+    return dp.Team.of(model, [agent] * len(model.agents))
+
+
 def best_value(model: dp.DecPOMDP, seconds: float) -> float:
     """The best exact value of planning and search, `seconds` of processor time each."""
     budget, inputs = Budget(cpu_seconds=seconds), Inputs(seed=1, threads=1)
@@ -104,6 +126,8 @@ def main() -> None:
         model = load_model(f"generated:{kind},agents={agents},size={given.size},seed={seed}")
         constant, reactive = constant_value(model), reactive_value(model)
         best = best_value(model, given.seconds)
+        if kind == "sensing":
+            best = max(best, voting_value(model))
         other = max(constant, reactive)
         ahead = (best - other) / max(abs(best), abs(other), 1e-9)
         shares.setdefault(f"{kind}, {agents} agents", []).append(ahead >= AHEAD)

@@ -26,6 +26,7 @@ SEARCH = {  # problem: settings of the search that finds the team in the logs
     "broadcast": {"steps": 60_000_000, "seed": 3, "max_nodes": 3},
     "marsrovers": {"steps": 250_000_000, "seed": 3},
 }
+OTHER = {"steps": 20_000_000, "seed": 1}  # of every other problem
 NOISE = {"5 %": 0.05, "10 %": 0.1, "30 %": 0.3}
 BEHAVIOURS = (*NOISE, "mixed", "random", "PBVI 0.3")
 
@@ -35,7 +36,7 @@ def team_of(problem: str, folder: Path) -> dp.Team:
     path = folder / f"{problem}.json"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        dp.learn(problem, threads=1, **SEARCH[problem]).team.save(path)
+        dp.learn(problem, threads=1, **SEARCH.get(problem, OTHER)).team.save(path)
     return dp.Team.load(path)
 
 
@@ -145,7 +146,7 @@ def priors(given: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("sizes", "behaviours", "priors"))
-    parser.add_argument("--problems", nargs="*", choices=SEARCH)
+    parser.add_argument("--problems", nargs="*", help="default: the paper's, or some of them")
     parser.add_argument("--episodes", nargs="*", type=int)
     parser.add_argument("--seeds", nargs="*", type=int, default=[2, 4, 6])
     parser.add_argument("--only", nargs="*", help="behaviours or learners")

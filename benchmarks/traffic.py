@@ -24,7 +24,7 @@ from decpomdp.core.run import Inputs
 from decpomdp.domains.traffic import Traffic
 from decpomdp.engines.threads import serial_products
 from decpomdp.experiments import figure2
-from decpomdp.experiments.draw import draw as drawn
+from decpomdp.experiments.experiment import draw as drawn
 from decpomdp.experiments.figure2 import NAMES as METHODS
 from decpomdp.experiments.figure2 import POLICIES, TEXTS, Point, levels
 from decpomdp.experiments.figure2 import points as curve

@@ -16,6 +16,7 @@ def watch(row: dict) -> None:
 
 
 def main() -> None:
+    print("the first run compiles for about ten seconds")
     for problem, (sbpr, mcem, planner) in PUBLISHED.items():
         print(f"== learning {problem}, {STEPS[problem]:,} steps: the learner plays episodes, it never sees the model")
         model = dp.load(problem)

@@ -74,7 +74,7 @@ _NAMES = {
     ),
     "decpomdp.core.errors": ("LearningWarning",),
     "decpomdp.core.progress": ("Progress",),
-    "decpomdp.domains": ("problems",),
+    "decpomdp.domains.registry": ("problems",),
     "decpomdp.domains.load": ("load",),
     "decpomdp.domains.rules": ("from_rules",),
     "decpomdp.environments.discretiser": ("Discretiser",),

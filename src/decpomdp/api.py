@@ -230,24 +230,10 @@ def plan(
         Settings such as `Em(nodes=3)`, or the name of a method: "fb-hsvi" (default; heuristic search with bounds),
         "periem" (periodic controllers), "em" (expectation maximisation), or "pbvi": one agent that sees and does
         everything. The team of "pbvi" is for `centralised(problem)`, and its upper bound holds for every team.
-    discount
-        Use this discount instead of the problem's own.
-    seed
-        Seed of all random numbers.
-    time_limit, iterations
-        Limits; the best team so far is returned. A limit that the method does not count is rejected.
-    threads
-        Number of threads; all cores by default. The result does not depend on it.
     begin
         A team to start from (`em`).
-    progress
-        Show the progress in a terminal or a notebook.
-    watch
-        Called with every new row of the trace; the run ends when it returns True.
-    checkpoint
-        A folder for checkpoints; after a kill, the same call resumes from it.
-    fields
-        Settings of the method by name, in place of a settings object.
+    discount, seed, time_limit, iterations, threads, progress, watch, checkpoint, fields
+        As in `learn`.
 
     Returns
     -------

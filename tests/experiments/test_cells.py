@@ -84,7 +84,6 @@ def test_cells_are_computed_once(tmp_path):
     ends = [progress for progress in told if progress.last is not None]
     assert [(p.done, p.todo, p.kept) for p in ends] == [(n, 4, 0) for n in range(1, 5)]
     assert ends[-1].last == cells[2]  # what runs alone comes last
-    assert ends[-1].left == 0
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     told.clear()
     run(tmp_path, cells, 2, told.append)
@@ -149,7 +148,7 @@ def test_a_kill_loses_no_finished_cell_and_leaves_no_process(tmp_path, how):
         workers = children(process.pid)
         if how == signal.SIGINT:
             os.killpg(process.pid, how)  # as the terminal does
-            assert process.stderr.read().count("Traceback") == 1  # that of the script, which does not catch it
+            assert process.stderr.read().count("\nKeyboardInterrupt") == 1  # of the script, which does not catch it
         else:
             os.kill(process.pid, how)
     kept = {path: path.read_bytes() for path in out.glob("cells/*.json")}

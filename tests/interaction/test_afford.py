@@ -9,7 +9,9 @@ from decpomdp.interaction.afford import ROUNDS, STARTING, TEAMS, LoopSizes, shru
 from decpomdp.interaction.sbpr.settings import SbprTuning
 
 TUNING = SbprTuning()
-FULL = LoopSizes(*(50, TUNING.race, TUNING.round, 1000, TUNING.elites, TUNING.pool, TUNING.replays, TUNING.generations))
+FULL = LoopSizes(
+    *(200, TUNING.race, TUNING.round, 1000, TUNING.elites, TUNING.pool, TUNING.replays, TUNING.generations)
+)
 
 
 @pytest.mark.parametrize("steps", [3e4, 1e5, 1e6, 1e7])

@@ -67,8 +67,8 @@ def test_the_moves_of_a_held_memory_stay():
     method.player.begin(np.random.default_rng(1), 0, unlimited())
     team = next(iter(memories(method.player.simulator, 15, HELD)))
     for held in (True, False):
-        begun = method.learner.begin(Start(team, 0.0, 1.0, False, held))
-        after, _ = method.learner.iterate(begun, 50, 0.0, False)
+        begun = method.learner.begin(Start(team, 0.0, 1.0, held))
+        after, _ = method.learner.iterate(begun, 50, drop=False)
         assert np.array_equal(after.counts[0].moves, begun.counts[0].moves) == held
         assert not np.array_equal(after.counts[0].visits, begun.counts[0].visits)
 

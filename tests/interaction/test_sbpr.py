@@ -1,4 +1,4 @@
-"""The paper's loop: window, step, starts, and whole runs on models and simulators."""
+"""The paper's loop: counts, starts, and whole runs on models and simulators."""
 
 from dataclasses import replace
 
@@ -13,13 +13,11 @@ from decpomdp.core import InputError, Team
 from decpomdp.core.run import Inputs
 from decpomdp.evaluation import exact_value
 from decpomdp.filtering.filter import log_likelihood
-from decpomdp.interaction.sbpr.iteration import Window
+from decpomdp.interaction.sbpr.iteration import renewed
 from decpomdp.interaction.sbpr.method import SbprLoopMethod
 from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
 from decpomdp.interaction.sbpr.starts import counts_of, last_observation, memories, replays, tree
-from decpomdp.interaction.sbpr.step import StepSize, advantage, improved, stepped
-from decpomdp.learners.behaviour import log_mixture
-from decpomdp.learners.posterior import Counts
+from decpomdp.learners.weighing import by_decision, returns_to_go, utilities, weigh
 from decpomdp.rollouts import simulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -49,52 +47,29 @@ def broadcast():
     return dp.load("broadcast", 0.9)
 
 
-def test_the_window_weighs_by_the_mixture_of_its_behaviours():
-    rng = np.random.default_rng(0)
-    problem = making.model(rng)
-    window, teams = Window(), [making.team(rng, problem) for _ in range(3)]
-    batches = [simulate(problem, team, 4 + i, 3, seed=i) for i, team in enumerate(teams)]
-    seen = [window.add(batch, team, 2, 1e9, 1) for batch, team in zip(batches, teams, strict=True)][-1]
-    assert seen.episodes.count == 5 + 6  # the oldest is gone
-    assert np.exp(log_likelihood(seen.episodes, teams[2]) - seen.log_mixture) == pytest.approx(seen.ratio)
-    parts = [log_likelihood(seen.episodes, team) for team in teams[1:]]
-    np.testing.assert_allclose(seen.log_mixture, np.logaddexp(*parts) - np.log(2), rtol=1e-9)
-    assert seen.ratio.max() <= 2 + 1e-9
+def test_choices_so_far_count_as_a_few_visits():
+    counts, found = np.array([[3.0, 1.0], [30.0, 10.0]]), np.array([[0.0, 60.0], [0.0, 0.0]])
+    after = renewed(counts, found, memory=20.0, carry=0.9)
+    np.testing.assert_allclose(after[0], 60 * np.array([15.0, 65.0]) / 80)  # as strong as its visits
+    np.testing.assert_allclose(after[1], 0.9 * counts[1])
+    np.testing.assert_allclose(renewed(counts, -found, 20.0, 0.9), 0.9 * counts)
 
 
-def test_the_window_agrees_with_the_library_mixture_for_equal_batches():
-    rng = np.random.default_rng(1)
-    problem = making.model(rng)
-    teams = [making.team(rng, problem) for _ in range(2)]
-    batches = [simulate(problem, team, 5, 3, seed=i) for i, team in enumerate(teams)]
-    window = Window()
-    seen = [window.add(*pair, 5, 1e9, 1) for pair in zip(batches, teams, strict=True)][-1]
-    np.testing.assert_allclose(seen.log_mixture, log_mixture(batches, teams)[1], rtol=1e-9)
-
-
-def test_a_small_step_is_the_papers_update_with_a_large_shift():
-    """To first order: share * (shift + advantage), normalised."""
+def test_decisions_count_by_the_utility_of_what_follows():
     rng = np.random.default_rng(2)
-    counts, visits, gains = rng.uniform(1, 2, (3, 4)), rng.uniform(5, 9, (3, 4)), rng.normal(size=(3, 4))
-    step = 1e-4
-    found = advantage(counts, visits, gains, 0.0)
-    after = stepped(counts, visits, step * found, 0.0)
-    share = counts / counts.sum(axis=1, keepdims=True)
-    paper = share * (1 / step + gains / visits)
-    paper /= paper.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(after / after.sum(axis=1, keepdims=True), paper, atol=1e-7)
-    np.testing.assert_allclose(after.sum(axis=1), visits.sum(axis=1))
-
-
-def test_a_step_raises_what_gained_and_keeps_unvisited_rows():
-    zero = np.zeros((1, 2))
-    counts = Counts(zero, np.full((2, 2), 50.0), np.full((2, 2, 1, 2), 50.0))
-    visits = Counts(zero, np.array([[100.0, 100.0], [0.0, 0.0]]), np.zeros((2, 2, 1, 2)))
-    gains = Counts(zero, np.array([[10.0, -10.0], [0.0, 0.0]]), np.zeros((2, 2, 1, 2)))
-    after = improved(counts, visits, gains, 1.0, StepSize(0.5, 10.0, 0.0, 0.9))
-    assert after.visits[0, 0] / after.visits[0, 1] == pytest.approx(np.exp(2 * 0.5))
-    np.testing.assert_allclose(after.visits[1], 45.0)
-    np.testing.assert_allclose(after.moves, 45.0)
+    problem = making.model(rng)
+    team = making.team(rng, problem, nodes=2)
+    data = simulate(problem, team, 50, 6, seed=3)
+    steps = by_decision(data)
+    weights = np.cumsum(steps.gain.reshape(50, 6)[:, ::-1], axis=1)[:, ::-1]  # of the decision at every step
+    returns = returns_to_go(data).reshape(50, 6)
+    np.testing.assert_allclose(returns[:, 0], data.returns())
+    for t in range(6):
+        own = utilities(returns[:, t])
+        np.testing.assert_allclose(weights[:, t], data.discount**t * own / own.mean(), rtol=1e-2)
+    logs = log_likelihood(data, team).reshape(50, 6)
+    own_logs = np.diff(logs, axis=1, prepend=0.0)  # of every decision alone
+    assert weigh(steps, logs.ravel(), 0.0).log_mean == pytest.approx((weights * own_logs).sum() / 50)
 
 
 def test_memories_remember():

@@ -30,7 +30,7 @@ def episodes(agents=AGENTS, count=20, seed=0, lengths=None):
         observations=observations,
         actions=np.stack([rng.integers(0, len(agent.actions), shape[0]) for agent in agents], axis=-1),
         behaviour=behaviour,
-        rewards=rng.normal(size=shape[0]) * 10.0 ** rng.integers(-300, 300, shape[0]),
+        rewards=rng.normal(size=shape[0]) * 10.0 ** rng.integers(-300, 40, shape[0]),
         discount=0.1 + 0.2,
         terminated=rng.random(count) < 0.5,
         name="näme",

@@ -64,7 +64,7 @@ HEADER = [
     (6, "0.5 0.5001", "my.dpomdp:6: start sums to 1.0001, expected 1"),
     (7, "actions: 2", "my.dpomdp:7: expected a new line after 'actions:' and then one line per agent, got '2'"),
     (9, "observations:", "my.dpomdp:9: expected the number of actions of agent2 or their names, got 'observations:'"),
-    (12, "1 2", "my.dpomdp:12: expected names of observations of agent2 that are neither * nor numbers, got '1'"),
+    (12, "1 2", "my.dpomdp:12: expected names of observations of agent2 (no numbers, * or quotation marks), got '1'"),
 ]
 
 

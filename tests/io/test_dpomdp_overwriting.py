@@ -98,13 +98,6 @@ def test_random_statements(agents):
     assert np.mean(light) > 0.6  # mending leaves most of what was said
 
 
-@pytest.mark.parametrize("cells", [1, 40])
-def test_random_statements_in_small_blocks(monkeypatch, cells):
-    monkeypatch.setattr("decpomdp.io.dpomdp.read.CELLS", cells)
-    for seed in range(8):
-        compare(seed, 2, 3, 30)
-
-
 def test_the_comparison_can_fail():
     with pytest.raises(AssertionError):
         compare(3, 2, 3, 20, change=1e-6)

@@ -50,8 +50,8 @@ def as_dicts(data):
     ]
 
 
-def task(data, evidence=3.0, threads=None, floor=None, alpha=1.0):
-    steps = by_reward(data, behaviour.log_behaviour(data), floor)
+def task(data, evidence=3.0, threads=None, alpha=1.0):
+    steps = by_reward(data, behaviour.log_behaviour(data))
     return Task(lay_out(data, 3), steps, evidence, alpha, threads)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from decpomdp.core import Agent, Episodes
 from decpomdp.domains.traffic import Traffic
-from decpomdp.learners.critic import SUMS, features, judge
+from decpomdp.learners.critic import SUMS, features, judge, visit_weights
 from decpomdp.rollouts import simulate
 
 
@@ -68,3 +68,11 @@ def test_only_the_past_is_known():
     np.testing.assert_array_equal(features(data)[early], features(changed)[early])
     assert not np.array_equal(features(data)[~early], features(changed)[~early])
     assert features(data).shape[1] == SUMS + 2
+
+
+def test_visit_weights_sum_to_the_discount_of_every_step():
+    data = made(np.random.default_rng(1), 5, (1, 6), lambda seen: seen.sum(axis=1).astype(float))
+    visit = visit_weights(data)
+    for k in range(data.count):
+        rows = visit[data.offsets[k] : data.offsets[k + 1]]
+        np.testing.assert_allclose(np.cumsum(rows[::-1])[::-1], 0.8 ** np.arange(len(rows)))

@@ -109,7 +109,7 @@ def _labels(text):
         if not re.fullmatch("[0-9]+", words[0]) or not 0 < int(words[0][:30]) < 10**5:
             raise Refused("no count")
         return [str(i) for i in range(int(words[0]))]
-    if len(set(words)) < len(words) or any(word == "*" or _is_number(word) for word in words):
+    if len(set(words)) < len(words) or any(word == "*" or '"' in word or _is_number(word) for word in words):
         raise Refused("labels that are not distinct names")
     return words
 

@@ -1,14 +1,11 @@
 """`decpomdp list` and `decpomdp info`."""
 
 import textwrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from decpomdp.cli import words
-
-if TYPE_CHECKING:
-    from decpomdp.core import Simulator
 
 WIDTH = 100  # columns of the rules
 
@@ -41,63 +38,40 @@ def info(
     from decpomdp.domains.references import best_known
 
     model = load_named(problem, discount)
-    if not isinstance(model, DecPOMDP):
-        _simulator_info(model, registry.note(problem), as_json)
-        return
-    result: dict[str, Any] = {
-        "name": model.name,
-        "discount": model.discount,
-        "states": list(model.states),
-        "agents": [
-            {"name": agent.name, "actions": list(agent.actions), "observations": list(agent.observations)}
-            for agent in model.agents
-        ],
-        "joint_actions": model.joint_actions,
-        "joint_observations": model.joint_observations,
-        "reward": {"min": float(model.reward.min()), "max": float(model.reward.max())},
-        "start": {state: float(p) for state, p in zip(model.states, model.start, strict=True) if p > 0},
-        "digest": model.digest(),
-        "note": registry.note(problem),
-        "rules": registry.rules_of(problem) if registry.is_model(problem) else None,
-        "best_known": best_known(model),
-    }
-    words.tell(result, as_json, _lines(result))
-
-
-def _simulator_info(simulator: "Simulator", note: str | None, as_json: bool) -> None:
-    """Print the facts about a simulator: a problem without a model."""
-    agents = simulator.agents
-    alike = all((agent.actions, agent.observations) == (agents[0].actions, agents[0].observations) for agent in agents)
-    alphabets = [
+    agents = [
         {"name": agent.name, "actions": list(agent.actions), "observations": list(agent.observations)}
-        for agent in agents
+        for agent in model.agents
     ]
-    states = getattr(simulator, "states", None)
-    result = {
-        "name": simulator.name,
-        "discount": simulator.discount,
-        "states": None,
-        "agents": alphabets,
-        "model": False,
-    }
-    result["note"] = note
-    if isinstance(states, int):
-        result["states"] = states
-    many = "" if result["states"] is None else f", {states:.3g} states"
-    lines = [
-        f"{simulator.name}: {len(agents)} agents{many}; simulator only (no model)",
-        f"discount {simulator.discount:g}",
-    ]
+    result: dict[str, Any] = {"name": model.name, "discount": model.discount, "agents": agents}
+    if isinstance(model, DecPOMDP):
+        result |= {
+            "states": list(model.states),
+            "joint_actions": model.joint_actions,
+            "joint_observations": model.joint_observations,
+            "reward": {"min": float(model.reward.min()), "max": float(model.reward.max())},
+            "start": {state: float(p) for state, p in zip(model.states, model.start, strict=True) if p > 0},
+            "digest": model.digest(),
+            "rules": registry.rules_of(problem) if registry.is_model(problem) else None,
+            "best_known": best_known(model),
+        }
+        lines = _model_lines(result)
+    else:
+        states = getattr(model, "states", None)
+        result |= {"states": states if isinstance(states, int) else None, "model": False}
+        many = "" if result["states"] is None else f", {states:.3g} states"
+        lines = [f"{model.name}: {len(agents)} agents{many}; simulator only (no model)", f"discount {model.discount:g}"]
+    alike = len(agents) > 2 and all({**agent, "name": ""} == {**agents[0], "name": ""} for agent in agents)
     for agent in agents[:1] if alike else agents:
         lines += [
-            f"{agents[0].name} .. {agents[-1].name}" if alike else agent.name,
-            f"  actions      {' '.join(agent.actions)}",
-            f"  observations {' '.join(agent.observations)}",
+            f"{agent['name']} .. {agents[-1]['name']}" if alike else f"{agent['name']}",
+            f"  actions      {' '.join(agent['actions'])}",
+            f"  observations {' '.join(agent['observations'])}",
         ]
-    words.tell(result, as_json, lines if note is None else [*lines, f"note: {note}"])
+    result["note"] = registry.note(problem)
+    words.tell(result, as_json, lines if result["note"] is None else [*lines, f"note: {result['note']}"])
 
 
-def _lines(result: dict[str, Any]) -> list[str]:
+def _model_lines(result: dict[str, Any]) -> list[str]:
     start = ", ".join(f"{state} ({p:.4g})" for state, p in list(result["start"].items())[:4])
     more = " ..." if len(result["start"]) > 4 else ""
     lines = [
@@ -108,12 +82,4 @@ def _lines(result: dict[str, Any]) -> list[str]:
     ]
     if result["best_known"] is not None:
         lines.append(f"best known value {result['best_known']['value']:.6g} ({result['best_known']['by']})")
-    if result["rules"] is not None:
-        lines += ["", *textwrap.wrap(result["rules"], WIDTH), ""]
-    for agent in result["agents"]:
-        lines += [
-            f"{agent['name']}",
-            f"  actions      {' '.join(agent['actions'])}",
-            f"  observations {' '.join(agent['observations'])}",
-        ]
-    return lines if result["note"] is None else [*lines, f"note: {result['note']}"]
+    return lines if result["rules"] is None else [*lines, "", *textwrap.wrap(result["rules"], WIDTH), ""]

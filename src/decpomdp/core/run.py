@@ -106,17 +106,6 @@ class Inputs(NamedTuple):
     behaviours: Sequence[Team] | None = None  # the teams that collected each batch of episodes
 
 
-class State(Protocol):
-    """The fields of a state that the driver reads."""
-
-    @property
-    def steps(self) -> int: ...
-    @property
-    def iterations(self) -> int: ...
-    @property
-    def stopped(self) -> str: ...
-
-
 class Method(Protocol):
     """A learning or planning method, run by the driver."""
 
@@ -257,7 +246,7 @@ class _Driver:
             stop=self.stop,
         )
 
-    def count(self, state: State) -> None:
+    def count(self, state: Any) -> None:
         """Update the used budget after a step."""
         used = time.process_time() - self.began_cpu
         self.spent = Spent(self.seconds(), used, state.steps, state.iterations)

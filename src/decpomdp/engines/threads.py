@@ -8,8 +8,6 @@ from functools import cache
 from threading import local
 from typing import TypeVar
 
-NO_THREAD = "can't start new thread"  # Python's message if there is not enough memory
-
 Result = TypeVar("Result")
 _worker = local()  # has `busy` on threads of a pool
 
@@ -39,13 +37,11 @@ def run(
         for piece in range(pieces):
             futures.append(pool.submit(work, piece))
         return [future.result() for future in futures]
-    except BaseException as error:
+    except BaseException:
         for future in futures:
             future.cancel()
         stop()
         wait(futures)
-        if isinstance(error, RuntimeError) and NO_THREAD in str(error):
-            raise MemoryError(str(error)) from None
         raise
 
 

@@ -57,9 +57,9 @@ class Discretiser:
         >>> cart.count, cart.symbol("cart", np.array([1.0, 0.5, 0.05, -2.0]))
         (8, 4)
         """
-        for where, part in (("edges", edges), *((f"edges[{i}]", part) for i, part in enumerate(_listed(edges)))):
-            if _listed(part) is not part:
-                raise InputError(f"{where}: expected a list, got {kind_of(part)}")
+        for part in (edges, *(edges if isinstance(edges, Sequence | np.ndarray) else ())):
+            if isinstance(part, str) or not isinstance(part, Sequence | np.ndarray):
+                raise InputError(f"edges: expected a list of lists of numbers, got {kind_of(part)}")
         cuts = [array(f"edges[{i}]", part, "edge", (None,), np.float64) for i, part in enumerate(edges) if len(part)]
         places = [i for i, part in enumerate(edges) if len(part)]
         for i, cut in zip(places, cuts, strict=True):
@@ -122,13 +122,6 @@ class Discretiser:
         if symbol is None:
             return NO_OBSERVATION
         return whole(f"agent {agent}: result of the discretiser", symbol, 0, self.count - 1)
-
-
-def _listed(value: Any) -> Any:
-    """`value` itself if it is a list, else an empty tuple."""
-    if isinstance(value, np.ndarray):
-        return value if value.ndim else ()
-    return value if isinstance(value, Sequence) and not isinstance(value, str | bytes) else ()
 
 
 Discretise = Discretiser | Mapping[str, Discretiser] | None

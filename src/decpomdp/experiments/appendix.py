@@ -1,6 +1,6 @@
 """The appendix: value, inferred nodes and exploration rate per iteration, for the five problems.
 
-    best replayed episode -> [behaviour with exploration -> 50 episodes -> posterior]  again and again
+    best replayed episode -> [behaviour with exploration -> 200 episodes -> posterior]  again and again
 
 A cell is one round of the paper's loop as `interaction.sbpr` plays it, without its later rounds and without keeping the
 best team: the policy of every iteration is evaluated. The last one is tested as in table 2, for the error of a mean of
@@ -27,6 +27,7 @@ from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TE
 from decpomdp.interaction.afford import BATCH
 from decpomdp.interaction.episode_player import EpisodePlayer
 from decpomdp.interaction.sbpr.iteration import Learner, Round, Start
+from decpomdp.interaction.sbpr.method import SPARSE
 from decpomdp.interaction.sbpr.settings import SbprLoop, SbprTuning
 from decpomdp.interaction.sbpr.starts import replays
 from decpomdp.learners import StickBreaking
@@ -71,12 +72,11 @@ def work(settings: Settings) -> list[Iteration]:
     """Settings are problem, seed, iterations, every (iterations between values)."""
     model, tuning = load_model(settings["problem"], DISCOUNT), SbprTuning()
     player = EpisodePlayer(model, Inputs(settings["seed"], 1))
-    learner = Learner(player, StickBreaking(), SbprLoop())
-    state = learner.begin(Start(_best_replay(player, tuning), tuning.openness, tuning.replaying, True))
+    learner = Learner(player, StickBreaking(d=SPARSE), SbprLoop())
+    state = learner.begin(Start(_best_replay(player, tuning), tuning.openness, tuning.replaying))
     found, count = [], settings["iterations"]
     for number in range(count):
-        optimism = tuning.quantile * max(0.0, 1 - number / (tuning.sobering * count))
-        state, facts = learner.iterate(state, BATCH, optimism, number >= tuning.settling)
+        state, facts = learner.iterate(state, BATCH, number >= tuning.settling)
         known: dict[str, Any] = {key: facts[key] for key in ("exploration", "mean_nodes", "sample_size")}
         known |= dict.fromkeys(FORMS)
         if number in (0, count - 1) or (number + 1) % settings["every"] == 0:
@@ -180,7 +180,6 @@ def _last(end: Ending) -> tuple[str, ...]:
 
 def pictures(rows: ResultRows) -> list[Picture]:
     """A row of three panels per problem."""
-    sober = SbprTuning().sobering * max(rows.column("iteration"))  # where optimism ends
     panels = []
     for problem, some in rows.groups("problem").items():
         iterations, entry = some.column("iteration"), TABLE2[problem, "sbpr-iterations"]
@@ -190,12 +189,12 @@ def pictures(rows: ResultRows) -> list[Picture]:
         rate = (curve(some, "iteration", "exploration", "mean over visits"),)
         panels.append(
             (
-                Panel(PROBLEMS[problem], "iteration", "value", value, event=sober),
-                Panel("", "iteration", "nodes per agent", size, from_zero=True, event=sober),
-                Panel("", "iteration", "exploration rate", rate, from_zero=True, event=sober),
+                Panel(PROBLEMS[problem], "iteration", "value", value),
+                Panel("", "iteration", "nodes per agent", size, from_zero=True),
+                Panel("", "iteration", "exploration rate", rate, from_zero=True),
             )
         )
-    return [Picture("appendix", TEXTS.words["caption"].format(sober=sober), tuple(panels))]
+    return [Picture("appendix", TEXTS.words["caption"], tuple(panels))]
 
 
 def _rising(rows: ResultRows) -> Evidence:
@@ -250,5 +249,4 @@ EXPERIMENT = Experiment(
     tables,
     {"rising": _rising, "ending": _ending},
     pictures,
-    facts={"sobering": SbprTuning().sobering},
 )

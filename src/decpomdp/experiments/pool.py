@@ -56,18 +56,30 @@ def run(
     """Compute and save every cell that is not finished; `tell` is called every second and after every cell."""
     wanted = list({cell.digest: cell for cell in cells}.values())
     todo = sorted((cell for cell in wanted if not finished(cell)), key=lambda cell: cell.alone)
-    began, pace = monotonic(), Pace(todo, width_of(jobs))
+    width = max(1, min(width_of(jobs), sum(not cell.alone for cell in todo)))
+    rest, counted = sum(_cost(cell, width) for cell in todo), 0.0  # costs: of cells to do, of those that count
+    began, ended, warm = monotonic(), 0, 0.0  # warm: seconds when the first cells of all workers were finished
 
     def report(last: Cell | None = None) -> None:
         seconds = monotonic() - began
-        tell(CellProgress(pace.ended, len(todo), len(wanted) - len(todo), seconds, pace.left(seconds), last))
+        left = rest * (seconds - warm) / counted if ended >= width + FEW and counted > 0 else None
+        tell(CellProgress(ended, len(todo), len(wanted) - len(todo), seconds, left, last))
 
     report()
     with closing(computed_cells(todo, jobs, report)) as results:
         for cell, computed in results:
             save(cell, computed)
-            pace.add(cell, monotonic() - began)
+            ended, rest = ended + 1, max(0.0, rest - _cost(cell, width))
+            if ended <= width:  # the first cell of every worker loads or compiles code, and does not count
+                warm = monotonic() - began
+            else:
+                counted += _cost(cell, width)
             report(cell)
+
+
+def _cost(cell: Cell, width: int) -> float:
+    """Seconds of all workers together."""
+    return cell.cost * width if cell.alone else cell.cost
 
 
 def width_of(jobs: Jobs) -> int:
@@ -175,31 +187,3 @@ def _end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-class Pace:
-    """Estimates the time that is left. The first cell of every worker loads or compiles code and does not count."""
-
-    def __init__(self, todo: Sequence[Cell], width: int) -> None:
-        self.width, self.todo, self.ended = max(1, min(width, sum(not cell.alone for cell in todo))), len(todo), 0
-        self.rest, self.done = sum(map(self._cost, todo)), 0.0  # costs
-        self.began = 0.0  # seconds, when the first cells of all workers were finished
-
-    def add(self, cell: Cell, seconds: float) -> None:
-        """A cell is finished, so many seconds after the beginning."""
-        self.ended, self.rest = self.ended + 1, self.rest - self._cost(cell)
-        if self.ended <= self.width:
-            self.began = seconds
-        else:
-            self.done += self._cost(cell)
-
-    def left(self, seconds: float) -> float | None:
-        """Seconds until all are finished; None while there is no estimate."""
-        if 0 < self.todo == self.ended:
-            return 0.0
-        if self.ended < self.width + FEW or self.done <= 0:
-            return None
-        return max(self.rest, 0.0) * (seconds - self.began) / self.done
-
-    def _cost(self, cell: Cell) -> float:
-        return cell.cost * self.width if cell.alone else cell.cost

@@ -10,7 +10,6 @@ A command names experiments and an effort for them. The others stay on the page 
 """
 
 import importlib
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +23,7 @@ from decpomdp.core import InputError
 from decpomdp.experiments import cells as store
 from decpomdp.experiments import pool
 from decpomdp.experiments.cells import Cell, code_digest, codes_of
-from decpomdp.experiments.draw import draw, pyplot
-from decpomdp.experiments.experiment import Experiment, Picture, TextTable
+from decpomdp.experiments.experiment import Experiment, Picture, TextTable, draw, pyplot
 from decpomdp.experiments.judge import ClaimVerdict, Effort, Kind, texts_of
 from decpomdp.io.files import from_json, one_line_errors, read_bytes, write_bytes
 from decpomdp.io.run_folder import mark
@@ -43,13 +41,13 @@ class ShownEffort(msgspec.Struct, frozen=True):
     """The effort with which an experiment was last shown."""
 
     kind: Kind
-    seeds: Annotated[float, msgspec.Meta(ge=1, le=MOST_SEEDS, multiple_of=1)]  # `from_json` makes all numbers floats
+    seeds: Annotated[int, msgspec.Meta(ge=1, le=MOST_SEEDS)]
 
 
 class Marker(msgspec.Struct, frozen=True):
     """The content of reproduce.json."""
 
-    format: str
+    format: str = FORMAT
     shown: dict[str, ShownEffort] = {}
 
 
@@ -96,7 +94,7 @@ def cells_of(names: Sequence[str], efforts: Efforts) -> list[Cell]:
 def open_folder(folder: Path) -> None:
     """Make the folder, or continue in a folder of an earlier run."""
     if not (folder / MARK).exists():
-        mark(folder, MARK, _mark({}), "a new, empty or unfinished folder of `decpomdp reproduce`")
+        mark(folder, MARK, _packed(Marker()), "a new, empty or unfinished folder of `decpomdp reproduce`")
     read_mark(folder)
 
 
@@ -105,9 +103,8 @@ def read_mark(folder: Path) -> Marker:
     return from_json(read_bytes(folder / MARK, LIMIT), Marker, str(folder / MARK), FORMAT)
 
 
-def _mark(records: Mapping[str, ShownEffort]) -> bytes:
-    content = {name: {"kind": record.kind, "seeds": int(record.seeds)} for name, record in records.items()}
-    return json.dumps({"format": FORMAT, "shown": content}, indent=1).encode() + b"\n"
+def _packed(marker: Marker) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(marker), indent=1) + b"\n"
 
 
 def reproduce(
@@ -128,11 +125,11 @@ def reproduce(
         else:
             record = records.get(name)
             its_kind = record.kind if record else kind
-            effort = efforts_of(its_kind, int(record.seeds) if record else None)[name]
+            effort = efforts_of(its_kind, record.seeds if record else None)[name]
         found.append(shown(folder, name, effort, its_kind))
     finished = [each for each in found if each is not None]
     now = {each.experiment.name: ShownEffort(each.kind, each.seeds) for each in finished}
-    write_bytes(folder / MARK, _mark({**records, **now}))
+    write_bytes(folder / MARK, _packed(Marker(shown={**records, **now})))
     return finished
 
 
@@ -140,7 +137,7 @@ def lost(folder: Path, shown: Sequence[Section]) -> list[str]:
     """One line for every experiment that was once shown and is not among these."""
     there = {each.experiment.name for each in shown}
     return [
-        f"{name} is not on the page any more: cells of its {record.kind} run ({record.seeds:g} seeds) are missing"
+        f"{name} is not on the page any more: cells of its {record.kind} run ({record.seeds} seeds) are missing"
         for name, record in read_mark(folder).shown.items()
         if name not in there
     ]

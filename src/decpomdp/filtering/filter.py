@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes, Team
 from decpomdp.engines import threads as engine
 from decpomdp.filtering.layout import Buffers, Layout, group_size, lay_out
-from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk, filter_chunk, log_chunk, running_sums
+from decpomdp.kernels.expectation import FilterTables, Slots, Tally, count_chunk, filter_chunk, log_chunk, running_sums
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def log_likelihood(episodes: Episodes, team: Team, threads: int | None = None) -
     return cumulated(logs, episodes)
 
 
-def tables_of(team: Team, n: int) -> Tables:
+def tables_of(team: Team, n: int) -> FilterTables:
     """The tables of a team's controller for the filter."""
     controller = team.controllers[n]
     z, symbols = controller.nodes, controller.observations
@@ -45,7 +45,9 @@ def tables_of(team: Team, n: int) -> Tables:
         initial[1:] = controller.initial_given
     # copies, also of contiguous arrays: kernels are compiled once, for writable arrays
     move = np.array(controller.transition.transpose(1, 2, 0, 3).reshape(-1, z, z), order="C")
-    return Tables(initial, np.array(controller.action.T, order="C"), move, np.array(move.transpose(0, 2, 1), order="C"))
+    return FilterTables(
+        initial, np.array(controller.action.T, order="C"), move, np.array(move.transpose(0, 2, 1), order="C")
+    )
 
 
 Filtered = tuple[NDArray[np.floating], NDArray[np.floating]]  # alpha [slot, i], 1 / p [slot]
@@ -53,7 +55,7 @@ FilteredChunks = list[Any]  # [piece] Filtered or None; on a cluster: [shard] a 
 
 
 def likelihoods(
-    layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
+    layout: Layout, tables: Sequence[FilterTables], keep: bool, threads: int | None = None
 ) -> tuple[Floats, FilteredChunks]:
     """Filter by threads or on a cluster: [r] log p(all actions so far), and the filtered chunks if `keep`."""
     if layout.shards is not None:
@@ -63,7 +65,7 @@ def likelihoods(
 
 
 def filtered(
-    layout: Layout, tables: Sequence[Tables], keep: bool, threads: int | None = None
+    layout: Layout, tables: Sequence[FilterTables], keep: bool, threads: int | None = None
 ) -> tuple[Floats, list[Filtered | None]]:
     """Filter: log p(a_t | h_t) of every row and agent, and the filtered chunks if `keep`."""
     pieces, logs = layout.pieces, np.empty((len(layout.episodes.rewards), len(tables)))
@@ -80,7 +82,7 @@ def filtered(
     return logs, engine.run(piece, len(pieces), threads)
 
 
-def filter_slots(slots: Slots, tables: Tables, buffers: Buffers) -> Filtered:
+def filter_slots(slots: Slots, tables: FilterTables, buffers: Buffers) -> Filtered:
     """Filter one chunk of one agent."""
     z, precision = tables.act.shape[1], tables.act.dtype
     alpha, inverse = buffers.take(len(slots.rows), z, precision), np.empty(len(slots.rows), precision)
@@ -90,7 +92,7 @@ def filter_slots(slots: Slots, tables: Tables, buffers: Buffers) -> Filtered:
 
 def counted(
     layout: Layout,
-    tables: Sequence[Tables],
+    tables: Sequence[FilterTables],
     nu: NDArray[np.float64],
     chunks: FilteredChunks,
     threads: int | None = None,
@@ -115,7 +117,7 @@ def counted(
 
 
 def count_slots(
-    slots: Slots, tables: Tables, nu: NDArray[np.float64], filtered: Filtered | None, buffers: Buffers
+    slots: Slots, tables: FilterTables, nu: NDArray[np.float64], filtered: Filtered | None, buffers: Buffers
 ) -> Tally:
     """Count one chunk of one agent; filter it first if `filtered` is None."""
     alpha, inverse = filtered or filter_slots(slots, tables, buffers)

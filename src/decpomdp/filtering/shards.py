@@ -24,7 +24,7 @@ from decpomdp.engines.cluster import AHEAD, CACHE_BYTES, Cluster, EngineError, L
 from decpomdp.engines.threads import serial_products
 from decpomdp.filtering.filter import Filtered, FilteredChunks, Floats, added, count_slots, filter_slots
 from decpomdp.filtering.layout import Buffers, ordered
-from decpomdp.kernels.expectation import Slots, Tables, Tally, log_chunk, running_sums
+from decpomdp.kernels.expectation import FilterTables, Slots, Tally, log_chunk, running_sums
 
 ATTEMPTS = 20  # of one step if workers die
 STEP_BYTES = 24  # of one agent-step, as it is sent and laid out
@@ -64,11 +64,11 @@ class Shards:
         self._laid: list[Any] = [None] * count  # futures of `Shard`
         self._repeated(lambda: None)
 
-    def likelihoods(self, tables: Sequence[Tables], keep: bool) -> tuple[Floats, FilteredChunks]:
+    def likelihoods(self, tables: Sequence[FilterTables], keep: bool) -> tuple[Floats, FilteredChunks]:
         """Filter: see `filter.likelihoods`."""
         return self._repeated(lambda: self._likelihoods(tuple(tables), keep))
 
-    def counted(self, tables: Sequence[Tables], nu: Floats, chunks: FilteredChunks) -> list[Tally]:
+    def counted(self, tables: Sequence[FilterTables], nu: Floats, chunks: FilteredChunks) -> list[Tally]:
         """Count: see `count.counted`."""
         filtered, chunks[:] = list(chunks), [None] * len(chunks)
         try:
@@ -77,7 +77,7 @@ class Shards:
             filtered = [None] * len(chunks)
             return self._repeated(lambda: self._counted(tuple(tables), nu, filtered))
 
-    def _likelihoods(self, tables: tuple[Tables, ...], keep: bool) -> tuple[Floats, FilteredChunks]:
+    def _likelihoods(self, tables: tuple[FilterTables, ...], keep: bool) -> tuple[Floats, FilteredChunks]:
         submit, logs = self.cluster.submit, np.empty(self.episodes.steps)
         sent = submit(same, tables)
         filtered = [submit(filter_shard, shard, sent, keep) for shard in self._laid]
@@ -86,7 +86,7 @@ class Shards:
             logs[rows] = part
         return logs, filtered if keep else [None] * len(filtered)
 
-    def _counted(self, tables: tuple[Tables, ...], nu: Floats, chunks: FilteredChunks) -> list[Tally]:
+    def _counted(self, tables: tuple[FilterTables, ...], nu: Floats, chunks: FilteredChunks) -> list[Tally]:
         submit, total = self.cluster.submit, None
         sent = submit(same, tables)
         for shard, rows, filtered in zip(self._laid, self.rows, chunks, strict=True):
@@ -143,7 +143,7 @@ def lay_out_shard(sent: Sent) -> Shard:
     return Shard(slots, sent.offsets)
 
 
-def filter_shard(shard: Shard, tables: tuple[Tables, ...], keep: bool) -> tuple[Floats, list[list[Filtered]]]:
+def filter_shard(shard: Shard, tables: tuple[FilterTables, ...], keep: bool) -> tuple[Floats, list[list[Filtered]]]:
     """On a worker: [r] log p(all actions so far); [n][chunk] the filtered distributions when `keep`."""
     steps = int(shard.offsets[-1])
     logs, out, buffers = np.empty((steps, len(tables))), np.empty(steps), Buffers()
@@ -162,7 +162,7 @@ def filter_shard(shard: Shard, tables: tuple[Tables, ...], keep: bool) -> tuple[
 
 
 def count_shard(
-    shard: Shard, tables: tuple[Tables, ...], nu: Floats, filtered: tuple[Floats, list[list[Filtered]]] | None
+    shard: Shard, tables: tuple[FilterTables, ...], nu: Floats, filtered: tuple[Floats, list[list[Filtered]]] | None
 ) -> list[list[Tally]]:
     """On a worker: [n][chunk] tallies; filters again if `filtered` is None."""
     weights, buffers, tallies = _own(nu), Buffers(), list[list[Tally]]()
@@ -189,5 +189,5 @@ def _slots(slots: Slots) -> Slots:
     return Slots(*(_own(array) for array in slots))
 
 
-def _tables(tables: Tables) -> Tables:
-    return Tables(*(_own(array) for array in tables))
+def _tables(tables: FilterTables) -> FilterTables:
+    return FilterTables(*(_own(array) for array in tables))

@@ -28,14 +28,15 @@ TEAMS = 3  # of a test: the best so far, the new one, and its likeliest choices
 FEWEST = 2  # episodes, updates and tests of MCEM
 MCEM_TESTED = 10  # teams that MCEM tests by the end of its first start: random, the best replays, the learned one
 
-BATCH, WINDOW, PATIENCE = 50, 10, 20  # of `SbprLoop` if not set
+BATCH, PATIENCE = 200, 20  # of `SbprLoop` if not set
+ROUGHLY = 20  # a rough test has so many times fewer episodes than a test
 STARTING = 1 / 3  # of the steps, for finding starts
 ROUNDS = 4  # at least, with the other steps
 LARGE = 1e9  # steps for which joint moves have their full sizes
 SMALLER = 0.8  # factor of the sizes from one attempt to the next
 SMALLEST = 1e-4  # share of the settings, the last attempt
 
-MANY_BATCH, MANY_WINDOW, MANY_PATIENCE = 500, 2, 2  # of `SbprLoop` if not set, with many agents: each has a small part
+MANY_BATCH, MANY_PATIENCE = 500, 2  # of `SbprLoop` if not set, with many agents: each has a small part
 LOOPS = 4  # tests, at least
 LEAST = 2  # episodes of a batch and of a test of many agents
 
@@ -150,11 +151,11 @@ def loop_sizes(settings: SbprLoop, player: EpisodePlayer, learning: int, testing
 def shrunk(full: LoopSizes, lengths: tuple[int, ...], steps: float, learning: int, testing: int) -> LoopSizes:
     """Reduce the sizes until finding the starts takes at most a third of the steps and the rest suffices for rounds.
 
-    >>> full, lengths = LoopSizes(50, 75, 50, 1000, 12, 12, 3, 2), (3, 4, 5, 6, 7, 8)
+    >>> full, lengths = LoopSizes(200, 75, 50, 1000, 12, 12, 3, 2), (3, 4, 5, 6, 7, 8)
     >>> shrunk(full, lengths, 1e9, 29, 66) == full
     True
     >>> shrunk(full, lengths, 60_000, 29, 66)
-    LoopSizes(batch=8, race=13, round=8, tests=28, elites=1, pool=2, replays=1, generations=0)
+    LoopSizes(batch=24, race=9, round=6, tests=14, elites=1, pool=2, replays=1, generations=0)
     """
     share, smaller = 1.0, full
     while share > SMALLEST and not _fits(smaller, lengths, steps, learning, testing):
@@ -206,7 +207,7 @@ def starting_steps(sizes: LoopSizes, lengths: tuple[int, ...], testing: int) -> 
 
 def _test_episodes(sizes: LoopSizes, teams: int) -> int:
     """Episodes of a test of so many teams: few for all, more for the better quarter."""
-    return teams * sizes.batch + max(sizes.pool, teams // 4) * max(1, sizes.tests // 4)
+    return teams * max(1, sizes.tests // ROUGHLY) + max(sizes.pool, teams // 4) * max(1, sizes.tests // 4)
 
 
 class ManySizes(NamedTuple):

@@ -214,6 +214,7 @@ def _rewards(rows: _Rows) -> NDArray[np.float64]:
     """[r]"""
     values = rows.values("reward", "float64")
     rows.reject(~np.isfinite(values), "reward", "a finite number")
+    rows.reject(np.abs(values) > checks.LARGEST_REWARD, "reward", f"a number up to {checks.LARGEST_REWARD:g}")
     return values
 
 

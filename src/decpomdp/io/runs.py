@@ -228,7 +228,7 @@ def read_record(path: Path) -> RunRecord:
     data, source = read_bytes(path, LIMIT), os.fspath(path)
     try:
         record = msgspec.json.decode(data, type=RunRecord)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeError) as error:
         raise FormatError(source, None, message_of(error).replace("`", "").replace(" - at $.", " at ")) from None
     if record.format not in (RUN_FORMAT, OLD_FORMAT):
         raise FormatError(source, None, f'format: expected "{RUN_FORMAT}", got "{record.format}"')

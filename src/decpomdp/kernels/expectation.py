@@ -65,7 +65,7 @@ class Slots(NamedTuple):
     first: NDArray[np.int16]  # [slot] at t = 0: 0 when nothing was seen before the first action, 1 + o when o was
 
 
-class Tables(NamedTuple):
+class FilterTables(NamedTuple):
     """A possibly sub-normalised controller, laid out for the products."""
 
     initial: NDArray[np.floating]  # [1 + o, i]
@@ -83,7 +83,7 @@ class Tally(NamedTuple):
 
 
 @reordered
-def filter_chunk(slots: Slots, tables: Tables, alpha: NDArray, inverse: NDArray, scratch: NDArray) -> None:
+def filter_chunk(slots: Slots, tables: FilterTables, alpha: NDArray, inverse: NDArray, scratch: NDArray) -> None:
     """Fill alpha[slot, i] and inverse[slot] = 1 / p_t (0 when the action is impossible)."""
     nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
     for pair in range(pairs + 1):
@@ -127,7 +127,7 @@ def log_chunk(slots: Slots, inverse: NDArray, n: int, logs: NDArray[np.float64])
 @reordered
 def count_chunk(
     slots: Slots,
-    tables: Tables,
+    tables: FilterTables,
     alpha: NDArray,  # [slot, i]
     inverse: NDArray,  # [slot]
     nu: NDArray[np.float64],  # [row]
@@ -165,7 +165,9 @@ def count_chunk(
 
 
 @reordered
-def _total(slots: Slots, tables: Tables, alpha: NDArray, weights: NDArray, carried: NDArray, tally: Tally) -> None:
+def _total(
+    slots: Slots, tables: FilterTables, alpha: NDArray, weights: NDArray, carried: NDArray, tally: Tally
+) -> None:
     """Sum over slots, pair by pair: alpha_t(i) B_t(i) = alpha_t(i) nu_t + sum_j alpha_t(i) move(i, j) C_{t+1}(j)."""
     nodes, pairs = alpha.shape[1], slots.groups.shape[0] - 1
     moves, here = np.empty((nodes, nodes), alpha.dtype), np.empty(nodes, alpha.dtype)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from decpomdp.core import Episodes
 from decpomdp.kernels.sampling import sketch
 from decpomdp.learners.rows import Floats
+from decpomdp.learners.weighing import returns_to_go
 
 SUMS = 64  # random sums of the observations
 RIDGE = 1e-3  # of the features' own spread
@@ -50,12 +51,21 @@ def features(episodes: Episodes) -> Floats:
     return table
 
 
+def visit_weights(episodes: Episodes) -> Floats:
+    """[r]: weights whose sum from any step on is the discount of that step."""
+    discounts: Floats = episodes.discount ** episodes.times().astype(np.float64)
+    weights = discounts * (1 - episodes.discount)
+    last = episodes.offsets[1:] - 1
+    weights[last] = discounts[last]
+    return weights
+
+
 def judge(batches: list[Episodes], known: list[Floats]) -> CriticGains:
     """Gains of every step of every batch; known[batch] as `features` has it."""
     # DEPARTS: the paper weighs a decision by the rewards themselves, without a baseline
     discount = batches[0].discount
     times = np.concatenate([batch.times() for batch in batches])
-    returns = np.concatenate([_onward(batch) for batch in batches])
+    returns = np.concatenate([returns_to_go(batch) for batch in batches])
     counts = np.bincount(times)
     usual = np.bincount(times, returns) / counts  # [t]
     target = returns - usual[times]
@@ -80,18 +90,6 @@ def _gains(episodes: Episodes, predicted: Floats) -> Floats:
     discounts = episodes.discount ** episodes.times().astype(np.float64)
     gains: Floats = discounts * (episodes.rewards + episodes.discount * after - predicted)
     return gains
-
-
-def _onward(episodes: Episodes) -> Floats:
-    """[r]: discounted return from the step on, discounted to that step."""
-    lengths, discount = episodes.lengths, episodes.discount
-    worth = np.zeros((episodes.count, int(lengths.max())))
-    inside = np.arange(worth.shape[1]) < lengths[:, None]
-    worth[inside] = episodes.rewards
-    for t in range(worth.shape[1] - 2, -1, -1):
-        worth[:, t] += discount * worth[:, t + 1]
-    onward: Floats = worth[inside]
-    return onward
 
 
 def _by_step(inputs: Floats, times: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:

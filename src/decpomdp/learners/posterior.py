@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import Agent, Controller, Fit, Row, Team
 from decpomdp.core.minimal import simplified
-from decpomdp.kernels.expectation import Tables
+from decpomdp.kernels.expectation import FilterTables
 from decpomdp.learners.rows import Dirichlet, DirichletPrior, Floats, Point, PointPrior
 from decpomdp.learners.sticks import Sticks, SticksPrior
 
@@ -112,7 +112,7 @@ class AgentPosterior:
         found = [updated(self.agent, self.priors, self.counts.merged(*pair)) for pair in pairs]
         return sorted(found, key=lambda one: -one.log_evidence())
 
-    def expected(self) -> Tables:
+    def expected(self) -> FilterTables:
         """Expect: the sub-normalised controller exp(E ln ...)."""
         first = None if self.first is None else np.exp(self.first.expected_log())
         return self._tables(np.exp(self.action.expected_log()), np.exp(self.move.expected_log()), first)
@@ -133,7 +133,7 @@ class AgentPosterior:
         first = None if self.first is None else self.first.sample(rng)
         return self._controller(self.action.sample(rng), self.move.sample(rng), first, kept)
 
-    def _tables(self, action: Floats, move: Floats, first: Floats | None) -> Tables:
+    def _tables(self, action: Floats, move: Floats, first: Floats | None) -> FilterTables:
         z, symbols = self.nodes, len(self.agent.observations)
         initial = np.zeros((1 + symbols, z))
         initial[:, 0] = 1.0
@@ -141,7 +141,7 @@ class AgentPosterior:
             initial[1:] = first
         matrices = np.ascontiguousarray(move.reshape(z, -1, z).transpose(1, 0, 2))
         back = np.ascontiguousarray(matrices.transpose(0, 2, 1))
-        return Tables(initial, np.ascontiguousarray(action.T), matrices, back)
+        return FilterTables(initial, np.ascontiguousarray(action.T), matrices, back)
 
     def _controller(self, action: Floats, move: Floats, first: Floats | None, kept: NDArray[np.int64]) -> Controller:
         shape = (self.nodes, len(self.agent.actions), len(self.agent.observations), self.nodes)

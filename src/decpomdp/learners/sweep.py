@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from decpomdp.core import InputError
 from decpomdp.filtering.filter import FilteredChunks, counted, filtered, likelihoods
 from decpomdp.filtering.layout import Layout, Precision
-from decpomdp.kernels.expectation import Tables, Tally, count_chunk, filter_chunk, log_chunk, running_sums
+from decpomdp.kernels.expectation import FilterTables, Tally, count_chunk, filter_chunk, log_chunk, running_sums
 from decpomdp.learners.posterior import AgentPosterior, Counts, updated
 from decpomdp.learners.rows import Floats
 from decpomdp.learners.weighing import Steps, Weighed, weigh
@@ -50,7 +50,7 @@ class Evaluated:
     """A posterior with its likelihoods, weights and bound."""
 
     posterior: tuple[AgentPosterior, ...]
-    tables: tuple[Tables, ...]
+    tables: tuple[FilterTables, ...]
     weighed: Weighed
     bound: float
     kept: FilteredChunks  # filtered node distributions; counting consumes them
@@ -67,14 +67,14 @@ def evaluate(task: Task, posterior: tuple[AgentPosterior, ...]) -> Evaluated:
     return Evaluated(posterior, tables, weighed, bound, kept)
 
 
-def _filter(task: Task, tables: tuple[Tables, ...]) -> tuple[Floats, FilteredChunks]:
+def _filter(task: Task, tables: tuple[FilterTables, ...]) -> tuple[Floats, FilteredChunks]:
     """[r] log p(all actions so far), and the filtered chunks if they are not too large."""
     size = sum(task.steps.gain.size * own.act.shape[1] * task.precision.itemsize for own in tables)
     most = KEPT_BYTES if task.layout.shards is None else task.layout.shards.filtered_bytes
     return likelihoods(task.layout, tables, size <= most, task.threads)
 
 
-def _filter_small(task: Task, tables: tuple[Tables, ...]) -> tuple[Floats, FilteredChunks]:
+def _filter_small(task: Task, tables: tuple[FilterTables, ...]) -> tuple[Floats, FilteredChunks]:
     """The same of one chunk per agent, in this thread."""
     steps, kept = task.steps.gain.size, []
     logs, so_far = np.empty((steps, len(tables))), np.empty(steps)
@@ -118,9 +118,9 @@ def _complete(task: Task, evaluated: Evaluated, counts: Counts) -> bool:
     return bool(abs(counts.visits.sum() - expected) <= (LOST + rounding) * expected)
 
 
-def _tables(posterior: tuple[AgentPosterior, ...], precision: Precision) -> tuple[Tables, ...]:
-    def laid(tables: Tables) -> Tables:
-        return tables if precision == DOUBLE else Tables(*(table.astype(np.float32) for table in tables))
+def _tables(posterior: tuple[AgentPosterior, ...], precision: Precision) -> tuple[FilterTables, ...]:
+    def laid(tables: FilterTables) -> FilterTables:
+        return tables if precision == DOUBLE else FilterTables(*(table.astype(np.float32) for table in tables))
 
     return tuple(laid(agent.expected()) for agent in posterior)
 

@@ -14,7 +14,7 @@ The utility of an episode: how much its actions count.
   U_k = exp(b (G_k - max G) / std G),   b the largest number up to 1 for which ESS(U) = (sum U)^2 / sum U^2 >= K / 5
 
 with G the discounted return. It selects good episodes; the limit of the effective sample size keeps a few lucky ones
-from carrying the result.
+from carrying the result. While playing, a decision counts by the utility of the return after it (`by_decision`).
 """
 
 import warnings
@@ -31,9 +31,10 @@ from decpomdp.learners.rows import Floats
 # DEPARTS: the paper's utility is the sum of the discounted rewards above R_min, each with the ratio of its step
 SHARE = 0.2  # of the episodes that must carry the result
 ROUNDS = 40  # halvings of the bracket of b
+QUICK = 10  # the same while playing, where every step of every batch has its b
 
 
-def utilities(returns: Floats) -> Floats:
+def utilities(returns: Floats, rounds: int = ROUNDS) -> Floats:
     """[k]: utility of every episode, at most 1."""
     unit = max(float(np.abs(returns).max()), 1e-300)  # squares of large returns would overflow
     spread = float((returns / unit).std())
@@ -43,7 +44,7 @@ def utilities(returns: Floats) -> Floats:
     low, high = 0.0, 1.0
     if sample_size(np.exp(score)) >= SHARE * len(score):
         low = high
-    for _ in range(ROUNDS if high > low else 0):
+    for _ in range(rounds if high > low else 0):
         middle = 0.5 * (low + high)
         enough = sample_size(np.exp(middle * score)) >= SHARE * len(score)
         low, high = (middle, high) if enough else (low, middle)
@@ -63,6 +64,7 @@ class Steps:
     gain: Floats  # [r] utility of the step
     log_behaviour: Floats  # [r] log probability of the actions so far
     offsets: NDArray[np.int64]  # [k + 1]
+    signed: bool = False  # whether gains may be negative, which alpha = 0 allows
 
     @property
     def count(self) -> int:
@@ -103,11 +105,38 @@ def by_utility(episodes: Episodes, log_behaviour: Floats | None, utility: Floats
     return Steps(gain, np.zeros(episodes.steps) if log_behaviour is None else log_behaviour, episodes.offsets)
 
 
-def by_reward(episodes: Episodes, log_behaviour: Floats, floor: float | None = None) -> Steps:
-    """The paper's utility: discounted rewards above `floor` (default: the smallest), each at its own step.
+def by_decision(episodes: Episodes) -> Steps:
+    """Every decision counts by the utility of the return from its step on, among the episodes that have the step.
 
-    A terminated episode earns 0 for ever after; above the floor that is -floor a step, which is added to its last step
-    (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
+    With W_t = discount^t U_t / mean U_t the gains are W_t - W_{t+1}, so that ln M = sum W_t ln p(a_t | history) / K.
+    """
+    # DEPARTS: the paper's utility is the sum of the discounted rewards above R_min from the step on
+    returns, weights = returns_to_go(episodes), np.empty(episodes.steps)
+    for t in range(int(episodes.lengths.max())):
+        rows = episodes.offsets[:-1][episodes.lengths > t] + t
+        own = utilities(returns[rows], QUICK)
+        weights[rows] = episodes.discount**t * own / own.mean()
+    later = np.append(weights[1:], 0.0)
+    later[episodes.offsets[1:] - 1] = 0.0
+    return Steps(weights - later, np.zeros(episodes.steps), episodes.offsets, signed=True)
+
+
+def returns_to_go(episodes: Episodes) -> Floats:
+    """[r]: discounted return from the step on, discounted to that step."""
+    lengths, discount = episodes.lengths, episodes.discount
+    worth = np.zeros((episodes.count, int(lengths.max())))
+    inside = np.arange(worth.shape[1]) < lengths[:, None]
+    worth[inside] = episodes.rewards
+    for t in range(worth.shape[1] - 2, -1, -1):
+        worth[:, t] += discount * worth[:, t + 1]
+    return worth[inside]
+
+
+def by_reward(episodes: Episodes, log_behaviour: Floats) -> Steps:
+    """The paper's utility: discounted rewards above the smallest, each at its own step.
+
+    A terminated episode earns 0 for ever after. Above the smallest reward that is a gain, which is added to its last
+    step (at discount 1: up to the length of the longest). Otherwise the shift would favour long episodes.
     """
     discounts = episodes.discount ** episodes.times().astype(np.float64)
     ended = np.zeros(episodes.count, bool) if episodes.terminated is None else episodes.terminated
@@ -115,14 +144,13 @@ def by_reward(episodes: Episodes, log_behaviour: Floats, floor: float | None = N
     lowest = float(episodes.rewards.min())
     if ended.any():
         lowest = min(lowest, 0.0)
-    base = lowest if floor is None else floor
-    gain = discounts * (episodes.rewards - base)
+    gain = discounts * (episodes.rewards - lowest)
     if ended.any():  # DEPARTS: the paper's episodes never end by themselves
         last = episodes.offsets[1:][ended] - 1
-        gain[last] += -base * _steps_after(episodes, ended)
-        _warn_of_cuts(episodes, ended, base)
+        gain[last] += -lowest * _steps_after(episodes, ended)
+        _warn_of_cuts(episodes, ended, lowest)
     if not gain.any():
-        raise InputError(f"nothing to learn from: every reward is {base + 0.0:g}")
+        raise InputError(f"nothing to learn from: every reward is {lowest + 0.0:g}")
     return Steps(gain, log_behaviour, episodes.offsets)
 
 
@@ -131,6 +159,9 @@ def weigh(steps: Steps, log_team: Floats, power: float) -> Weighed:
 
     Where nothing useful is possible under the team, ln M is minus infinity and nu is 0.
     """
+    if steps.signed:
+        mean = float(steps.gain @ log_team) / steps.count
+        return Weighed(steps.gain, mean, sample_size(np.add.reduceat(steps.gain, steps.offsets[:-1])))
     rows, nu = steps.useful, np.zeros(len(log_team))
     logs = log_team[rows]
     if power == 0:

@@ -302,7 +302,7 @@ def ticks(low: float, high: float, step: float) -> list[float]:
 
 def step_for(span: float, about: int) -> float:
     """1, 2 or 5 times a power of ten, of which about so many make the span."""
-    rough = span / about
+    rough = max(span / about, 1e-300)
     power = 10.0 ** math.floor(math.log10(rough))
     return min((m * power for m in (1.0, 2.0, 5.0, 10.0)), key=lambda step: abs(math.log(step / rough)))
 

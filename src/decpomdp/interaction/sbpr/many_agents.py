@@ -29,10 +29,9 @@ from decpomdp.engines import threads as engine
 from decpomdp.filtering.filter import tables_of
 from decpomdp.filtering.layout import group_size, slots_of
 from decpomdp.interaction.episode_player import EpisodePlayer
-from decpomdp.kernels.expectation import Slots, Tables, Tally, count_chunk, filter_chunk, log_chunk, own_ratios
+from decpomdp.kernels.expectation import FilterTables, Slots, Tally, count_chunk, filter_chunk, log_chunk, own_ratios
 from decpomdp.kernels.rollout import Players
-from decpomdp.learners.credit import visit_weights
-from decpomdp.learners.critic import features, judge
+from decpomdp.learners.critic import features, judge, visit_weights
 from decpomdp.learners.posterior import Counts
 from decpomdp.learners.rows import Floats
 from decpomdp.rollouts.play import players_of
@@ -137,7 +136,7 @@ def counted(
     batches: Sequence[Episodes],
     visits: Sequence[Floats],
     gains: Sequence[Floats],
-    tables: Tables,
+    tables: FilterTables,
     n: int,
     cap: float,
     reach: float,
@@ -165,18 +164,18 @@ def counted(
     return _counts(visited, tables, symbols), _counts(gained, tables, symbols), sizes
 
 
-def _empty(tables: Tables) -> Tally:
+def _empty(tables: FilterTables) -> Tally:
     return Tally(np.zeros(tables.initial.shape), np.zeros(tables.act.shape), np.zeros(tables.move.shape))
 
 
-def _filtered(slots: Slots, tables: Tables) -> tuple[Floats, Floats, Floats]:
+def _filtered(slots: Slots, tables: FilterTables) -> tuple[Floats, Floats, Floats]:
     rows, z = len(slots.rows), tables.act.shape[1]
     alpha, inverse, scratch = np.empty((rows, z)), np.empty(rows), np.empty((group_size(slots), z))
     filter_chunk(slots, tables, alpha, inverse, scratch)
     return alpha, inverse, scratch
 
 
-def _counts(tally: Tally, tables: Tables, symbols: int) -> Counts:
+def _counts(tally: Tally, tables: FilterTables, symbols: int) -> Counts:
     z = tables.act.shape[1]
     moves = (tally.moves * tables.move).transpose(1, 0, 2).reshape(z, -1, symbols, z)
     return Counts(tally.firsts[1:], np.ascontiguousarray(tally.visits.T), moves)

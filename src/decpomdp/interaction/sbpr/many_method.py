@@ -16,10 +16,8 @@ from decpomdp.core import DecPOMDP, Episodes, Simulator, Team
 from decpomdp.core.fit import Row
 from decpomdp.core.run import Cut, Inputs, Now
 from decpomdp.interaction.afford import (
-    BATCH,
     MANY_BATCH,
     MANY_PATIENCE,
-    MANY_WINDOW,
     Duration,
     ManySizes,
     affordable,
@@ -37,6 +35,7 @@ from decpomdp.interaction.sbpr.step import StepSize, improved
 from decpomdp.learners import Prior, TeamPosterior
 from decpomdp.learners.posterior import Counts, size_facts
 
+PAPERS = 50  # episodes of the paper's batch, to which its exploration constant belongs
 SURE = 0.8  # probability of a node's own action at first
 
 
@@ -77,20 +76,21 @@ class ManyLearner(Learner):
 
     def __init__(self, player: EpisodePlayer, prior: Prior, settings: SbprLoop) -> None:
         super().__init__(player, prior, settings)
-        self.own_ratios = OwnRatios(self.tuning.cap, self.tuning.many.reach, player.threads)
+        self.many = settings.tuning.many
+        self.own_ratios = OwnRatios(self.tuning.many.cap, self.tuning.many.reach, player.threads)
 
     def start(self) -> Start:
         """One node per action."""
-        return Start(by_action(self.player.simulator, SURE), 0.0, 1.0, False)
+        return Start(by_action(self.player.simulator, SURE), 0.0, 1.0)
 
     def start_from(self, team: Team) -> Start:
         """A team to be improved."""
-        return Start(team, self.tuning.many.openness, self.tuning.reopened, False)
+        return Start(team, self.tuning.many.openness, self.tuning.reopened)
 
     def begin_many(self, start: Start, batch: int) -> ManyRound:
         """The counts of a start. Exploration lasts for a number of batches, whatever their size."""
         counts, shared = self.counts_of(start.team, start.softness), shares(self.player.simulator, start.team)
-        lasting = self.settings.exploration_visits * batch * (len(counts) if shared else 1) / BATCH
+        lasting = self.settings.exploration_visits * batch * (len(counts) if shared else 1) / PAPERS
         exploration = Exploration.begin(lasting, [c.nodes for c in counts], start.rate)
         return ManyRound(counts, exploration, [], shared)
 
@@ -105,7 +105,7 @@ class ManyLearner(Learner):
         if state.shared:
             play, learn = play_own, self.own_ratios.learn_shared  # type: ignore[assignment]
         episodes = play(self.player, behaviour, batch, self.horizon)
-        batches = added(state.batches, episodes, self.settings.window or MANY_WINDOW)
+        batches = added(state.batches, episodes, self.settings.window)
         learned = learn(batches, behaviour, self.player.now.check)
         on_batch = perf_counter() - ready
         counts = self._stepped(state.counts, learned)
@@ -118,7 +118,7 @@ class ManyLearner(Learner):
         return after, facts, Duration(batch, on_batch, perf_counter() - began - on_batch)
 
     def _stepped(self, counts: list[Counts], learned: Learned) -> list[Counts]:
-        size = StepSize(self.tuning.many.step, self.tuning.shrink, self.tuning.floor, self.tuning.carry)
+        size = StepSize(self.many.step, self.many.shrink, self.many.floor, self.tuning.carry)
         each = zip(counts, learned.visits, learned.gains, strict=True)
         return [improved(old, visited, gained, learned.spread, size) for old, visited, gained in each]
 

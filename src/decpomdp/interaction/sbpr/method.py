@@ -2,11 +2,11 @@
 
     counts = a start
     repeat: posterior = prior + counts; behaviour = its mean with exploration in every node; play a batch;
-            count visits and gains on the last batches; counts = improved(counts)
+            count utility-weighted visits in it; counts = renewed(counts)
 
 Such a round of iterations ends with the team of posterior means and the team that always takes the likeliest choice;
-test episodes decide whether one of them is better than the best so far. Every start gets one round with each of two
-utilities (learners.credit); then rounds begin from the best team, softened, until none is better any more.
+test episodes decide whether one of them is better than the best so far. Every start gets one round; then rounds begin
+from the best team, softened, after joint moves of several agents (`proposals`), until none is better any more.
 The trace begins with the search for starts, as iteration 0: the best replay of every generation.
 It learns from episodes alone: a model is only played. docs/sbpr.md says what is the paper's and what is not.
 With many agents, `many_method` takes over.
@@ -25,7 +25,7 @@ from decpomdp.core.fit import Row
 from decpomdp.core.minimal import members_of, simplified
 from decpomdp.core.run import Cut, Inputs, Method, Now
 from decpomdp.engines.threads import serial_products
-from decpomdp.interaction.afford import PATIENCE, TEAMS, LoopSizes, loop_sizes, proposal_steps
+from decpomdp.interaction.afford import PATIENCE, ROUGHLY, TEAMS, LoopSizes, loop_sizes, proposal_steps
 from decpomdp.interaction.episode_player import (
     OUT_OF_TIME,
     EpisodeMethod,
@@ -65,7 +65,6 @@ class RoundState(NamedTuple):
     """A round under way."""
 
     length: int  # iterations
-    optimistic: bool
     round: Round
     batch: int  # episodes
     number: int = 0  # of the next iteration
@@ -177,7 +176,7 @@ class SbprLoopMethod(LoopMethod):
         if going.number == going.length or (going.number > 0 and not self.player.affords(more)):
             return self._end_round(state, sizes, going), None
         try:
-            return self._iterate(state, sizes, going)
+            return self._iterate(state, going)
         except Cut:
             if going.number == 0 or now.stop[0] not in OUT_OF_TIME:
                 raise
@@ -211,7 +210,7 @@ class SbprLoopMethod(LoopMethod):
         lengths = self.settings.tuning.lengths
         new = [team for batch in batches for length in lengths for team in replays(batch, length, sizes.elites)]
         teams, seed = others + new, self.player.seed()
-        for tests in (sizes.batch, max(1, sizes.tests // 4)):
+        for tests in (max(1, sizes.tests // ROUGHLY), max(1, sizes.tests // 4)):
             tested = []
             for team in teams:
                 self.player.now.check()
@@ -233,16 +232,13 @@ class SbprLoopMethod(LoopMethod):
         """The starts that get a round each, and the replays beyond them."""
         tuning, pool = self.settings.tuning, state.pool or []
         held, remembering = (list(memories(self.player.simulator, tuning.largest, sure)) for sure in (HELD, SURE))
-        chains = [Start(team, tuning.openness, tuning.replaying, True) for team in pool]
-        tried = chains[: sizes.replays]
-        # the more promising half first
-        starts = tried + [Start(team, 0.0, 1.0, False, held=True) for team in held[::-1]]
-        starts += [Start(team, 0.0, 1.0, True) for team in remembering]
-        starts += [start._replace(optimistic=False) for start in tried]
+        chains = [Start(team, tuning.openness, tuning.replaying) for team in pool]
+        starts = chains[: sizes.replays] + [Start(team, 0.0, 1.0, held=True) for team in held[::-1]]
+        starts += [Start(team, 0.0, 1.0) for team in remembering]
         return starts, chains[sizes.replays :]
 
     def _next_round(self, state: SbprState, sizes: LoopSizes) -> RoundState:
-        """Every start once; then the best team with either utility and, in turn, the better starts again."""
+        """Every start once; then, in turn, the best team and the better starts again."""
         tuning, values = self.settings.tuning, state.values or []
         starts, further = self._starts(state, sizes)
         if len(values) < len(starts):
@@ -252,11 +248,11 @@ class SbprLoopMethod(LoopMethod):
             again = _in_turn(ordered[: tuning.fresh], further)
             start, length = again[state.turn // 2 % len(again)], sizes.race
         else:
-            start = Start(state.best.team, tuning.softness, tuning.reopened, optimistic=state.turn % 4 == 0)
+            start = Start(state.best.team, tuning.softness, tuning.reopened)
             length = sizes.round
         if start.held and sizes.tests == self.settings.tests:
-            return RoundState(LONGER * length, start.optimistic, self.learner.begin(start), batch=MORE * sizes.batch)
-        return RoundState(length, start.optimistic, self.learner.begin(start), batch=sizes.batch)
+            return RoundState(LONGER * length, self.learner.begin(start), MORE * sizes.batch)
+        return RoundState(length, self.learner.begin(start), sizes.batch)
 
     def _joint_moves(self, state: SbprState, sizes: LoopSizes) -> int:
         """Joint moves to be tried before the next round: none until every start had its own."""
@@ -289,12 +285,10 @@ class SbprLoopMethod(LoopMethod):
         tested = Tested(team, found.returns.mean, found.returns.error)
         return state._replace(best=tested, belief=self.learner.counts_of(team), wins=state.wins + 1)
 
-    def _iterate(self, state: SbprState, sizes: LoopSizes, going: RoundState) -> tuple[SbprState, Row]:
-        """One iteration; optimism falls to nothing in a round. Its last iteration counts when it has been tested."""
-        tuning = self.settings.tuning
-        left = max(0.0, 1 - going.number / (tuning.sobering * going.length))
-        optimism = tuning.quantile * left if going.optimistic else 0.0
-        after, facts = self.learner.iterate(going.round, going.batch, optimism, going.number >= tuning.settling)
+    def _iterate(self, state: SbprState, going: RoundState) -> tuple[SbprState, Row]:
+        """One iteration. The last one of a round counts when it has been tested."""
+        settled = going.number >= self.settings.tuning.settling
+        after, facts = self.learner.iterate(going.round, going.batch, settled)
         going = going._replace(round=after, number=going.number + 1)
         row = self.row(state, state.iterations + 1, facts)
         return state._replace(round=going, iterations=state.iterations + (going.number < going.length)), row

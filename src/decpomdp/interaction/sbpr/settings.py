@@ -16,7 +16,10 @@ class ManyAgents(Tuning, frozen=True, kw_only=True):
     """With many agents, each learns by its own importance ratios (`many_agents`)."""
 
     above: Whole = 8  # agents: the largest number for which joint ratios of all agents are used
-    step: Positive = 0.2  # as `step` of few agents
+    cap: Positive = 20.0  # upper limit of importance ratios
+    step: Positive = 0.2  # change of a typical log probability in one iteration
+    shrink: NonNegative = 100.0  # visits' worth of doubt about every advantage
+    floor: NonNegative = 0.03  # advantages below this share of the utilities' spread are taken for noise
     reach: Positive = 0.9  # share of a gain that a decision one step earlier is credited with
     openness: Below = 0.4  # share of uniform choices that is mixed into the initial or the best team
     pause: Count = 5  # iterations between tests
@@ -26,17 +29,12 @@ class ManyAgents(Tuning, frozen=True, kw_only=True):
 class SbprTuning(Tuning, frozen=True, kw_only=True):
     """For developers."""
 
-    cap: Positive = 20.0  # upper limit of importance ratios
     learning_tail: Tail = 0.05  # discount^T of the episodes learned from
     testing_tail: Tail = 1e-3  # of test episodes
     longest: Count = 1000  # steps of an episode, at most
 
-    step: Positive = 0.1  # change of a typical log probability in one iteration
-    shrink: NonNegative = 100.0  # visits' worth of doubt about every advantage
-    floor: NonNegative = 0.03  # advantages below this share of the utilities' spread are taken for noise
+    memory: NonNegative = 80.0  # visits of a row that its choices so far count as
     carry: Share = 0.9  # of a row's strength stays when it is not visited any more
-    quantile: Below = 0.9  # of the returns, above which the optimistic utility begins
-    sobering: Share = 0.7  # share of a round's iterations in which its optimism falls to nothing
     threshold: Below = 0.01  # share of visits above which a node counts as occupied
     settling: Whole = 20  # iterations before a round drops nodes
 
@@ -60,7 +58,7 @@ class SbprTuning(Tuning, frozen=True, kw_only=True):
 
 
 class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
-    """Dec-SBPR in a loop: play a batch with exploration, learn from the last batches, repeat.
+    """Dec-SBPR in a loop: play a batch with exploration, learn from it, repeat.
 
     A team to begin with (`begin`) plays the first episodes in place of random actions, and its value is what a learned
     team must exceed. With more than 8 agents it is also the first team to be improved. With a Dask cluster (`engine`)
@@ -81,11 +79,9 @@ class SbprLoop(Settings, frozen=True, kw_only=True, tag="sbpr-loop"):
         "stick-breaking"
     )
     batch: Annotated[
-        Count | None, Meta(description="Episodes per iteration; default: 50, or 500 with more than 8 agents.")
+        Count | None, Meta(description="Episodes per iteration; default: 200, or 500 with more than 8 agents.")
     ] = None
-    window: Annotated[
-        Count | None, Meta(description="Batches learned from at a time; default: 10, or 2 with more than 8 agents.")
-    ] = None
+    window: Annotated[Count, Meta(description="Batches learned from at a time with more than 8 agents.")] = 2
     exploration_visits: Annotated[
         float, Meta(ge=1e-12, le=1e12, description="Visits after which a node explores half as often as at first.")
     ] = 100.0

@@ -1,4 +1,4 @@
-"""One iteration's learning: soft counts of visits and of gains become the next posterior's counts.
+"""One iteration's learning with many agents: soft counts of visits and of gains become the next posterior's counts.
 
   paper   counts'[i, a] = gains[i, a] + (mean reward above R_min) visits[i, a]
   here    counts'[i, a] = strength_i share[i, a] exp(step * advantage[i, a] / scale), rows renormalised to strength_i,
@@ -21,7 +21,7 @@ LARGEST = 1.0  # change of a log probability in one step
 
 
 class StepSize(NamedTuple):
-    """How far one iteration goes; see `SbprTuning`."""
+    """How far one iteration goes; see `ManyAgents`."""
 
     step: float
     shrink: float

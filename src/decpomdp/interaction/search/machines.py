@@ -150,22 +150,20 @@ def window(width: int) -> Follow:
 
 def clock(period: int, width: int) -> Follow:
     """The time modulo `period` and the last `width` observations."""
-    recent = window(width) if width else None
-
-    def follow(memory: Memory, symbol: int | None) -> Memory:
-        hour, seen = memory if isinstance(memory, tuple) else (period - 1, ())
-        return (hour + 1) % period, recent(seen, symbol) if recent else ()
-
-    return follow
+    return _timed(lambda hour: (hour + 1) % period, width)
 
 
 def opening(steps: int, width: int) -> Follow:
     """The time since the start, up to `steps`, and the last `width` observations: how an episode begins is special."""
+    return _timed(lambda hour: min(hour + 1, steps), width)
+
+
+def _timed(onward: Callable[[int], int], width: int) -> Follow:
     recent = window(width) if width else None
 
     def follow(memory: Memory, symbol: int | None) -> Memory:
         hour, seen = memory if isinstance(memory, tuple) else (-1, ())
-        return min(hour + 1, steps), recent(seen, symbol) if recent else ()
+        return onward(hour), recent(seen, symbol) if recent else ()
 
     return follow
 

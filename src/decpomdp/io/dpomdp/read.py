@@ -44,7 +44,6 @@ from decpomdp.io.dpomdp.text import LabelIndex, Lines, Memo, Numbers, probabilit
 from decpomdp.io.files import FilePath, path_of
 
 ALL = slice(None)
-CELLS = 1 << 22  # entries of R that are expanded at a time
 
 Indices = NDArray[np.intp]
 Place = int | slice | Indices
@@ -203,8 +202,8 @@ class Rewards(Statements):
 
         reward[u, s] = sum_{s1, y} transition[u, s, s1] observation[u, s1, y] R[u, s, s1, y].
 
-    R is never allocated as a whole. Statements for all s1 and y set reward[u, s] directly. R is expanded only for the
-    joint actions and states with other statements, block by block, and without the axis y if nothing depends on it.
+    R is never allocated as a whole. Statements for all s1 and y set reward[u, s] directly. R is expanded only for joint
+    actions with other statements, one at a time, and without the axis y if nothing depends on it.
     Large files have millions of R statements, so they are collected in flat arrays: a place is stored as its index, or
     as the code -1 - i for the i-th of `_places`, of which the first is ALL.
     """
@@ -241,43 +240,36 @@ class Rewards(Statements):
         numbers = np.arange(len(codes))
         plain = np.all(codes[:, 2:] == -1, axis=1) & ~np.isin(numbers, list(self._blocks))
         reward, expand = np.zeros(self._size), np.zeros(self._size, bool)  # [u, s], the latter: depends on s1 or y
-        self._assign(reward, codes[plain, :2], numbers[plain], {})
+        self._assign(reward, codes[plain, :2], numbers[plain])
         for u, s in np.unique(codes[~plain, :2], axis=0).tolist():
             expand[self._place(u), self._place(s)] = True
-        s, y = observation.shape[1:]
-        for actions in _cut(np.flatnonzero(expand.any(axis=1)), CELLS // (s * s * y)):
-            special = {
-                code: np.flatnonzero(np.isin(actions, self._places[-1 - code]))[:, None]
-                for code in np.unique(codes[:, 0]).tolist()
-                if code < -1
-            }
-            about, first = _within(codes[:, 0], actions, [-1, *(code for code, own in special.items() if len(own))])
-            for states in _cut(np.flatnonzero(expand[actions].any(axis=0)), CELLS // (s * y * len(actions))):
-                own, second = _within(codes[about, 1], states, [-1])
-                here = np.ix_(actions, states)
-                local = np.column_stack([first[own], second, codes[about[own], 2:]])
-                expected = self._expectation(local, about[own], special, transition[here], observation[actions])
-                reward[here] = np.where(expand[here], expected, reward[here])
+        order = np.argsort(codes[:, 0], kind="stable")
+        known, first = np.unique(codes[order, 0], return_index=True)
+        by_action = dict(zip(known.tolist(), np.split(order, first[1:]), strict=False))  # code -> its statements
+        for u in np.flatnonzero(expand.any(axis=1)).tolist():
+            about = [own for code, own in by_action.items() if code == u or (code < 0 and self._covers(code, u))]
+            numbers = np.sort(np.concatenate(about))
+            expected = self._expectation(codes[numbers, 1:], numbers, transition[u], observation[u])
+            reward[u] = np.where(expand[u], expected, reward[u])
         return reward
 
-    def _expectation(
-        self,
-        codes: Indices,  # [r, axis]
-        numbers: Indices,  # [r]
-        special: dict[int, Indices],
-        transition: Floats,  # [u, s, s1]
-        observation: Floats,  # [u, s1, y]
-    ) -> Floats:
-        """[u, s]: the sum over s1 and y for some joint actions and states, with the statements about these."""
-        seen = np.any(codes[:, 3] != -1) or not self._blocks.keys().isdisjoint(numbers.tolist())
-        if not seen:
-            codes[:, 3] = 0
-        expanded = np.zeros((*transition.shape, observation.shape[2] if seen else 1))  # [u, s, s1, y]
-        self._assign(expanded, codes, numbers, special)
-        after = np.einsum("uty,usty->ust", observation, expanded) if seen else expanded[..., 0]
-        return np.einsum("ust,ust->us", transition, after)
+    def _covers(self, code: int, u: int) -> bool:
+        """Whether a place other than a single index holds joint action u."""
+        place = self._places[-1 - code]
+        return place is ALL or u in place
 
-    def _assign(self, table: Floats, codes: Indices, numbers: Indices, special: dict[int, Indices]) -> None:
+    def _expectation(self, codes: Indices, numbers: Indices, transition: Floats, observation: Floats) -> Floats:
+        """[s]: the sum over s1 and y for one joint action, with the statements about it; codes[r, axis]."""
+        seen = np.any(codes[:, 2] != -1) or not self._blocks.keys().isdisjoint(numbers.tolist())
+        if not seen:
+            codes[:, 2] = 0
+        expanded = np.zeros((*transition.shape, observation.shape[1] if seen else 1))  # [s, s1, y]
+        self._assign(expanded, codes, numbers)
+        with np.errstate(over="ignore", invalid="ignore"):  # the model rejects rewards that are not finite
+            after = np.einsum("ty,sty->st", observation, expanded) if seen else expanded[..., 0]
+            return np.einsum("st,st->s", transition, after)
+
+    def _assign(self, table: Floats, codes: Indices, numbers: Indices) -> None:
         """Set the values of the statements `numbers` at `codes`, in order; statements about single entries at once."""
         values = np.array(self._values)[numbers]
         single = np.all(codes >= 0, axis=1) & ~np.isin(numbers, list(self._blocks))
@@ -286,28 +278,12 @@ class Rewards(Statements):
             if done < at:
                 table[tuple(codes[done:at].T)] = values[done:at]
             if at < len(numbers):
-                action, *others = codes[at].tolist()
-                place = (special.get(action, self._place(action)), *map(self._place, others))
+                place = tuple(map(self._place, codes[at].tolist()))
                 table[place] = self._blocks.get(int(numbers[at]), values[at])
             done = at + 1
 
     def _place(self, code: int) -> Place:
         return code if code >= 0 else self._places[-1 - code]
-
-
-def _cut(indices: Indices, size: int) -> list[Indices]:
-    size = max(1, size)
-    return [indices[first : first + size] for first in range(0, len(indices), size)]
-
-
-def _within(codes: Indices, indices: Indices, others: list[int]) -> tuple[Indices, Indices]:
-    """The statements with a code in `indices` or `others`, and their codes, with positions in `indices` for indices."""
-    position = np.full(max(codes.max(), indices.max()) + 1, -1)
-    position[indices] = np.arange(len(indices))
-    single = codes >= 0
-    local = np.where(single, position[np.maximum(codes, 0)], codes)
-    own = np.flatnonzero(np.where(single, local >= 0, np.isin(codes, others)))
-    return own, local[own]
 
 
 def read_dpomdp(path: FilePath, discount: float | None = None) -> DecPOMDP:

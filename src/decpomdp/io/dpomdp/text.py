@@ -132,7 +132,7 @@ def read_labels(lines: Lines, text: str, what: str, check_count: Callable[[int],
     check_count(len(words))
     for word in words:
         if not is_name(word):
-            raise lines.error(f"expected names of {what} that are neither * nor numbers, got {shown(word)}")
+            raise lines.error(f"expected names of {what} (no numbers, * or quotation marks), got {shown(word)}")
     if len(set(words)) < len(words):
         twice = next(word for word, times in Counter(words).items() if times > 1)
         raise lines.error(f"expected distinct names of {what}, got {shown(twice)} twice")

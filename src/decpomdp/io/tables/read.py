@@ -233,6 +233,9 @@ def _rewards(columns: Columns, rows: _Rows, cells: Numbers) -> NDArray[np.float6
     other = ~missing & (values != rewards[:, None])
     if other.any():
         raise columns.error(rows.first(other), "reward", "the same reward of the team on all rows of a step")
+    large = np.abs(np.where(missing, 0.0, values)) > checks.LARGEST_REWARD
+    if large.any():
+        raise columns.error(rows.first(large), "reward", f"a number up to {checks.LARGEST_REWARD:g}")
     return rewards
 
 

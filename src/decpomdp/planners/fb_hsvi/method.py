@@ -246,5 +246,5 @@ class _ToyFbHsvi(FbHsviMethod):
         agents = len(self.model.agents)
         counts, rng = (4,) * agents, np.random.default_rng(0)
         hard = game_of(rng.normal(size=(4**agents, 2**agents)), joint_table(counts), counts, [2] * agents)
-        solve(hard, nodes=10, exact=False)
+        solve(hard, nodes=10)
         return state._replace(stopped="converged"), None

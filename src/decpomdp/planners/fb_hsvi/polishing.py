@@ -140,7 +140,7 @@ class Ahead:
         """The best joint decision rule when every agent moves as is best given the others' present choices."""
         moves = [_best_moves(layer.moves[n], *self.gains(n, layer)) for n in range(len(self.sizes))]  # [i, a, o]
         game = game_of(self.payoffs(moves), self.occupancy.labels, layer.counts, self.sizes)
-        actions = solve(game, nodes=NODES, exact=False).rule(game)
+        actions = solve(game, nodes=NODES).rule(game)
         onward = tuple(own[np.arange(len(own)), action] for own, action in zip(moves, actions, strict=True))
         return Layer(actions, onward)
 

@@ -1,20 +1,16 @@
 """Decision rules, best first: a weighted constraint problem and its solutions in descending order.
 
 At an occupancy state every pair (agent, label) is a variable, its choices are the agent's actions, and every joint
-label is a table over joint actions. The compiled search of `kernels.constraints` is exact; when it reaches its limit of
-nodes, toulbar2 (the solver of the original paper) is called if it is installed. Its costs are integers: with a
-resolution of `DIGITS` digits of the largest payoff, the total of J tables has an error of at most J units of the last
-digit, which is added to the bound. Every rule comes with a bound that no other rule exceeds.
+label is a table over joint actions. The compiled search of `kernels.constraints` is exact unless it reaches its limit
+of nodes. Every rule comes with a bound that no other rule exceeds.
 
 `Ranking` hands out rules one by one. The remaining rules are disjoint boxes of allowed choices (Lawler 1972), each with
 a bound, so that there is a bound on all of them at any time.
 """
 
 import heapq
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +19,10 @@ from decpomdp.kernels import constraints as kernels
 from decpomdp.planners.fb_hsvi.occupancy import Rule
 
 SWEEPS = 60  # of the bound's tightening, at most
-NODES = 10_000  # of the compiled search before toulbar2 is called
-DIGITS = 7
-EFFORT, LEAST = 1_000_000, 10  # toulbar2's backtracks times numbers in the tables, and its backtracks at least
-LARGEST = 30_000  # most numbers in the tables of a game for toulbar2
+NODES = 10_000  # of the search, at most
 CLOSE = 1e-12  # of the largest payoff: totals this close are equal
 
 Box = NDArray[np.bool_]  # [v, c] allowed choices
-_SOLVER = threading.Lock()  # toulbar2 solves one problem at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +88,8 @@ def bound_within(game: Game, box: Box) -> float:
     return float(kernels.bound_of(game.shared, game.single, game.scope, game.parts, box)) + game.close
 
 
-def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = True) -> Solution:
-    """The best choices within `box`; when not `exact`, the best of a compiled search of so many nodes."""
+def solve(game: Game, box: Box | None = None, nodes: int = NODES) -> Solution:
+    """The best choices within `box` that a search of so many nodes finds."""
     allowed = game.everything if box is None else box
     choice = np.where(allowed, game.single, -np.inf).argmax(axis=1)
     kernels.climb(game.tables, game.scope, game.strides, game.starts, game.listed, game.owner, allowed, choice)
@@ -111,52 +103,7 @@ def solve(game: Game, box: Box | None = None, nodes: int = NODES, exact: bool = 
     )  # fmt: skip
     if improved > value:
         choice, value = better, float(kernels.total(game.tables, game.scope, game.strides, better))
-    if visited <= nodes:
-        return Solution(choice, value, value)
-    answer = _toulbar2(game, allowed) if exact and game.tables.size <= LARGEST else None
-    if answer is None:
-        return Solution(choice, value, max(value, bound))
-    chosen, proved = answer
-    worth = float(kernels.total(game.tables, game.scope, game.strides, chosen))
-    ceiling = max(value, worth, min(bound, proved))
-    return Solution(chosen, worth, ceiling) if worth > value else Solution(choice, value, ceiling)
-
-
-def _toulbar2(game: Game, allowed: Box) -> tuple[NDArray[np.int64], float] | None:
-    """toulbar2's best choices and its proved bound; None when it is not installed, fails or finds no solution.
-
-    Its options are thread-local and importing it sets the defaults of one thread only; another thread has all options
-    at zero, and `CFN()` rejects them ("bad solver configuration"). So they are set before every call.
-
-    The limit is a number of backtracks. A time limit would depend on the machine, and its timer takes Ctrl-C away from
-    Python for good. When the backtracks are used up, only the dual bound, never the cost, proves anything.
-    """
-    try:
-        pytoulbar2, options = import_module("pytoulbar2"), import_module("pytoulbar2.pytb2")
-    except ImportError:
-        return None
-    unit = float(np.abs(game.tables).max()) * 10.0**-DIGITS
-    choices = [np.flatnonzero(row) for row in allowed]
-    sizes = [int(size) for size in game.parts.max(axis=0) + 1]
-    with _SOLVER:
-        try:
-            options.init()
-            problem = pytoulbar2.CFN()
-            for v, own in enumerate(choices):
-                problem.AddVariable(f"v{v}", [f"c{c}" for c in own])
-            for table, variables in zip(game.tables, game.scope, strict=True):
-                payoffs = table.reshape(sizes)[np.ix_(*(choices[v] for v in variables))]
-                costs = np.round((table.max() - payoffs) / unit).astype(int)
-                problem.AddFunction([f"v{v}" for v in variables], costs.ravel().tolist())
-            problem.Option.backtrackLimit = max(LEAST, EFFORT // game.tables.size)
-            answer = problem.Solve()
-            dual = None if answer is None else float(problem.GetDDualBound())
-        except Exception:  # an optional solver: the bound of the compiled search is valid without it
-            return None
-    if answer is None or dual is None:
-        return None
-    proved = float(game.tables.max(axis=1).sum()) - dual * unit + len(game.tables) * unit
-    return np.array([int(own[c]) for own, c in zip(choices, answer[0], strict=True)], np.int64), proved
+    return Solution(choice, value, value if visited <= nodes else max(value, bound))
 
 
 @dataclass(order=True, slots=True)

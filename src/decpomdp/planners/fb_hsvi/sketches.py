@@ -157,7 +157,7 @@ class Sketcher:
             mass = np.add.reduceat(occupancy.weight, occupancy.groups[:-1])
             tables += noise * self.central.spread(left) * mass[:, None] * rng.normal(size=tables.shape)
         game = game_of(tables, occupancy.labels, occupancy.counts, action_counts(self.dynamics))
-        return solve(game, nodes=NODES, exact=False).rule(game)
+        return solve(game, nodes=NODES).rule(game)
 
     def _polished_walk(self, layers: list[Layer], last: Occupancy) -> tuple[list[Layer], list[NDArray[np.float64]]]:
         """The layers after two sweeps, and their values with an estimate of the value after them."""
@@ -242,7 +242,7 @@ def mapping(
     out = np.empty((len(occupancy.labels), values.shape[1]))
     layer_kernels.mapping_payoffs(occupancy.groups, occupancy.state, occupancy.weight, values, out)
     game = game_of(out, occupancy.labels, occupancy.counts, list(counts), MAPPING_SWEEPS)
-    answer = solve(game, nodes=MAPPING_NODES, exact=False)
+    answer = solve(game, nodes=MAPPING_NODES)
     return answer.rule(game), answer.value
 
 
