@@ -113,27 +113,15 @@ def test_reading_is_bounded(tmp_path):
 
 def test_json_that_is_refused():
     for data, expected in [
-        (b"", "n.json:1: not JSON: Input data was truncated"),
         (b'{"format": "note/1",\n "size":}', "n.json:2: not JSON: invalid character (byte 29)"),
-        (b'{"format": "note/1"} x', "n.json:1: not JSON: trailing characters (byte 22)"),
         (b'{"format": "\xff"}', "n.json: expected UTF-8 text, got another encoding"),
-        (b'{"format": "note/1", "size": NaN}', "n.json:1: not JSON: invalid character (byte 29)"),
         (b'{"format": "note/1", "size": 1e999}', "n.json: size: number out of range"),
-        (b"[1]", "n.json: expected object, got array"),
         (b"{}", 'n.json: format: expected "note/1", got none'),
         (b'{"format": "note/2", "more": 1}', 'n.json: format: expected "note/1", got "note/2"'),
-        (b'{"format": ["note/1"]}', 'n.json: format: expected "note/1", got ["note/1"]'),
         (b'{"format": "note/1", "more": 1}', "n.json: object contains unknown field more"),
         (b'{"format": "note/1", "size": "1"}', "n.json: size: expected float, got str"),
-        (b'{"format": "note/1", "size": true}', "n.json: size: expected float, got bool"),
         (b'{"format": "note/1", "parts": ["a", null]}', "n.json: parts[1]: expected str, got null"),
     ]:
         with pytest.raises(FormatError) as caught:
             from_json(data, Note, "n.json", "note/1")
         assert str(caught.value) == expected
-
-
-def test_json_that_is_nested_too_deeply_is_refused():
-    """How deep a decoder can go depends on the Python."""
-    with pytest.raises(FormatError, match=r"^n\.json(:1)?: not JSON"):
-        from_json(b'{"a":' * 200000, Note, "n.json", "note/1")

@@ -4,15 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from decpomdp.core import InputError
 from decpomdp.io import run_folder
 from decpomdp.io.checkpoints import STATE
-from decpomdp.io.run_folder import BUSY, LOCK, can_resume, check_same, locked, mark, new_run, unfinished
+from decpomdp.io.run_folder import LOCK, can_resume, check_same, locked, mark, new_run, unfinished
 from decpomdp.io.runs import RunRecord, versions, write_record
 
 HOLD = """
@@ -81,25 +79,6 @@ def test_a_folder_is_marked_unless_it_is_somebody_elses(tmp_path):
     assert (tmp_path / "plan").read_bytes() == b"a"
     with pytest.raises(InputError, match="got a file"):
         mark(tmp_path / "plan", "plan", b"a", "a new folder")
-
-
-def test_of_many_that_mark_a_folder_one_does(tmp_path):
-    """All at the same moment: refused are only those who came while another was at it."""
-
-    def tried(folder):
-        together.wait()
-        try:
-            mark(folder, "plan", b"whole", "a new folder")
-        except InputError as error:
-            return str(error).removeprefix(f"{folder}: ")
-        return (folder / "plan").read_bytes()
-
-    together = threading.Barrier(4)
-    with ThreadPoolExecutor(4) as pool:
-        for number in range(50):
-            told = list(pool.map(tried, [tmp_path / str(number)] * 4))
-            assert b"whole" in told
-            assert set(told) <= {b"whole", BUSY}
 
 
 def test_what_can_be_resumed(tmp_path):

@@ -48,10 +48,8 @@ def test_a_run_json_that_is_none(tmp_path):
     written(tmp_path / "a")
     for content, words in [
         ("{", "Input data was truncated"),
-        ("[]", "Expected object, got array"),
         ('{"format": "decpomdp-run/9"}', 'expected "decpomdp-run/2", got "decpomdp-run/9"'),
         ('{"format": "decpomdp-run/2", "stopped": 3}', "stopped"),
-        ('{"format": "decpomdp-run/2", "nodes": [1.5]}', "nodes"),
         ('{"format": "decpomdp-run/2", "posterior": {}}', "posterior"),
     ]:
         (tmp_path / "a/run.json").write_text(content)

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from decpomdp.engines.cluster import Cluster
 
 THREADS, DASK = "threads", "dask"
-NAMES = ("--engine", "--scheduler")
 PANEL = "Execution"
 
 Engine = Annotated[

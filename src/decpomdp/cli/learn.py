@@ -266,19 +266,15 @@ def with_fields(command: Command, methods: "dict[str, type[Settings]]", names: s
         for field in msgspec.structs.fields(kind):
             if not isinstance(field.default, msgspec.Struct):  # nested tuning settings are not options
                 owners.setdefault(field.name, []).append((name, field))
-    named = _with_parameters(command, [_parameter(uses) for uses in owners.values()])
+    named = with_parameters(command, [_parameter(uses) for uses in owners.values()])
     own = inspect.signature(named).parameters
     option = own["method"].replace(annotation=Annotated[str | None, typer.Option("--method", help=names)])
     named.__signature__ = inspect.Signature(list({**own, "method": option}.values()))  # type: ignore[attr-defined]
     return named
 
 
-def without_fields(command: Command) -> Callable[..., Any]:
-    """The command without its `**fields`, for the list of commands."""
-    return _with_parameters(command, [])
-
-
-def _with_parameters(command: Command, more: list[inspect.Parameter]) -> Callable[..., Any]:
+def with_parameters(command: Command, more: Iterable[inspect.Parameter] = ()) -> Callable[..., Any]:
+    """The command with these parameters in place of its `**fields`; without them for the list of commands."""
     own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
 
     @wraps(command)

@@ -60,7 +60,7 @@ def app_with(detailed: Collection[str]) -> typer.Typer:
     )
     app.callback()(_main)
     for name, command in COMMANDS.items():
-        app.command(name)(_with_settings(name, command) if name in detailed else _without_settings(command))
+        app.command(name)(_with_settings(name, command) if name in detailed else learn.with_parameters(command))
     app.add_typer(data.app, name="data")
     return app
 
@@ -69,7 +69,6 @@ def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., Non
     if name not in ("learn", "plan"):
         return command
     from decpomdp.api import LOGGED, MANY_AGENTS, PLANNING, PLAYING
-    from decpomdp.cli.learn import with_fields
 
     entries, names = list(PLANNING.values()), _names(PLANNING)
     if name == "learn":
@@ -78,19 +77,13 @@ def _with_settings(name: str, command: Callable[..., None]) -> Callable[..., Non
             f"Problem: {_names(PLAYING)} Episodes: {_names(LOGGED)} Default with more than {MANY_AGENTS} agents: sbpr."
         )
     tags = {str(entry.settings.__struct_config__.tag): entry.settings for entry in entries}
-    return with_fields(command, {TITLES.get(tag, tag): settings for tag, settings in tags.items()}, names)
+    return learn.with_fields(command, {TITLES.get(tag, tag): settings for tag, settings in tags.items()}, names)
 
 
 def _names(methods: Collection[str]) -> str:
     """The names of methods; the first one is the default."""
     first, *others = methods
     return f"{', '.join([f'{first} (default)', *others])}."
-
-
-def _without_settings(command: Callable[..., None]) -> Callable[..., None]:
-    from decpomdp.cli.learn import without_fields
-
-    return without_fields(command)
 
 
 def _version(value: bool) -> None:

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -151,6 +151,7 @@ class AlreadyFinished(Exception):  # noqa: N818 - not an error
 def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> dict[str, Any]:
     from decpomdp.api import execute as run_method
     from decpomdp.api import run_id, taught
+    from decpomdp.core.progress import Progress
     from decpomdp.io.checkpoints import EVERY, CheckpointFolder
     from decpomdp.io.run_folder import RunLog
     from decpomdp.io.runs import LOG, write_fit, write_record
@@ -160,7 +161,8 @@ def _in_folder(work: Work, folder: Path, resuming: bool, options: Options) -> di
     checkpoint = CheckpointFolder(folder, identity, every)
     if resuming and not checkpoint.exists:
         words.note(f"{folder}: no checkpoint; the run starts from the beginning")
-    with RunLog(sys.argv[1:], folder / LOG) as log, words.display(options.quiet, work.record.best_known) as display:
+    shown = nullcontext() if options.quiet else Progress(best=work.record.best_known)
+    with RunLog(sys.argv[1:], folder / LOG) as log, shown as display:
         fit = run_method(
             work.source,
             work.entry,

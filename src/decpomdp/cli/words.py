@@ -3,14 +3,13 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
     from decpomdp.core import Row, Watch
-    from decpomdp.core.progress import Progress
 
 PROBLEM = "A built-in problem (see `decpomdp list`), a .dpomdp file, or Python code that builds one (file.py:function)."
 
@@ -80,13 +79,6 @@ def note(message: str) -> None:
     from decpomdp.core.text import on_a_line
 
     aside(on_a_line(message) + "\n")
-
-
-def display(quiet: bool, best: float | None) -> "AbstractContextManager[Progress | None]":
-    """The progress display of a run; None if `quiet`."""
-    from decpomdp.core.progress import Progress
-
-    return nullcontext() if quiet else Progress(best=best)
 
 
 def bounded(name: str, task: "Callable[[], Result]", seconds: float, quiet: bool) -> "Result":

@@ -8,7 +8,6 @@ DISCOUNT = 0.9
 TEST_EPISODES, TEST_STEPS = 100, 1000  # "averaged over 100 test episodes of 1000 steps"
 C, D = 0.1, 1e-6
 FOLLOW = 0.3  # "eta = 0.3", a misprint for epsilon: the probability of following the PBVI policy
-TRUNCATION = 50
 INFERRED_ON_MARS = 5  # "the number of nodes that is needed (about 5)"
 
 PROBLEMS = {

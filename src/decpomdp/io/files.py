@@ -131,14 +131,12 @@ def from_json(data: bytes, kind: type[Document], source: str, known: str) -> Doc
         message, _, place = str(error).replace("`", "").partition(" - at $")
         where = f"{place.lstrip('.')}: " if place else ""
         raise FormatError(source, None, f"{where}{message[:1].lower()}{message[1:]}"[:300]) from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         at = re.search(r"byte (\d+)", str(error))
         line = data.count(b"\n", 0, int(at[1]) if at else len(data)) + 1
         raise FormatError(source, line, f"not JSON: {str(error).removeprefix('JSON is malformed: ')}") from None
     except UnicodeError:
         raise FormatError(source, None, "expected UTF-8 text, got another encoding") from None
-    except RecursionError:
-        raise FormatError(source, None, "not JSON: nested too deeply") from None
 
 
 def _mode_of(target: Path) -> int | None:
