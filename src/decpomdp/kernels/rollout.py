@@ -58,6 +58,13 @@ def empty_paths(rows: int, agents: int, behaviour: bool) -> Paths:
 
 
 @inlined
+def next_node(players: Players, n: int, node: int, action: int, seen: int, bits: np.uint64) -> int:
+    """Where agent n goes."""
+    row = players.first_move[n] + (node * players.actions[n] + action) * players.observations[n] + seen
+    return pick(players.moves, row, bits)
+
+
+@inlined
 def foresee(
     players: Players, n: int, belief: NDArray[np.float64], action: int, seen: int, ahead: NDArray[np.float64]
 ) -> None:
@@ -91,35 +98,6 @@ def remember(players: Players, n: int, belief: NDArray[np.float64], action: int)
     return total
 
 
-@inlined
-def choice(
-    players: Players,
-    key: np.uint64,
-    counter: int,  # of the agent's two draws
-    n: int,
-    t: int,
-    seen: int,  # -1: nothing
-    node: int,
-    action: int,
-    belief: NDArray[np.float64],  # [n, i] changed in place when recording
-    ahead: NDArray[np.float64],  # [i] scratch
-    recording: bool,
-) -> tuple[int, int, float]:
-    """Node, action and its marginal probability of agent n at step t, after `node`, `action` and `seen`."""
-    if t == 0:
-        node = pick(players.starts, n * players.start_stride + 1 + seen, draw(key, counter))
-        if recording:
-            for i in range(players.nodes[n]):
-                belief[n, i] = players.initial[n, 1 + seen, i]
-    else:
-        row = players.first_move[n] + (node * players.actions[n] + action) * players.observations[n] + seen
-        node = pick(players.moves, row, draw(key, counter))
-        if recording:
-            foresee(players, n, belief, action, seen, ahead)
-    action = pick(players.acts, players.first_act[n] + node, draw(key, counter + 1))
-    return node, action, remember(players, n, belief, action) if recording else 1.0
-
-
 @kernel
 def play(
     model: AliasModel,
@@ -135,7 +113,7 @@ def play(
     lanes = 1 + 2 * agents
     states = model.reward.shape[1]
     recording = paths.behaviour.size > 0
-    node, action = np.zeros(agents, np.int64), np.zeros(agents, np.int64)
+    node = np.zeros(agents, np.int64)
     belief = np.zeros((agents, players.initial.shape[2]))
     ahead = np.zeros(players.initial.shape[2])
     for k in range(episodes):
@@ -147,16 +125,25 @@ def play(
             counter = 1 + t * lanes
             u = 0
             for n in range(agents):
-                seen = -1 if t == 0 else model.observation_parts[y, n]
-                node[n], action[n], chance = choice(
-                    players, key, counter + 1 + 2 * n, n, t, seen, node[n], action[n], belief, ahead, recording
-                )
+                seen = -1
+                if t == 0:
+                    node[n] = pick(players.starts, n * players.start_stride, draw(key, counter + 1 + 2 * n))
+                    if recording:
+                        for i in range(players.nodes[n]):
+                            belief[n, i] = players.initial[n, 0, i]
+                else:
+                    seen = np.int64(model.observation_parts[y, n])
+                    before = np.int64(paths.actions[row - 1, n])
+                    node[n] = next_node(players, n, node[n], before, seen, draw(key, counter + 1 + 2 * n))
+                    if recording:
+                        foresee(players, n, belief, before, seen, ahead)
+                action = pick(players.acts, players.first_act[n] + node[n], draw(key, counter + 2 + 2 * n))
                 if recording:
-                    paths.behaviour[row, n] = chance
+                    paths.behaviour[row, n] = remember(players, n, belief, action)
                 paths.observations[row, n] = seen
-                paths.actions[row, n] = action[n]
+                paths.actions[row, n] = action
                 paths.nodes[row, n] = node[n]
-                u += model.action_strides[n] * action[n]
+                u += model.action_strides[n] * action
             paths.rewards[row] = model.reward[u, state]
             outcome = pick(model.outcomes, u * states + state, draw(key, counter))
             state = outcome >> model.observation_bits
@@ -213,7 +200,14 @@ def choose(
         key = stream(seed, k)
         for n in range(agents):
             counter = 1 + t * (1 + 2 * agents) + 1 + 2 * n
-            seen, node, action = np.int64(observations[k, n]), np.int64(nodes[k, n]), np.int64(actions[k, n])
-            nodes[k, n], actions[k, n], behaviour[k, n] = choice(
-                players, key, counter, n, t, seen, node, action, beliefs[k], ahead, True
-            )
+            seen = np.int64(observations[k, n])
+            if t == 0:
+                nodes[k, n] = pick(players.starts, n * players.start_stride + 1 + seen, draw(key, counter))
+                for i in range(players.nodes[n]):
+                    beliefs[k, n, i] = players.initial[n, 1 + seen, i]
+            else:
+                before = np.int64(actions[k, n])
+                nodes[k, n] = next_node(players, n, np.int64(nodes[k, n]), before, seen, draw(key, counter))
+                foresee(players, n, beliefs[k], before, seen, ahead)
+            actions[k, n] = pick(players.acts, players.first_act[n] + nodes[k, n], draw(key, counter + 1))
+            behaviour[k, n] = remember(players, n, beliefs[k], np.int64(actions[k, n]))

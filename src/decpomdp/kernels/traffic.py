@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decpomdp.kernels.compiled import inlined, kernel
-from decpomdp.kernels.rollout import Paths, Players, choice
-from decpomdp.kernels.sampling import HALF, LOW, draw, mix, stream
+from decpomdp.kernels.rollout import Paths, Players, foresee, next_node, remember
+from decpomdp.kernels.sampling import HALF, LOW, draw, mix, pick, stream
 
 WORLD = np.uint64(0x7472616666696321)  # sets the grid's stream apart from the agents'
 
@@ -106,7 +106,6 @@ def play(
     lanes = 1 + 2 * agents
     recording = paths.behaviour.size > 0
     loads = np.zeros(2 * rules.side, np.int8)
-    node, action = np.zeros(agents, np.int64), np.zeros(agents, np.int64)
     belief = np.zeros((agents, players.initial.shape[2]))
     ahead = np.zeros(players.initial.shape[2])
     for k in range(episodes):
@@ -116,13 +115,23 @@ def play(
         for t in range(horizon):
             row = k * horizon + t
             for n in range(agents):
-                counter, seen = 2 + t * lanes + 2 * n, comparison(rules, loads, n)
-                node[n], action[n], chance = choice(
-                    players, key, counter, n, t, seen, node[n], action[n], belief, ahead, recording
-                )
+                counter = 2 + t * lanes + 2 * n
+                seen = comparison(rules, loads, n)
+                if t == 0:
+                    node = pick(players.starts, n * players.start_stride + 1 + seen, draw(key, counter))
+                    if recording:
+                        for i in range(players.nodes[n]):
+                            belief[n, i] = players.initial[n, 1 + seen, i]
+                else:
+                    before = np.int64(paths.actions[row - 1, n])
+                    last = np.int64(paths.nodes[row - 1, n])
+                    node = next_node(players, n, last, before, seen, draw(key, counter))
+                    if recording:
+                        foresee(players, n, belief, before, seen, ahead)
+                action = pick(players.acts, players.first_act[n] + node, draw(key, counter + 1))
                 if recording:
-                    paths.behaviour[row, n] = chance
+                    paths.behaviour[row, n] = remember(players, n, belief, action)
                 paths.observations[row, n] = seen
-                paths.actions[row, n] = action[n]
-                paths.nodes[row, n] = node[n]
+                paths.actions[row, n] = action
+                paths.nodes[row, n] = node
             paths.rewards[row] = advance_grid(rules, grid, t, paths.actions[row], loads)
