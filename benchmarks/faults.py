@@ -117,7 +117,13 @@ FAULTS = [
     ),
     Fault("filtering/filter.py", "if m == n)", "if m >= n)", "wrong index", SWEEP),
     Fault("learners/sweep.py", "- sum(agent.div", "+ sum(agent.div", "sign", SWEEP),
-    Fault("learners/credit.py", "gain[last[ended]] -= later[", "_ = later[", "dropped term", "learners/test_credit.py"),
+    Fault(
+        "learners/weighing.py",
+        "later[episodes.offsets[1:] - 1] = 0.0",
+        "pass",
+        "dropped case",
+        "interaction/test_sbpr.py",
+    ),
     Fault("learners/rows.py", "- log_rise(self.prior, added)", "", "dropped term", SWEEP),
     Fault("learners/sticks.py", ".sum()) - self.evid", ".sum()) - 0 * self.evid", "dropped term", SWEEP),
     Fault("learners/posterior.py", "moves[..., into] += moves[..., gone]", "pass", "dropped term", MERGES),
@@ -154,8 +160,8 @@ FAULTS = [
     Fault("learners/weighing.py", "SHARE = 0.2", "SHARE = 0.0", "dropped guard", "learners/test_off_policy_data.py"),
     Fault(
         "learners/weighing.py",
-        "gain[last] += -base",
-        "_ = -base",
+        "gain[last] += -lowest",
+        "_ = -lowest",
         "dropped term",
         "learners/test_hard_data.py " + SWEEP,
     ),
@@ -205,9 +211,9 @@ FAULTS = [
     ),
     Fault(
         "interaction/sbpr/iteration.py",
-        "del batch.relative[0]",
-        "del batch.relative[-1]",
-        "wrong index",
+        "found = np.maximum(found, 0.0)",
+        "found = np.abs(found)",
+        "sign",
         "interaction/test_sbpr.py",
     ),
     Fault(

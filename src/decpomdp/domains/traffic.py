@@ -66,6 +66,11 @@ class Traffic:
         self._lights: NDArray[np.int16] | None = None
 
     @property
+    def states(self) -> int:
+        """How many there are, for `decpomdp info`."""
+        return int((MOST + 1) ** (2 * self.side))
+
+    @property
     def loads(self) -> NDArray[np.int64]:
         """[k, street]: cars waiting, rows first; for drawings, no policy may use them."""
         return self._loads.astype(np.int64)
