@@ -20,7 +20,7 @@ from decpomdp.report.text import RARE
 if TYPE_CHECKING:
     from decpomdp.learners.posterior import TeamPosterior
 
-DRAWS = 200  # for the actions of nodes
+DRAWS = 100  # for the actions of nodes
 PLAYED = 40  # of them are played for the shares of time
 EPISODES = 100  # of each
 RECORDED, STEPS = 100, 40  # episodes of a slow simulator, and their length
