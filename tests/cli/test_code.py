@@ -34,6 +34,10 @@ def build():
 
 def nothing():
     return 3
+
+
+def wrong():
+    return 1 / 0
 """
 LEARN = ["learn", "mine.py:build", "--out", "run", "--steps", "20000", "--max-nodes", "2", "--quiet", "--no-report"]
 
@@ -42,6 +46,8 @@ LEARN = ["learn", "mine.py:build", "--out", "run", "--steps", "20000", "--max-no
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(CODE)
+    Path("unfinished.py").write_text("def build(:\n")
+    Path("lonely.py").write_text("import nowhere\n")
     Path("neighbour.py").write_text('SIDES = ("left", "right")\n')
     return tmp_path
 
@@ -161,6 +167,9 @@ def test_python_refuses_names_of_code(folder):
         ("mine.py:bild", "error: mine.py: expected a function bild, got none"),
         ("mine.py", "error: mine.py: expected the function that builds the problem, such as mine.py:build"),
         ("mine.py:nothing", "error: mine.py:nothing: expected a DecPOMDP or a Simulator, got int"),
+        ("mine.py:wrong", "error: mine.py:29: ZeroDivisionError: division by zero"),
+        ("unfinished.py:build", "error: unfinished.py:1: SyntaxError: invalid syntax"),
+        ("lonely.py:build", "error: lonely.py:1: ModuleNotFoundError: No module named 'nowhere'"),
     ],
 )
 def test_mistakes_are_one_line(folder, capsys, name, message):

@@ -110,7 +110,10 @@ def test_learn_from_a_table(run, as_json):
     run("simulate", "broadcast", "--episodes", 50, "--horizon", 4, "--out", "e.parquet")
     run("data", "convert", "e.parquet", "e.csv")
     code, _, err = run("learn", "e.csv")
-    missing = "--out: expected the folder for the run, got none; --discount: expected one, because e.csv contains none"
+    missing = (
+        "--out: expected the folder for the run, such as runs/first, got none; "
+        "--discount: expected a number, such as 0.95, because e.csv contains none"
+    )
     assert (code, err) == (2, f"error: {missing}\n")
     settings = ["--method", "sbpr", "--prior", "fixed:2", "--sweeps", 2, "--quiet"]
     table = as_json("learn", "e.csv", "--discount", 0.9, *settings, "--out", "r")

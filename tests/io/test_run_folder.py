@@ -98,7 +98,7 @@ def test_a_folder_with_contents_is_refused(tmp_path):
     with pytest.raises(InputError, match="expected a new or empty folder, got one with contents"):
         new_run(tmp_path).__enter__()
     assert os.listdir(tmp_path) == ["mine.txt"]
-    with pytest.raises(InputError, match="File exists"):
+    with pytest.raises(InputError, match="expected a new or empty folder, got a file"):
         new_run(tmp_path / "mine.txt").__enter__()
 
 

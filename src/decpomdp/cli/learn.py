@@ -223,10 +223,10 @@ def _check_required(source: str | None, out: Path | None, discount: float | None
 
     if source is None:
         raise InputError("expected a problem or a file, got none (see --help)")
-    missing = ["--out: expected the folder for the run, got none"] if out is None else []
+    missing = ["--out: expected the folder for the run, such as runs/first, got none"] if out is None else []
     recorded = os.path.isdir(source) or (is_logged(source) and os.path.exists(source))
     if discount is None and recorded and kind_of(source) != "episodes":
-        missing.append(f"--discount: expected one, because {source} contains none")
+        missing.append(f"--discount: expected a number, such as 0.95, because {source} contains none")
     if missing:
         raise InputError("; ".join(missing))
 

@@ -91,7 +91,10 @@ class Progress:
         if self._shown is None and time.monotonic() - self._began < DELAY:
             return
         phase = phase or ("" if self._row else "starting")
-        self._show({**self._row, "seconds": seconds, **({"phase": phase} if phase else {})})
+        row = {**self._row, "seconds": seconds, **({"phase": phase} if phase else {})}
+        if phase == "compiling":
+            row = {"phase": f"compiling ({time.monotonic() - self._began:.0f} s, not counted)"}
+        self._show(row)
 
     def _show(self, row: Row) -> None:
         self._latest = line_of({**row, "best": self._best} if "value" in row else row)

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -147,7 +147,7 @@ class Display(Protocol):
     def tick(self, seconds: float, phase: str) -> None:
         """Called about twenty times a second with the elapsed time, which never decreases, and the phase.
 
-        The phase is "compiling" or ""; the elapsed time is 0 while compiling.
+        The phase is "compiling", "stopping" or ""; the elapsed time is 0 while compiling.
         """
         ...
 
@@ -180,7 +180,7 @@ def run(
     with _signals(driver.stop):
         if budget.seconds or budget.cpu_seconds or display:
             driver.phase = "compiling"
-            driver.work(lambda: warm_up(method.toy()))
+            driver.work(lambda: warm_up(method.toy(), unlimited()._replace(stop=driver.stop)))
         driver.start()
         state = saved[0] if saved else driver.work(lambda: method.init(driver.now()))
         while not (state.stopped or driver.over()):
@@ -201,14 +201,17 @@ def run(
     return Outcome(fit.finished(tuple(trace), stopped, driver.spent.seconds), driver.spent)
 
 
-def warm_up(method: Method) -> None:
-    """Compile what a method needs: two steps on its toy problem."""
-    now = unlimited()
-    state = method.init(now)
-    for _ in range(2):
-        if not state.stopped:
-            state, _ = method.step(state, now)
-    method.result(state)
+def warm_up(method: Method, now: Now | None = None) -> None:
+    """Compile what a method needs: two steps on its toy problem, fewer if the run is ending."""
+    now = now or unlimited()
+    with suppress(Cut):
+        state = method.init(now)
+        for _ in range(2):
+            now.check()
+            if not state.stopped:
+                state, _ = method.step(state, now)
+        now.check()
+        method.result(state)
 
 
 class _Driver:
@@ -277,7 +280,7 @@ class _Driver:
     def _look(self) -> None:
         seconds, budget = self.seconds(), self.budget
         if self.display:
-            self.display.tick(seconds, self.phase)
+            self.display.tick(seconds, "stopping" if self.stop[0] else self.phase)
         if self.within is not None and self.within.stopping:
             self.stop[0] = self.stop[0] or self.within.stop[0]
         if self.began is None:

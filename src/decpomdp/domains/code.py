@@ -7,6 +7,7 @@ Code runs only when a person names it, in Python or on the command line. A name 
 import importlib.util
 import re
 import sys
+import traceback
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
@@ -34,6 +35,14 @@ class _Uncached(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
+def _line(error: Exception, path: str, file: str) -> str:
+    """The line of the user's file that an error comes from."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{path}:{lines[-1]}" if lines else path
+
+
 def _built(path: str, function: str) -> DecPOMDP | Simulator:
     place = Path(path)
     if not place.is_file():
@@ -50,6 +59,11 @@ def _built(path: str, function: str) -> DecPOMDP | Simulator:
         if not callable(build):
             raise InputError(f"{path}: expected a function {function}, got {'none' if build is None else repr(build)}")
         problem = build()
+    except InputError:
+        raise
+    except Exception as error:
+        reason = error.msg if isinstance(error, SyntaxError) else error
+        raise InputError(f"{_line(error, path, str(place))}: {type(error).__name__}: {reason}") from error
     finally:
         sys.path.remove(str(place.absolute().parent))
     if isinstance(problem, DecPOMDP | Simulator):

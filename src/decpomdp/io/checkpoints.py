@@ -140,7 +140,7 @@ def _opened(data: bytes, source: str) -> Saved:
     head, _, rest = data.partition(b"\n")
     digest, _, body = rest.partition(b"\n")
     if head + b"\n" != FORMAT:
-        raise FormatError(source, None, "not a checkpoint of this version")
+        raise FormatError(source, None, "not a checkpoint of this version; delete it to start the run again")
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise FormatError(source, None, "checksum mismatch: the checkpoint is damaged; delete it to start again")
     try:

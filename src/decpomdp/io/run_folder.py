@@ -43,6 +43,8 @@ def new_run(path: FilePath) -> Iterator[Path]:
     If the run fails before it has written a checkpoint or a team, a folder that was created for it is removed.
     """
     folder = Path(path)
+    if folder.is_file():
+        raise InputError(f"{folder}: expected a new or empty folder, got a file")
     with one_line_errors(folder):
         created = [place for place in (folder, *folder.parents) if not place.exists()]
         folder.mkdir(parents=True, exist_ok=True)

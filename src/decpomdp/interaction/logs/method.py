@@ -288,7 +288,7 @@ class _Toy:
 
     def step(self, state: LogsState, now: Now) -> tuple[LogsState, None]:
         for part in self.parts:
-            warm_up(part)
+            warm_up(part, now)
         return state._replace(stopped="converged"), None
 
     def result(self, state: LogsState) -> tuple[Fit, None]:

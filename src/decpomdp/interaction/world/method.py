@@ -345,10 +345,12 @@ class _ToyWorld(WorldMethod):
 
     def step(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         for _ in range(12):
+            now.check()
             if state.phase == FIT:
                 state, _ = super().step(state, now)
         for planner in (FB_HSVI, "periem", "search"):
-            warm_up(self._planner(planner, toy_model(len(self.episodes.agents)), math.inf)[0].toy())
+            now.check()
+            warm_up(self._planner(planner, toy_model(len(self.episodes.agents)), math.inf)[0].toy(), now)
         return state._replace(stopped="converged"), None
 
     def result(self, state: WorldState) -> tuple[WorldFit, Row | None]:
