@@ -387,9 +387,9 @@ def default_method(source: Source) -> str:
 
 
 def taught(fit: Fit) -> bool:
-    """Whether anything was learned within the limits; methods that choose say themselves how far they came."""
-    if "why" in fit.facts:
-        return True
+    """Whether anything was learned within the limits; `logs` says so itself."""
+    if "chosen" in fit.facts:
+        return fit.facts["chosen"] != "initial"
     values = (row.get(name) for row in fit.trace for name in ("value", "bound"))
     return any(isinstance(value, float | int) and math.isfinite(value) for value in values)
 

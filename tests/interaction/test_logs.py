@@ -7,8 +7,9 @@ import pytest
 from worlds.logs import small_log
 
 import decpomdp as dp
+from decpomdp.api import taught
 from decpomdp.core.run import Inputs, unlimited
-from decpomdp.interaction.logs.method import LogsMethod, LogsState, obstacle, preferred
+from decpomdp.interaction.logs.method import LogsMethod, LogsState, obstacle, preferred, reason
 from decpomdp.io.checkpoints import decode, encode
 from decpomdp.learners.judging import Judged
 from interaction.test_world import one_plan, paid_for_the_last_symbol
@@ -94,6 +95,47 @@ def test_a_team_that_held_out_episodes_put_below_the_behaviour_is_no_candidate(f
     below = state._replace(sbpr=state.sbpr._replace(judged=worse), clone=None)
     assert [origin for origin, _ in method._others(below)] == ["clone"]
     assert [origin for origin, _ in method._others(state)] == ["sbpr", "clone"]
+
+
+def test_a_short_run_that_returns_the_clone_says_so(finished):
+    method, state = finished
+    clone = drawn(state, "clone")
+    short = clone._replace(world=clone.world._replace(fits=clone.world.fits._replace(hurried=True)))
+    trust = method.result(short)[0].facts["trust"]
+    assert trust.startswith("The run was too short to tell whether a team is better than the behaviour: more time may")
+    assert "No team is better" not in trust
+
+
+@pytest.mark.parametrize(
+    ("draws", "said"),
+    [(0, "no worlds were drawn"), (1, "only 3 worlds were drawn"), (2, "it earns more in 6 of 6 worlds, too few to")],
+)
+def test_the_draws_that_there_are_judge(finished, draws, said):
+    method, state = finished
+    plan = drawn(state, state.world.candidates[0].origin)
+    fit, _ = method.result(plan._replace(world=plan.world._replace(drawn=plan.world.drawn[: 3 * draws])))
+    assert fit.facts["trust"].startswith(f"Not proven better than the behaviour: {said}")
+    assert ("6 worlds drawn from the posterior" in fit.facts["why"]) == (draws == 2)
+
+
+@pytest.mark.parametrize(
+    ("scores", "kept", "place", "said"),
+    [
+        ([[3.0, 2.0, 1.0]], [0, 1, 2], 0, "it is the best"),
+        ([[3.0, 2.5, 1.0], [1.0, 2.0, 0.0]], [0, 1, 2], 1, "in the worst of the 2 worlds fitted is the smallest"),
+        ([[3.0, 2.0, 1.0]], [1, 2], 1, "in near-ties, plans of FB-HSVI are preferred"),
+        ([[3.0, 2.0, 1.0]], [0, 1, 2], 1, "held-out episodes prove that gain"),
+        ([[0.5, 0.4, 0.3]], [0, 1, 2], 2, "the best plan is worth no more than the 0.5 that the behaviour earned"),
+    ],
+)
+def test_the_rule_of_the_choice_is_said(scores, kept, place, said):
+    assert said in reason(np.array(scores), kept, place, behaviour=0.5)
+
+
+def test_nothing_is_learned_without_a_step():
+    fit = dp.learn(small_log(episodes=40), time_limit=0, seed=1)
+    assert fit.facts["why"] == "Nothing was learned: the team is the initial one."
+    assert not taught(fit)
 
 
 @pytest.mark.parametrize("cut", ["draws", "fits"])

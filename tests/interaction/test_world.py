@@ -71,6 +71,10 @@ def test_first_observations_are_read_by_the_team():
     state, method = steps(small_log(episodes=40, first=True))
     fit, _ = method.result(state)
     assert fit.team.controllers[0].initial_given is not None
+    assert method._end(state, unlimited()) == "converged"
+    short = state._replace(fits=state.fits._replace(hurried=True))
+    assert method._end(short, unlimited()._replace(seconds=1.0)) == "time limit"
+    assert method._end(short, unlimited()._replace(iterations=1)) == "iterations"
 
 
 def test_a_run_that_is_stopped_early_has_a_team():

@@ -134,7 +134,7 @@ def _value_in_world(fit: "Fit") -> "ValueRecord | None":
     if not isinstance(value, float):
         return None
     error = (high - value) / 2 if isinstance(high, float) else None
-    return ValueRecord(value=value, standard_error=error, method="expected in the fitted world")
+    return ValueRecord(value=value, standard_error=error, method="expected in the likeliest fitted world")
 
 
 def _exact(model: "DecPOMDP", team: "Team", horizon: int | None) -> "ValueRecord":

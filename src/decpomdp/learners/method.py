@@ -263,6 +263,11 @@ class SbprMethod:
                 return self._part(state, CLONED, tuple(range(self.starts)))
         return state._replace(stopped=state.ended)
 
+    @staticmethod
+    def begun(state: FitState) -> bool:
+        """Whether the team has changed since the start."""
+        return state.fit is not None or bool(state.chosen) or state.sweep > 1
+
     def _best(self, state: FitState) -> Scored:
         """What there is of an unfinished fit."""
         if state.chosen and state.phase != WHOLE:

@@ -27,7 +27,7 @@ from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Team
 from decpomdp.core.errors import LearningWarning
 from decpomdp.core.run import Inputs, Method, Now, warm_up
 from decpomdp.interaction.logs.settings import Logs
-from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose, described
+from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose, contenders, described
 from decpomdp.interaction.world.result import WorldFit
 from decpomdp.interaction.world.settings import World
 from decpomdp.learners.judging import BETTER, UNPROVEN, WORSE
@@ -42,9 +42,12 @@ SURE = 0.95  # share of the drawn worlds in which a team that is proven better e
 MARGIN = 0.1  # share of the gain of Dec-SBPR's proven team over the behaviour that a plan must add to replace it
 SUPPORT = 1 / 3  # share of the proven team's steps that held-out episodes support; random logs: below 0.2
 SBPR, CLONE, WORLD = "sbpr", "clone", "world"  # phases; the first two are also origins of candidates
+INITIAL = "initial"  # the choice if nothing was learned
 NAMES = {SBPR: "Dec-SBPR's team", CLONE: "the cloned behaviour"}
 NO_PROBABILITIES = "the episodes have no behaviour probabilities"
 STOPPED = "the run was stopped before a world was planned in"
+NOTHING_BETTER = "No team is better than the behaviour, as far as the episodes tell"
+TOO_SHORT = "The run was too short to tell whether a team is better than the behaviour: more time may find one"
 
 
 class LogsState(NamedTuple):
@@ -165,35 +168,38 @@ class LogsMethod:
     def _sentences(self, state: LogsState, own: WorldState, facts: dict[str, Any]) -> dict[str, Any]:
         origin = str(facts["planned_by"])
         place = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == origin)
-        judged = len(own.drawn) >= self.world.settings.draws * len(own.fits.refitted)
-        values = np.array(own.drawn if judged else [each.values for each in own.candidates])
-        values = values if judged else values.T  # [k, c]
+        values, scores = self.world.scores(own)
+        judged = self.world.draws(own) > 0
+        rule = reason(
+            scores, contenders(values, scores, [c.origin for c in own.candidates]), place, self.world.behaviour
+        )
+        measure = "mean minus standard deviation" if judged else "value"
+        values = values.reshape(-1, len(own.candidates))  # [k, c] in all draws, or in all fitted worlds
         means = values.mean(0)
-        best = {WORLD: -np.inf} | {
-            candidate.origin: -np.inf for candidate in own.candidates if candidate.origin in NAMES
-        }
+        best = dict[str, float]()
         for candidate, mean in zip(own.candidates, means, strict=True):
             kind = candidate.origin if candidate.origin in NAMES else WORLD
-            best[kind] = max(best[kind], float(mean))
+            best[kind] = max(best.get(kind, -np.inf), float(mean))
         named = {WORLD: "the best plan", **NAMES}
         chosen = origin if origin in NAMES else WORLD
-        rest = " and ".join(f"{named[kind]} {value:.4g}" for kind, value in best.items() if kind != chosen)
+        rest = " and ".join(f"{named[kind]} {best[kind]:.4g}" for kind in named if kind in best and kind != chosen)
         who = f"a team {described(origin)}" if chosen == WORLD else NAMES[origin]
         drawn = f"{len(values)} worlds drawn from the posterior" if judged else "the worlds fitted to the episodes"
-        why = f"Chosen: {who}, because in {drawn} it earns {means[place]:.4g}, {rest}."
+        earned = f"in {drawn} it earns {means[place]:.4g}, {rest} on average"
+        why = f"Chosen: {who}, because {earned}, and by {measure} {rule}."
         if self._below(state):
             why = f"{why[:-1]}; held-out episodes put Dec-SBPR's team below the behaviour."
         floor = next(c for c, candidate in enumerate(own.candidates) if candidate.origin == CLONE)
-        more = int((values[:, place] > values[:, floor]).sum())
-        sure = judged and more >= SURE * len(values) and facts["outside"] <= OUTSIDE and facts["complete"]
+        more, enough = int((values[:, place] > values[:, floor]).sum()), len(values) >= self.world.settings.draws
+        sure = judged and enough and more >= SURE * len(values) and facts["outside"] <= OUTSIDE and facts["complete"]
         proven = chosen == SBPR and state.sbpr.judged is not None and state.sbpr.judged.sure
         verdict = WORSE if chosen == CLONE else BETTER if sure or proven else UNPROVEN
-        evidence = (
-            f"it earns more in {more} of {len(values)} worlds" if judged else "no worlds were drawn before the end"
-        )
+        evidence = f"{f'only {len(own.drawn)}' if own.drawn else 'no'} worlds were drawn before the end"
+        if judged:
+            evidence = f"it earns more in {more} of {len(values)} worlds{'' if enough else ', too few to tell'}"
         parts = [f"{verdict[0].upper()}{verdict[1:]}: {evidence}"]
         if chosen == CLONE:
-            parts = ["No team is better than the behaviour, as far as the episodes tell"]
+            parts = [NOTHING_BETTER if judged and facts["complete"] else TOO_SHORT]
         if facts["low"] is not None:
             parts.append(f"expect {facts['low']:.4g} to {facts['high']:.4g}")
         parts += filter(None, str(facts["warnings"]).split("; "))
@@ -213,6 +219,8 @@ class LogsMethod:
         chosen = CLONE if self._below(state) else SBPR
         facts: dict[str, Any] = {"chosen": chosen, "value": None, "verdict": UNPROVEN}
         facts["why"] = f"Chosen: {NAMES[chosen]}, because {self.obstacle or STOPPED}."
+        if not self.sbpr.begun(state.sbpr):
+            facts |= {"chosen": INITIAL, "why": "Nothing was learned: the team is the initial one."}
         if judged is not None:
             facts |= {"value": judged.value, "verdict": judged.verdict}
             span = f"{judged.value:.4g} ({judged.low:.4g} to {judged.high:.4g})"
@@ -242,6 +250,19 @@ def preferred(scores: NDArray[np.float64], origins: list[str], proven: bool, beh
     own, clone = origins.index(SBPR), origins.index(CLONE)
     least = MARGIN * np.maximum(scores[:, own] - scores[:, clone], 0.0)
     return best if np.all(scores[:, best] - scores[:, own] > least) else own
+
+
+def reason(scores: NDArray[np.float64], kept: list[int], place: int, behaviour: float) -> str:
+    """Which rule chose the candidate `place` of those `kept`, from scores[w, c]; `preferred` and `choose` in words."""
+    best = kept[choose(scores[:, kept])]
+    if best != place and scores[:, best].mean() <= behaviour:
+        return f"the best plan is worth no more than the {behaviour:.4g} that the behaviour earned"
+    if best != place:
+        gain = f"the best plan does not add {MARGIN:.0%} to its gain over the behaviour in every world"
+        return f"{gain}; held-out episodes prove that gain"
+    worlds = len(scores)
+    rule = "it is the best" if worlds == 1 else f"its loss in the worst of the {worlds} worlds fitted is the smallest"
+    return rule if choose(scores) == place else f"{rule} (in near-ties, plans of FB-HSVI are preferred)"
 
 
 def obstacle(episodes: Episodes) -> str:

@@ -177,11 +177,19 @@ class WorldMethod:
     def _interval(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         """The value of the chosen team in one world of resampled episodes."""
         if not state.candidates:
-            return state._replace(stopped="converged"), None
+            return state._replace(stopped=self._end(state, now)), None
         self.worlds.stop = now.stop
         other = self._made(self.worlds.bootstrap(state.fits.refitted[0], len(state.resampled)))
         state = state._replace(resampled=(*state.resampled, self._value(other, self._chosen(state).team)))
-        return state._replace(stopped="converged" if len(state.resampled) >= BOOTSTRAPS else ""), None
+        return state._replace(stopped=self._end(state, now) if len(state.resampled) >= BOOTSTRAPS else ""), None
+
+    def _end(self, state: WorldState, now: Now) -> str:
+        """Why the run ends: the limit if it cut fits, plans or draws short."""
+        worlds = len(state.fits.refitted)
+        drawn = len(state.drawn) >= self.settings.draws * worlds or not state.candidates
+        if drawn and not state.fits.hurried and state.plans >= len(self._plans(worlds)):
+            return "converged"
+        return "iterations" if math.isinf(now.seconds) and math.isfinite(now.iterations) else "time limit"
 
     # ---- parts ----
 
@@ -218,17 +226,25 @@ class WorldMethod:
 
     def _chosen(self, state: WorldState) -> Candidate:
         """By the draws; before them, by the posterior means."""
-        worlds = max(1, len(state.fits.refitted))
-        draws = len(state.drawn) // worlds
-        if state.phase in (FIT, PLAN, JUDGE) or draws < FEWEST:
-            values = np.array([[candidate.values for candidate in state.candidates]]).transpose(0, 2, 1)  # [1, w, c]
-            scores = values[0]
-        else:
-            values = np.array(state.drawn[: draws * worlds]).reshape(draws, worlds, len(state.candidates))
-            scores = cautious(values)
+        values, scores = self.scores(state)
         origins = [candidate.origin for candidate in state.candidates]
         kept = contenders(values, scores, origins)
         return state.candidates[kept[self.prefer(scores[:, kept], [origins[c] for c in kept])]]
+
+    def scores(self, state: WorldState) -> tuple[Floats, Floats]:
+        """[k, w, c] values of the candidates and [w, c] the scores that decide; without draws k is 1."""
+        draws, worlds = self.draws(state), len(state.fits.refitted)
+        if draws == 0:
+            values = np.array([[candidate.values for candidate in state.candidates]]).transpose(0, 2, 1)
+            return values, values[0]
+        values = np.array(state.drawn[: draws * worlds]).reshape(draws, worlds, len(state.candidates))
+        return values, cautious(values)
+
+    @staticmethod
+    def draws(state: WorldState) -> int:
+        """Draws of every world; 0 if there are too few for a choice."""
+        draws = len(state.drawn) // max(1, len(state.fits.refitted))
+        return draws if draws >= FEWEST else 0
 
     def _world(self, posterior: Posterior) -> DecPOMDP:
         """The posterior mean."""
