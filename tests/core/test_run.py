@@ -16,7 +16,7 @@ from toy_method import Climb, digest
 
 from decpomdp.core import FormatError
 from decpomdp.core.progress import Progress
-from decpomdp.core.run import Budget, Now, Spent, run, unlimited, warm_up
+from decpomdp.core.run import Budget, Now, Spent, run, warm_up
 from decpomdp.io.checkpoints import STATE, TRACE, CheckpointFolder
 
 TARGET = np.linspace(-1, 1, 8)
@@ -141,11 +141,12 @@ def test_a_run_that_is_stopped_while_compiling_does_not_compile_the_rest():
         steps = 0
 
         def step(self, state, now):
-            now.stop[0] = 1  # as a signal does
+            stop[0] = 1  # as a signal does
             Counted.steps += 1
             return super().step(state, now)
 
-    warm_up(Counted(TARGET), unlimited())
+    stop = np.zeros(1, np.int64)
+    warm_up([Counted(TARGET), Counted(TARGET)], stop)
     assert Counted.steps == 1
 
 

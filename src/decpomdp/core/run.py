@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -111,8 +111,8 @@ class Method(Protocol):
 
     state: type  # of its states: a checkpoint is decoded as this type
 
-    def toy(self) -> "Method":
-        """The same method on a toy problem: two steps of it compile everything."""
+    def toy(self) -> "Method | list[Method]":
+        """The same method, or its parts, on a toy problem: two steps compile everything."""
         ...
 
     def init(self, now: Now) -> Any: ...
@@ -180,7 +180,7 @@ def run(
     with _signals(driver.stop):
         if budget.seconds or budget.cpu_seconds or display:
             driver.phase = "compiling"
-            driver.work(lambda: warm_up(method.toy(), unlimited()._replace(stop=driver.stop)))
+            driver.work(lambda: warm_up(method.toy(), driver.stop))
         driver.start()
         state = saved[0] if saved else driver.work(lambda: method.init(driver.now()))
         while not (state.stopped or driver.over()):
@@ -201,16 +201,16 @@ def run(
     return Outcome(fit.finished(tuple(trace), stopped, driver.spent.seconds), driver.spent)
 
 
-def warm_up(method: Method, now: Now | None = None) -> None:
-    """Compile what a method needs: two steps on its toy problem, fewer if the run is ending."""
-    now = now or unlimited()
-    with suppress(Cut):
-        state = method.init(now)
+def warm_up(toys: Method | list[Method], stop: NDArray[np.int64] | None = None) -> None:
+    """Compile what a method needs: two steps of its toys. A stop flag that is set leaves out the rest."""
+    for method in toys if isinstance(toys, list) else [toys]:
+        state = None
         for _ in range(2):
-            now.check()
+            if stop is not None and stop[0]:
+                return
+            state = method.init(unlimited()) if state is None else state
             if not state.stopped:
-                state, _ = method.step(state, now)
-        now.check()
+                state, _ = method.step(state, unlimited())
         method.result(state)
 
 

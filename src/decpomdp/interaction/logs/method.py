@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from decpomdp.core import DecPOMDP, Episodes, Fit, Row, Team
 from decpomdp.core.errors import LearningWarning
-from decpomdp.core.run import Inputs, Method, Now, warm_up
+from decpomdp.core.run import Inputs, Method, Now
 from decpomdp.interaction.logs.settings import Logs
 from decpomdp.interaction.world.method import OUTSIDE, WorldMethod, WorldState, choose, contenders, described
 from decpomdp.interaction.world.result import WorldFit
@@ -86,9 +86,9 @@ class LogsMethod:
         if not self.obstacle:
             self.world = WorldMethod(self.episodes, World(max_states=settings.max_states), own)
 
-    def toy(self) -> "_Toy":
+    def toy(self) -> list[Method]:
         """The toys of the parts."""
-        return _Toy(self)
+        return [self.sbpr.toy(), *([] if self.obstacle else self.world.toy())]
 
     def init(self, now: Now) -> LogsState:
         return LogsState(self.sbpr.init(now))
@@ -289,28 +289,3 @@ def _row(state: LogsState, event: str, part: Row | None = None) -> Row:
     known = part or {}
     phase = state.phase if state.world is None else state.world.phase
     return {"phase": phase, "event": event, **{name: known.get(name) for name in columns}}
-
-
-class _Toy:
-    """Compiles the kernels of all parts."""
-
-    state: type = LogsState
-
-    def __init__(self, method: LogsMethod) -> None:
-        self.parts: list[Method] = [method.sbpr.toy()]
-        if not method.obstacle:
-            self.parts.append(method.world.toy())
-
-    def toy(self) -> "_Toy":
-        return self
-
-    def init(self, now: Now) -> LogsState:
-        return LogsState(self.parts[0].init(now))
-
-    def step(self, state: LogsState, now: Now) -> tuple[LogsState, None]:
-        for part in self.parts:
-            warm_up(part, now)
-        return state._replace(stopped="converged"), None
-
-    def result(self, state: LogsState) -> tuple[Fit, None]:
-        return self.parts[0].result(state.sbpr)[0], None

@@ -22,7 +22,7 @@ import numpy as np
 
 from decpomdp.core import Agent, DecPOMDP, Episodes, InputError, Row, Team, concatenate
 from decpomdp.core.errors import LearningWarning
-from decpomdp.core.run import Budget, Inputs, Method, Now, run, warm_up
+from decpomdp.core.run import Budget, Inputs, Method, Now, run
 from decpomdp.interaction.search.method import SearchMethod
 from decpomdp.interaction.search.settings import Search
 from decpomdp.interaction.world.result import WorldFit, value_in, visits_outside
@@ -98,9 +98,14 @@ class WorldMethod:
         self.behaviour = behaviour_value(self.episodes)
         self._flat: dict[int, DecPOMDP] = {}  # by the id of a posterior of the state
 
-    def toy(self) -> "WorldMethod":
-        """A few short episodes."""
-        return _ToyWorld(toy_episodes(len(self.episodes.agents)), self.settings, Inputs(threads=1))
+    def toy(self) -> list[Method]:
+        """Fits of a few short episodes, and the planners."""
+        agents = len(self.episodes.agents)
+        toys: list[Method] = [_ToyWorld(toy_episodes(agents), self.settings, Inputs(threads=1))]
+        for planner in (FB_HSVI, "periem", "search"):
+            toy = self._planner(planner, toy_model(agents), math.inf)[0].toy()
+            toys += toy if isinstance(toy, list) else [toy]
+        return toys
 
     def init(self, now: Now) -> WorldState:
         return WorldState(self.worlds.init())
@@ -357,16 +362,12 @@ def toy_episodes(count: int = 2) -> Episodes:
 
 
 class _ToyWorld(WorldMethod):
-    """Compiles the kernels of the fits and of the planners."""
+    """Compiles the kernels of the fits."""
 
     def step(self, state: WorldState, now: Now) -> tuple[WorldState, Row | None]:
         for _ in range(12):
-            now.check()
             if state.phase == FIT:
                 state, _ = super().step(state, now)
-        for planner in (FB_HSVI, "periem", "search"):
-            now.check()
-            warm_up(self._planner(planner, toy_model(len(self.episodes.agents)), math.inf)[0].toy(), now)
         return state._replace(stopped="converged"), None
 
     def result(self, state: WorldState) -> tuple[WorldFit, Row | None]:
