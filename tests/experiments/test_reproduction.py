@@ -146,7 +146,7 @@ def test_seeds_concern_what_is_named(done, tmp_path, small, capsys):
     assert run("appendix", "--quick") == fewer  # the others stay as they were last shown
     (tmp_path / reproduction.cells_of(["robustness"], EFFORTS)[0].place).unlink()
     run("appendix", "--quick")
-    assert "robustness is not on the page any more: cells of its quick run (1 seeds) are" in capsys.readouterr().err
+    assert "robustness is left out of the page: cells of its quick run (1 seeds) are" in capsys.readouterr().err
 
 
 def test_the_full_run_holds_what_the_paper_has():

@@ -137,7 +137,7 @@ def lost(folder: Path, shown: Sequence[Section]) -> list[str]:
     """One line for every experiment that was once shown and is not among these."""
     there = {each.experiment.name for each in shown}
     return [
-        f"{name} is not on the page any more: cells of its {record.kind} run ({record.seeds} seeds) are missing"
+        f"{name} is left out of the page: cells of its {record.kind} run ({record.seeds} seeds) are missing"
         for name, record in read_mark(folder).shown.items()
         if name not in there
     ]

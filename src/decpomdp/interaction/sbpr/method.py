@@ -6,7 +6,7 @@
 
 Such a round of iterations ends with the team of posterior means and the team that always takes the likeliest choice;
 test episodes decide whether one of them is better than the best so far. Every start gets one round; then rounds begin
-from the best team, softened, after joint moves of several agents (`proposals`), until none is better any more.
+from the best team, softened, after joint moves of several agents (`proposals`), until none is better than it.
 The trace begins with the search for starts, as iteration 0: the best replay of every generation.
 It learns from episodes alone: a model is only played. docs/sbpr.md says what is the paper's and what is not.
 With many agents, `many_method` takes over.
