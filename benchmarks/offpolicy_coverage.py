@@ -16,7 +16,7 @@ import numpy as np
 
 import decpomdp as dp
 from decpomdp.domains.load import load_model
-from decpomdp.evaluation.offpolicy import Estimate, OffPolicyValue
+from decpomdp.evaluation import Estimate, OffPolicyValue
 
 RESAMPLES = 300
 SEED = 70_000  # of the first data set

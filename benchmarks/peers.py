@@ -1,25 +1,40 @@
 """Other ways to learn from logs, on the same logs: exact values against the number of episodes.
 
-    python benchmarks/peers.py --problems recycling dectiger --episodes 100 1000
+    python benchmarks/peers.py --ways clone "q last" "q window"
+    python benchmarks/peers.py --figure docs/pictures/peers.png        runs what is missing, then draws
 
 clone       behaviour cloning: the mean of Dec-SBPR with equal utilities
 q last      tabular Q-learning of every agent from the team reward; its memory is the last observation
 q window    the same with the last two observations
 cql         one recurrent net (GRU) per agent, independent conservative Q-learning; needs torch (CPU is enough):
             python -m venv peers && peers/bin/pip install . torch; peers/bin/python benchmarks/peers.py
-logs        `decpomdp learn LOGS` (--time-limit seconds each); off by default, as it takes most of the time
+logs        `decpomdp learn LOGS`, 60 s each: most of the time
 
 Q-learning backs up actions that occur only. Values of `cql` are means of played episodes; all others are exact.
 """
 
 import argparse
+import itertools
+import json
 import warnings
+from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from logs import SEARCH, logs, team_of
+from logs import logs, team_of
 
 import decpomdp as dp
+from decpomdp.interaction.world.method import behaviour_value
+
+LABELS = {
+    "logs": "decpomdp learn LOGS",
+    "clone": "behaviour cloning",
+    "q last": "Q, last observation",
+    "q window": "Q, last two",
+    "cql": "CQL, recurrent nets",
+}
+LIMIT = 60.0  # seconds of `logs`
 
 SWEEPS, FEWEST = 300, 3  # of Q-learning; occurrences of a pair that is backed up
 UPDATES, BATCH, WIDE, ALPHA, RATE = 600, 64, 32, 1.0, 3e-3  # of the recurrent net
@@ -135,40 +150,94 @@ def _played(nets: list, data: dp.Episodes, problem: str, seed: int) -> float:
     return float(total.mean())
 
 
+WAYS = {  # name: (value of what it learns, its mark in the figure)
+    "logs": (
+        lambda data, problem, seed: _exact(dp.learn(data, seed=seed, threads=1, time_limit=LIMIT).team, problem),
+        "o-",
+    ),
+    "clone": (lambda data, problem, seed: _exact(cloned(data, seed), problem), "s--"),
+    "q last": (lambda data, problem, seed: _exact(q_learned(data, 1), problem), "^:"),
+    "q window": (lambda data, problem, seed: _exact(q_learned(data, 2), problem), "v:"),
+    "cql": (conservative, "D-."),
+}
+
+
+def _exact(team: dp.Team, problem: str) -> float:
+    return dp.evaluate(team, problem).value
+
+
+class Cell(NamedTuple):
+    """One log and one way to learn from it."""
+
+    problem: str
+    behaviour: str
+    episodes: int
+    seed: int
+    way: str
+
+
+def drawn(values: dict[Cell, float], behaved: dict[tuple[str, str], float], path: Path) -> None:
+    """Value against the number of episodes: a row per behaviour, a column per problem, medians over seeds."""
+    from matplotlib.figure import Figure
+
+    problems = list(dict.fromkeys(cell.problem for cell in values))
+    behaviours = list(dict.fromkeys(cell.behaviour for cell in values))
+    figure = Figure(figsize=(3.2 * len(problems), 2.6 * len(behaviours)), layout="constrained")
+    axes = figure.subplots(len(behaviours), len(problems), squeeze=False, sharex=True)
+    for row, behaviour in zip(axes, behaviours, strict=True):
+        for axis, problem in zip(row, problems, strict=True):
+            for way, (_, mark) in WAYS.items():
+                seeds = defaultdict(list)
+                for cell, value in values.items():
+                    if (cell.problem, cell.behaviour, cell.way) == (problem, behaviour, way):
+                        seeds[cell.episodes].append(value)
+                counts = sorted(seeds)
+                axis.plot(counts, [np.median(seeds[count]) for count in counts], mark, ms=4, label=LABELS[way])
+            axis.axhline(behaved[problem, behaviour], color="0.6", lw=1, label="the behaviour")
+            axis.set(xscale="log", title=f"{problem}, {behaviour}")
+            axis.set_yscale("symlog", linthresh=20) if problem == "dectiger" else None
+        row[0].set_ylabel("value")
+    for axis in axes[-1]:
+        axis.set_xlabel("episodes")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+    figure.savefig(path, dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", nargs="*", choices=SEARCH, default=["recycling", "dectiger"])
+    parser.add_argument("--problems", nargs="*", default=["dectiger", "recycling", "boxpushing"])
     parser.add_argument("--behaviours", nargs="*", default=["random", "30 %", "mixed"])
     parser.add_argument("--episodes", nargs="*", type=int, default=[100, 300, 1000])
     parser.add_argument("--seeds", nargs="*", type=int, default=[1, 2, 3])
-    parser.add_argument("--ways", nargs="*", default=["clone", "q last", "q window", "cql"])
-    parser.add_argument("--time-limit", type=float, default=60.0, help="of logs")
+    parser.add_argument("--ways", nargs="*", choices=WAYS, default=list(WAYS))
     parser.add_argument("--teams", type=Path, default=Path("build/teams"))
+    parser.add_argument("--out", type=Path, default=Path("build/peers.jsonl"), help="finished cells are not run again")
+    parser.add_argument("--figure", type=Path, help="draw all finished cells")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    for problem in given.problems:
-        team = team_of(problem, given.teams)
-        for behaviour in given.behaviours:
-            for count in given.episodes:
-                found: dict[str, list[float]] = {}
-                for seed in given.seeds:
-                    data = logs(problem, team, behaviour, count, seed)
-                    ways = {
-                        "clone": lambda: dp.evaluate(cloned(data, seed), problem).value,  # noqa: B023
-                        "q last": lambda: dp.evaluate(q_learned(data, 1), problem).value,  # noqa: B023
-                        "q window": lambda: dp.evaluate(q_learned(data, 2), problem).value,  # noqa: B023
-                        "cql": lambda: conservative(data, problem, seed),  # noqa: B023
-                        "logs": lambda: (
-                            dp.evaluate(
-                                dp.learn(data, seed=seed, time_limit=given.time_limit).team,  # noqa: B023
-                                problem,  # noqa: B023
-                            ).value
-                        ),
-                    }
-                    for way in given.ways:
-                        found.setdefault(way, []).append(ways[way]())
-                line = ", ".join(f"{way} {np.median(values):.2f} ({min(values):.2f})" for way, values in found.items())
-                print(f"{problem} {behaviour} {count}: median (worst) {line}", flush=True)
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.touch()
+    rows = [json.loads(line) for line in given.out.read_text().splitlines()]
+    values = {Cell(*row["cell"]): row["value"] for row in rows}
+    cells = itertools.product(given.problems, given.behaviours, given.episodes, given.seeds, given.ways)
+    for cell in itertools.starmap(Cell, cells):
+        if cell not in values:
+            data = logs(cell.problem, team_of(cell.problem, given.teams), *cell[1:4])
+            values[cell] = WAYS[cell.way][0](data, cell.problem, cell.seed)
+            with given.out.open("a") as file:
+                file.write(json.dumps({"cell": cell, "value": values[cell]}) + "\n")
+    groups = defaultdict(list)
+    for cell, value in values.items():
+        groups[cell._replace(seed=0)].append(value)
+    for cell, found in groups.items():
+        spread = f"median {np.median(found):.2f} ({min(found):.2f} to {max(found):.2f}), {len(found)} seeds"
+        print(f"{cell.problem} {cell.behaviour} {cell.episodes} {cell.way}: {spread}")
+    if given.figure:
+        behaved = {}
+        for problem, behaviour in {(cell.problem, cell.behaviour) for cell in values}:
+            data = logs(problem, team_of(problem, given.teams), behaviour, 3000, 99)
+            behaved[problem, behaviour] = behaviour_value(data)
+        drawn(values, behaved, given.figure)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import decpomdp as dp
-from decpomdp.api import PLANNING, PLAYING, chosen, default_method
+from decpomdp.api import PLANNING, PLAYING, chosen, methods_for
 from decpomdp.domains.load import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::decpomdp.core.errors.LearningWarning")
@@ -33,10 +33,10 @@ def test_sbpr_is_the_loop_on_a_problem_and_the_batch_learner_on_episodes():
 
 
 def test_the_default_method():
-    assert default_method(MODEL) == "search"
-    assert default_method(load("traffic:2")) == "search"
-    assert default_method(load("traffic:3")) == "sbpr"
-    assert default_method(EPISODES) == "logs"
+    assert methods_for("learn", MODEL)[1] == "search"
+    assert methods_for("learn", load("traffic:2"))[1] == "search"
+    assert methods_for("learn", load("traffic:3"))[1] == "sbpr"
+    assert methods_for("learn", EPISODES)[1] == "logs"
 
 
 def test_a_mistake_is_one_line():
@@ -100,5 +100,5 @@ def _saved(folder):
 
 def test_every_planner_is_named_by_its_settings():
     for name, entry in PLANNING.items():
-        assert chosen(PLANNING, entry.settings(), "em", {}) == (entry, entry.settings())
+        assert chosen(PLANNING, "em", entry.settings(), {}) == (entry, entry.settings())
         assert entry.settings().method == name

@@ -191,8 +191,7 @@ def learn(
     True
     """
     opened_source = source_of(source, discount)
-    known = LOGGED if isinstance(opened_source, Episodes | Sequence) else PLAYING
-    entry, settings = chosen(known, method, default_method(opened_source), fields)
+    entry, settings = chosen(*methods_for("learn", opened_source), method, fields)
     inputs = Inputs(seed, threads, engine, begin, behaviours)
     budget = Budget(seconds=time_limit, steps=steps, iterations=iterations)
     fit = _run(opened_source, entry, settings, inputs, budget, progress, watch, checkpoint)
@@ -253,7 +252,7 @@ def plan(
     'converged'
     """
     model = opened_model(problem, discount)
-    entry, settings = chosen(PLANNING, method, "fb-hsvi", fields)
+    entry, settings = chosen(*methods_for("plan", model), method, fields)
     inputs = Inputs(seed, threads, None, begin)
     budget = Budget(seconds=time_limit, iterations=iterations)
     return _run(model, entry, settings, inputs, budget, progress, watch, checkpoint)
@@ -320,7 +319,7 @@ def _judge(team: Team, problem: Judge) -> DecPOMDP | Simulator | Episodes:
 
 
 def chosen(
-    known: dict[str, Entry], method: Settings | str | None, default: str, fields: dict[str, Any]
+    known: dict[str, Entry], default: str, method: Settings | str | None, fields: dict[str, Any]
 ) -> tuple[Entry, Settings]:
     """The requested method, with its settings."""
     if isinstance(method, Settings):
@@ -333,15 +332,10 @@ def chosen(
         return entry, method
     name = checks.one_of("method", default if method is None else method, tuple(known))
     for field in fields:
-        other = owner_of(known, field)
+        other = next((name for name, entry in known.items() if field in entry.settings.__struct_fields__), "")
         if field not in known[name].settings.__struct_fields__ and other:
-            raise InputError(f"{field}: not a setting of {name}; it is one of {other}, which must be named")
+            raise InputError(f"{field}: not a setting of {name}; choose method {other} to use it")
     return known[name], settings_of(known[name].settings, fields)
-
-
-def owner_of(known: dict[str, Entry], field: str) -> str:
-    """The first method that has a setting; empty if there is none."""
-    return next((name for name, entry in known.items() if field in entry.settings.__struct_fields__), "")
 
 
 def source_of(
@@ -377,13 +371,14 @@ def episodes_at(path: str | os.PathLike[str], discount: float | None = None, bin
     return Episodes.load(path, discount, bins=bins)
 
 
-def default_method(source: Source) -> str:
-    """The default method: many agents need a critic per agent."""
-    if isinstance(source, DecPOMDP):
-        return "search"
+def methods_for(command: str, source: Source) -> tuple[dict[str, Entry], str]:
+    """The methods that `learn` or `plan` has for a source, and the default one: many agents need a critic per agent."""
+    if command == "plan":
+        return PLANNING, "fb-hsvi"
     if isinstance(source, Episodes | Sequence):
-        return "logs"
-    return "sbpr" if len(source.agents) > MANY_AGENTS else "search"
+        return LOGGED, "logs"
+    many = not isinstance(source, DecPOMDP) and len(source.agents) > MANY_AGENTS
+    return PLAYING, "sbpr" if many else "search"
 
 
 def taught(fit: Fit) -> bool:

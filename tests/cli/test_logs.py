@@ -48,4 +48,4 @@ def test_an_option_of_another_method_names_it(run, tmp_path):
     small_log(episodes=40).save(tmp_path / "log.csv")
     code, _, err = run("learn", "log.csv", "--discount", 0.9, "--alpha", 0.5, "--out", "run")
     assert code == 2
-    assert "--alpha: not a setting of logs; it is one of --method sbpr" in err
+    assert "--alpha: not a setting of logs; choose method sbpr to use it" in err

@@ -5,7 +5,7 @@ import pytest
 from oracles import making, values
 
 import decpomdp as dp
-from decpomdp.core import Controller, InputError, Team
+from decpomdp.core import Team
 from decpomdp.evaluation import exact_value, sampled_value
 
 
@@ -69,15 +69,6 @@ def test_discount_near_one_is_solved():
     assert found.value == pytest.approx(chain.at_start(v.reshape(chain.shape)), rel=1e-8)
 
 
-def listener():
-    return Controller.deterministic([0], [[0, 0]], 3)
-
-
-def test_always_listening_is_worth_minus_twenty():
-    model = dp.load("dectiger")
-    assert exact_value(model, Team.of(model, [listener()] * 2)).value == pytest.approx(-20, abs=1e-9)
-
-
 def test_horizon_three_policy_repeated():
     from dectiger_horizon3 import controller
 
@@ -98,14 +89,3 @@ def test_simulation_agrees_within_its_error(problem):
     sampled = sampled_value(model, team, 20_000, 30, seed=7)
     assert abs(sampled.value - exact) < 4 * sampled.standard_error
     assert sampled.standard_error < 0.05 * np.ptp(model.reward) / (1 - model.discount)
-
-
-def test_an_infinite_horizon_needs_a_discount_below_one():
-    model = dp.load("dectiger", discount=1.0)
-    with pytest.raises(InputError, match="discount below 1, got 1"):
-        exact_value(model, Team.uniform(model))
-
-
-def test_a_team_for_another_problem_is_refused():
-    with pytest.raises(InputError, match=r"does not fit problem marsrovers.*\(6, 8\).*\(3, 2\)"):
-        exact_value(dp.load("marsrovers"), Team.uniform(dp.load("dectiger")))

@@ -31,17 +31,21 @@ def verdict(name, rows, words):
 def test_one_judge_decides_all_claims():
     rows = ResultRows({"seed": seed} for seed in range(3))
     weigh = {
-        name: lambda _, *on, found=found: (
-            None if found is None else Evidence("told", *found, facts={"most": "".join(on)})
-        )
-        for name, found in {"a": (True,), "b": (True, True), "c": (False, True), "d": (False,), "e": None}.items()
+        name: lambda _, *on, found=found: None if found is None else Evidence(*found, [{"x": 1}] * 2, most="".join(on))
+        for name, found in {
+            "a": (True, False),
+            "b": (True, True),
+            "c": (False, True),
+            "d": (False, False),
+            "e": None,
+        }.items()
     }
-    claims = tuple(Claim("It is so.", "yes: {limit} {most}", name, ("7",)) for name in weigh)
+    claims = tuple(Claim("It is so.", "yes: {limit} {most}", name, "told {each}", "{x}", on=("7",)) for name in weigh)
     texts = Texts("", "", limits={"limit": 5}, claims=claims)
     assert [each.seen for each in judged(texts, weigh, rows)] == ["yes", "yes", "partly", "no"]
-    assert judged(texts, weigh, rows)[0].evidence == "told Rule: yes: 5 7"
+    assert judged(texts, weigh, rows)[0].evidence == "told 1; 1 Rule: yes: 5 7"
     few = judged(texts, weigh, ResultRows(rows[:2]))[0]
-    assert (few.seen, few.numbers) == ("not judged", "Not judged: that takes at least three seeds, here 2. told")
+    assert (few.seen, few.numbers) == ("not judged", "Not judged: that takes at least three seeds, here 2. told 1; 1")
 
 
 def test_every_claim_names_its_evidence_and_every_evidence_has_a_claim():

@@ -198,7 +198,7 @@ def test_without_a_world_the_team_is_that_of_dec_sbpr(episodes, why):
 
 
 def test_settings_of_other_methods_are_refused():
-    with pytest.raises(dp.InputError, match="alpha: not a setting of logs; it is one of sbpr, which must be named"):
+    with pytest.raises(dp.InputError, match="alpha: not a setting of logs; choose method sbpr to use it"):
         dp.learn(small_log(), alpha=0.5)
     with pytest.raises(dp.InputError, match="begin: not an input of logs"):
         dp.learn(small_log(), begin=dp.Team.uniform(small_log()))

@@ -22,17 +22,21 @@ def test_numbers_become_bins_of_about_equal_size(tmp_path):
     assert episodes.facts["binned"] == "robot 4"
     assert np.abs(np.bincount(episodes.observations[:, 0]) - 50).max() <= 1  # edges are rounded
     agent = episodes.agents[0]
-    assert agent.observations[0].startswith("[0] < -0.")
+    assert agent.observations[0].startswith("observation < -0.")
     read = dp.Discretiser.of(agent)
     assert [read.symbol("robot", x) for x in numbers.ravel()] == episodes.observations[:, 0].tolist()
 
 
 def test_few_different_numbers_have_fewer_bins(tmp_path):
     episodes = dp.Episodes.load(table(tmp_path, [[-1, 0.5, 0.5], [-1, 0.5, 3e-7]]), 0.9, bins=100)
-    assert episodes.agents[0].observations == ("[0] < 3e-07", "3e-07 <= [0] < 0.5", "[0] >= 0.5")
+    assert episodes.agents[0].observations == (
+        "observation < 3e-07",
+        "3e-07 <= observation < 0.5",
+        "observation >= 0.5",
+    )
     assert episodes.observations[:, 0].tolist() == [0, 2, 2, 0, 2, 1]
     one = dp.Episodes.load(table(tmp_path, [[2, 2, 2]]), 0.9, bins=8)
-    assert one.agents[0].observations == ("anything",)
+    assert one.agents[0].observations == ("any observation",)
     assert dp.Discretiser.of(one.agents[0]).symbol("robot", 2.0) == 0
 
 
@@ -71,6 +75,8 @@ def test_observations_of_several_columns(tmp_path):
     assert (episodes.facts["binned"], episodes.facts["columns not used"]) == ("robot 9", "note")
     read = dp.Discretiser.of(episodes.agents[0])
     assert read.labels == episodes.agents[0].observations
+    assert read.labels[0].startswith("x < -0.")
+    assert ", y < -0." in read.labels[0]
     assert [read.symbol("robot", pair) for pair in numbers] == episodes.observations[:, 0].tolist()
     with pytest.raises(dp.FormatError, match="column observation: expected one"):
         dp.Episodes.load(path, 0.9)

@@ -74,24 +74,6 @@ def test_joint_actions():
             np.testing.assert_array_equal(got.transition[u], expected)
 
 
-def test_joint_observations():
-    for words, which in [
-        ("*", range(4)),
-        ("3", [3]),
-        ("b y", [3]),
-        ("b *", [2, 3]),
-        ("* x", [0, 2]),
-    ]:
-        alphabets = "actions:\nstay go\n3\nobservations:\na b\nx y\n"
-        statements = f"O: * : * : * : 0\nO: go * : sun :\nuniform\nO: stay * : * : {words} : {1 / len(which)!r}\n"
-        fill = "O: go * : rain :\nuniform\nO: go * : fog :\nuniform\n"
-        got = model(statements + fill, alphabets=alphabets)
-        expected = np.zeros(4)
-        expected[list(which)] = 1 / len(which)
-        np.testing.assert_array_equal(got.observation[:3], np.broadcast_to(expected, (3, 3, 4)))
-        np.testing.assert_array_equal(got.observation[3:], np.full((3, 3, 4), 0.25))
-
-
 def test_transition_forms():
     for statement, expected in [
         ("T: 0 :\nidentity\n", np.eye(3)),
@@ -110,17 +92,6 @@ def test_transition_forms():
         got = model(statement)
         np.testing.assert_array_equal(got.transition[0], expected)
         np.testing.assert_array_equal(got.transition[1:], np.full((5, 3, 3), 1 / 3))
-
-
-def test_observation_forms():
-    for statement, expected in [
-        ("O: 0 :\n1 0\n0 1\n0.5 0.5\n", [[1, 0], [0, 1], [0.5, 0.5]]),
-        ("O: 0 : sun :\n0.25 0.75\nO: 0 : uniform\n", [[0.5, 0.5]] * 3),
-        ("O: 0 : fog : dry 0 : 1\nO: 0 : fog : wet * : 0\n", [[0.5, 0.5], [0.5, 0.5], [1, 0]]),
-    ]:
-        got = model(statement)
-        np.testing.assert_array_equal(got.observation[0], expected)
-        np.testing.assert_array_equal(got.observation[1:], np.full((5, 3, 2), 0.5))
 
 
 # T and O are uniform, so an expectation is a mean over 3 next states and 2 joint observations
@@ -145,22 +116,6 @@ def test_costs_are_negated_rewards():
     cost = model("R: 0 : sun : * : * : 20\n", head=RAIN_OR_SUN.replace("values: reward", "values: cost"))
     assert cost.reward[0].tolist() == [0, -20, 0]
     assert not np.signbit(cost.reward[1:]).any()
-
-
-def test_any_number_of_agents():
-    for agents in [1, 2, 3, 4]:
-        last, star = " ".join(["1"] * agents), " ".join(["*"] * agents)
-        got = parse_dpomdp(
-            f"agents: {agents}\ndiscount: 1\nvalues: reward\nstates: 2\nstart: 0\n"
-            + "actions:\n" + "2\n" * agents + "observations:\n" + "left right\n" * agents
-            + f"T: {star} : identity\nO: * : uniform\nO: {last} : * : * : 0\nO: {last} : * : {last} : 1\n"
-            + f"R: {last} : 0 : * : * : 5\nR: 0 : * : * : {star} : 1\n"
-        )  # fmt: skip
-        assert got.joint_actions == got.joint_observations == 2**agents
-        assert got.observation[-1].tolist() == [[0] * (2**agents - 1) + [1]] * 2
-        np.testing.assert_array_equal(got.observation[0], np.full((2, 2**agents), 2.0**-agents))
-        assert got.reward[-1].tolist() == [5, 0]
-        assert got.reward[0].tolist() == [1, 1]
 
 
 def test_expected_rewards_use_the_normalised_rows():

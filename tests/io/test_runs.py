@@ -65,9 +65,6 @@ def test_other_folders_and_broken_traces(tmp_path):
     (tmp_path / "a/trace.parquet").write_bytes(b"PAR1 nothing")
     with pytest.raises(FormatError, match=r"trace\.parquet: cannot be read"):
         read_run(tmp_path / "a")
-    (tmp_path / "a/trace.parquet").unlink()
-    with pytest.raises(FormatError, match=r"trace\.parquet: cannot be read"):
-        read_run(tmp_path / "a")
 
 
 def test_runs_are_found_below_a_folder(tmp_path):
@@ -76,8 +73,6 @@ def test_runs_are_found_below_a_folder(tmp_path):
     (tmp_path / "empty").mkdir()
     assert find_runs(tmp_path) == [tmp_path / "a", tmp_path / "b/deep", tmp_path / "c"]
     assert find_runs(tmp_path / "a") == [tmp_path / "a"]
-    with pytest.raises(InputError, match="expected a folder, got none"):
-        find_runs(tmp_path / "nowhere")
     with pytest.raises(InputError, match="expected a folder, got a file"):
         find_runs(tmp_path / "a/run.json")
 

@@ -30,7 +30,7 @@ def benchmark(
         str,
         typer.Option(
             "--methods",
-            help="Comma-separated names: search, sbpr, mcem; planners: fb-hsvi, periem, em, pbvi.",
+            help="Comma-separated methods: those of `learn PROBLEM` and of `plan`.",
         ),
     ] = "search",
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs per problem and method, with seeds 0, 1, ...")] = 5,
@@ -117,18 +117,13 @@ def run_cell(settings: Mapping[str, Any]) -> None:
     command = "plan" if method in PLANNING else "learn"
     options = runs.Options(settings["threads"], None, quiet=True, value=True, posterior=False, report=True)
     resuming = can_resume(folder)
-    work = runs.resumed(command, folder, inputs) if resuming else None
-    if work is None:
+    if resuming:
+        work = runs.resumed(command, folder, inputs)
+    else:
         if folder.is_dir():
             empty(folder)
         budget = Budget(seconds=settings["time_limit"], steps=settings["steps"])
-        work = runs.started(
-            command,
-            settings["problem"],
-            None,
-            budget,
-            None,
-            lambda _: chosen(BY_PROBLEM, method, method, {}),
-            inputs._replace(seed=settings["seed"]),
-        )
+        start = runs.Start(command, settings["problem"], None, None, None, budget)
+        inputs = inputs._replace(seed=settings["seed"])
+        work = runs.started(start, lambda _: chosen(BY_PROBLEM, method, method, {}), inputs)
     runs.execute(work, folder, resuming, options)

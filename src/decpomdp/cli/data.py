@@ -1,6 +1,7 @@
 """`decpomdp data info`, `decpomdp data validate` and `decpomdp data convert`."""
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,97 +16,88 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Inspect, check and convert recorded episodes.", no_args_is_help=True)
 
-File = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE", help="Episodes (.parquet), a long table (.csv, .csv.gz, .csv.zst, .parquet) or a Minari folder."
-    ),
-]
-Kind = Annotated[str | None, typer.Option("--from", help="Kind of file: episodes, long or minari. Default: detected.")]
-Discount = Annotated[float | None, typer.Option("--discount", help="Discount of data without one (long, minari).")]
-Like = Annotated[
-    str | None,
-    typer.Option(
-        "--like",
-        help="Take agents, labels and discount of a long table from a problem, a .dpomdp file, a team.json or an "
-        "episodes file.",
-    ),
-]
-Column = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="NAME=COLUMN",
-        help="Name of a column in the file, such as observation=obs; may be repeated.",
-    ),
-]
-
-
-Bins = Annotated[
-    int | None,
-    typer.Option("--bins", min=2, help="The observations of a long table are numbers: put them into so many bins."),
-]
-
 SHOWN = 12  # labels shown of an alphabet: the most frequent ones
 
 
-@app.command()
-def info(
-    file: File,
-    kind: Kind = None,
-    discount: Discount = None,
-    like: Like = None,
-    column: Column = None,
-    bins: Bins = None,
-    as_json: words.Json = False,
-) -> None:
+def reading(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Episodes (.parquet), a long table (.csv, .csv.gz, .csv.zst, .parquet) or a Minari folder."
+        ),
+    ],
+    kind: Annotated[
+        str | None, typer.Option("--from", help="Kind of file: episodes, long or minari. Default: detected.")
+    ] = None,
+    discount: Annotated[float | None, typer.Option(help="Discount of data without one (long, minari).")] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            help="Take agents, labels and discount of a long table from a problem, a .dpomdp file, a team.json or an "
+            "episodes file."
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COLUMN", help="Name of a column in the file, such as observation=obs; may be repeated."
+        ),
+    ] = None,
+    bins: words.Bins = None,
+) -> tuple[dict[str, Any], bool]:
+    """The arguments for the reader, and whether the discount of 1 in them is assumed; the options of all commands."""
+    from decpomdp.io.logged import kind_of
+
+    agents, factor, name = (None, None, None) if like is None else _described_by(like)
+    chosen = factor if discount is None else discount
+    assumed = chosen is None and (kind or kind_of(file)) != "episodes"
+    options = {"path": file, "kind": kind, "agents": agents, "name": name, "columns": _columns(column), "bins": bins}
+    return {**options, "discount": 1.0 if assumed else chosen}, assumed
+
+
+def data_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Add a command with the options of `reading`."""
+    return app.command()(words.with_options(command, inspect.signature(reading).parameters.values()))
+
+
+@data_command
+def info(as_json: words.Json = False, **options: Any) -> None:
     """Summarise recorded episodes: agents, counts, returns, and over how many steps they support a team."""
     from decpomdp.evaluation.offpolicy.support import facts_of
     from decpomdp.io.logged import read_logged
 
-    options, assumed = _options(file, kind, discount, like, column, bins)
-    result: dict[str, Any] = {"file": str(file), "discount_assumed": assumed, **facts_of(read_logged(file, **options))}
+    arguments, assumed = reading(**options)
+    facts = facts_of(read_logged(**arguments))
+    result: dict[str, Any] = {"file": str(options["file"]), "discount_assumed": assumed, **facts}
     words.tell(result, as_json, lines_of(result))
 
 
-@app.command()
-def validate(
-    file: File,
-    kind: Kind = None,
-    discount: Discount = None,
-    like: Like = None,
-    column: Column = None,
-    bins: Bins = None,
-) -> None:
+@data_command
+def validate(**options: Any) -> None:
     """Check a file of recorded episodes; print OK, or every error with its row and column."""
     from decpomdp.io.logged import validate_logged
 
-    episodes, errors = validate_logged(file, **_options(file, kind, discount, like, column, bins)[0])
+    episodes, errors = validate_logged(**reading(**options)[0])
     for error in errors:
         words.fail(str(error))
     if episodes is None:
         raise typer.Exit(2)
-    words.tell({}, False, [f"OK: {file}: {_counted(episodes)}"])
+    words.tell({}, False, [f"OK: {options['file']}: {_counted(episodes)}"])
 
 
-@app.command()
+@data_command
 def convert(
-    source: File,
     target: Annotated[
         Path,
         typer.Argument(
             metavar="OUT", help="A new file: .csv, .csv.gz or .csv.zst for a long table, .parquet for episodes."
         ),
     ],
-    kind: Kind = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="Kind to write: episodes or long. Default: from the name of OUT.")
+        str | None, typer.Option(help="Kind to write: episodes or long. Default: from the name of OUT.")
     ] = None,
-    discount: Discount = None,
-    like: Like = None,
-    column: Column = None,
-    bins: Bins = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")] = False,
+    **options: Any,
 ) -> None:
     """Convert recorded episodes: long tables and Minari datasets to episodes, episodes to long tables."""
     from decpomdp.core import InputError, checks
@@ -120,30 +112,12 @@ def convert(
         raise InputError(f"--to: expected long for {target}; episodes are Parquet files")
     if target.exists() and not overwrite:
         raise InputError(f"{target}: expected a new file, got an existing one; --overwrite replaces it")
-    options, assumed = _options(source, kind, discount, like, column, bins)
+    arguments, assumed = reading(**options)
     if assumed and not long:
-        raise InputError(f"{source} contains no discount; pass --discount or --like")
-    episodes = read_logged(source, **options)
+        raise InputError(f"{options['file']} contains no discount; pass --discount or --like")
+    episodes = read_logged(**arguments)
     episodes.save(target, long=long)
     words.tell({}, False, [f"{_counted(episodes)}: written to {target}"])
-
-
-def _options(
-    file: Path,
-    kind: str | None,
-    discount: float | None,
-    like: str | None,
-    column: list[str] | None,
-    bins: int | None,
-) -> tuple[dict[str, Any], bool]:
-    """The options for the reader, and whether the discount of 1 in them is assumed."""
-    from decpomdp.io.logged import kind_of
-
-    agents, factor, name = (None, None, None) if like is None else _described_by(like)
-    chosen = factor if discount is None else discount
-    assumed = chosen is None and (kind or kind_of(file)) != "episodes"
-    options = {"kind": kind, "agents": agents, "name": name, "columns": _columns(column), "bins": bins}
-    return {**options, "discount": 1.0 if assumed else chosen}, assumed
 
 
 def _described_by(like: str) -> tuple[tuple["Agent", ...], float, str]:

@@ -6,7 +6,6 @@ The settings of the methods are options, generated with their ranges, defaults a
 import inspect
 import os
 from collections.abc import Callable, Iterable
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -18,204 +17,122 @@ if TYPE_CHECKING:
     import msgspec
 
     from decpomdp.api import Entry, Source
-    from decpomdp.core.run import Inputs
     from decpomdp.core.settings import About, Settings
 
 LIMITS, AFTER = "Limits", "After the run"
+LEARN_ONLY = ("bins", "steps", "posterior", "engine_name", "scheduler")  # options that `plan` does not have
+PLAIN = (int, float, bool, str)
+UNBOUNDED = 1e9  # larger upper limits of settings are not shown
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-PLAIN = (int, float, bool, str)
-UNBOUNDED = 1e9  # larger upper limits of settings are not shown
-
-
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", help="Folder for the run: team.json, report.html, run.json, ... Required, except with --resume."
-    ),
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        "--time-limit",
-        min=0,
-        help="Seconds, compiling not counted; the best team so far is saved.",
-        rich_help_panel=LIMITS,
-    ),
-]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress display.")]
-Resume = Annotated[
-    Path | None, typer.Option("--resume", metavar="RUN", help="Resume an unfinished run with its original options.")
-]
-Every = Annotated[
-    float | None,
-    typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints. Default: 5.", show_default=False),
-]
-Value = Annotated[bool, typer.Option("--value/--no-value", help="Compute the team's value.", rich_help_panel=AFTER)]
-Posterior = Annotated[
-    bool,
-    typer.Option(
-        "--posterior",
-        help="Play fresh episodes of the team and report how many nodes they support; takes about 20 s.",
-        rich_help_panel=AFTER,
-    ),
-]
-Report = Annotated[
-    bool, typer.Option("--report/--no-report", help="Write the page report.html.", rich_help_panel=AFTER)
-]
-Method = Annotated[str | None, typer.Option("--method", help="The method.")]
-Iterations = Annotated[
-    int | None, typer.Option("--iterations", min=1, help="Maximum number of iterations.", rich_help_panel=LIMITS)
-]
-
-
-def learn(
-    source: Annotated[
-        str | None,
-        typer.Argument(metavar="PROBLEM|EPISODES", help=words.PROBLEM + " Or a file of recorded episodes."),
-    ] = None,
-    out: Out = None,
-    method: Method = None,
-    seed: words.OptionalSeed = None,
-    discount: words.Discount = None,
-    bins: Annotated[
-        int | None,
-        typer.Option("--bins", min=2, help="The observations of a table are numbers: put them into so many bins."),
-    ] = None,
-    begin: Annotated[
-        str | None,
-        typer.Option(
-            "--begin", metavar="TEAM", help="sbpr: start from this team.json, or from a policy of the problem."
-        ),
-    ] = None,
-    time_limit: TimeLimit = None,
-    steps: Annotated[
-        int | None,
-        typer.Option("--steps", min=1, help="Maximum number of joint steps to play.", rich_help_panel=LIMITS),
-    ] = None,
-    iterations: Iterations = None,
-    threads: Threads = None,
-    as_json: words.Json = False,
-    quiet: Quiet = False,
-    resume: Resume = None,
-    checkpoint_every: Every = None,
-    value: Value = True,
-    posterior: Posterior = False,
-    report: Report = True,
-    engine_name: engine.Engine = None,
-    scheduler: engine.Scheduler = None,
-    **fields: Any,
-) -> None:
+def learn(**options: Any) -> None:
     """Learn one small controller per agent, by playing a problem or from recorded episodes.
 
     Ctrl-C saves the best team so far. To continue a run that was interrupted or killed, use --resume.
     """
-    given = {"source": source, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
-    limits = {"time_limit": time_limit, "steps": steps, "iterations": iterations}
-    options = runs.Options(threads, checkpoint_every, quiet, value, posterior, report)
-    result = _run("learn", {**given, "bins": bins}, limits, fields, resume, options, engine_name, scheduler)
-    words.tell(result, as_json, after.lines_of(result))
+    _run("learn", **options)
 
 
-def plan(
-    problem: Annotated[str | None, typer.Argument(help=words.PROBLEM)] = None,
-    out: Out = None,
-    method: Method = None,
-    seed: words.OptionalSeed = None,
-    discount: words.Discount = None,
-    begin: Annotated[str | None, typer.Option("--begin", metavar="TEAM", help="em: start from this team.json.")] = None,
-    time_limit: TimeLimit = None,
-    iterations: Iterations = None,
-    threads: Threads = None,
-    as_json: words.Json = False,
-    quiet: Quiet = False,
-    resume: Resume = None,
-    checkpoint_every: Every = None,
-    value: Value = True,
-    report: Report = True,
-    **fields: Any,
-) -> None:
+def plan(**options: Any) -> None:
     """Plan a team for a problem from its model.
 
     Ctrl-C saves the best team so far. To continue a run that was interrupted or killed, use --resume.
     """
-    given = {"source": problem, "out": out, "method": method, "seed": seed, "discount": discount, "begin": begin}
-    limits = {"time_limit": time_limit, "iterations": iterations}
-    options = runs.Options(threads, checkpoint_every, quiet, value, False, report)
-    result = _run("plan", given, limits, fields, resume, options)
-    words.tell(result, as_json, after.lines_of(result))
+    _run("plan", **options)
 
 
 def _run(
     command: str,
-    given: dict[str, Any],
-    limits: dict[str, Any],
-    fields: dict[str, Any],
-    resume: Path | None,
-    options: runs.Options,
-    engine_name: str | None = None,
-    scheduler: str | None = None,
-) -> dict[str, Any]:
-    """Start or resume a run; its result for the output."""
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="PROBLEM|EPISODES", help=words.PROBLEM + " Or a file of recorded episodes."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the run: team.json, report.html, run.json, ... Required, except with --resume."),
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="The method.")] = None,
+    seed: words.OptionalSeed = None,
+    discount: words.Discount = None,
+    bins: words.Bins = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEAM", help="Start from this team.json (sbpr, em), or from a policy of the problem (sbpr)."
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Seconds, compiling not counted; the best team so far is saved.", rich_help_panel=LIMITS
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of joint steps to play.", rich_help_panel=LIMITS)
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of iterations.", rich_help_panel=LIMITS)
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Default: all cores.")] = None,
+    as_json: words.Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Resume an unfinished run with its original options.")
+    ] = None,
+    checkpoint_every: Annotated[
+        float | None, typer.Option(min=0, help="Seconds between checkpoints. Default: 5.", show_default=False)
+    ] = None,
+    value: Annotated[bool, typer.Option(help="Compute the team's value.", rich_help_panel=AFTER)] = True,
+    posterior: Annotated[
+        bool,
+        typer.Option(
+            "--posterior",
+            help="Play fresh episodes of the team and report how many nodes they support; takes about 20 s.",
+            rich_help_panel=AFTER,
+        ),
+    ] = False,
+    report: Annotated[bool, typer.Option(help="Write the page report.html.", rich_help_panel=AFTER)] = True,
+    engine_name: engine.Engine = None,
+    scheduler: engine.Scheduler = None,
+    **fields: Any,
+) -> None:
+    """Start or resume a run and print its result; the parameters are the options of both commands."""
     from decpomdp.core import InputError
-    from decpomdp.core.run import Inputs
+    from decpomdp.core.run import Budget, Inputs
 
-    inputs = Inputs(threads=options.threads)
+    options = runs.Options(threads, checkpoint_every, quiet, value, posterior, report)
+    inputs = Inputs(seed or 0, threads)
     if resume is not None:
-        work, folder = _resumed(command, {**given, **limits, **fields}, resume, inputs), resume
+        given = {"out": out, "method": method, "seed": seed, "discount": discount, "bins": bins, "begin": begin}
+        limits = {"time_limit": time_limit, "steps": steps, "iterations": iterations}
+        _reject_given({**given, **limits, **fields})
+        work, folder = runs.resumed(command, resume, inputs, source), resume
     else:
-        work, folder = _started(command, given, limits, fields, inputs), given["out"]
+        source, folder = _check_required(source, out, discount)
+        budget = Budget(seconds=time_limit, steps=steps, iterations=iterations)
+        start = runs.Start(command, source, discount, bins, begin, budget)
+        work = runs.started(start, lambda opened: _chosen(command, opened, method, fields), inputs)
     if engine_name == engine.DASK and "engine" not in work.settings.inputs:
         raise InputError(f"--engine {engine.DASK}: not supported by {work.settings.method}")
-    with engine.opened(engine_name, scheduler, options.threads) as cluster:
+    with engine.opened(engine_name, scheduler, threads) as cluster:
         work = work._replace(inputs=work.inputs._replace(engine=cluster))
-        return runs.execute(work, folder, resume is not None, options)
+        result = runs.execute(work, folder, resume is not None, options)
+    words.tell(result, as_json, after.lines_of(result))
 
 
-def _resumed(command: str, given: dict[str, Any], folder: Path, inputs: "Inputs") -> runs.Work:
-    """An unfinished run, with the settings that it was started with; its source is given again only if it is code."""
+def _reject_given(options: dict[str, Any]) -> None:
+    """A resumed run has the settings that it was started with."""
     from decpomdp.core import InputError
-    from decpomdp.domains.load import is_code
 
-    source = given["source"]
-    code = source if source is not None and is_code(source) else None
-    for name, value in given.items():
-        if value is not None and not (name == "source" and code):
-            option = "PROBLEM" if name == "source" else f"--{name.replace('_', '-')}"
+    for name, value in options.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}"
             raise InputError(f"{option}: not allowed with --resume, which uses the settings of the run")
-    work = runs.resumed(command, folder, inputs, code)
-    if work is None:
-        raise runs.AlreadyFinished(folder)
-    return work
 
 
-def _started(
-    command: str, given: dict[str, Any], limits: dict[str, Any], fields: dict[str, Any], inputs: "Inputs"
-) -> runs.Work:
-    """A new run."""
-    from collections.abc import Sequence
-
-    from decpomdp.api import LOGGED, PLANNING, PLAYING, default_method
-    from decpomdp.core import Episodes
-    from decpomdp.core.run import Budget
-
-    def choose(opened: "Source") -> "tuple[Entry, Settings]":
-        if command == "plan":
-            return _chosen(PLANNING, given["method"], "fb-hsvi", fields)
-        known = LOGGED if isinstance(opened, Episodes | Sequence) else PLAYING
-        return _chosen(known, given["method"], default_method(opened), fields)
-
-    source, discount = given["source"], given["discount"]
-    _check_required(source, given["out"], discount)
-    budget = Budget(seconds=limits["time_limit"], steps=limits.get("steps"), iterations=limits["iterations"])
-    inputs = inputs._replace(seed=given["seed"] or 0)
-    return runs.started(command, source, discount, budget, given["begin"], choose, inputs, given.get("bins"))
-
-
-def _check_required(source: str | None, out: Path | None, discount: float | None) -> None:
+def _check_required(source: str | None, out: Path | None, discount: float | None) -> tuple[str, Path]:
     """A new run needs a source and a folder, and a table a discount: one message says all that is missing."""
     from decpomdp.core import InputError
     from decpomdp.io.files import is_logged
@@ -227,25 +144,20 @@ def _check_required(source: str | None, out: Path | None, discount: float | None
     recorded = os.path.isdir(source) or (is_logged(source) and os.path.exists(source))
     if discount is None and recorded and kind_of(source) != "episodes":
         missing.append(f"--discount: expected a number, such as 0.95, because {source} contains none")
-    if missing:
+    if missing or out is None:
         raise InputError("; ".join(missing))
+    return source, out
 
 
-def _chosen(
-    known: "dict[str, Entry]", method: str | None, default: str, fields: dict[str, Any]
-) -> "tuple[Entry, Settings]":
+def _chosen(command: str, source: "Source", method: str | None, fields: dict[str, Any]) -> "tuple[Entry, Settings]":
     """The method with its settings; an option of another method is rejected."""
-    from decpomdp.api import chosen, owner_of
+    from decpomdp.api import chosen, methods_for
     from decpomdp.core import InputError, checks
 
+    known, default = methods_for(command, source)
     name = checks.one_of("--method", default if method is None else method, tuple(known))
     kind = known[name].settings
     found = given(fields, kind)
-    for field in found:
-        if field not in kind.__struct_fields__:
-            other = owner_of(known, field)
-            hint = f"; it is one of --method {other}" if other else ""
-            raise InputError(f"--{field.replace('_', '-')}: not a setting of {name}{hint}")
     try:
         return chosen(known, name, name, found)
     except InputError as error:
@@ -274,15 +186,14 @@ def with_fields(command: Command, methods: "dict[str, type[Settings]]", names: s
 
 
 def with_parameters(command: Command, more: Iterable[inspect.Parameter] = ()) -> Callable[..., Any]:
-    """The command with these parameters in place of its `**fields`; without them for the list of commands."""
-    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
-
-    @wraps(command)
-    def changed(*args: Any, **options: Any) -> Any:
-        return command(*args, **options)
-
-    changed.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
-    return changed
+    """The command with its own parameters and these ones in place of its `**fields`."""
+    if command not in (learn, plan):
+        return words.with_options(command, more)
+    hidden = ("command", "fields") if command is learn else ("command", "fields", *LEARN_ONLY)
+    own = [p for p in inspect.signature(_run).parameters.values() if p.name not in hidden]
+    if command is plan:
+        own[0] = own[0].replace(annotation=Annotated[str | None, typer.Argument(metavar="PROBLEM", help=words.PROBLEM)])
+    return words.with_options(command, [*own, *more])
 
 
 def _parameter(uses: "list[tuple[str, msgspec.structs.FieldInfo]]") -> inspect.Parameter:

@@ -11,23 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from decpomdp.cli import (
-    benchmark,
-    data,
-    evaluate,
-    export,
-    learn,
-    list_runs,
-    problems,
-    report,
-    reproduce,
-    simulate,
-    words,
-)
+from decpomdp.cli import benchmark, data, evaluate, learn, problems, reproduce, results, simulate, words
+from decpomdp.cli.runs import TERMINATED, AlreadyFinished
 
 # error of typer for wrong arguments; typer contains its own copy of click, or uses click itself
 USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-INTERRUPTED, TERMINATED = 130, 143  # exit codes
+INTERRUPTED = 130  # exit code after Ctrl-C without a result
 NO_FOLDER = "the working folder no longer exists; run the command in another folder"
 TITLES = {"sbpr-loop": "sbpr (by playing)", "sbpr": "sbpr (from episodes)"}  # of settings in the help
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -37,10 +26,10 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "plan": learn.plan,
     "simulate": simulate.simulate,
     "evaluate": evaluate.evaluate,
-    "show": export.show,
-    "export": export.export,
-    "report": report.report,
-    "runs": list_runs.list_runs,
+    "show": results.show,
+    "export": results.export,
+    "report": results.report,
+    "runs": results.list_runs,
     "benchmark": benchmark.benchmark,
     "reproduce": reproduce.reproduce,
 }
@@ -183,7 +172,6 @@ def _hide_flag_types(command: Any) -> None:
 
 def _handled(error: Exception) -> int | None:
     """The exit code for an error that a user can understand, after one line about it; None for any other error."""
-    from decpomdp.cli.runs import AlreadyFinished
     from decpomdp.core.errors import InputError  # imported late: the package loads numpy
 
     if isinstance(error, AlreadyFinished):

@@ -47,22 +47,25 @@ class Work(NamedTuple):
     budget: "Budget"
 
 
-def started(
-    command: str,
-    source: str,
-    discount: float | None,
-    budget: "Budget",
-    begin: str | None,
-    choose: "Callable[[Source], tuple[Entry, Settings]]",
-    inputs: "Inputs",
-    bins: int | None = None,
-) -> Work:
-    """A new run from the options of a command."""
+class Start(NamedTuple):
+    """The options of a new run that do not belong to its method."""
+
+    command: str
+    source: str
+    discount: float | None
+    bins: int | None
+    begin: str | None
+    budget: "Budget"
+
+
+def started(start: Start, choose: "Callable[[Source], tuple[Entry, Settings]]", inputs: "Inputs") -> Work:
+    """A new run; `choose` selects its method for the opened source."""
     import msgspec
 
     from decpomdp.domains.references import best_value
     from decpomdp.io.runs import RunRecord, source_digest, team_digest, versions
 
+    command, source, discount, bins, begin, budget = start
     opened = _opened(command, source, discount, named=True, bins=bins)
     facts = getattr(opened, "facts", {})
     for fact, meaning in (("binned", "numbers in bins, symbols per agent"), ("columns not used", "columns not used")):
@@ -91,8 +94,8 @@ def started(
     return Work(record, opened, entry, settings, inputs._replace(begin=team), budget)
 
 
-def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work | None:
-    """The unfinished run in a folder; None if it is finished. A run on code needs the name of the `code` again."""
+def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = None) -> Work:
+    """The unfinished run in a folder. Its source is given again only if it is `code`."""
     from typing import Union
 
     import msgspec
@@ -100,12 +103,15 @@ def resumed(command: str, folder: Path, inputs: "Inputs", code: str | None = Non
     from decpomdp.api import ENTRIES, entry_of
     from decpomdp.core import InputError
     from decpomdp.core.run import Budget
+    from decpomdp.domains.load import is_code
     from decpomdp.io.run_folder import check_same, unfinished
     from decpomdp.io.runs import source_digest, team_digest
 
+    if code is not None and not is_code(code):
+        raise InputError("PROBLEM: not allowed with --resume, which uses the settings of the run")
     record = unfinished(folder)
     if record is None:
-        return None
+        raise AlreadyFinished(folder)
     if record.command != command:
         raise InputError(f"{folder}: expected a run of `decpomdp {command}`, got a run of `decpomdp {record.command}`")
     if code is None:

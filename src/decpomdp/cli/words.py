@@ -1,9 +1,11 @@
 """Output of the command: tables and lines of text, JSON, progress, one-line errors."""
 
+import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -26,7 +28,23 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random num
 OptionalSeed = Annotated[
     int | None, typer.Option("--seed", min=0, help="Seed of all random numbers. Default: 0.", show_default=False)
 ]
+Bins = Annotated[
+    int | None, typer.Option(min=2, help="The observations of a table are numbers: put them into so many bins.")
+]
 Discount = Annotated[float | None, typer.Option("--discount", help="Discount to use instead of the problem's own.")]
+
+
+def with_options(command: Callable[..., Any], more: Iterable[inspect.Parameter]) -> Callable[..., Any]:
+    """The command with these parameters in place of its `**` parameter."""
+
+    @wraps(command)
+    def changed(*args: Any, **options: Any) -> Any:
+        return command(*args, **options)
+
+    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    ordered = sorted([*more, *own], key=lambda parameter: parameter.default is not parameter.empty)
+    changed.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+    return changed
 
 
 def tell(result: Mapping[str, Any], as_json: bool, lines: Iterable[str]) -> None:

@@ -93,15 +93,15 @@ def numbered(count: int) -> tuple[str, ...]:
     return tuple(str(i) for i in range(count))
 
 
-def ranges(place: int, edges: ArrayLike) -> list[str]:
-    """Labels of the bins of number `place` of an observation; none without edges.
+def ranges(name: str, edges: ArrayLike) -> list[str]:
+    """Labels of the bins of one number of an observation.
 
-    >>> ranges(0, [0.5, 2])
-    ['[0] < 0.5', '0.5 <= [0] < 2', '[0] >= 2']
+    >>> ranges("speed", [0.5, 2]), ranges("speed", [])
+    (['speed < 0.5', '0.5 <= speed < 2', 'speed >= 2'], ['any speed'])
     """
     ends = [f"{edge:.6g}" for edge in np.asarray(edges)]
-    middle = [f"{low} <= [{place}] < {high}" for low, high in pairwise(ends)]
-    return [f"[{place}] < {ends[0]}", *middle, f"[{place}] >= {ends[-1]}"] if ends else []
+    middle = [f"{low} <= {name} < {high}" for low, high in pairwise(ends)]
+    return [f"{name} < {ends[0]}", *middle, f"{name} >= {ends[-1]}"] if ends else [f"any {name}"]
 
 
 def joint_table(sizes: Iterable[int]) -> NDArray[np.int64]:

@@ -16,7 +16,8 @@ from decpomdp.core import NO_OBSERVATION, Agent, InputError
 from decpomdp.core.agent import labels, numbered, ranges
 from decpomdp.core.checks import array, kind_of, whole
 
-RANGE = re.compile(r"(?:(\S+) <= )?\[(\d+)\](?: >= (\S+))?(?: < (\S+))?")  # of one number of an observation
+EDGE = r"(-?\d+\.?\d*(?:e[-+]?\d+)?)"
+RANGE = re.compile(rf"(?:{EDGE} <= )?(.+) (?:<|>=) {EDGE}|any(?: (.+)|thing)")  # of one number of an observation
 MOST = 2**15 - 1  # symbols that episodes can record
 
 
@@ -84,21 +85,22 @@ class Discretiser:
     def of(cls, agent: Agent) -> "Discretiser":
         """The discretiser whose labels are the observations of an agent that learned from numbers in bins.
 
-        >>> robot = Agent("robot", ("go",), ("[0] < 0.5", "0.5 <= [0] < 2", "[0] >= 2"))
+        Several numbers are given in the order of the labels; [2] in a label is the number at place 2.
+
+        >>> robot = Agent("robot", ("go",), ("speed < 0.5", "0.5 <= speed < 2", "speed >= 2"))
         >>> Discretiser.of(robot).symbol("robot", 1.7)
         1
         """
-        edges: dict[int, set[float]] = {}
+        edges: dict[str, set[float]] = {}
         for part in (part for label in agent.observations for part in label.split(", ")):
             found = RANGE.fullmatch(part)
-            if found is None and part != "anything":
+            if found is None:
                 raise InputError(
-                    f"agent {agent.name}: expected ranges such as '[0] < 0.5' as observations, got {part!r}"
+                    f"agent {agent.name}: expected ranges such as 'speed < 0.5' as observations, got {part!r}"
                 )
-            if found is not None:
-                low, place, above, high = found.groups()
-                edges.setdefault(int(place), set()).update(float(edge) for edge in (low, above, high) if edge)
-        return cls.binned([sorted(edges.get(place, ())) for place in range(max(edges, default=0) + 1)])
+            low, name, high, constant = found.groups()
+            edges.setdefault(name or constant or "", set()).update(float(edge) for edge in (low, high) if edge)
+        return cls(agent.observations, cls.binned(_by_place(edges)).read)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -137,9 +139,17 @@ def discretiser_for(agent: str, discretise: Discretise) -> Discretiser | None:
     return own
 
 
+def _by_place(edges: dict[str, set[float]]) -> list[list[float]]:
+    """The edges of every number of an observation; names such as [2] say its place."""
+    places = {int(name[1:-1]): ends for name, ends in edges.items() if re.fullmatch(r"\[\d+\]", name)}
+    if not places:
+        return [sorted(ends) for ends in edges.values()]
+    return [sorted(places.get(place, ())) for place in range(max(places) + 1)]
+
+
 def _named(places: list[int], cuts: list[Any]) -> list[str]:
     """Labels such as "[2] < -0.1, [3] >= 0"."""
     return [
         ", ".join(parts) or "anything"
-        for parts in product(*(ranges(i, cut) for i, cut in zip(places, cuts, strict=True)))
+        for parts in product(*(ranges(f"[{i}]", cut) for i, cut in zip(places, cuts, strict=True)))
     ]

@@ -1,7 +1,7 @@
 """Model + team -> exact value; simulator or logged episodes + team -> estimate with its error."""
 
 from decpomdp.evaluation.exact import ExactValue, exact_value
-from decpomdp.evaluation.offpolicy import Estimate, OffPolicyValue, offpolicy_value
+from decpomdp.evaluation.offpolicy.value import Estimate, OffPolicyValue, offpolicy_value
 from decpomdp.evaluation.sampled import SampledValue, sampled_value
 
 __all__ = [

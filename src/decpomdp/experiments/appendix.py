@@ -8,9 +8,10 @@ best team: the policy of every iteration is evaluated. The last one is tested as
 
 "These results are associated with the numbers reported in the first two columns of Table 2": the curves end, then, at
 the value and the size that the table has for a fixed number of iterations. The interval of the last iteration is
-widened by the error of the test, which cells of older code do not have.
+widened by the error of the test.
 """
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +22,7 @@ from decpomdp.domains.load import load_model
 from decpomdp.evaluation import exact_value, sampled_value
 from decpomdp.experiments.cells import Cell, Settings
 from decpomdp.experiments.experiment import Experiment, Panel, Picture, Results, TextTable, curve, flat, level
-from decpomdp.experiments.judge import Effort, Evidence, ResultRows, texts_of
+from decpomdp.experiments.judge import OPPOSITE, Effort, Evidence, ResultRows, texts_of
 from decpomdp.experiments.means import ROUNDING, Mean, compare, size_verdict, verdict
 from decpomdp.experiments.published import DISCOUNT, LARGE, PROBLEMS, TABLE2, TEST_EPISODES, TEST_STEPS, PublishedEntry
 from decpomdp.interaction.afford import BATCH
@@ -133,7 +134,7 @@ def endings(rows: ResultRows) -> list[Ending]:
         entry, last = TABLE2[problem, "sbpr-iterations"], some.ends("iteration")[1]
         values = {form: last.tested(form, f"{form}_error") for form in FORMS}
         compared = {form: verdict(entry.value, mean) for form, mean in values.items()}
-        size = last.mean("mean_nodes")
+        size = last["mean_nodes"]
         found.append(Ending(PROBLEMS[problem], entry, values, compared, size, size_verdict(entry.nodes, size)))
     return found
 
@@ -144,9 +145,8 @@ def constant_sizes(rows: ResultRows) -> str:
     for problem, some in rows.groups("problem").items():
         sizes = [its_rows.column("mean_nodes") for its_rows in some.groups("seed").values()]
         if all(max(each) - min(each) <= ROUNDING for each in sizes):
-            constant.append(f"{PROBLEMS[problem]} ({some.ends('iteration')[1].mean('mean_nodes').value:.2f} nodes)")
-    words = "Every seed keeps the size of its first iteration at all others, so that nothing was inferred, on"
-    return f"{words}: {', '.join(constant)}." if constant else ""
+            constant.append(f"{PROBLEMS[problem]} ({some.ends('iteration')[1]['mean_nodes'].value:.2f} nodes)")
+    return TEXTS.words["constant_sizes"].format(problems=", ".join(constant)) if constant else ""
 
 
 def tables(rows: ResultRows) -> list[TextTable]:
@@ -154,26 +154,21 @@ def tables(rows: ResultRows) -> list[TextTable]:
     first = ("problem", "iterations", *(f"{name}: {end}" for name in SHOWN.values() for end in ("first", "last")))
     values = (column for name in FORMS.values() for column in (name, f"{name}, compared with the paper's"))
     compared = ("problem", "paper: value, |Z|", *values, "|Z|: least .. most", "|Z|, compared with the paper's")
-    last = rows.ends("iteration")[1]
-    missing = len(last) - len(last.column("value_error"))
-    note = "Intervals are widened by the error of a mean of 100 test episodes"
-    note += f", but {missing} of {len(last)} cells were made by code that did not record it." if missing else "."
-    note += " Sizes are nodes occupied in the posterior, the same for both kinds of choices."
     courses = tuple(_course(some) for some in rows.groups("problem").values())
     lasts = tuple(_last(end) for end in endings(rows))
     return [
         TextTable("First and last iteration", first, courses, constant_sizes(rows)),
-        TextTable("The last iteration compared table 2 of the paper", compared, lasts, note),
+        TextTable("The last iteration compared table 2 of the paper", compared, lasts, TEXTS.words["last"]),
     ]
 
 
 def _course(some: ResultRows) -> tuple[str, ...]:
-    means = (end.mean(key).words() for key in SHOWN for end in some.ends("iteration"))
+    means = (f"{end[key]}" for key in SHOWN for end in some.ends("iteration"))
     return PROBLEMS[some[0]["problem"]], f"{max(some.column('iteration')):.0f}", *means
 
 
 def _last(end: Ending) -> tuple[str, ...]:
-    values = (words for form in FORMS for words in (end.values[form].words(), end.compared[form]))
+    values = (words for form in FORMS for words in (f"{end.values[form]}", end.compared[form]))
     sizes = f"{end.size.value:.2f}: {end.size.least:g} .. {end.size.most:g}"
     return end.name, f"{end.entry.value:g}, {end.entry.nodes:g}", *values, sizes, end.size_beside
 
@@ -199,54 +194,29 @@ def pictures(rows: ResultRows) -> list[Picture]:
 
 def _rising(rows: ResultRows) -> Evidence:
     """The posterior mean and the likeliest choices: the lesser verdict counts."""
-    numbers, problems = [], rows.groups("problem")
-    right, wrong = ({key: list[str]() for key in MOVING} for _ in range(2))
-    for problem, some in problems.items():
+    each, sides = [], {key: dict[str, list[str]]() for key in MOVING}
+    for problem, some in rows.groups("problem").items():
         first, last = some.ends("iteration")
-        mean, decided, rate = (f"{first.mean(key).value:.2f} to {last.mean(key).value:.2f}" for key in MOVING)
-        numbers.append(f"{PROBLEMS[problem]} {mean} (likeliest choices {decided}), exploring {rate}")
+        each.append({"name": PROBLEMS[problem], "first": first, "last": last})
         for key in MOVING:
             side = compare(last.column(key), first.column(key)).side
-            wanted = "below" if key == "exploration" else "above"
-            if side != "level":
-                (right if side == wanted else wrong)[key].append(PROBLEMS[problem])
-    counts = [len(right[key]) for key in MOVING]
-    words = (
-        f"{'; '.join(numbers)}. Values of the posterior mean rise on {counts[0]}, those of the likeliest choices on "
-        f"{counts[1]}, the rate falls on {counts[2]} of {len(problems)} problems."
-    )
-    for key, contrary in MOVING.items():
-        words += f" {contrary} on: {', '.join(wrong[key])}." if wrong[key] else ""
-    return Evidence(words, min(counts) == len(problems), 0 not in counts and not any(wrong.values()))
+            sides[key].setdefault(side, []).append(PROBLEMS[problem])
+    wanted = {key: "below" if key == "exploration" else "above" for key in MOVING}
+    counts = [len(sides[key].get(wanted[key], ())) for key in MOVING]
+    wrong = {key: sides[key].get(OPPOSITE[wanted[key]], []) for key in MOVING}
+    contrary = "".join(f" {words} on: {', '.join(wrong[key])}." for key, words in MOVING.items() if wrong[key])
+    right = 0 not in counts and not any(wrong.values())
+    return Evidence(min(counts) == len(each), right, each, counts=counts, problems=len(each), contrary=contrary)
 
 
 def _ending(rows: ResultRows) -> Evidence:
     """The last iteration against table 2, whose numbers the paper associates with the curves."""
-    found, numbers = endings(rows), []
-    values, sizes = [end.compared["value"] for end in found], [end.size_beside for end in found]
-    for end in found:
-        entry, size = end.entry, end.size
-        words = "; ".join(f"{name} {end.values[form].words()}: {end.compared[form]}" for form, name in FORMS.items())
-        numbers.append(
-            f"{end.name} (paper {entry.value:g}, {entry.nodes:g} nodes) {words}; {size.value:.2f} nodes, "
-            f"{size.least:g} to {size.most:g} over seeds: {end.size_beside}"
-        )
-    counted = (
-        f"Values of the posterior mean agree on {values.count('agrees')}, are higher on {values.count('higher')} and "
-        f"lower on {values.count('lower')} of {len(values)} problems; sizes agree on {sizes.count('agrees')}, ours has "
-        f"more nodes on {sizes.count('more')} and fewer on {sizes.count('fewer')}."
-    )
-    words = " ".join(filter(None, (f"{'. '.join(numbers)}.", counted, constant_sizes(rows))))
-    return Evidence(
-        words, {*values, *sizes} == {"agrees"}, values.count("agrees") >= TEXTS.limits["some"] * len(values)
-    )
+    found = endings(rows)
+    values, sizes = Counter(end.compared["value"] for end in found), Counter(end.size_beside for end in found)
+    each = [end._asdict() for end in found]
+    agree, some = values["agrees"] + sizes["agrees"], TEXTS.limits["some"] * len(found)
+    facts = {"values": values, "sizes": sizes, "problems": len(found), "constant": constant_sizes(rows)}
+    return Evidence(agree == 2 * len(found), values["agrees"] >= some, each, **facts)
 
 
-EXPERIMENT = Experiment(
-    "appendix",
-    cells,
-    rows,
-    tables,
-    {"rising": _rising, "ending": _ending},
-    pictures,
-)
+EXPERIMENT = Experiment("appendix", cells, rows, tables, {"rising": _rising, "ending": _ending}, pictures)

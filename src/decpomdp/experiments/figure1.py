@@ -117,11 +117,11 @@ def tables(rows: ResultRows) -> list[TextTable]:
 
 
 def _line(some: ResultRows) -> tuple[str, ...]:
-    value, first = some.mean("value"), some[0]
-    size = f"{first['preset']}" if first["preset"] is not None else f"{some.mean('inferred').value:.1f} inferred"
+    value, first = some["value"], some[0]
+    size = f"{first['preset']}" if first["preset"] is not None else f"{some['inferred'].value:.1f} inferred"
     numbers = [f"{value.value:.2f}", f"{value.spread:.2f}", f"{value.most:.2f}"]
     digits = {"decided": 2, "sample_size": 1, "sweeps": 0, "seconds": 2}
-    numbers += [f"{some.mean(key).value:.{digit}f}" for key, digit in digits.items()]
+    numbers += [f"{some[key].value:.{digit}f}" for key, digit in digits.items()]
     return str(first["episodes"]), str(first["follow"]), NAMES[first["method"]], size, *numbers
 
 
@@ -143,15 +143,31 @@ def _panel(some: ResultRows, key: str, up: str) -> Panel:
         curves.append(curve(em, "preset", key, "EM, best", "dotted", best=True))
         curves.append(curve(begun, "preset", key, "EM begun like Dec-SBPR, mean", "dotted"))
     for method, style in (("dp", "flat"), ("sbpr", "level")):  # the dashes are seen on the line where they coincide
-        mean = some.where(method=method).mean(key)
+        mean = some.where(method=method)[key]
         curves.append(level(NAMES[method], curves[0].x, mean.value, mean.spread, style))
-    inferred = ", DP ".join(f"{some.where(method=method).mean('inferred').value:.1f}" for method in ("sbpr", "dp"))
+    inferred = ", DP ".join(f"{some.where(method=method)['inferred'].value:.1f}" for method in ("sbpr", "dp"))
     title = f"K = {some[0]['episodes']}, PBVI {some[0]['follow']:g}; |Z| {inferred}" if key == "value" else ""
     return Panel(title, "|Z| of EM", up, tuple(curves), logarithmic=key != "value", across_logarithmic=True)
 
 
 class FormFits(ResultRows):
-    """The fits of one form. Its claims are judged by those of the paper's behaviour with the most episodes."""
+    """The fits of one form. Its claims are judged by those of the paper's behaviour with the most episodes.
+
+    More columns: time and sweeps until convergence, as printed by the paper's rule; seconds per sweep.
+    """
+
+    def __init__(self, rows: ResultRows) -> None:
+        self.printed = bool(rows[0]["form"] == "printed")
+        key = "paper_" if self.printed else ""
+        super().__init__(
+            {
+                **row,
+                "time": row[f"{key}seconds"],
+                "until": row[f"{key}sweeps"],
+                "pace": row["seconds"] / max(row["sweeps"], 1.0),
+            }
+            for row in rows
+        )
 
     @property
     def paper(self) -> ResultRows:
@@ -162,11 +178,6 @@ class FormFits(ResultRows):
         """Those by which claims about a method are judged."""
         paper = self.paper
         return paper.where(method=method, episodes=max(paper.distinct("episodes")))
-
-    @property
-    def printed(self) -> bool:
-        """Whether this form is as the paper has it."""
-        return bool(self[0]["form"] == "printed")
 
     @property
     def sizes(self) -> dict[str, ResultRows] | None:
@@ -181,71 +192,41 @@ def _nearest(some: ResultRows, size: float) -> int:
 
 
 def _near_best(fits: FormFits, method: str) -> Evidence:
-    ours, em, name = fits.of(method), fits.of("em"), NAMES[method]
-    every, own, same = (some.mean("value") for some in (em, ours, fits.of("em-best")))
-    place = (own.value - every.value) / max(every.most - every.value, 1e-9)
-    over = ours.against(em)
+    ours, em = fits.of(method), fits.of("em")
+    place = (ours["value"].value - em["value"].value) / max(em["value"].most - em["value"].value, 1e-9)
+    over, same = ours.against(em), fits.of("em-best")
     far, close = over.side == "above", place >= TEXTS.limits["close"]
-    numbers = (
-        f"EM's runs have {every.value:.2f} on average and {every.most:.2f} at best; {name} has {own.words()}, "
-        f"{100 * place:.0f} % of the way from EM's average to its best ({over.words()}, against "
-        f"EM's average). EM that begins with the best episodes, as {name} does, has {same.value:.2f} on average and "
-        f"{same.most:.2f} at best. The learned team is supported by "
-        f"an effective {ours.mean('sample_size').value:.1f} of {ours[0]['episodes']} episodes; the behaviour that made "
-        f"them earns {ours.mean('behaviour').value:.2f}."
+    return Evidence(
+        far and close, far or close, name=NAMES[method], ours=ours, em=em, same=same, percent=100 * place, over=over
     )
-    return Evidence(numbers, far and close, far or close)
 
 
 def _quicker(fits: FormFits) -> Evidence:
     """Less time than EM to reach convergence: as printed by the paper's rule of stopping, otherwise by ours."""
     em, sb, dp = (fits.of(method) for method in ("em", "sbpr", "dp"))
-    key = "paper_" if fits.printed else ""
     size = _nearest(em, INFERRED_ON_MARS)
-
-    def seconds(some: ResultRows) -> float:
-        return some.mean(f"{key}seconds").value
-
-    def words(some: ResultRows) -> str:
-        return f"{seconds(some):.2f} s and {some.mean(f'{key}sweeps').value:.0f} sweeps"
-
-    def unfinished(some: ResultRows) -> str:
-        return f"{len(some.where(stopped='sweeps'))} of {len(some)}"
-
-    same, slow = em.where(preset=size), max(em.groups("preset").values(), key=seconds)
-    less = [sb.against(other, f"{key}seconds").side == "below" for other in (same, slow)]
+    same, slow = em.where(preset=size), max(em.groups("preset").values(), key=lambda some: some["time"].value)
+    less = [sb.against(other, "time").side == "below" for other in (same, slow)]
     converged = not sb.where(stopped="sweeps")
-    numbers = (
-        f"Dec-SBPR takes {words(sb)} from a truncation of {sb[0]['truncation']}; EM with {size} nodes {words(same)}, "
-        f"over all sizes {seconds(em):.2f} s, {seconds(slow):.2f} s at the slowest; DP {seconds(dp):.2f} s. Not "
-        f"converged at the limit of {sb[0]['limit']} sweeps: {unfinished(sb)} fits of Dec-SBPR, {unfinished(dp)} of DP"
-    )
-    numbers += "." if fits.printed else f", {unfinished(em)} of EM; their times would be longer."
-    stops = TEXTS.words["stops_like_paper" if fits.printed else "stops_like_us"]
-    return Evidence(numbers, converged and less[0], converged and less[1], {"size": size, "stops": stops})
+    limited = [f"{len(some.where(stopped='sweeps'))} of {len(some)}" for some in (sb, dp, em)]
+    facts: dict[str, Any] = {"sb": sb, "dp": dp, "em": em, "same": same, "slow": slow, "limited": limited, "size": size}
+    form = "printed" if fits.printed else "ours"
+    facts |= {key: TEXTS.words[f"{key}_{form}"].format(**facts) for key in ("stops", "limits")}
+    return Evidence(converged and less[0], converged and less[1], **facts)
 
 
 def _cheaper(fits: FormFits) -> Evidence:
     """The caption's concession: an iteration of EM costs less."""
-
-    def with_pace(some: ResultRows) -> ResultRows:
-        return ResultRows({**row, "pace": row["seconds"] / max(row["sweeps"], 1.0)} for row in some)
-
     em, sb = fits.of("em"), fits.of("sbpr")
     size = _nearest(em, INFERRED_ON_MARS)
-    same, own = with_pace(em.where(preset=size)), with_pace(sb)
-    found = same.against(own, "pace")
-    numbers = (
-        f"EM with {size} nodes takes {1e3 * same.mean('pace').value:.1f} ms a sweep, Dec-SBPR "
-        f"{1e3 * own.mean('pace').value:.1f} ms, which begins with {sb[0]['truncation']} nodes "
-        f"({found.words()})."
-    )
-    return Evidence(numbers, found.side == "below", facts={"size": size})
+    same = em.where(preset=size)
+    found, paces = same.against(sb, "pace"), [1e3 * some["pace"].value for some in (same, sb)]
+    return Evidence(found.side == "below", size=size, sb=sb, paces=paces, found=found)
 
 
 def _group_words(groups: dict[str, ResultRows], key: str) -> str:
     return "; ".join(
-        f"|Z| of {', '.join(map(str, some.distinct('preset')))}: {mean_of(list(some.by_seed(key).values())).words()}"
+        f"|Z| of {', '.join(map(str, some.distinct('preset')))}: {mean_of(list(some.by_seed(key).values()))}"
         for some in groups.values()
     )
 
@@ -257,58 +238,39 @@ def _sweeps(fits: FormFits, name: str, wanted: str) -> Evidence | None:
         return None
     ended = {group: len(some.where(stopped="sweeps")) for group, some in groups.items()}
     side = groups[name].against(groups["right"], "sweeps").side
-    numbers = (
-        f"EM's sweeps: {_group_words(groups, 'sweeps')}. Ended at the limit of {fits[0]['limit']} instead of "
-        f"converging: {', '.join(map(str, ended.values()))} of {', '.join(str(len(some)) for some in groups.values())} "
-        f"fits. Against the middle: {side}."
-    )
-    return Evidence(numbers, side == wanted and not ended["right" if wanted == "above" else name])
+    seen = side == wanted and not ended["right" if wanted == "above" else name]
+    ends, counts = (", ".join(map(str, some)) for some in (ended.values(), map(len, groups.values())))
+    return Evidence(seen, groups=_group_words(groups, "sweeps"), fits=fits, ends=ends, counts=counts, side=side)
 
 
 def _inferred(fits: FormFits) -> Evidence:
-    sb = fits.of("sbpr")
-    size = sb.mean("inferred")
-    numbers = (
-        f"From {sb[0]['truncation']} nodes it comes to {size.value:.1f} per agent ({size.least:.1f} to "
-        f"{size.most:.1f} over seeds)."
-    )
+    size = fits.of("sbpr")["inferred"]
     near = abs(size.value - INFERRED_ON_MARS) <= WITHIN
-    return Evidence(numbers, near, size.least <= INFERRED_ON_MARS <= size.most)
+    return Evidence(near, size.least <= INFERRED_ON_MARS <= size.most, sb=fits.of("sbpr"))
 
 
-def _steadier(fits: FormFits) -> Evidence:
-    sb = fits.of("sbpr")
-    ours = sb.mean("value")
-    groups = [some.column("value") for some in fits.of("em").groups("preset").values()]
-    spreads = [mean_of(group).spread for group in groups]
-    ratio, needed = steadier(sb.column("value"), groups)
-    numbers = (
-        f"Standard deviation over seeds: Dec-SBPR {ours.spread:.2f}, EM {min(spreads):.2f} to "
-        f"{max(spreads):.2f}, depending on its size. EM's variance within sizes is {ratio:.2f} times Dec-SBPR's, "
-        f"whose teams have {sb.mean('inferred').value:.1f} nodes per agent and a mean value of {ours.value:.2f}."
-    )
-    return Evidence(numbers, ratio >= needed, facts={"needed": f"{needed:.2f}"})
-
-
-def _unsteady(fits: FormFits) -> Evidence:
-    sb, em, begun = (fits.of(method) for method in ("sbpr", "em", "em-best"))
-    inferred = sb.mean("inferred").value
-    size = _nearest(em, inferred)
-    theirs, same = em.where(preset=size), begun.where(preset=size)
-    ratio, needed = steadier(sb.column("value"), [theirs.column("value")])
-    numbers = (
-        f"With |Z| of {size} (inferred: {inferred:.1f}) EM from random starts has a standard deviation of "
-        f"{theirs.mean('value').spread:.2f}, begun from the best episodes {same.mean('value').spread:.2f}; Dec-SBPR "
-        f"has {sb.mean('value').spread:.2f}. EM's variance is {ratio:.2f} times Dec-SBPR's."
-    )
-    return Evidence(numbers, ratio >= needed, facts={"needed": f"{needed:.2f}"})
+def _steadier(fits: FormFits, sizes: str) -> Evidence:
+    """EM of all sizes, or of the size nearest to the inferred one."""
+    sb, em = fits.of("sbpr"), fits.of("em")
+    size = _nearest(em, sb["inferred"].value)
+    groups = list(em.groups("preset").values()) if sizes == "all" else [em.where(preset=size)]
+    spreads = [some["value"].spread for some in groups]
+    ratio, needed = steadier(sb.column("value"), [some.column("value") for some in groups])
+    same = fits.of("em-best").where(preset=size)
+    facts: dict[str, Any] = {
+        "size": size,
+        "least": min(spreads),
+        "most": max(spreads),
+        "ratio": ratio,
+        "needed": needed,
+    }
+    return Evidence(ratio >= needed, sb=sb, same=same, **facts)
 
 
 def _better_than_dp(fits: FormFits) -> Evidence:
     sb, dp = fits.of("sbpr"), fits.of("dp")
     found = sb.against(dp)
-    numbers = f"Dec-SBPR {sb.mean('value').words()}, DP {dp.mean('value').words()}; seed by seed: {found.words()}."
-    return Evidence(numbers, found.side == "above")
+    return Evidence(found.side == "above", sb=sb, dp=dp, found=found)
 
 
 def _fitting(fits: FormFits) -> Evidence | None:
@@ -316,11 +278,8 @@ def _fitting(fits: FormFits) -> Evidence | None:
     groups = fits.sizes
     if groups is None:
         return None
-    few, many = (groups["right"].against(groups[name]).side for name in ("few", "many"))
-    numbers = (
-        f"EM's values: {_group_words(groups, 'value')}. The middle is {few} and {many}, against fewer and more nodes."
-    )
-    return Evidence(numbers, *on_side([few, many], "above"))
+    sides = [groups["right"].against(groups[name]).side for name in ("few", "many")]
+    return Evidence(*on_side(sides, "above"), groups=_group_words(groups, "value"), sides=sides)
 
 
 def _fewer_episodes(fits: FormFits) -> Evidence | None:
@@ -328,22 +287,20 @@ def _fewer_episodes(fits: FormFits) -> Evidence | None:
     counts = sorted(fits.paper.distinct("episodes"))
     if len(counts) < 2:
         return None
-    most, fewer = counts[-1], counts[:-1]
-    numbers, sides = [], {}
+    each, fewer = [], []
     largest = fits.of("sbpr").column("value")
     for k in counts:
         ours, em = (fits.paper.where(method=method, episodes=k) for method in ("sbpr", "em"))
-        value, played = ours.column("value"), ours.column("behaviour")
-        sides[k] = compare(value, largest).side, ours.against(em).side, compare(value, played, same_data=True).side
-        words = f" ({sides[k][0]} that of {most})" if k != most else ""
-        numbers.append(
-            f"K = {k}: {mean_of(value).words()}, EM's average {em.mean('value').value:.2f}, the behaviour "
-            f"{mean_of(played).value:.2f}{words}, {sides[k][1]} EM's and {sides[k][2]} the behaviour"
-        )
-    kept = all(sides[k][0] != "below" for k in fewer)
-    ahead = all(sides[k][i] == "above" for k in fewer for i in (1, 2))
-    once = all(any(sides[k][i] == "above" for k in fewer) for i in (1, 2))
-    return Evidence(f"{'; '.join(numbers)}.", kept and ahead, once and (kept or ahead), {"most": most})
+        value = ours.column("value")
+        over_played = compare(value, ours.column("behaviour"), same_data=True)
+        sides = compare(value, largest).side, ours.against(em).side, over_played.side
+        fewer += [sides] if k != counts[-1] else []
+        words = f" ({sides[0]} that of {counts[-1]})" if k != counts[-1] else ""
+        each.append({"k": k, "ours": ours, "em": em, "words": words, "sides": sides})
+    kept = all(side != "below" for side, _, _ in fewer)
+    ahead = all(side == "above" for _, *sides in fewer for side in sides)
+    once = all("above" in sides for sides in list(zip(*fewer, strict=True))[1:])
+    return Evidence(kept and ahead, once and (kept or ahead), each, most=counts[-1])
 
 
 def _guided(fits: FormFits) -> Evidence | None:
@@ -356,35 +313,28 @@ def _guided(fits: FormFits) -> Evidence | None:
     ours, em = better.where(method="sbpr"), better.where(method="em")
     over_own = compare(ours.column("value"), own.column("value"))
     over_played = compare(ours.column("value"), ours.column("behaviour"), same_data=True)
-    played = [some.mean("behaviour").value for some in (ours, own)]
-    numbers = (
-        f"PBVI followed with probability {other[0]:g} earns {played[0]:.2f}, with {first:g} {played[1]:.2f}. From the "
-        f"former Dec-SBPR learns {ours.mean('value').words()} ({over_played.words()}, against the behaviour; "
-        f"{ours.against(em).side} EM's average of {em.mean('value').value:.2f}); from the latter "
-        f"{own.mean('value').words()}: the former is {over_own.side}."
-    )
     above = [found.side == "above" for found in (over_own, over_played)]
-    return Evidence(numbers, all(above), any(above))
+    facts: dict[str, Any] = {"ours": ours, "own": own, "em": em, "over_own": over_own, "over_played": over_played}
+    return Evidence(all(above), any(above), first=first, other=other[0], over_em=ours.against(em), **facts)
 
 
 def _monotone(fits: FormFits) -> Evidence:
     falls = [fall for method in ("sbpr", "dp") for fall in fits.of(method).column("falls")]
     with_falls = sum(fall > 0 for fall in falls)
-    numbers = f"It fell in {with_falls} of {len(falls)} fits of Dec-SBPR and DP, {sum(falls):.0f} times in all."
-    return Evidence(numbers, with_falls == 0)
+    return Evidence(with_falls == 0, with_falls=with_falls, fits=len(falls), falls=sum(falls))
 
 
 def judged_in_forms(texts: Texts, weigh: Mapping[str, Weigh], rows: ResultRows) -> list[ClaimVerdict]:
     """Every claim, in every form."""
     found = []
     for form, words in FORMS.items():
-        if fits := FormFits(rows.where(form=form)):
-            found += [replace(one, says=f"{one.says} ({words})") for one in judged(texts, weigh, fits)]
+        if some := rows.where(form=form):
+            found += [replace(one, says=f"{one.says} ({words})") for one in judged(texts, weigh, FormFits(some))]
     return found
 
 
 ABOUT_SIZES = (_sweeps, _inferred, _fitting)
-ABOUT_VALUES = (_near_best, _steadier, _unsteady, _better_than_dp, _fewer_episodes, _guided)
+ABOUT_VALUES = (_near_best, _steadier, _better_than_dp, _fewer_episodes, _guided)
 ABOUT_UPDATES = (_quicker, _cheaper, _monotone)
 EXPERIMENT = Experiment(
     "figure1",

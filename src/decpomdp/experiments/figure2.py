@@ -17,6 +17,7 @@ the lesser verdict counts.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from time import process_time
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -174,12 +175,10 @@ def tables(rows: ResultRows) -> list[TextTable]:
     methods = [method for method in NAMES if rows.where(method=method)]
     iterations = learned_rows(rows).distinct("iteration")
     shown = dict.fromkeys([*iterations[:: max(1, len(iterations) // 8)], iterations[-1]])
-    lines = [
-        (str(i), *(rows.where(method=method, iteration=i).mean("value").words(1) for method in methods)) for i in shown
-    ]
+    lines = [(str(i), *(f"{rows.where(method=m, iteration=i)['value']:.1f}" for m in methods)) for i in shown]
     last = rows.where(iteration=iterations[-1])
     for key, words in (("nodes", "nodes at the end"), ("acting", "nodes that act differently"), ("seconds", "s")):
-        lines.append((words, *(f"{last.where(method=method).mean(key).value:.2f}" for method in methods)))
+        lines.append((words, *(f"{last.where(method=method)[key].value:.2f}" for method in methods)))
     fixed = (row for row in rows if row["method"] not in NAMES)
     policies = tuple((str(row["method"]), f"{row['value']:.1f} ± {1.96 * row['error']:.1f}") for row in fixed)
     side = rows[0]["side"]
@@ -214,25 +213,22 @@ def _handicap(rows: ResultRows) -> str:
     before, last = some.distinct("iteration")[-2:]
     values = [some.where(iteration=i).column("value") for i in (before, last)]
     gain = mean_of([new - old for old, new in zip(*values, strict=True)]).value
-    rising = f"was still rising at its last iteration (by {gain:.1f} since iteration {before})"
-    still = f"no longer rose at its last iteration ({gain:+.1f} since iteration {before})"
-    return f"MCEM was not given the heuristic, as the paper's is, and {rising if gain > ROUNDING else still}."
+    return TEXTS.words["rising" if gain > ROUNDING else "still"].format(gain=gain, before=before)
 
 
 def _order(rows: ResultRows) -> Evidence:
     ends = {method: _at_end(rows, method) for method in NAMES}
     found = {other: compare(ends["sbpr-heuristic"], ends[other]) for other in ("sbpr-exploration", "mcem")}
-    numbers = "At the end: " + "; ".join(f"{NAMES[m]} {mean_of(ends[m]).words(1)}" for m in NAMES) + ". "
-    numbers += "; ".join(f"Against {NAMES[m]}: {each.words()}" for m, each in found.items())
-    return Evidence(f"{numbers}. {_handicap(rows)}", *on_side([each.side for each in found.values()], "above"))
+    values = "; ".join(f"{NAMES[method]} {mean_of(end):.1f}" for method, end in ends.items())
+    each = [{"name": NAMES[method], "found": one} for method, one in found.items()]
+    sides = [one.side for one in found.values()]
+    return Evidence(*on_side(sides, "above"), each, ends=values, handicap=_handicap(rows))
 
 
 def _above_level(rows: ResultRows, name: str) -> Evidence:
     """Against a policy that needs no learning; its value has an error of testing, too."""
-    learned, policy, side = mean_of(_at_end(rows, "sbpr-heuristic")), rows.where(method=name), rows[0]["side"]
-    value = policy.tested("value", "error")
-    numbers = f"At the end {learned.words(1)}, where the {name} has {value.value:.1f}; {side} x {side} lights."
-    return Evidence(numbers, above(learned, value) == "above")
+    learned, value = mean_of(_at_end(rows, "sbpr-heuristic")), rows.where(method=name).tested("value", "error")
+    return Evidence(above(learned, value) == "above", learned=learned, name=name, value=value.value, rows=rows)
 
 
 def _soon(rows: ResultRows) -> Evidence:
@@ -240,27 +236,27 @@ def _soon(rows: ResultRows) -> Evidence:
     tested = {i: compare(points.column("value"), mcem) for i, points in some.groups("iteration").items()}
     behind = [i for i, found in tested.items() if found.side != "above"]
     passed = [i for i in tested if not behind or i > behind[-1]]  # for good
-    when = f"from iteration {passed[0]} on" if passed else "never for good"
-    first, end = ", ".join(str(i) for i in list(tested)[:4]), list(tested)[-1]
-    numbers = (
-        f"It is above what MCEM has at the end ({mean_of(mcem).words(1)}) {when}; tested at {first} ... of {end}. "
-    )
-    return Evidence(numbers + _handicap(rows), bool(passed) and passed[0] <= FEW, bool(passed))
+    facts: dict[str, Any] = {
+        "when": f"from iteration {passed[0]} on" if passed else "never for good",
+        "first": ", ".join(str(i) for i in list(tested)[:4]),
+        "end": list(tested)[-1],
+        "handicap": _handicap(rows),
+    }
+    return Evidence(bool(passed) and passed[0] <= FEW, bool(passed), mcem=mean_of(mcem), **facts)
 
 
 def _sizes(rows: ResultRows) -> Evidence:
     some = rows.where(method="sbpr-exploration")
     sizes = [mean.value for mean in some.means("nodes", "iteration").values()]
-    end = some.ends("iteration")[1].mean("nodes").value
-    preset = rows.where(method="mcem").mean("nodes").value
+    end, preset = some.ends("iteration")[1]["nodes"].value, rows.where(method="mcem")["nodes"].value
     smaller, moved = end < preset - ROUNDING, max(sizes) - min(sizes) > ROUNDING
-    numbers = (
-        f"It has {end:.2f} nodes per agent at the end, MCEM {preset:g}; it began with {sizes[0]:.2f}, one per action"
-    )
-    numbers += (
-        "." if moved else ", and has as many at every point: nothing was inferred, the size is that of the start."
-    )
-    return Evidence(numbers, smaller and end < sizes[0] - ROUNDING, smaller and moved)
+    facts: dict[str, Any] = {
+        "end": end,
+        "preset": preset,
+        "first": sizes[0],
+        "inferred": TEXTS.words["moved" if moved else "unmoved"],
+    }
+    return Evidence(smaller and end < sizes[0] - ROUNDING, smaller and moved, **facts)
 
 
 def judged_without_tuned_seed(texts: Texts, weigh: Mapping[str, Weigh], rows: ResultRows) -> list[ClaimVerdict]:

@@ -1,9 +1,11 @@
 """The judge: claims of the paper are rows of `texts/NAME.toml`, and one rule decides "yes", "partly" or "no".
 
-    claim (says, rule, evidence, on) --rows--> Evidence (numbers, yes, partly) --judged--> ClaimVerdict (seen, ...)
+    claim (says, rule, numbers, evidence, on) --rows--> Evidence (yes, partly, facts) --judged--> ClaimVerdict
 
-The evidence of a claim is a small function of the rows and of `on` (methods, sizes): the numbers in words, and whether
-they meet what the rule asks for "yes" and for "partly". With fewer than three seeds nothing is judged.
+The evidence of a claim is a small function of the rows and of `on` (methods, sizes): whether they meet what the rule
+asks for "yes" and for "partly", and the facts that the claim's texts name in braces. A fact may be a set of rows:
+{ours[value]} is its mean, {ours[value].most:.2f} its largest value, {ours[0][limit]} an entry of its first row. With
+fewer than three seeds nothing is judged.
 """
 
 import tomllib
@@ -12,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, SupportsIndex, overload
 
 import msgspec
 
@@ -22,6 +24,7 @@ LEAST_SEEDS = 3  # with which seeds can be compared
 NOT_JUDGED = "not judged"
 OPPOSITE = {"above": "below", "below": "above"}
 Kind = Literal["quick", "full"]
+Facts = Mapping[str, Any]
 Effort = Mapping[str, Any]  # how much is run: `seeds`, and sizes of the experiment's own
 
 
@@ -31,7 +34,10 @@ class Claim(msgspec.Struct, frozen=True):
     says: str
     rule: str  # conditions for "yes" and "partly", and how vague words are read; facts and limits in braces
     evidence: str  # name of the function that weighs it
-    on: tuple[str, ...] = ()  # its further arguments
+    numbers: str  # the evidence in words; {each}: the items, joined
+    each: str = ""  # one item: a problem, a size
+    between: str = ";"  # after each item but the last
+    on: tuple[str, ...] = ()  # further arguments of the function
 
 
 class Texts(msgspec.Struct, frozen=True):
@@ -58,10 +64,10 @@ def texts_of(name: str) -> Texts:
     parts = {f"{{{key}}}": text for key, text in found.words.items()}
     claims = []
     for claim in found.claims:
-        rule = claim.rule
+        rule, numbers = claim.rule, claim.numbers
         for key, text in parts.items():
-            rule = rule.replace(key, text)
-        claims.append(msgspec.structs.replace(claim, rule=rule))
+            rule, numbers = rule.replace(key, text), numbers.replace(key, text)
+        claims.append(msgspec.structs.replace(claim, rule=rule, numbers=numbers))
     return msgspec.structs.replace(found, claims=tuple(claims))
 
 
@@ -76,6 +82,16 @@ def _joined(value: Any) -> Any:
 
 class ResultRows(list[Mapping[str, Any]]):
     """One mapping per point, all with the same keys."""
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Mapping[str, Any]]: ...
+    @overload
+    def __getitem__(self, key: str) -> Mean: ...
+    def __getitem__(self, key: Any) -> Any:
+        """A row or, by the name of a column, the mean of it with its interval."""
+        return mean_of(self.column(key)) if isinstance(key, str) else super().__getitem__(key)
 
     def where(self, **wanted: Any) -> "ResultRows":
         """The rows with these values."""
@@ -101,17 +117,13 @@ class ResultRows(list[Mapping[str, Any]]):
             found.setdefault(itemgetter(*keys)(row), ResultRows()).append(row)
         return found
 
-    def mean(self, key: str, test_error: float = 0.0) -> Mean:
-        """The mean of a column with its interval."""
-        return mean_of(self.column(key), test_error)
-
     def means(self, key: str, *by: str) -> dict[Any, Mean]:
         """The mean of a column in every group."""
-        return {group: some.mean(key) for group, some in self.groups(*by).items()}
+        return {group: some[key] for group, some in self.groups(*by).items()}
 
     def tested(self, key: str, error: str) -> Mean:
         """The mean with an interval for a published value, a mean of test episodes with this error, if recorded."""
-        return self.mean(key, self.mean(error).value if self.column(error) else 0.0)
+        return mean_of(self.column(key), self[error].value if self.column(error) else 0.0)
 
     def by_seed(self, key: str) -> dict[int, float]:
         """The mean of a column for every seed."""
@@ -124,13 +136,11 @@ class ResultRows(list[Mapping[str, Any]]):
         return compare([ours[seed] for seed in both], [theirs[seed] for seed in both], same_data=True)
 
 
-class Evidence(NamedTuple):
-    """The evidence in the rows for or against a claim."""
+class Evidence:
+    """The evidence in the rows for or against a claim, with the facts that its texts name in braces."""
 
-    numbers: str  # in words
-    yes: bool
-    partly: bool = False
-    facts: Mapping[str, Any] = {}  # named in braces by the rule
+    def __init__(self, yes: bool, partly: bool = False, each: Sequence[Facts] = (), **facts: Any) -> None:
+        self.yes, self.partly, self.each, self.facts = yes, partly, each, facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +171,11 @@ def judged(
         evidence = weigh[claim.evidence](rows, *claim.on)
         if evidence is not None:
             seen = "yes" if evidence.yes else "partly" if evidence.partly else "no"
-            rule = claim.rule.format(**texts.limits, **evidence.facts)
-            verdicts.append(ClaimVerdict(claim.says, seen, evidence.numbers, rule))
+            each = f"{claim.between} ".join(claim.each.format(**facts) for facts in evidence.each)
+            facts = {**texts.limits, "each": each, **evidence.facts}
+            verdicts.append(
+                ClaimVerdict(claim.says, seen, claim.numbers.format(**facts).rstrip(), claim.rule.format(**facts))
+            )
     seeds = len(rows.distinct("seed"))
     return verdicts if seeds >= least_seeds else [not_judged(each, seeds) for each in verdicts]
 

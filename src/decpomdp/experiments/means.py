@@ -53,16 +53,17 @@ class Mean:
         """The low end of the interval."""
         return self.value - self.half
 
-    def words(self, digits: int = 2) -> str:
+    def __format__(self, form: str) -> str:
         """12.34 +- 0.56"""
-        return f"{self.value:.{digits}f}" if self.count < 2 else f"{self.value:.{digits}f} ± {self.half:.{digits}f}"
+        value, half = (format(number, form or ".2f") for number in (self.value, self.half))
+        return value if self.count < 2 else f"{value} ± {half}"
 
 
 def mean_of(values: Sequence[float], test_error: float = 0.0) -> Mean:
     """The mean of one number per seed; `test_error`: standard error of the value that it is compared with.
 
-    >>> mean_of([1.0, 2.0, 3.0]).words()
-    '2.00 ± 2.48'
+    >>> f"{mean_of([1.0, 2.0, 3.0])}, {mean_of([1.0]):.1f}"
+    '2.00 ± 2.48, 1.0'
     """
     from scipy.special import stdtrit
 
@@ -123,7 +124,7 @@ class Comparison:
     lower: int
     count: int
 
-    def words(self) -> str:
+    def __str__(self) -> str:
         """below, higher on 0 and lower on 5 of 5 seeds"""
         return f"{self.side}, higher on {self.higher} and lower on {self.lower} of {self.count} seeds"
 
@@ -131,7 +132,7 @@ class Comparison:
 def compare(one: Sequence[float], other: Sequence[float], same_data: bool = False) -> Comparison:
     """Two of our methods, one number per seed in the same order; the other may have a single one, for all seeds.
 
-    >>> compare([1.0, 2.0, 3.0, 4.0, -90.0], [5.0, 5.1, 5.2, 5.3, 5.4]).words()
+    >>> str(compare([1.0, 2.0, 3.0, 4.0, -90.0], [5.0, 5.1, 5.2, 5.3, 5.4]))
     'below, higher on 0 and lower on 5 of 5 seeds'
     """
     against = list(other) if len(other) > 1 else [other[0]] * len(one)

@@ -64,7 +64,7 @@ def _held(rows: ResultRows) -> TextTable:
 
 
 def _entry(some: ResultRows) -> str:
-    value, size = some.mean("value"), some.mean("inferred")
+    value, size = some["value"], some["inferred"]
     mark = " (paper's c, d)" if (some[0]["c"], some[0]["d"]) == (C, D) else ""
     return f"{value.value:.2f} (sd {value.spread:.2f}), {size.value:.1f}{mark}"
 
@@ -95,17 +95,21 @@ def _span(some: ResultRows, key: str) -> tuple[float, float]:
 
 def _robust(rows: ResultRows, reading: str) -> Evidence:
     """Over the grid, values move no more than over the seeds."""
-    numbers, moved, without = [], [], []
+    each = []
     for problem, some in rows.where(reading=reading).groups("problem").items():
         means = some.means("value", "c", "d")
         far = _farthest(means)
         rest = {point: mean for point, mean in means.items() if point != far}
-        moved.append(_moved(means))
-        without.append(_moved(rest))
-        numbers.append(_words(PROBLEMS[problem], some, means, far, rest))
+        facts = {"span": _range(means), "noise": _noise(means), "moved": _moved(means), "far": far}
+        facts |= {
+            "span_without": _range(rest),
+            "without": _moved(rest),
+            "sizes": _range(some.means("inferred", "c", "d")),
+        }
+        each.append({"name": PROBLEMS[problem], "some": some, "factor": FACTOR, **facts})
+    moved, without = ({facts[key] for facts in each} for key in ("moved", "without"))
     worst = next(word for word in ("no", "partly", "yes") if word in without)
-    words = f"{'; '.join(numbers)}. Without these points, one for each problem, the verdict would be {worst}."
-    return Evidence(words, set(moved) == {"yes"}, "no" not in moved)
+    return Evidence(moved == {"yes"}, "no" not in moved, each, worst=worst)
 
 
 def _range(means: Points) -> tuple[float, float]:
@@ -133,17 +137,6 @@ def _farthest(means: Points) -> tuple[float, float]:
         return high - low
 
     return min(means, key=left)
-
-
-def _words(name: str, some: ResultRows, means: Points, far: tuple[float, float], rest: Points) -> str:
-    (low, high), (less, more) = _range(means), _range(rest)
-    sizes = [mean.value for mean in some.means("inferred", "c", "d").values()]
-    return (
-        f"{name}: {_moved(means)}, means from {low:.2f} to {high:.2f} over the grid (the behaviour earns "
-        f"{some.mean('behaviour').value:.2f}), {FACTOR:g} standard deviations over seeds are "
-        f"{_noise(means):.2f} (median); the point that moves the mean most is c = {far[0]:g}, d = {far[1]:g}, without "
-        f"it from {less:.2f} to {more:.2f}: {_moved(rest)}; sizes {min(sizes):.1f} to {max(sizes):.1f}"
-    )
 
 
 EXPERIMENT = Experiment("robustness", cells, rows, tables, {"robust": _robust}, pictures)

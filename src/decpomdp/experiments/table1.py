@@ -214,39 +214,45 @@ def _panel(rows: ResultRows, vary: str) -> Panel:
     return Panel(NAMES[vary], vary.partition(" ")[0], "ms", tuple(curves), logarithmic=True)
 
 
-def _words(rows: ResultRows, wanted: list[str], part: str) -> str:
-    found = []
-    for vary in wanted:
-        local = ", ".join(f"{each:.2f}" for each in local_slopes(rows, vary, part))
-        found.append(f"{NAMES[vary]}: exponent {slope(rows, vary, part):.2f}, from each size to the next {local}")
-    return "; ".join(found) + "."
+def _growth(rows: ResultRows, varied: tuple[str, ...], part: str) -> list[dict[str, Any]]:
+    """The exponents for each varied quantity that was measured."""
+    return [
+        {
+            "vary": vary,
+            "name": NAMES[vary],
+            "slope": slope(rows, vary, part),
+            "local": local,
+            "words": ", ".join(f"{each:.2f}" for each in local),
+        }
+        for vary in varied
+        if rows.where(vary=vary)
+        for local in [local_slopes(rows, vary, part)]
+    ]
 
 
 def _grows(rows: ResultRows, part: str, *varied: str) -> Evidence | None:
     """Whether time grows with the paper's order."""
-    wanted = [vary for vary in varied if rows.where(vary=vary)]
-    if not wanted:
+    found = _growth(rows, varied, part)
+    if not found:
         return None
-    orders = {vary: order_of(part, vary) for vary in wanted}
-    local = {vary: local_slopes(rows, vary, part) for vary in wanted}
-    near = all(abs(slope(rows, vary, part) - orders[vary]) <= NEAR for vary in wanted)
-    late = all(abs(local[vary][-1] - orders[vary]) <= NEAR for vary in wanted)
-    numbers = _words(rows, wanted, part)
-    if all(max(local[vary]) < orders[vary] - NEAR for vary in wanted):
-        numbers += " Ours grows more slowly than this order at every size."
-    if part == "weigh" and all(slope(rows, vary, part) > orders[vary] + NEAR for vary in wanted):
-        numbers += " Ours grows with the length: our pass looks at every step, whether it earned anything or not."
-    words = " and ".join(f"{order:g}" for order in dict.fromkeys(orders.values()))
-    return Evidence(numbers, near and late, near or late, {"orders": words})
+    orders = [order_of(part, each["vary"]) for each in found]
+    pairs = list(zip(found, orders, strict=True))
+    near = all(abs(each["slope"] - order) <= NEAR for each, order in pairs)
+    late = all(abs(each["local"][-1] - order) <= NEAR for each, order in pairs)
+    remark = ""
+    if all(max(each["local"]) < order - NEAR for each, order in pairs):
+        remark = TEXTS.words["slower"]
+    elif part == "weigh" and all(each["slope"] > order + NEAR for each, order in pairs):
+        remark = TEXTS.words["with_length"]
+    words = " and ".join(f"{order:g}" for order in dict.fromkeys(orders))
+    return Evidence(near and late, near or late, found, orders=words, remark=f" {remark}".rstrip())
 
 
 def _bounded(low: float, rows: ResultRows, *varied: str) -> Evidence | None:
     """Whether exponents stay between two bounds, at every size."""
-    wanted = [vary for vary in varied if rows.where(vary=vary)]
-    if not wanted:
-        return None
-    local = [found for vary in wanted for found in local_slopes(rows, vary, "whole")]
-    return Evidence(_words(rows, wanted, "whole"), all(low - NEAR <= found <= SQUARE + NEAR for found in local))
+    found = _growth(rows, varied, "whole")
+    local = [one for each in found for one in each["local"]]
+    return Evidence(all(low - NEAR <= one <= SQUARE + NEAR for one in local), each=found, remark="") if found else None
 
 
 EXPERIMENT = Experiment(

@@ -154,8 +154,8 @@ def tables(rows: ResultRows) -> list[TextTable]:
 
 
 def _line(some: ResultRows, entry: PublishedEntry | None) -> tuple[str, ...]:
-    method, value = some[0]["method"], some.mean("value")
-    nodes, inferred = some.mean("nodes"), some.mean("inferred") if some.column("inferred") else None
+    method, value = some[0]["method"], some["value"]
+    nodes, inferred = some["nodes"], some["inferred"] if some.column("inferred") else None
     size = f"{nodes.value:.1f}" + (f" ({inferred.value:.1f})" if inferred else "")
     paper, compared = "-", ("-", "-")
     if entry:
@@ -164,8 +164,8 @@ def _line(some: ResultRows, entry: PublishedEntry | None) -> tuple[str, ...]:
         mean = replace(value, half=max(value.half, ROUNDED)) if method in PLANNERS else _tested(some)
         kind = "not inferred" if method in PLANNERS else "preset"  # such sizes say nothing of the method
         compared = verdict(entry.value, mean), size_verdict(entry.nodes, inferred) if inferred else kind
-    span, seconds = f"{value.least:.2f} .. {value.most:.2f}", f"{some.mean('seconds').value:.1f}"
-    return METHODS[method], paper, value.words(), span, some.mean("sampled").words(), size, seconds, *compared
+    span, seconds = f"{value.least:.2f} .. {value.most:.2f}", f"{some['seconds'].value:.1f}"
+    return METHODS[method], paper, f"{value}", span, f"{some['sampled']}", size, seconds, *compared
 
 
 def _tested(some: ResultRows) -> Mean:
@@ -185,11 +185,6 @@ class OnProblem(NamedTuple):
         return PROBLEMS[self.problem]
 
     @property
-    def values(self) -> list[Mean]:
-        """Of the methods."""
-        return [some.mean("value") for some in self.methods]
-
-    @property
     def found(self) -> Comparison:
         """The first method against the second; a planner has one seed for all."""
         return compare(self.methods[0].column("value"), self.methods[1].column("value"))
@@ -197,7 +192,20 @@ class OnProblem(NamedTuple):
     @property
     def loss(self) -> float:
         """The share of the best value that the low end of our interval loses."""
-        return max(self.best - self.values[0].low, 0.0) / abs(self.best)
+        return max(self.best - self.methods[0]["value"].low, 0.0) / abs(self.best)
+
+    @property
+    def misses(self) -> tuple[float, float, float]:
+        """What our mean, the low end of our interval and the mean of the second method miss of the best value."""
+        ours, other = (some["value"] for some in self.methods[:2])
+        return self.best - ours.value, self.best - ours.low, self.best - other.value
+
+    @property
+    def against_periem(self) -> str:
+        """Our value against the published one of PeriEM, in words; empty without one."""
+        entry = TABLE2.get((self.problem, "periem"))
+        side = above(_tested(self.methods[0]), mean_of([entry.value])) if entry else ""
+        return f"; published {entry.value:.2f}: {side}" if entry else ""
 
 
 def _runs(rows: ResultRows, *methods: str) -> list[OnProblem] | None:
@@ -205,9 +213,19 @@ def _runs(rows: ResultRows, *methods: str) -> list[OnProblem] | None:
     found = []
     for problem, some in rows.groups("problem").items():
         planned, published = some.where(method="fb-hsvi"), TABLE2[problem, "fb-hsvi"].value
-        best = max(published, planned.mean("value").value) if planned else published
+        best = max(published, planned["value"].value) if planned else published
         found.append(OnProblem(problem, tuple(some.where(method=method) for method in methods), best))
     return found if all(all(run.methods) for run in found) else None
+
+
+def _evidence(runs: list[OnProblem], yes: bool, partly: bool, **facts: Any) -> Evidence:
+    """With an item for each problem."""
+    each = [
+        {"run": run, "ours": ours, "other": run.methods[-1], "paper": TABLE2[run.problem, ours[0]["method"]]}
+        for run in runs
+        for ours in run.methods[:1]
+    ]
+    return Evidence(yes, partly, each, problems=len(runs), **facts)
 
 
 def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:
@@ -222,72 +240,44 @@ def _weighed(weigh: Callable[..., Evidence | None]) -> Weigh:
 
 def _better(runs: list[OnProblem], method: str, _: str) -> Evidence:
     """Above MCEM: ours and ours, ours and the published one, the published one and the published one."""
-    numbers, higher, own = [], 0, []
-    for run in runs:
-        ours, mcem = (mean.value for mean in run.values)
-        took = " and ".join(f"{some.mean('seconds').value:.1f}" for some in run.methods)
-        numbers.append(f"{run.name} {ours:.2f} against {mcem:.2f} ({run.found.words()}; {took} s)")
-        published = TABLE2[run.problem, "mcem"].value
-        higher += above(_tested(run.methods[0]), mean_of([published])) == "above"
-        own += [run.name] if TABLE2[run.problem, method].value < published else []
-    words = f"Ours, exact means over seeds: {'; '.join(numbers)}. "
-    words += f"Ours are above the published values of MCEM on {higher} of {len(numbers)}."
-    if own:
-        words += f" The paper's own table has Dec-SBPR below MCEM on {' and '.join(own)}."
-    return Evidence(words, *on_side([run.found.side for run in runs], "above"))
+    published = {run.problem: TABLE2[run.problem, "mcem"].value for run in runs}
+    higher = sum(above(_tested(run.methods[0]), mean_of([published[run.problem]])) == "above" for run in runs)
+    own = [run.name for run in runs if TABLE2[run.problem, method].value < published[run.problem]]
+    words = f" The paper's own table has Dec-SBPR below MCEM on {' and '.join(own)}." if own else ""
+    return _evidence(runs, *on_side([run.found.side for run in runs], "above"), higher=higher, own=words)
 
 
 def _lower(runs: list[OnProblem], *_: str) -> Evidence:
-    numbers = "; ".join(
-        f"{run.name} {run.values[0].words()}, FB-HSVI {run.values[1].value:.2f} ({run.found.words()})" for run in runs
-    )
-    return Evidence(f"Ours: {numbers}.", *on_side([run.found.side for run in runs], "below"))
+    return _evidence(runs, *on_side([run.found.side for run in runs], "below"))
 
 
 def _near(runs: list[OnProblem], *_: str) -> Evidence:
-    numbers = "; ".join(
-        f"{run.name} from {run.values[0].low:.2f} on, of {run.best:.2f} (loses up to {run.loss:.1%})" for run in runs
-    )
     near = sum(run.loss <= LIMITS["near"] for run in runs)
-    return Evidence(f"{numbers}.", near >= LIMITS["some"], near > 0)
+    return _evidence(runs, near >= LIMITS["some"], near > 0)
 
 
 def _closer(runs: list[OnProblem], *_: str) -> Evidence:
-    numbers, much = [], 0
-    for run in runs:
-        ours, mcem, _planner = run.values
-        most, mean, other = (run.best - value for value in (ours.low, ours.value, mcem.value))
-        much += most <= LIMITS["closer"] * other
-        numbers.append(f"{run.name} {mean:.2f}, at most {most:.2f}; MCEM {other:.2f}")
-    words = f"What is missing to the best value, in the mean: {'. '.join(numbers)}."
-    return Evidence(words, much == len(numbers), 2 * much >= len(numbers))
+    much = sum(run.misses[1] <= LIMITS["closer"] * run.misses[2] for run in runs)
+    return _evidence(runs, much == len(runs), 2 * much >= len(runs))
 
 
 def _sometimes(runs: list[OnProblem], *_: str) -> Evidence:
-    numbers, published = [], []
-    for run in runs:
-        entry, (ours, planner) = TABLE2.get((run.problem, "periem")), run.values
-        published.append(above(_tested(run.methods[0]), mean_of([entry.value])) if entry else "")
-        words = f"; published {entry.value:.2f}: {published[-1]}" if entry else ""
-        numbers.append(f"{run.name} {ours.words()}, PeriEM {planner.value:.2f} ({run.found.words()}{words})")
-    return Evidence(f"Ours: {'; '.join(numbers)}.", "above" in [run.found.side for run in runs], "above" in published)
+    return _evidence(
+        runs, "above" in [run.found.side for run in runs], any("above" in run.against_periem for run in runs)
+    )
 
 
 def _needed(runs: list[OnProblem], method: str) -> Evidence | None:
     """The nodes occupied in the posterior against those of the smallest controllers that act the same."""
-    numbers, fitting = [], []
-    for run in runs:
-        ours = run.methods[0]
-        if not ours.column("inferred"):
-            return None
-        inferred, needed = ours.mean("inferred").value, ours.mean("nodes").value
-        fitting += [run.name] if inferred - needed <= LIMITS["needed"] and run.loss <= LIMITS["near"] else []
-        numbers.append(
-            f"{run.name} {inferred:.1f} inferred, {needed:.1f} needed (the paper infers "
-            f"{TABLE2[run.problem, method].nodes:g}), the value loses up to {run.loss:.1%}"
-        )
-    words = f"{'; '.join(numbers)}. Both hold on: {', '.join(fitting) or 'none'}."
-    return Evidence(words, len(fitting) == len(numbers), bool(fitting))
+    if not all(run.methods[0].column("inferred") for run in runs):
+        return None
+    fitting = [
+        run.name
+        for run in runs
+        if run.methods[0]["inferred"].value - run.methods[0]["nodes"].value <= LIMITS["needed"]
+        and run.loss <= LIMITS["near"]
+    ]
+    return _evidence(runs, len(fitting) == len(runs), bool(fitting), fitting=", ".join(fitting) or "none")
 
 
 EVIDENCE = (_better, _lower, _near, _closer, _sometimes, _needed)

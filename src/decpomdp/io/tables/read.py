@@ -1,8 +1,8 @@
 """Reading long tables: each column is checked, then the rows are ordered by episode, step and agent.
 
 Numbers as observations (of one column, or of columns `observation_x`, `observation_y`, ...) are put into bins of about
-equal size, whose labels hold their edges. The labels are those of `Discretiser.binned`, so that a team which learned
-from such a table can be fed with numbers (`Discretiser.of`). Edges are quantiles of the agent's own numbers.
+equal size, whose labels hold the name of the column and their edges, so that a team which learned from such a table can
+be fed with numbers (`Discretiser.of`). Edges are quantiles of the agent's own numbers.
 """
 
 import re
@@ -19,7 +19,7 @@ from decpomdp.core import NO_OBSERVATION, Agent, Episodes, FormatError, InputErr
 from decpomdp.core.agent import numbered, ranges, team_of_agents
 from decpomdp.io.episodes import MOST_LABELS
 from decpomdp.io.files import FilePath, path_of
-from decpomdp.io.tables.columns import Cells, Columns, Numbers, load_table, whole_text
+from decpomdp.io.tables.columns import PART, Cells, Columns, Numbers, load_table, whole_text
 from decpomdp.io.validation import Checks
 
 MOST = 1000  # bins
@@ -33,6 +33,7 @@ def binned(columns: Columns, order: NDArray[np.int64], bins: int) -> "Symbols":
 
     An observation of several columns is one symbol per combination of their bins, the last column fastest.
     """
+    names = [columns.names[name].removeprefix(PART).replace(", ", " ") for name in columns.observations]
     numbers = []  # of every column [r, n]
     for name in columns.observations:
         cells = columns.labels(name, allow_empty=True)
@@ -42,11 +43,11 @@ def binned(columns: Columns, order: NDArray[np.int64], bins: int) -> "Symbols":
     symbols, alphabets = np.zeros(order.shape, np.int64), list[tuple[str, ...]]()
     for n in range(order.shape[1]):
         parts = []
-        for place, values in enumerate(numbers):
+        for name, values in zip(names, numbers, strict=True):
             edges = _edges(values[:, n], bins)
             symbols[:, n] = symbols[:, n] * (len(edges) + 1) + np.searchsorted(edges, values[:, n], side="right")
-            parts += [ranges(place, edges)] if len(edges) else []
-        alphabets.append(tuple(", ".join(labels) or "anything" for labels in product(*parts)))
+            parts.append(ranges(name, edges))
+        alphabets.append(tuple(map(", ".join, product(*parts))))
         if len(alphabets[-1]) > MOST_LABELS:
             message = f"expected at most {MOST_LABELS} combinations of bins, got {len(alphabets[-1])}"
             raise FormatError(columns.source, None, f"{message}; use fewer bins")
